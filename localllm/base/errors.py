@@ -130,6 +130,12 @@ class RequestLogError(LocalLLMError):
     """E118x: the ensemble's log of requests cannot be written or read. No request fails for it."""
 
 
+class EnsembleError(LocalLLMError):
+    """E11xx: an agent of the ensemble, or all of them, could not do what they were asked."""
+
+    exit_code = 5
+
+
 class CacheError(LocalLLMError):
     """E4xxx: a cache cannot be used. What it would have saved is done again; nothing else fails for it."""
 

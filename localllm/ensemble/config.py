@@ -87,9 +87,10 @@ class SystemSettings(Section, frozen=True, kw_only=True):
 
     `stream`: /generate may stream events to clients that accept them. `anonymous`: the reviewer sees answers in random
     order under neutral labels. `quorum`: answers that are enough to begin the review, 0 for all. `hedge_after`: seconds
-    after which the review begins with what there is (at least one answer), 0 for never. `per_host`: requests a host is
-    sent at once, 0 for as many as it serves models. `select`: workers that are asked, chosen by their descriptions, 0
-    for all. `samples`: answers of the strategy `self`. `check`: a command that tells whether an answer holds (`best`).
+    after which the review begins with what there is (at least one answer), 0 for never. `per_host`: different models a
+    host is asked for at once, so that it need not unload one for another; 0 for any number. `select`: workers that are
+    asked, chosen by their descriptions, 0 for all. `samples`: answers of the strategy `self`. `check`: a command that
+    tells whether an answer holds (`best`).
     """
 
     max_retries: Annotated[int, Meta(ge=0, le=10)] = 1

@@ -29,7 +29,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     `history`: the turns before, oldest first. `system`: what the client's own system message says, "" for none; it
     stands behind an agent's own. `strategy`: None takes the configured one. `hops`: the ensembles this request has
-    passed, this one included; they are sent on in HOPS_HEADER.
+    passed, this one included; they are sent on in HOPS_HEADER. `stream`: somebody watches the answers arrive; without
+    it there is neither WorkerText nor ReviewText, which costs far less.
     """
 
     prompt: str
@@ -37,13 +38,15 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     history: tuple[Turn, ...] = ()
     strategy: StrategyName | None = None
     hops: tuple[str, ...] = ()
+    stream: bool = True
 
 
 class WorkerAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one worker: its text, or the error that stands in its place.
 
     `agent` is the config's name, unchanged. `seconds`: from the start of the fan-out to its end. `is_cancelled`: it was
-    not waited for (quorum, hedge), which `error` says.
+    not waited for (quorum, hedge), which `error` says. `finish_reason`: "length" where the model was cut off.
+    `retries`: how often it was asked again.
     """
 
     agent: str
@@ -53,6 +56,8 @@ class WorkerAnswer(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     usage: Usage | None = None
     is_cancelled: bool = False
+    finish_reason: str = "stop"
+    retries: int = 0
 
     @property
     def has_failed(self) -> bool:
@@ -90,6 +95,13 @@ class WorkerText(msgspec.Struct, frozen=True, tag=True):
     text: str
 
 
+class WorkerRetried(msgspec.Struct, frozen=True, tag=True):
+    """A worker is asked again after `error`: what came of its answer so far is void."""
+
+    worker: int
+    error: LocalLLMError
+
+
 class WorkerFinished(msgspec.Struct, frozen=True, tag=True):
     """A worker has answered or failed; its pieces are over."""
 
@@ -115,7 +127,7 @@ class RunFinished(msgspec.Struct, frozen=True, tag=True):
     result: "EnsembleResult"
 
 
-RunEvent = RunStarted | WorkerText | WorkerFinished | ReviewStarted | ReviewText | RunFinished
+RunEvent = RunStarted | WorkerText | WorkerRetried | WorkerFinished | ReviewStarted | ReviewText | RunFinished
 
 
 class EnsembleResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ E8xxx tools, E9xxx safety. A code once published keeps its meaning.
 
 from localllm.base.error_texts.browser import BROWSER
 from localllm.base.error_texts.ensemble import ENSEMBLE
+from localllm.base.error_texts.ensemble_runs import ENSEMBLE_RUNS
 from localllm.base.error_texts.files import FILES
 from localllm.base.error_texts.knowledge import KNOWLEDGE
 from localllm.base.error_texts.models import MODELS
@@ -29,4 +30,5 @@ ERRORS: dict[str, ErrorText] = {
     **KNOWLEDGE,
     **SAFETY,
     **ENSEMBLE,
+    **ENSEMBLE_RUNS,
 }

@@ -1,0 +1,51 @@
+"""E115x: runs of the ensemble, and what its agents could not do."""
+
+from localllm.base.error_texts.text import ErrorText
+
+ENSEMBLE_RUNS = {
+    "ensemble_no_key": ErrorText(
+        "E1150",
+        "{agent}: the environment variable {variable} has no key for it.",
+        "The agent's api_key_env names it, and it is not set, or its provider takes no key.",
+        "Set it where the server is started, or remove api_key_env.",
+    ),
+    "ensemble_timeout": ErrorText(
+        "E1151",
+        "Timed out after {seconds:g} s.",
+        "",
+        "Raise the agent's timeout, or give it a smaller model.",
+    ),
+    "ensemble_turn_timeout": ErrorText(
+        "E1152",
+        "Timed out after {seconds:g} s, waiting for its turn.",
+        "{host} is asked for {limit} different models at once (per_host), and others were at work all the time.",
+        "Raise per_host or the agent's timeout, or put its model on another host.",
+    ),
+    "ensemble_quorum": ErrorText("E1153", "It was not waited for.", "{answers} answers were enough (quorum)."),
+    "ensemble_hedge": ErrorText("E1154", "It was not waited for.", "It took longer than {seconds:g} s (hedge_after)."),
+    "ensemble_unreachable": ErrorText(
+        "E1155",
+        "No server answers at {url}.",
+        "{reason}.",
+        "Start the server, or correct the agent's api_url.",
+    ),
+    "ensemble_no_model": ErrorText(
+        "E1156",
+        "The server at {url} has no model “{model}”.",
+        "It has: {available}.",
+        "Correct the agent's model, or load it there (Ollama: ollama pull {model}).",
+    ),
+    "ensemble_unauthorized": ErrorText(
+        "E1157",
+        "The server at {url} refused the key (HTTP {status}).",
+        "{reason}",
+        "Name the environment variable that holds the right key in the agent's api_key_env.",
+    ),
+    "ensemble_all_failed": ErrorText("E1158", "No worker has answered.", "{reasons}"),
+    "ensemble_no_room": ErrorText(
+        "E1159",
+        "The question and the answers do not fit into the reviewer's window.",
+        "It reads {window:,} tokens.",
+        "Take a reviewer with a larger window (num_ctx), fewer workers, or a shorter question.",
+    ),
+}

@@ -1,0 +1,314 @@
+"""The agents of an ensemble: each a model behind a connection that is kept and shared as long as it is configured."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+from localllm.base.errors import ConfigurationError, LLMConnectionError
+from localllm.base.events import Json
+from localllm.config.schema import KEY_VARIABLES, SECRET_VARIABLES, LLMSettings
+from localllm.ensemble.config import AgentConfig, EnsembleConfig, SystemSettings
+from localllm.ensemble.hosts import Host, HostReport, served
+from localllm.llm.client import ASSUMED_CONTEXT_WINDOW
+from localllm.llm.factory import make_provider
+from localllm.llm.overflow import overflow_of
+from localllm.llm.providers.base import ModelInfo, Provider
+from localllm.llm.tokens import Calibration
+
+CONNECT_SECONDS = 3.0
+"""For a connection, and for what a server tells of its models: a host in the network takes it within a round trip, and
+one that is switched off must not hold up every question."""
+
+NOT_THERE = frozenset({"llm_refused", "llm_unreachable", "llm_offline"})
+"""Errors of a server that could not be connected to."""
+
+
+class _Place(msgspec.Struct, frozen=True):
+    """What decides a connection: agents that agree in it share one."""
+
+    provider: str
+    address: str
+    model: str
+    key_variable: str
+    num_ctx: int
+
+
+class Endpoint:
+    """A model behind a provider, shared by all agents that name it, on `host`."""
+
+    def __init__(self, provider: Provider, model: str, host: Host) -> None:
+        self.provider = provider
+        self.model = model
+        self.host = host
+        self.calibration = Calibration()
+        self._info: ModelInfo | None = None
+        self._describing: asyncio.Task[ModelInfo] | None = None
+        self._has_answered = False
+        self._evident_window = 0
+
+    @property
+    def window(self) -> int:
+        """Tokens the model reads, as its server told or gave away; 0 where that is not known."""
+        told = self._info.context_window if self._info else 0
+        return min((window for window in (told, self._evident_window) if window), default=0)
+
+    @property
+    def assumed_window(self) -> int:
+        """The same, with a cautious guess where it is not known."""
+        return self.window or ASSUMED_CONTEXT_WINDOW
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it was described."""
+        return self._info is not None
+
+    @property
+    def constrains(self) -> bool:
+        """Whether the server is known to hold an answer to a JSON schema."""
+        return self.provider.constrains
+
+    async def get_ready(self) -> None:
+        """Have the model described before its first request, which pins its window. Whoever comes meanwhile waits for
+        the same answer, so that a host that is gone costs them all one connection's time. Raises LLMConnectionError
+        where nobody takes the connection; one that tells nothing may still answer."""
+        if self._info is not None:
+            return
+        if self._describing is None:
+            self._describing = asyncio.get_running_loop().create_task(self._describe())
+            self._describing.add_done_callback(self._described)
+        await asyncio.shield(self._describing)
+
+    def note_answer(self) -> None:
+        """It has answered, so that its model is loaded: a server that tells only of loaded models is asked anew."""
+        info = self._info
+        if not self._has_answered and info is not None and not info.context_window:
+            self._info = None
+        self._has_answered = True
+
+    def learn_from(self, error: LLMConnectionError) -> bool:
+        """Whether a refusal tells that the window is smaller than was thought."""
+        overflow = overflow_of(error)
+        if overflow is None or not overflow.n_ctx or overflow.n_ctx >= self.assumed_window:
+            return False
+        self._evident_window = overflow.n_ctx
+        return True
+
+    async def aclose(self) -> None:
+        """Close the connections that are not in use."""
+        if self._describing is not None:
+            self._describing.cancel()
+        await self.provider.aclose()
+
+    async def _describe(self) -> ModelInfo:
+        try:
+            async with asyncio.timeout(2 * CONNECT_SECONDS):
+                return await self.provider.describe(self.model)
+        except (LLMConnectionError, TimeoutError) as error:
+            if isinstance(error, LLMConnectionError) and error.key in NOT_THERE:
+                raise
+            return ModelInfo(self.model)
+
+    def _described(self, task: asyncio.Task[ModelInfo]) -> None:
+        self._describing = None
+        if not task.cancelled() and task.exception() is None:
+            self._info = task.result()
+
+
+class Agent(msgspec.Struct, frozen=True):
+    """An agent as it is asked: its configuration, its endpoint, and the seconds its whole answer may take."""
+
+    config: AgentConfig
+    endpoint: Endpoint
+    timeout: float
+
+    @property
+    def name(self) -> str:
+        return self.config.name
+
+
+class Agents:
+    """All agents of one configuration, which a run keeps to its end whatever is configured meanwhile."""
+
+    def __init__(self, config: EnsembleConfig, reviewer: Agent, workers: tuple[Agent, ...]) -> None:
+        self.config = config
+        self.reviewer = reviewer
+        self.workers = workers
+        self.runs = 0
+
+    @property
+    def settings(self) -> SystemSettings:
+        return self.config.system_settings
+
+    def __iter__(self) -> Iterator[Agent]:
+        """The reviewer, and then the workers."""
+        yield self.reviewer
+        yield from self.workers
+
+
+class AgentPool:
+    """Makes agents and keeps their connections. `environ` has the keys; paths of providers without a server are
+    relative to `root`.
+
+    What a new configuration does not change goes on with its connections, and what it takes away is closed when the
+    last run that began with it has ended.
+    """
+
+    def __init__(self, environ: Mapping[str, str], root: Path = Path()) -> None:
+        self._environ = environ
+        self._root = root
+        self._endpoints: dict[_Place, Endpoint] = {}
+        self._hosts: dict[str, Host] = {}
+        self._current: Agents | None = None
+        self._earlier: list[Agents] = []
+
+    async def take(self, config: EnsembleConfig) -> Agents:
+        """The agents of `config` for one run; `give_back` ends it. Raises ConfigurationError."""
+        current = self._current
+        if current is None or (current.config is not config and current.config != config):
+            made = self._made(config)
+            if current is not None:
+                self._earlier.append(current)
+            self._current = current = made
+            current.runs += 1
+            await self._close_unused()
+        else:
+            current.runs += 1
+        return current
+
+    async def give_back(self, agents: Agents) -> None:
+        """A run of these agents is over."""
+        agents.runs -= 1
+        if not agents.runs and agents is not self._current:
+            await self._close_unused()
+
+    async def aclose(self) -> None:
+        """Close all connections; those in use are closed when their answers end."""
+        endpoints, self._endpoints = self._endpoints, {}
+        self._current = None
+        self._earlier.clear()
+        for endpoint in endpoints.values():
+            await endpoint.aclose()
+
+    async def report(self, config: EnsembleConfig) -> tuple[HostReport, ...]:
+        """What the hosts of the agents tell of their models, asked all at once. Raises ConfigurationError."""
+        agents = await self.take(config)
+        try:
+            by_host: dict[str, list[Agent]] = {}
+            for agent in agents:
+                by_host.setdefault(agent.endpoint.host.address, []).append(agent)
+            return tuple(await asyncio.gather(*map(_report, by_host.values())))
+        finally:
+            await self.give_back(agents)
+
+    def _made(self, config: EnsembleConfig) -> Agents:
+        windows = _windows(config)
+        reviewer, *workers = (self._agent(agent, config.system_settings, windows) for agent in _configs(config))
+        return Agents(config, reviewer, tuple(workers))
+
+    def _agent(self, config: AgentConfig, settings: SystemSettings, windows: Mapping[tuple[str, str], int]) -> Agent:
+        place = _place(config, windows)
+        endpoint = self._endpoints.get(place)
+        if endpoint is None:
+            provider = _provider(config, place, self._environ, self._root)
+            address = _host_of(provider)
+            host = self._hosts.setdefault(address, Host(address))
+            endpoint = self._endpoints[place] = Endpoint(provider, config.model, host)
+        endpoint.host.limit = settings.per_host
+        return Agent(config, endpoint, settings.default_timeout if config.timeout is None else config.timeout)
+
+    async def _close_unused(self) -> None:
+        self._earlier = [agents for agents in self._earlier if agents.runs]
+        needed = {agent.endpoint for agents in (self._current, *self._earlier) if agents for agent in agents}
+        unused = {place: endpoint for place, endpoint in self._endpoints.items() if endpoint not in needed}
+        self._endpoints = {place: each for place, each in self._endpoints.items() if place not in unused}
+        addresses = {endpoint.host.address for endpoint in needed}
+        self._hosts = {address: host for address, host in self._hosts.items() if address in addresses}
+        for endpoint in unused.values():
+            await endpoint.aclose()
+
+
+def check_agents(config: EnsembleConfig, environ: Mapping[str, str], root: Path = Path()) -> None:
+    """Raise ConfigurationError where an agent of `config` could never be asked: an address or key that cannot be used,
+    a file that is not there. No server is asked."""
+    windows = _windows(config)
+    for agent in _configs(config):
+        _provider(agent, _place(agent, windows), environ, root)
+
+
+def _configs(config: EnsembleConfig) -> tuple[AgentConfig, ...]:
+    return (config.reviewer_agent, *config.worker_agents)
+
+
+def _windows(config: EnsembleConfig) -> dict[tuple[str, str], int]:
+    """The num_ctx of each model by its address: with another, Ollama would load it anew for every other request, so
+    that the largest that any agent wants holds for all."""
+    windows: dict[tuple[str, str], int] = {}
+    for agent in _configs(config):
+        key = agent.base_url, agent.model
+        windows[key] = max(windows.get(key, 0), agent.num_ctx)
+    return windows
+
+
+def _place(config: AgentConfig, windows: Mapping[tuple[str, str], int]) -> _Place:
+    num_ctx = windows[config.base_url, config.model]
+    return _Place(config.provider, config.base_url, config.model, config.api_key_env, num_ctx)
+
+
+def _provider(config: AgentConfig, place: _Place, environ: Mapping[str, str], root: Path) -> Provider:
+    """The provider of an agent, with no key but the one it names. Raises ConfigurationError."""
+    secrets = {name for names in KEY_VARIABLES.values() for name in names} | set(SECRET_VARIABLES.values())
+    own = {name: value for name, value in environ.items() if name not in secrets and name != "OLLAMA_HOST"}
+    if place.key_variable:
+        key = environ.get(place.key_variable, "").strip()
+        variable = SECRET_VARIABLES.get(f"llm.{place.provider}.api_key")
+        if not key or variable is None:
+            raise ConfigurationError("ensemble_no_key", agent=config.name, variable=place.key_variable)
+        own[variable] = key
+    return make_provider(_settings(place), root, own)
+
+
+def _settings(place: _Place) -> LLMSettings:
+    """The settings of the model layer that a connection is made by."""
+    defaults = LLMSettings()
+    changes: dict[str, Json] = {"provider": place.provider, "model": place.model, "context_window": place.num_ctx}
+    match place.provider:
+        case "azure":
+            changes["azure"] = msgspec.structs.replace(
+                defaults.azure, endpoint=place.address, deployment_name=place.model, timeout=CONNECT_SECONDS
+            )
+        case "gguf":
+            changes["gguf"] = msgspec.structs.replace(defaults.gguf, file=place.model)
+        case "scripted":
+            changes["scripted"] = msgspec.structs.replace(defaults.scripted, file=place.model)
+        case "lmstudio" | "ollama" | "openai" | "gemini" as name:
+            section = getattr(defaults, name)
+            changes[name] = msgspec.structs.replace(section, base_url=place.address, timeout=CONNECT_SECONDS)
+        case _:
+            pass
+    return msgspec.structs.replace(defaults, **changes)
+
+
+def _host_of(provider: Provider) -> str:
+    """The host and port of a provider's server; its address where it has no server."""
+    return urlsplit(provider.address).netloc or provider.address
+
+
+async def _report(agents: list[Agent]) -> HostReport:
+    """What a host tells of the models these agents ask it for."""
+    endpoints = {agent.endpoint.model: agent.endpoint for agent in agents}
+    first = agents[0].endpoint
+    listed: list[ModelInfo] = []
+    error: LLMConnectionError | None = None
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            listed = await first.provider.list_models()
+    except TimeoutError:
+        error = LLMConnectionError("llm_silent", url=first.provider.address, seconds=CONNECT_SECONDS)
+    except LLMConnectionError as failure:
+        error = failure
+    models = tuple(served(model, endpoint.window, listed) for model, endpoint in endpoints.items())
+    names = tuple(agent.name for agent in agents)
+    return HostReport(first.host.address, names, models, first.host.limit, first.host.waiting, error)

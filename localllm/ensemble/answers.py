@@ -1,0 +1,236 @@
+"""One answer of one agent: its request, what is tried again, and how long and how large it may become.
+
+The answer is read straight from the provider. What the chat's client adds, tool calls found in the text and tokens
+accounted for, is of no use here: whatever a worker writes is text.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing
+
+import msgspec
+
+from localllm.base.errors import EnsembleError, LLMConnectionError, LocalLLMError
+from localllm.base.events import Json, Usage
+from localllm.ensemble.agents import Agent
+from localllm.ensemble.answer_text import AnswerText, without_thinking
+from localllm.ensemble.budget import without_oldest
+from localllm.llm.messages import CompletionRequest, Message
+from localllm.llm.providers.base import FinishChunk, TextChunk, ThinkingChunk, UsageChunk
+from localllm.llm.retry import ASKED_ONCE_MORE
+
+MOST_CHARACTERS = 1_000_000
+"""Of one answer and of its thinking: the largest windows in use have room for half as much, and more is a model, or a
+server, that does not stop."""
+
+_MOST_BYTES_WHOLE = 8 * MOST_CHARACTERS
+_MOST_BYTES_STREAMED = 80 * MOST_CHARACTERS
+"""Around each token of a stream, which has three characters or more, stand up to 200 bytes."""
+
+_OF_A_PIECE = 16
+"""Characters a piece counts as beside its own: one without any takes memory too."""
+
+_SECONDS_TO_LOAD = 3.0
+"""Between two requests to a server that loads its model."""
+
+_SECONDS_TO_RETRY = 0.5
+"""Before a second request; each wait is twice the one before."""
+
+OnText = Callable[[str], None]
+OnRetry = Callable[[LocalLLMError], None]
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent is asked. `temperature` None takes the agent's own; `schema`: its answer is to be JSON of it, as
+    far as its server holds it to that; `headers` are sent along."""
+
+    agent: Agent
+    messages: tuple[Message, ...]
+    temperature: float | None = None
+    schema: dict[str, Json] | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent has answered: text that is not empty, without its thinking."""
+
+    text: str
+    finish_reason: str = "stop"
+    usage: Usage = Usage()
+    retries: int = 0
+
+
+async def answer_to(
+    ask: Ask,
+    *,
+    deadline: float,
+    retries: int = 1,
+    on_text: OnText | None = None,
+    on_retry: OnRetry | None = None,
+) -> Answer:
+    """What the agent answers.
+
+    Args:
+        ask: Whom to ask what.
+        deadline: The time of the event loop at which it must be there; waiting for the host and retries count.
+        retries: How often a failed request is sent again.
+        on_text: Shown each piece; without it the answer is asked for whole.
+        on_retry: Told of each failure after which it is asked again: what was shown is void. Without it nothing is
+            asked again of which something was shown.
+
+    Raises LocalLLMError. Cancelling it closes the connection.
+    """
+    request = _Request(ask, retries, on_text, on_retry)
+    try:
+        async with asyncio.timeout_at(deadline):
+            return await request.answer(deadline)
+    except TimeoutError:
+        raise request.timed_out() from request.failure
+    except LLMConnectionError as error:
+        raise explained(error, ask.agent) from error
+
+
+class _Request:
+    """One answer that is asked for until it is there."""
+
+    def __init__(self, ask: Ask, retries: int, on_text: OnText | None, on_retry: OnRetry | None) -> None:
+        self.failure: LLMConnectionError | None = None
+        self._ask = ask
+        self._endpoint = ask.agent.endpoint
+        self._retries = retries
+        self._on_text = on_text
+        self._on_retry = on_retry
+        self._tries = 0
+        self._has_shown = False
+        self._has_turn = False
+
+    async def answer(self, deadline: float) -> Answer:
+        """The answer, once it is the model's turn on its host. Raises LLMConnectionError."""
+        host, model = self._endpoint.host, self._endpoint.model
+        await host.enter(model)
+        self._has_turn = True
+        try:
+            while True:
+                try:
+                    return await self._attempt()
+                except LLMConnectionError as error:
+                    self.failure = error
+                    await self._pause_after(error, deadline)
+        finally:
+            host.leave(model)
+
+    def timed_out(self) -> LocalLLMError:
+        """What it means that the time is over."""
+        agent, host = self._ask.agent, self._endpoint.host
+        if not self._has_turn:
+            return EnsembleError("ensemble_turn_timeout", seconds=agent.timeout, host=host.address, limit=host.limit)
+        if self.failure is not None and self.failure.key == "llm_loading":
+            return self.failure
+        return EnsembleError("ensemble_timeout", seconds=agent.timeout)
+
+    async def _attempt(self) -> Answer:
+        await self._endpoint.get_ready()
+        config, ask = self._ask.agent.config, self._ask
+        request = CompletionRequest(
+            model=config.model,
+            messages=without_oldest(ask.messages, self._endpoint, config.max_tokens),
+            max_tokens=config.max_tokens,
+            temperature=config.temperature if ask.temperature is None else ask.temperature,
+            schema=ask.schema,
+            whole=self._on_text is None,
+            most_bytes=_MOST_BYTES_WHOLE if self._on_text is None else _MOST_BYTES_STREAMED,
+            headers=ask.headers,
+        )
+        return await self._read(request)
+
+    async def _read(self, request: CompletionRequest) -> Answer:
+        """One answer to its end."""
+        pieces: list[str] = []
+        reader = None if self._on_text is None else AnswerText()
+        finish, counted, thought, size = "", None, False, 0
+        async with aclosing(self._endpoint.provider.stream(request)) as chunks:
+            async for chunk in chunks:
+                match chunk:
+                    case TextChunk(text):
+                        pieces.append(text)
+                        size += len(text) + _OF_A_PIECE
+                        self._show(reader.feed(text) if reader else "")
+                    case ThinkingChunk(text):
+                        thought = True
+                        size += len(text) + _OF_A_PIECE
+                    case FinishChunk(reason):
+                        finish = reason or finish
+                    case UsageChunk():
+                        counted = chunk
+                    case _:
+                        pass
+                if size > MOST_CHARACTERS:
+                    raise LLMConnectionError("llm_endless", url=self._endpoint.provider.address, most=MOST_CHARACTERS)
+        self._show(reader.close() if reader else "")
+        text, has_thought = without_thinking("".join(pieces))
+        if not (text := text.strip()):
+            raise self._nothing(finish, has_thought=thought or has_thought)
+        self._endpoint.note_answer()
+        usage = self._usage(text, counted)
+        return Answer(text=text, finish_reason=finish or "stop", usage=usage, retries=self._tries)
+
+    def _show(self, text: str) -> None:
+        if text and self._on_text is not None:
+            self._has_shown = True
+            self._on_text(text)
+
+    def _nothing(self, finish: str, *, has_thought: bool) -> LLMConnectionError:
+        """What an answer is that has no text."""
+        url = self._endpoint.provider.address
+        if finish == "content_filter":
+            return LLMConnectionError("llm_filtered", url=url, reason="")
+        if has_thought:
+            return LLMConnectionError("llm_thinking_cut" if finish == "length" else "llm_only_thought", url=url)
+        return LLMConnectionError("llm_empty", url=url, reason="", retryable=True)
+
+    def _usage(self, text: str, counted: UsageChunk | None) -> Usage:
+        if counted is not None:
+            return Usage(
+                prompt_tokens=counted.prompt_tokens,
+                completion_tokens=counted.completion_tokens,
+                cached_tokens=counted.cached_tokens,
+                generation_seconds=counted.generation_seconds,
+            )
+        calibration = self._endpoint.calibration
+        prompt = calibration.estimate_prompt(self._ask.messages, ())
+        return Usage(prompt_tokens=prompt, completion_tokens=calibration.estimate(text), estimated=True)
+
+    async def _pause_after(self, error: LLMConnectionError, deadline: float) -> None:
+        """Wait until it can be asked again; raises the error where that is of no use, or not in time."""
+        if not error.retryable or (self._has_shown and self._on_retry is None):
+            raise error
+        if error.key == "llm_loading":
+            seconds = _SECONDS_TO_LOAD
+        else:
+            is_of_model = error.key in ASKED_ONCE_MORE
+            if self._tries >= (min(1, self._retries) if is_of_model else self._retries):
+                raise error
+            seconds = 0.0 if is_of_model else _SECONDS_TO_RETRY * 2**self._tries
+            self._tries += 1
+        seconds = error.retry_after or seconds
+        if asyncio.get_running_loop().time() + seconds >= deadline:
+            raise error
+        if self._on_retry is not None:
+            self._on_retry(error)
+        self._has_shown = False
+        await asyncio.sleep(seconds)
+
+
+def explained(error: LLMConnectionError, agent: Agent) -> LocalLLMError:
+    """A server's failure with a fix that speaks of the ensemble's configuration, where its own is about the chat's."""
+    match error.key:
+        case "llm_refused" | "llm_unreachable":
+            key = "ensemble_unreachable"
+        case "llm_model_not_found" | "llm_no_deployment":
+            key = "ensemble_no_model"
+        case "llm_unauthorized":
+            key = "ensemble_unauthorized"
+        case _:
+            return error
+    known = {"url": "", "reason": "", "available": "—", "status": ""} | error.params
+    return EnsembleError(key, **{**known, "model": agent.config.model, "agent": agent.name})

@@ -1,0 +1,120 @@
+"""The ensemble: from a question to its result, as a stream of events."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Mapping
+from pathlib import Path
+from uuid import uuid4
+
+from localllm.base import logs
+from localllm.ensemble.agents import AgentPool, Agents
+from localllm.ensemble.config_watch import ConfigSource
+from localllm.ensemble.hosts import HostReport
+from localllm.ensemble.records import EnsembleResult, Question, RunEvent, RunFinished
+from localllm.ensemble.run import Outcome, Run
+from localllm.ensemble.strategies import STRATEGIES, select_workers
+
+_log = logs.of("ENSEMBLE")
+
+
+class ModelEnsemble:
+    """An ensemble of the agents in `source`, whose configuration of the moment holds for a run to its end.
+
+    `environ` has the keys that the agents name; the paths of model files are relative to `root`.
+    """
+
+    def __init__(self, source: ConfigSource, environ: Mapping[str, str], root: Path = Path()) -> None:
+        self._source = source
+        self._pool = AgentPool(environ, root)
+
+    async def run(self, question: Question) -> AsyncGenerator[RunEvent]:
+        """See Ensemble."""
+        agents = await self._pool.take(self._source.current)
+        events = _Events()
+        work = asyncio.get_running_loop().create_task(_result(question, agents, events))
+        work.add_done_callback(events.end)
+        try:
+            async for event in events:
+                yield event
+            yield RunFinished(work.result())
+        finally:
+            if not work.done():
+                work.cancel()
+                await asyncio.gather(work, return_exceptions=True)
+            await self._pool.give_back(agents)
+
+    async def report(self) -> tuple[HostReport, ...]:
+        """What the agents' hosts tell of their models: what is loaded, and with which window."""
+        return await self._pool.report(self._source.current)
+
+    async def aclose(self) -> None:
+        """Give back connections."""
+        await self._pool.aclose()
+
+
+class _Events:
+    """Events that are told now and read later, until the work that tells them ends."""
+
+    def __init__(self) -> None:
+        self._events: deque[RunEvent] = deque()
+        self._has_ended = False
+        self._reader: asyncio.Future[None] | None = None
+
+    def tell(self, event: RunEvent) -> None:
+        self._events.append(event)
+        self._wake()
+
+    def end(self, _work: object) -> None:
+        self._has_ended = True
+        self._wake()
+
+    def __aiter__(self) -> "_Events":
+        return self
+
+    async def __anext__(self) -> RunEvent:
+        while not self._events:
+            if self._has_ended:
+                raise StopAsyncIteration
+            self._reader = asyncio.get_running_loop().create_future()
+            await self._reader
+        return self._events.popleft()
+
+    def _wake(self) -> None:
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
+
+
+async def _result(question: Question, agents: Agents, events: _Events) -> EnsembleResult:
+    """What comes of a question."""
+    loop = asyncio.get_running_loop()
+    began, run_id = loop.time(), uuid4().hex
+    strategy = question.strategy or agents.settings.strategy
+    chosen = select_workers(question, agents)
+    run = Run(run_id, question, strategy, agents, chosen, events.tell)
+    run.runtime["strategy"] = strategy
+    if skipped := [agent.name for agent in agents.workers if agent not in chosen]:
+        run.runtime["skipped"] = skipped
+    outcome = await STRATEGIES[strategy](run)
+    seconds = loop.time() - began
+    _note(run, outcome, seconds)
+    return EnsembleResult(
+        run_id=run_id,
+        final_answer=outcome.final_answer,
+        review_comment=outcome.review_comment,
+        answers=run.answers,
+        seconds=seconds,
+        runtime=run.runtime,
+        usage=run.usage,
+        reviewer_error=outcome.reviewer_error,
+        finish_reason=outcome.finish_reason,
+    )
+
+
+def _note(run: Run, outcome: Outcome, seconds: float) -> None:
+    """Log how a run has ended."""
+    failed = sum(answer.has_failed for answer in run.answers)
+    if outcome.reviewer_error is not None:
+        _log.error("%s: %s: %s", run.run_id, run.reviewer.name, outcome.reviewer_error.english)
+    elif failed == len(run.answers):
+        _log.error("%s: no worker has answered", run.run_id)
+    _log.info("%s: done in %.2f s, %d of %d workers failed", run.run_id, seconds, failed, len(run.answers))

@@ -1,0 +1,146 @@
+"""Ask many agents at once: each within its own time, and none longer than the run waits for it."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from localllm.base import logs
+from localllm.base.errors import EnsembleError, InternalError, LocalLLMError
+from localllm.ensemble.answers import Ask, answer_to
+from localllm.ensemble.config import SystemSettings
+from localllm.ensemble.records import RunEvent, WorkerAnswer, WorkerFinished, WorkerRetried, WorkerText
+
+Emit = Callable[[RunEvent], None]
+
+_log = logs.of("ENSEMBLE")
+
+
+class WorkerAsk(msgspec.Struct, frozen=True):
+    """What a worker is asked, and the name its answer bears."""
+
+    name: str
+    ask: Ask
+
+
+class FanOut:
+    """Asks workers, whose places in `asked` are their indices in the events that `emit` is given.
+
+    `stream`: each piece of their answers is an event. It is over when all have answered or failed, or when those are
+    there that the settings let be enough (`quorum`, `hedge_after`): the others are cancelled then.
+    """
+
+    def __init__(self, asked: Sequence[WorkerAsk], settings: SystemSettings, emit: Emit, *, stream: bool) -> None:
+        self._asked = asked
+        self._settings = settings
+        self._emit = emit
+        self._stream = stream
+        self._answers: list[WorkerAnswer | None] = [None] * len(asked)
+        self._left = len(asked)
+        self._successes = 0
+        self._is_late = False
+        self._began = 0.0
+
+    async def answers(self) -> tuple[WorkerAnswer, ...]:
+        """What became of each worker, in their order. Cancelling it cancels them all."""
+        loop = asyncio.get_running_loop()
+        self._began = loop.time()
+        self._enough: asyncio.Future[None] = loop.create_future()
+        late = loop.call_later(self._settings.hedge_after, self._note_late) if self._settings.hedge_after else None
+        tasks = [loop.create_task(self._ask(index)) for index in range(len(self._asked))]
+        try:
+            if tasks:
+                await self._enough
+        finally:
+            if late is not None:
+                late.cancel()
+            if self._left:
+                await _cancelled(tasks)
+        return tuple(self._finished(index) for index in range(len(self._asked)))
+
+    async def _ask(self, index: int) -> None:
+        worker = self._asked[index]
+        error: LocalLLMError
+        try:
+            answer = await answer_to(
+                worker.ask,
+                deadline=self._began + worker.ask.agent.timeout,
+                retries=self._settings.max_retries,
+                on_text=(lambda text: self._emit(WorkerText(index, text))) if self._stream else None,
+                on_retry=lambda error: self._note_retry(index, error),
+            )
+        except LocalLLMError as failure:
+            error = failure
+        except Exception as failure:  # noqa: BLE001 - one worker's fault must not end the others
+            _log.exception("%s: %s", worker.name, failure)
+            error = InternalError("internal", reason=repr(failure), log=logs.file())
+        else:
+            self._successes += 1
+            self._note(
+                index,
+                WorkerAnswer(
+                    agent=worker.name,
+                    model=worker.ask.agent.config.model,
+                    text=answer.text,
+                    seconds=self._seconds(),
+                    usage=answer.usage,
+                    finish_reason=answer.finish_reason,
+                    retries=answer.retries,
+                ),
+            )
+            return
+        _log.warning("%s: %s", worker.name, error.english)
+        self._note(index, self._failed(index, error))
+
+    def _note(self, index: int, answer: WorkerAnswer) -> None:
+        self._answers[index] = answer
+        self._left -= 1
+        self._emit(WorkerFinished(index, answer))
+        self._look_whether_enough()
+
+    def _note_retry(self, index: int, error: LocalLLMError) -> None:
+        _log.warning("%s is asked again: %s", self._asked[index].name, error.english)
+        self._emit(WorkerRetried(index, error))
+
+    def _note_late(self) -> None:
+        self._is_late = True
+        self._look_whether_enough()
+
+    def _look_whether_enough(self) -> None:
+        quorum = self._settings.quorum
+        is_enough = (quorum and self._successes >= quorum) or (self._is_late and self._successes)
+        if (is_enough or not self._left) and not self._enough.done():
+            self._enough.set_result(None)
+
+    def _finished(self, index: int) -> WorkerAnswer:
+        """What became of a worker; of one that was not waited for, why."""
+        if answer := self._answers[index]:
+            return answer
+        settings = self._settings
+        if settings.quorum and self._successes >= settings.quorum:
+            error = EnsembleError("ensemble_quorum", answers=self._successes)
+        else:
+            error = EnsembleError("ensemble_hedge", seconds=settings.hedge_after)
+        answer = self._failed(index, error, is_cancelled=True)
+        self._emit(WorkerFinished(index, answer))
+        return answer
+
+    def _failed(self, index: int, error: LocalLLMError, *, is_cancelled: bool = False) -> WorkerAnswer:
+        worker = self._asked[index]
+        return WorkerAnswer(
+            agent=worker.name,
+            model=worker.ask.agent.config.model,
+            error=error,
+            seconds=self._seconds(),
+            is_cancelled=is_cancelled,
+        )
+
+    def _seconds(self) -> float:
+        return asyncio.get_running_loop().time() - self._began
+
+
+async def _cancelled(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """End the tasks, their connections closed."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

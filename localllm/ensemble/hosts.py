@@ -1,0 +1,114 @@
+"""The servers behind an ensemble's agents: whose turn it is on each, and what they tell of their models."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from localllm.base.errors import LocalLLMError
+from localllm.llm.providers.base import ModelInfo
+
+
+class Host:
+    """A server at `address`, which is asked for `limit` different models at once; 0 is any number.
+
+    A server whose memory holds fewer models than it is asked for unloads one to load another, with every request
+    anew. Requests for a model that is at work go along with it; once others wait, a model has its next turn behind
+    them, with all that have asked for it by then.
+    """
+
+    def __init__(self, address: str, limit: int = 0) -> None:
+        self.address = address
+        self._limit = limit
+        self._active: Counter[str] = Counter()
+        self._waiting: list[tuple[str, asyncio.Future[None]]] = []
+
+    @property
+    def limit(self) -> int:
+        """Different models it is asked for at once; 0 for any number."""
+        return self._limit
+
+    @limit.setter
+    def limit(self, limit: int) -> None:
+        self._limit = limit
+        self._admit()
+
+    @property
+    def active(self) -> dict[str, int]:
+        """Requests that are at work, by model."""
+        return dict(self._active)
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait for their turn."""
+        return len(self._waiting)
+
+    async def enter(self, model: str) -> None:
+        """Wait for the turn of a request for `model`; `leave` ends it."""
+        if not self._waiting and self._has_room(model):
+            self._active[model] += 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((model, turn))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self.leave(model)
+            else:
+                self._waiting.remove((model, turn))
+                self._admit()
+            raise
+
+    def leave(self, model: str) -> None:
+        """A request for `model` is over."""
+        self._active[model] -= 1
+        if not self._active[model]:
+            del self._active[model]
+        self._admit()
+
+    def _has_room(self, model: str) -> bool:
+        return not self._limit or model in self._active or len(self._active) < self._limit
+
+    def _admit(self) -> None:
+        """Give the turn to whoever waits longest, and with it to all that wait for the same model."""
+        while self._waiting and self._has_room(model := self._waiting[0][0]):
+            for name, turn in self._waiting:
+                if name == model and not turn.done():
+                    self._active[model] += 1
+                    turn.set_result(None)
+            self._waiting = [each for each in self._waiting if each[0] != model]
+
+
+class ServedModel(msgspec.Struct, frozen=True):
+    """A model an agent asks for. `window`: tokens it is served with, or would be; 0 where the server does not tell.
+    `is_loaded` and `is_there` (the server lists it) are None where it does not say."""
+
+    name: str
+    window: int = 0
+    max_window: int = 0
+    is_loaded: bool | None = None
+    is_there: bool | None = None
+
+
+class HostReport(msgspec.Struct, frozen=True):
+    """How a host is. `agents`: the names of those on it, so that more than one share it; `error`: why it tells nothing;
+    `limit`, `waiting`: see Host."""
+
+    address: str
+    agents: tuple[str, ...]
+    models: tuple[ServedModel, ...]
+    limit: int = 0
+    waiting: int = 0
+    error: LocalLLMError | None = None
+
+
+def served(model: str, window: int, listed: Sequence[ModelInfo]) -> ServedModel:
+    """A model as its server lists it; `window` is the one its requests have, 0 where that is not known yet."""
+    names = (model, f"{model}:latest")
+    found = next((info for info in listed if info.id in names), None)
+    if found is None:
+        return ServedModel(model, window, is_there=False if listed else None)
+    served_with = found.context_window if found.loaded else window or found.context_window
+    return ServedModel(model, served_with, found.max_context_window, found.loaded, is_there=True)

@@ -1,0 +1,187 @@
+"""What a strategy works with: one run's question and agents, who can be asked, and whom events are told."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+
+import msgspec
+
+from localllm.base import logs
+from localllm.base.errors import EnsembleError, LLMConnectionError, LocalLLMError
+from localllm.base.events import Json, Usage
+from localllm.ensemble.agents import Agent, Agents
+from localllm.ensemble.answers import Answer, Ask, answer_to
+from localllm.ensemble.budget import Room, room_of
+from localllm.ensemble.config import SystemSettings
+from localllm.ensemble.fanout import Emit, FanOut, WorkerAsk
+from localllm.ensemble.records import (
+    HOPS_HEADER,
+    Question,
+    ReviewStarted,
+    ReviewText,
+    RunStarted,
+    StrategyName,
+    WorkerAnswer,
+)
+from localllm.llm.messages import Message, SystemMessage, UserMessage
+from localllm.llm.overflow import overflow_of
+from localllm.llm.tool_calling.router import refuses_schema
+
+_SHRINK = 0.6
+"""Of a reviewer's room, what is used after its server has found the prompt too long without saying by how much."""
+
+_MOST_SHRINKING = 2
+
+_log = logs.of("ENSEMBLE")
+
+Prompt = Callable[[Room], Sequence[Message]]
+"""Makes a reviewer's prompt that fits into a room. Raises EnsembleError where none does."""
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What a strategy has made of the answers. `reviewer_error`: why the final answer is only the one that stood in for
+    the reviewer's. `finish_reason`: "length" where the final answer was cut off."""
+
+    final_answer: str
+    review_comment: str = ""
+    reviewer_error: LocalLLMError | None = None
+    finish_reason: str = "stop"
+
+
+class Run:
+    """One run. `workers`: those that are asked unless the strategy asks others; `answers`: what they have said;
+    `runtime`: what the result tells beside the paper's keys, for the strategy to add to; `usage`: what all requests
+    have cost so far."""
+
+    def __init__(
+        self,
+        run_id: str,
+        question: Question,
+        strategy: StrategyName,
+        agents: Agents,
+        workers: Sequence[Agent],
+        emit: Emit,
+    ) -> None:
+        self.run_id = run_id
+        self.question = question
+        self.strategy: StrategyName = strategy
+        self.reviewer = agents.reviewer
+        self.workers = tuple(workers)
+        self.settings: SystemSettings = agents.settings
+        self.answers: tuple[WorkerAnswer, ...] = ()
+        self.runtime: dict[str, Json] = {}
+        self.usage = Usage()
+        self.emit = emit
+        self._headers = ((HOPS_HEADER, ",".join(question.hops)),) if question.hops else ()
+
+    async def ask_workers(
+        self, workers: Sequence[Agent] | None = None, *, names: Sequence[str] = (), temperature: float | None = None
+    ) -> tuple[WorkerAnswer, ...]:
+        """What the workers answer, all asked at once; to be called once in a run.
+
+        Args:
+            workers: Others than those of the run; the same one may be among them several times.
+            names: What their answers are called; empty takes their own names.
+            temperature: In the place of their own.
+        """
+        asked = self.workers if workers is None else tuple(workers)
+        called = tuple(names) or tuple(agent.name for agent in asked)
+        self.emit(RunStarted(self.run_id, self.strategy, called, self.reviewer.name))
+        _log.info("%s: %s asked (%s)", self.run_id, ", ".join(called), self.strategy)
+        getting_ready = self._get_reviewer_ready()
+        try:
+            fan_out = FanOut(
+                [
+                    WorkerAsk(name, self._ask(agent, self._messages(agent), temperature))
+                    for name, agent in zip(called, asked, strict=True)
+                ],
+                self.settings,
+                self.emit,
+                stream=self.question.stream,
+            )
+            self.answers = await fan_out.answers()
+        finally:
+            if getting_ready is not None:
+                getting_ready.cancel()
+        for answer in self.answers:
+            self.usage += answer.usage or Usage()
+        return self.answers
+
+    async def ask_reviewer(self, prompt: Prompt, *, schema: dict[str, Json] | None = None) -> Answer:
+        """What the reviewer writes to a prompt that fits its window; it is made anew, shorter, where its server finds
+        it too long. `schema`: see `Ask`; it is left out where the server refuses it. Raises LocalLLMError."""
+        agent = self.reviewer
+        self.emit(ReviewStarted(agent.name))
+        _log.info("%s: %s reviews", self.run_id, agent.name)
+        deadline = asyncio.get_running_loop().time() + agent.timeout
+        with suppress(LLMConnectionError, TimeoutError):  # the request itself tells what is wrong
+            async with asyncio.timeout_at(deadline):
+                await agent.endpoint.get_ready()
+        shrinking = 0
+        while True:
+            room = room_of(agent.endpoint, agent.config.max_tokens, _SHRINK**shrinking)
+            messages = tuple(prompt(room))
+            try:
+                answer = await self._review(messages, deadline, schema)
+            except LLMConnectionError as error:
+                if schema is not None and refuses_schema(error):
+                    schema = None
+                elif overflow_of(error) and shrinking < _MOST_SHRINKING:
+                    shrinking += not agent.endpoint.learn_from(error)
+                else:
+                    raise
+                continue
+            if not answer.usage.estimated:
+                agent.endpoint.calibration.learn(messages, (), answer.usage.prompt_tokens)
+            self.usage += answer.usage
+            return answer
+
+    async def ask(self, agent: Agent, messages: Sequence[Message], *, temperature: float | None = None) -> Answer:
+        """What one agent answers, of which no event tells. Raises LocalLLMError."""
+        answer = await answer_to(
+            self._ask(agent, tuple(messages), temperature),
+            deadline=asyncio.get_running_loop().time() + agent.timeout,
+            retries=self.settings.max_retries,
+        )
+        self.usage += answer.usage
+        return answer
+
+    def _get_reviewer_ready(self) -> asyncio.Task[None] | None:
+        """Have the reviewer described while the workers answer."""
+        endpoint = self.reviewer.endpoint
+        if endpoint.is_ready:
+            return None
+
+        async def get_ready() -> None:
+            with suppress(LLMConnectionError):
+                await endpoint.get_ready()
+
+        return asyncio.get_running_loop().create_task(get_ready())
+
+    async def _review(self, messages: tuple[Message, ...], deadline: float, schema: dict[str, Json] | None) -> Answer:
+        return await answer_to(
+            Ask(agent=self.reviewer, messages=messages, schema=schema, headers=self._headers),
+            deadline=deadline,
+            retries=self.settings.max_retries,
+            on_text=(lambda text: self.emit(ReviewText(text))) if self.question.stream else None,
+        )
+
+    def _ask(self, agent: Agent, messages: tuple[Message, ...], temperature: float | None) -> Ask:
+        return Ask(agent=agent, messages=messages, temperature=temperature, headers=self._headers)
+
+    def _messages(self, agent: Agent) -> tuple[Message, ...]:
+        """What a worker is asked: the question behind the turns before it, as a client of its own would."""
+        question = self.question
+        system = "\n\n".join(filter(None, (agent.config.system, question.system)))
+        before = (SystemMessage(system),) if system else ()
+        return (*before, *question.history, UserMessage(question.prompt))
+
+
+Strategy = Callable[[Run], Awaitable[Outcome]]
+"""How the answers of a run become one. It asks the workers first; a failure of the reviewer is part of its outcome."""
+
+
+def all_failed(answers: Sequence[WorkerAnswer]) -> EnsembleError:
+    """What it means that no worker has answered."""
+    reasons = "; ".join(f"{answer.agent}: {answer.error.what}" for answer in answers if answer.error)
+    return EnsembleError("ensemble_all_failed", reasons=reasons)
