@@ -1,6 +1,8 @@
 """The program's log without personal data: what was searched for or typed is masked before a line is written."""
 
+from collections.abc import Collection
 from pathlib import Path
+from typing import TextIO
 
 from localllm.base import logs
 from localllm.base.paths import data_folder
@@ -19,7 +21,18 @@ def start_log(settings: LoggingSettings, work: Path | None = None) -> None:
     )
 
 
+def show_log(stream: TextIO, level: str, *, without: Collection[str] = ()) -> None:
+    """Print the records of `level` and above into `stream` as well, but those of the categories `without`."""
+    logs.show(stream, level, _presentable, without=without)
+
+
 def _masked(line: str) -> str:
     from localllm.text.privacy_mask import masked_text  # most starts write no line
 
     return masked_text(line)
+
+
+def _presentable(line: str) -> str:
+    from localllm.text.sanitising import clean
+
+    return clean(_masked(line), keep_newlines=False)

@@ -14,15 +14,17 @@ _COPIED_AT_ONCE = 1 << 20
 _FICLONE = 0x40049409  # linux/fs.h
 
 
-def atomic_write(path: Path, data: bytes, *, mode: int | None = None) -> None:
+def atomic_write(path: Path, data: bytes, *, mode: int | None = None, create_only: bool = False) -> None:
     """Make `data` the whole content of `path`: after a crash it holds the old bytes or the new, never a mixture.
 
     A symbolic link is followed and stays a link. The file keeps its permissions (and its owner, where the system
     allows it) unless `mode` is given; a new file gets `mode` or what the umask leaves. Other hard links keep the old
-    content. Raises OSError and leaves nothing behind, also for a file that is read-only or not a regular one.
+    content. With `create_only` nothing may be there yet, not even a link: FileExistsError.
+
+    Raises OSError and leaves nothing behind, also for a file that is read-only or not a regular one.
     """
-    target = os.path.realpath(path)
-    _replace(target, data, mode, None)
+    target = os.fspath(path) if create_only else os.path.realpath(path)
+    _replace(target, data, mode, None, create_only=create_only)
 
 
 def write_own(file: Path, data: bytes) -> None:
@@ -201,7 +203,7 @@ def _link(temporary: str, name: str, folder_fd: int | None) -> None:
         os.link(temporary, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd, follow_symlinks=False)
     except FileExistsError:
         raise
-    except OSError:
+    except (OSError, NotImplementedError):
         os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder_fd))
         os.replace(temporary, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
     else:

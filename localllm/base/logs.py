@@ -1,4 +1,6 @@
-"""The program's own log: what went on inside, for finding faults. A file a day, private, never on the screen.
+"""The program's own log: what went on inside, for finding faults. A file a day, private.
+
+It is on the screen only where a server's work is to be watched.
 
 Lines read `2026-11-21T12:00:00.000000Z [LEVEL] [CATEGORY] message`; in the debug log, which has everything, the module,
 function and line that wrote them stand in the place of the category.
@@ -8,9 +10,10 @@ import logging
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
 
 LOG = "log"
 DEBUG_LOG = "debug_log"
@@ -43,6 +46,14 @@ class _Formatter(logging.Formatter):
         if self._places:
             where = f"{record.module}:{record.funcName}:{record.lineno}"
         return f"{when} [{record.levelname}] [{where}] {self._mask(super().format(record))}"
+
+
+class _ShownFormatter(_Formatter):
+    """Lines for a terminal: as those of the log, without tracebacks."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        bare = {"exc_info": None, "exc_text": None, "stack_info": None}
+        return super().format(logging.makeLogRecord({**record.__dict__, **bare}))
 
 
 class _Daily(logging.FileHandler):
@@ -105,6 +116,25 @@ class _Daily(logging.FileHandler):
         """A full disk must not print into the user's screen."""
 
 
+class _Shown(logging.StreamHandler[TextIO]):
+    """Prints records; a terminal that has gone is no fault of theirs."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
+        """A closed pipe must not end the program."""
+
+
+class _Forward(logging.Handler):
+    """Hands on what another logger is told."""
+
+    def __init__(self, to: logging.Logger) -> None:
+        super().__init__()
+        self._to = to
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self._to.isEnabledFor(record.levelno):
+            self._to.handle(logging.makeLogRecord({**record.__dict__, "name": self._to.name}))
+
+
 def start(
     folder: Path,
     level: str,
@@ -145,6 +175,26 @@ def start(
         _root.addHandler(everything)
     _root.setLevel("DEBUG" if debug else level)
     _root.propagate = False
+
+
+def show(stream: TextIO, level: str, mask: Callable[[str], str] = str, *, without: Collection[str] = ()) -> None:
+    """Print records of `level` and above into `stream` as well, in the form of the log, but those of the categories
+    `without`. For a program whose work is to be watched, such as a server."""
+    shown = _Shown(stream)
+    shown.setFormatter(_ShownFormatter(mask))
+    shown.setLevel(level)
+    shown.addFilter(lambda record: record.name.rpartition(".")[2] not in without)
+    _root.addHandler(shown)
+    _root.setLevel(min(_root.level or logging.CRITICAL, shown.level))
+    _root.propagate = False
+
+
+def forward(library: str, category: str) -> None:
+    """Have what a library logs at WARNING and above stand in the log, under `category`."""
+    logger = logging.getLogger(library)
+    logger.handlers[:] = [_Forward(of(category))]
+    logger.setLevel(logging.WARNING)
+    logger.propagate = False
 
 
 def file() -> str:

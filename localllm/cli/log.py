@@ -31,6 +31,7 @@ CATEGORIES: dict[str, tuple[str, ...]] = {
     "SANDBOX": ("SANDBOX",),
     "MEMORY": ("MEMORY",),
     "TRACE": ("TRACE",),
+    "ENSEMBLE": ("ENSEMBLE", "SERVER", "CONFIG"),
 }
 """What can be asked for, and the categories in the file that are meant."""
 

@@ -20,6 +20,9 @@ from localllm.config.values import checked, parse_value
 LOOKED_AT = "LOCALLLM_ALSO_LOOK_AT"
 """The variable with further addresses of servers: see llm.candidates."""
 
+SERVE_TOKEN = "LOCALLLM_SERVE_TOKEN"  # noqa: S105 - a name
+"""The variable with what every request to the ensemble server has to bring."""
+
 RESERVED_VARIABLES = frozenset(
     {
         "LOCALLLM_CONFIG_DIR",
@@ -27,6 +30,7 @@ RESERVED_VARIABLES = frozenset(
         "LOCALLLM_DATA_DIR",
         "LOCALLLM_CACHE_DIR",
         LOOKED_AT,
+        SERVE_TOKEN,
     }
 )
 """Variables of ours that are no settings."""

@@ -1,6 +1,8 @@
 """config.json: read and checked, with the file, the field and the fix in every error; and written."""
 
+import errno
 import json
+import os
 import re
 import warnings
 from collections.abc import Iterator, Sequence
@@ -13,6 +15,7 @@ import msgspec
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import Json
+from localllm.base.files import atomic_write
 from localllm.base.i18n import Phrase
 from localllm.config.keys import Setting, nearest_key
 from localllm.config.reader import read_text
@@ -111,6 +114,17 @@ def as_json(config: EnsembleConfig) -> str:
         "system_settings": settings | _set_values(config.system_settings),
     }
     return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+
+
+def write_config(config: EnsembleConfig, file: Path, *, overwrite: bool) -> None:
+    """Write a config.json. Raises ConfigurationError where that cannot be, or one is there already."""
+    try:
+        atomic_write(file, as_json(config).encode(), create_only=not overwrite)
+    except FileExistsError as error:
+        raise ConfigurationError("ensemble_config_exists", file=file) from error
+    except OSError as error:
+        reason = os.strerror(error.errno or errno.EIO)
+        raise ConfigurationError("ensemble_config_unwritable", file=file, reason=reason) from error
 
 
 def _set_values(section: Section) -> dict[str, Any]:

@@ -82,4 +82,50 @@ ENSEMBLE = {
         "(llama-server -m MODEL.gguf --jinja); servers on other machines are named in a config.json "
         "(docs/ensemble.md).",
     ),
+    "ensemble_not_installed": ErrorText(
+        "E1120",
+        "The ensemble server needs packages that are not installed: {packages}.",
+        "",
+        "pip install 'localllm[serve]'; in a clone: .venv/bin/python -m pip install -e '.[serve]'.",
+    ),
+    "ensemble_port_taken": ErrorText(
+        "E1121",
+        "{address} is taken.",
+        "There answers: {who}.",
+        "End that, or choose another port: --port {free}.",
+    ),
+    "ensemble_port_forbidden": ErrorText(
+        "E1122",
+        "Port {port} may not be used.",
+        "{reason}.",
+        "Choose one from 1024 on, such as --port 8000; those below are for the administrator.",
+    ),
+    "ensemble_bad_host": ErrorText(
+        "E1123",
+        "“{host}” is no address of this machine.",
+        "{reason}.",
+        "Name one of its own with --host, such as 127.0.0.1 (only this machine) or 0.0.0.0 (everybody who reaches it).",
+    ),
+    "ensemble_needs_token": ErrorText(
+        "E1124",
+        "At {host} everybody in the network could use your models.",
+        "A server that listens anywhere but on this machine's loopback wants a token from its clients.",
+        "Set LOCALLLM_SERVE_TOKEN to a long random text (python3 -c 'import secrets; print(secrets.token_urlsafe())') "
+        "and start again; clients send it as Authorization: Bearer TOKEN.",
+    ),
+    "ensemble_bad_token": ErrorText(
+        "E1125",
+        "The token in LOCALLLM_SERVE_TOKEN cannot be used.",
+        "{reason}.",
+        "Make one with python3 -c 'import secrets; print(secrets.token_urlsafe())'.",
+    ),
+    "ensemble_config_exists": ErrorText(
+        "E1126",
+        "{file} is there already, and was left as it is.",
+        "",
+        "Name another with --config FILE, or overwrite it with --force.",
+    ),
+    "ensemble_config_unwritable": ErrorText(
+        "E1127", "Cannot write {file}.", "{reason}.", "Check its folder, the permissions and the room on the disk."
+    ),
 }

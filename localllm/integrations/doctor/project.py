@@ -11,7 +11,7 @@ from localllm.base.directory_walk import walk
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import N_, Phrase, _, ngettext
 from localllm.base.paths import data_folder, project_folder, project_name
-from localllm.config.loader import RESERVED_VARIABLES, left_out_notice
+from localllm.config.loader import RESERVED_VARIABLES, SERVE_TOKEN, left_out_notice
 from localllm.integrations.doctor.inputs import (
     Finding,
     Surroundings,
@@ -152,7 +152,7 @@ def settings(here: Surroundings) -> Iterator[Finding]:
 
 def folders_moved(here: Surroundings) -> Iterator[Finding]:
     """Variables that put our folders elsewhere: easily forgotten."""
-    moved = [name for name in sorted(RESERVED_VARIABLES) if here.environ.get(name)]
+    moved = [name for name in sorted(RESERVED_VARIABLES - {SERVE_TOKEN}) if here.environ.get(name)]
     if moved:
         yield note("settings", _("Folders are moved by {variables}.", variables=", ".join(moved)))
 

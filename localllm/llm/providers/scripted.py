@@ -64,10 +64,11 @@ class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file of turns. `model` is the name the model goes by."""
+    """A file of turns. `model` is the name the model goes by; `repeat`: it is played again and again."""
 
     turn: tuple[Turn, ...]
     model: str = "scripted"
+    repeat: bool = False
 
 
 def load_script(file: Path) -> Script:
@@ -81,7 +82,8 @@ def load_script(file: Path) -> Script:
 
 
 class Scripted:
-    """Plays `script`. It remembers how far it has played: a turn is played once, failures included."""
+    """Plays `script`. It remembers how far it has played: a turn is played once, failures included, unless the script
+    is one to be repeated."""
 
     name = "scripted"
     constrains = False
@@ -94,6 +96,8 @@ class Scripted:
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
         """The next turn, piece by piece."""
         del request  # the script knows what it will say
+        if self._script.repeat and self._script.turn:
+            self._next %= len(self._script.turn)
         if self._next >= len(self._script.turn):
             raise LLMConnectionError("llm_script_ended", file=self.address)
         turn = self._script.turn[self._next]

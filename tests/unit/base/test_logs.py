@@ -1,5 +1,6 @@
 """The log: private, in its own form, a file a day, and never on the screen."""
 
+import io
 import logging
 import re
 import stat
@@ -116,3 +117,36 @@ def test_each_line_goes_through_the_mask_also_what_a_traceback_quotes(tmp_path: 
         assert "searched for ***" in written
         assert "invalid literal for int() with base 10: '***'" in written
         assert "taro" not in written
+
+
+def test_records_are_shown_as_well_where_that_is_asked_for(tmp_path: Path) -> None:
+    logs.start(tmp_path, "ERROR", clock=lambda: 0.0)
+    screen = io.StringIO()
+    logs.show(screen, "INFO", lambda line: line.replace("secret", "…"), without={"CONFIG"})
+    logs.of("SERVER").info("a secret")
+    logs.of("SERVER").debug("not this")
+    logs.of("CONFIG").warning("nor this")
+    logs.of("SERVER").error("it failed", exc_info=ValueError("inner"))
+    first, second = screen.getvalue().splitlines()
+    assert re.fullmatch(r"\S+Z \[INFO\] \[SERVER\] a …", first)
+    assert second.endswith("[ERROR] [SERVER] it failed")
+    kept = (tmp_path / "log" / "localllm.1970-01-01.log").read_text()
+    assert "ValueError: inner" in kept
+    assert "secret" not in kept
+
+
+def test_a_screen_that_has_gone_is_no_fault() -> None:
+    screen = io.StringIO()
+    logs.show(screen, "INFO")
+    screen.close()
+    logs.of("SERVER").info("nobody reads this")
+
+
+def test_what_a_library_logs_stands_under_a_category_of_ours() -> None:
+    screen = io.StringIO()
+    logs.show(screen, "INFO")
+    logs.forward("a_library", "SERVER")
+    logs.forward("a_library", "SERVER")
+    logging.getLogger("a_library.part").warning("hm: %s", "this")
+    logging.getLogger("a_library.part").info("not this")
+    assert [line.partition(" ")[2] for line in screen.getvalue().splitlines()] == ["[WARNING] [SERVER] hm: this"]

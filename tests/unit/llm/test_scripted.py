@@ -80,3 +80,9 @@ def test_a_missing_script_is_named(tmp_path: Path) -> None:
 def test_the_demo_is_a_script() -> None:
     calls = [call.name for turn in load_script(DEMO).turn for call in turn.calls]
     assert calls == ["list_files", "search_files", "read_file"]
+
+
+async def test_a_script_can_be_repeated(tmp_path: Path) -> None:
+    client = LLMClient(script(tmp_path, 'repeat = true\n[[turn]]\ntext = "one"\n[[turn]]\ntext = "two"'))
+    said = [(await client.complete(HELLO)).message.text for _ in range(5)]
+    assert said == ["one", "two", "one", "two", "one"]
