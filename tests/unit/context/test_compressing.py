@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from localllm.code.outline import NotParsedError
 from localllm.context import code_outline
 from localllm.context.code_outline import compress, guess_language
 
@@ -136,3 +137,35 @@ def test_it_never_grows(text: str, ratio: float) -> None:
 )
 def test_the_language_is_guessed(text: str, language: str | None) -> None:
     assert guess_language(text) == language
+
+
+def function(name: str, lines: int) -> str:
+    return f"def {name}(a):\n" + f"    a = combine(a, a, a)  # this is a line of {name}\n" * lines
+
+
+def test_the_largest_body_goes_first_and_others_stay_where_that_is_enough() -> None:
+    text = function("small", 6) + function("large", 30) + function("middle", 12)
+    shorter = compress(text, 0.6, file_path="a.py")
+    assert function("small", 6) in shorter
+    assert function("middle", 12) in shorter
+    assert shorter.count("left out") == 1
+    assert shorter.count("line of large") < 12
+
+
+def test_the_name_of_a_file_tells_its_language_where_the_text_does_not() -> None:
+    text = "x = 1\n" + function("only", 30) + "last(x)\n"
+    assert compress(text, 0.3, file_path="a.py").endswith("left out\nlast(x)\n"), "all of the end of its body"
+    assert guess_language(text) is None
+
+
+def test_what_cannot_be_parsed_loses_its_middle() -> None:
+    text = function("one", 20) + function("two", 20)
+
+    def refuse(_text: bytes, _language: str) -> None:
+        raise NotParsedError("slow")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(code_outline, "bodies", refuse)
+        shorter = compress(text, 0.5, file_path="a.py")
+    assert "left out" in shorter
+    assert shorter.startswith("def one(a):\n    a = ")

@@ -1,5 +1,7 @@
 """Which file has most to do with what is asked."""
 
+import pytest
+
 from localllm.context.code_outline import Relevance
 
 TEXTS = {
@@ -59,3 +61,43 @@ def test_a_new_text_replaces_the_old_one() -> None:
     found = relevance()
     found.note("shop/log.py", "def discount(): ...\n" * 3)
     assert best(found, "discount") == "shop/log.py"
+
+
+def test_what_was_looked_at_again_is_the_newest_again() -> None:
+    found = relevance()
+    for path in ("shop/log.py", "shop/price.py", "shop/log.py"):
+        found.note(path, TEXTS[path])
+    assert best(found, "anything else") == "shop/log.py"
+
+
+def test_a_term_in_the_path_says_more_than_one_in_the_text() -> None:
+    found = relevance()
+    found.note("tax/one.py", "rates of all kinds", looked_at=False)
+    found.note("two/two.py", "tax of all kinds", looked_at=False)
+    assert found.score("tax/one.py", "tax") > found.score("two/two.py", "tax")
+
+
+def test_what_a_file_defines_says_more_than_what_it_only_names() -> None:
+    found = relevance()
+    found.note("a.py", "def refund(total): ...", looked_at=False)
+    found.note("b.py", "x = refund(total) ...", looked_at=False)
+    assert found.score("a.py", "the refund") > found.score("b.py", "the refund")
+
+
+@pytest.mark.parametrize(
+    ("query", "score"),
+    [
+        ("what is in Web/Parser.PY?", 0.2),
+        ("what is in parser.py?", 0.18),
+        ("what does the PARSER do?", 0.1),
+        ("how is it parsed?", 0.0),
+    ],
+)
+def test_how_much_it_counts_that_a_file_is_named(query: str, score: float) -> None:
+    assert relevance().score("web/Parser.py", query) == pytest.approx(score)
+
+
+@pytest.mark.parametrize(("rank", "counts"), [(-3.0, 0.0), (0.5, 0.5), (7.0, 1.0)])
+def test_a_rank_beyond_its_bounds_counts_as_the_bound(rank: float, counts: float) -> None:
+    most = relevance(log=1.0).score("shop/log.py", "anything else")
+    assert relevance(log=rank).score("shop/log.py", "anything else") == pytest.approx(counts * most)
