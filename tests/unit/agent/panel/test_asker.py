@@ -417,3 +417,97 @@ class TestWhatGoesWrong:
         assert continues(member, own[-1])
         assert continues(last, own[-1])
         assert "You are its conservative adviser" not in last.decode()
+
+    @pytest.mark.parametrize(("status", "again"), [(400, True), (500, False), (401, False)])
+    async def test_only_what_a_schema_may_have_done_is_tried_without_one(self, status: int, again: bool) -> None:
+        with server_with(says(CAREFUL), says(BOLD), fails(status, "Cannot do that."), verdict()) as server:
+            async with parts(server) as made:
+                given = await made.panel.ask_three(dossier(), Told())
+        assert len(server.requests) == 3 + again
+        assert [name.split(" ")[0] for name in given.left_out] == ([] if again else ["judge"])
+
+    async def test_an_adviser_is_asked_once_whatever_it_refuses(self) -> None:
+        with server_with(fails(400, "Cannot do that."), says(BOLD), verdict()) as server:
+            async with parts(server) as made:
+                given = await made.panel.ask_three(dossier(), Told())
+        assert len(server.requests) == 3
+        assert given.left_out[0].startswith("conservative (openai m): ")
+        assert not given.left_out[0].endswith(".")
+
+
+class TestHowMuch:
+    @pytest.mark.parametrize("max_tokens", [300, 800])
+    async def test_an_answer_may_be_as_long_as_is_set_and_a_thought_before_it(self, max_tokens: int) -> None:
+        with server_with(says(CAREFUL), says(BOLD), verdict()) as server:
+            async with parts(server, members=PanelSettings(max_tokens=max_tokens)) as made:
+                await made.panel.ask_three(dossier(), Told())
+        assert [body["max_tokens"] for body in server.bodies()] == [max_tokens + 2_000] * 3
+
+    async def test_an_opinion_is_cut_to_what_is_set(self) -> None:
+        with server_with(says(f"{CAREFUL} " * 100), says(BOLD), verdict()) as server:
+            async with parts(server, members=PanelSettings(max_tokens=100)) as made:
+                given = await made.panel.ask_three(dossier(), Told())
+        assert 80 < estimate_tokens(given.opinions[0].text) <= 101
+        assert given.opinions[1].text == BOLD
+
+    @pytest.mark.parametrize("by_hand", [True, False])
+    async def test_a_goal_the_conversation_has_already_is_told_in_short(self, by_hand: bool) -> None:
+        """Asked by hand, the goal is the question, which the conversation has not."""
+        goal = "First of all. " + "and this too, " * 100 + "at last."
+        asked = make_dossier(goal, "The same edit fails.", [Attempt(CALL, ERROR, failed=True)], NOW, tools=TOOLS)
+        with server_with(says(CAREFUL), says(BOLD), verdict()) as server:
+            async with parts(server) as made:
+                await made.panel.ask_three(asked, Told(), by_hand=by_hand)
+        for request in server.requests:
+            assert (goal in last_text(request)) == by_hand
+            assert "First of all." in last_text(request)
+            assert "at last." in last_text(request)
+
+    async def test_a_slot_is_the_main_servers_own(self) -> None:
+        slots = {"props": cassette("llamacpp/get_props"), "slots": cassette("llamacpp/get_slots")}
+        models = cassette("llamacpp/get_models")
+        with server_with(says(BOLD), verdict(), models=models, **slots) as server, server_with(says(CAREFUL)) as other:
+            role = RoleSettings(provider="openai", base_url=other.url, model="m")
+            async with parts(server, members=PanelSettings(conservative=role)) as made:
+                await made.panel.ask_three(dossier(), Told())
+        assert [body.get("id_slot") for body in server.bodies()] == [0, 0]
+        assert "id_slot" not in other.bodies()[0]
+
+    async def test_where_the_conversation_has_gone_on_the_place_is_chosen_anew(self) -> None:
+        longer = (*NOW, AssistantMessage("So."), UserMessage("word " * 2_000))
+        with server_with(says(CAREFUL), says(BOLD), verdict(), verdict()) as server:
+            async with parts(server) as made:
+                server.routes["/v1/models"] = listing(window=made.client.expect_prompt(NOW, TOOLS) + 3_500)
+                given = await made.panel.ask_three(dossier(), Told())
+                await made.panel.ask_boss(dossier(longer), [given], Told())
+        assert ["tools" in body for body in server.bodies()] == [True, True, True, False]
+
+    async def test_a_note_names_only_those_who_are_asked(self) -> None:
+        wise = RoleSettings(model="wise")
+        replies = (says(BOLD), says(CAREFUL), verdict(), verdict())
+        with server_with(*replies, models=listing("m", "wise")) as server:
+            async with parts(server, members=PanelSettings(conservative=wise, judge=wise)) as made:
+                three, boss = Told(), Told()
+                given = await made.panel.ask_three(dossier(), three)
+                await made.panel.ask_boss(dossier(), [given], boss)
+        assert [note.text.split(":")[0] for note in three.notices] == ["conservative, judge"]
+        assert boss.notices == []
+
+
+class TestWhoIsLeftOut:
+    async def test_what_is_wrong_with_its_settings_is_told_with_the_fix(self) -> None:
+        gone = RoleSettings(provider="gguf", model="/nowhere/big.gguf")
+        with server_with(says(BOLD), verdict()) as server:
+            async with parts(server, members=PanelSettings(conservative=gone)) as made:
+                given = await made.panel.ask_three(dossier(), Told())
+        (told,) = given.left_out
+        assert told.startswith("conservative")
+        assert "big.gguf" in told
+        assert given.is_sure
+
+    async def test_of_one_whose_model_is_not_known_the_address_is_told(self) -> None:
+        nowhere = RoleSettings(provider="openai", base_url="http://127.0.0.1:9")
+        with server_with(says(BOLD), verdict()) as server:
+            async with parts(server, members=PanelSettings(conservative=nowhere)) as made:
+                given = await made.panel.ask_three(dossier(), Told())
+        assert given.left_out[0].startswith("conservative (openai http://127.0.0.1:9/v1): ")

@@ -170,6 +170,8 @@ async def test_each_role_is_asked_by_itself_with_its_character_and_the_judge_in_
     assert (event.kind, event.question, event.plan, event.by_hand) == ("panel", DOSSIER.problem, given.plan, False)
     assert event.usage.prompt_tokens == 300
     assert panel.consultation_history == [event]
+    fields = {"verdict": "stale text", "next_action": "read prices.py", "avoid": "the same edit", "check": "pytest -q"}
+    assert (event.verdict, event.confidence, event.left_out) == (fields, 0.9, ())
 
 
 async def test_the_judge_sees_the_opinions_unnamed_and_in_random_order(system: Systems) -> None:
@@ -574,3 +576,98 @@ async def test_a_boss_that_was_chosen_is_asked_no_more_where_none_can_be_chosen(
         is_well = False
         await panel.ask_boss(DOSSIER, [], Told())
         assert [len(main.requests), len(wide.requests)] == [1, 1]
+
+
+class TestPlainValues:
+    async def test_what_is_given_is_shown_under_its_name_and_cut_where_it_is_long(self, system: Systems) -> None:
+        given = {"empty": "", "none": None, "file": "rate = 2", "log": "line of it. " * 3_000}
+        with WireServer([says(CAREFUL), says(BOLD), verdict()]) as server:
+            await system(server.url).three_wise_consultation("It fails.", given)
+        question = asked(server.bodies()[0])
+        assert "## Goal\nIt fails.\n" in question
+        assert "## Problem\nIt fails.\n" in question
+        assert "file:\nrate = 2" in question
+        assert "log:\nline of it." in question
+        assert "empty" not in question
+        assert "none" not in question
+        assert estimate_tokens(question) < 1_600
+
+    @pytest.mark.parametrize(
+        ("history", "shown"),
+        [
+            (None, ["Next: read prices.py"]),
+            ([], []),
+            ([{"plan": "Next: go home"}, {"opinions": []}], ["Next: go home"]),
+        ],
+    )
+    async def test_the_boss_is_shown_what_is_given_or_all_there_was(
+        self, system: Systems, history: list[Any] | None, shown: list[str]
+    ) -> None:
+        with WireServer([says(CAREFUL), says(BOLD), verdict(), verdict()]) as server:
+            panel = system(server.url)
+            await panel.three_wise_consultation("It fails.")
+            given = await panel.boss_consultation("It fails.", history)
+        earlier = asked(server.bodies()[3]).partition("## Advice given earlier")[2]
+        assert bool(earlier) == bool(shown)
+        assert all(plan in earlier for plan in shown)
+        assert given["confidence"] == 0.9
+
+    async def test_a_server_nobody_asks_is_not_known(self, system: Systems) -> None:
+        panel = system(DOWN)
+        assert panel.apply_rate_limiting("openai")
+        with pytest.raises(KeyError):
+            panel.apply_rate_limiting("ollama")
+
+
+async def test_long_advice_from_earlier_shares_its_room(system: Systems) -> None:
+    earlier = [Consultation(plan=f"{letter} " * 4_000) for letter in "abc"]
+    with WireServer([verdict()]) as server:
+        panel = system(server.url)
+        await panel.ask_boss(DOSSIER, earlier, Told())
+    told = asked(server.bodies()[0]).partition("## Advice given earlier\n")[2]
+    sizes = [estimate_tokens(part) for part in told.split("\n\n")]
+    assert len(sizes) == 3
+    assert max(sizes) <= 401
+    assert min(sizes) > 300
+
+
+async def test_a_boss_is_chosen_only_where_there_is_a_choice(system: Systems) -> None:
+    looks: list[str] = []
+
+    async def look(_provider: Provider, model: str) -> Health:
+        looks.append(model)
+        return well()
+
+    with serving(owned_by="vllm", max_model_len=4_096) as main, serving(owned_by="vllm", max_model_len=65_536) as wide:
+        for roles in ({}, {"boss": role(wide.url), "judge": role(wide.url)}):
+            panel = system(main.url, **roles)
+            panel.health_checker = HealthChecker(look)
+            await panel.ask_boss(DOSSIER, [], Told())
+        assert (looks, len(main.requests), len(wide.requests)) == ([], 1, 1)
+
+
+async def test_how_a_server_is_is_asked_anew_but_for_a_choice(system: Systems) -> None:
+    looks: list[str] = []
+
+    async def look(_provider: Provider, model: str) -> Health:
+        looks.append(model)
+        return well()
+
+    with serving(owned_by="vllm", max_model_len=65_536) as main:
+        panel = system(main.url)
+        panel.health_checker = HealthChecker(look)
+        for times in (1, 2):
+            assert await panel.health_check_providers() == {f"openai {main.url}/v1": True}
+            assert len(looks) == times
+        assert await panel.select_best_provider() == await panel.select_best_provider(None)
+        assert len(looks) == 2
+
+
+async def test_what_all_of_it_cost_is_counted_also_of_who_said_nothing(system: Systems) -> None:
+    with WireServer([says(" "), says(BOLD), verdict()]) as server:
+        told = Told()
+        given = await system(server.url).ask_three(DOSSIER, told)
+    assert given.left_out[0].startswith("conservative (openai m): ")
+    assert told.consulted.usage.prompt_tokens in (200, 300)
+    assert [one.role for one in told.consulted.opinions] == ["progressive", "judge"]
+    assert told.consulted.left_out == given.left_out
