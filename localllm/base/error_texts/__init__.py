@@ -6,6 +6,7 @@ E8xxx tools, E9xxx safety. A code once published keeps its meaning.
 
 from localllm.base.error_texts.browser import BROWSER
 from localllm.base.error_texts.ensemble import ENSEMBLE
+from localllm.base.error_texts.ensemble_api import ENSEMBLE_API
 from localllm.base.error_texts.ensemble_runs import ENSEMBLE_RUNS
 from localllm.base.error_texts.files import FILES
 from localllm.base.error_texts.knowledge import KNOWLEDGE
@@ -31,4 +32,5 @@ ERRORS: dict[str, ErrorText] = {
     **SAFETY,
     **ENSEMBLE,
     **ENSEMBLE_RUNS,
+    **ENSEMBLE_API,
 }

@@ -1,0 +1,145 @@
+"""The events /generate/stream sends, one for each that happens in a run, and how they are described."""
+
+from msgspec import UNSET, Struct, UnsetType
+
+from localllm.base.events import Json
+from localllm.ensemble.records import (
+    ReviewStarted,
+    ReviewText,
+    RunEvent,
+    RunFinished,
+    RunStarted,
+    StrategyName,
+    WorkerAnswer,
+    WorkerFinished,
+    WorkerRetried,
+    WorkerText,
+)
+from localllm.ensemble.server.event_stream import event_frame
+from localllm.ensemble.server.paper_bodies import (
+    ErrorDetail,
+    GenerateAnswer,
+    GenerateFailure,
+    Turns,
+    detail,
+    generate_body,
+    shown,
+    status_of,
+)
+
+
+class StartEvent(Struct, frozen=True, kw_only=True):
+    """A run has begun. `workers`: their names, in the order of their numbers."""
+
+    run_id: str
+    strategy: StrategyName
+    workers: tuple[str, ...]
+    reviewer: str
+    conversation_id: str | UnsetType = UNSET
+    conversation_turns: int | UnsetType = UNSET
+
+
+class WorkerTextEvent(Struct, frozen=True):
+    """The next piece of the answer of a worker, by its number."""
+
+    worker: int
+    text: str
+
+
+class WorkerEndEvent(Struct, frozen=True, kw_only=True):
+    """A worker has answered; `response` is all it wrote."""
+
+    worker: int
+    agent_name: str
+    seconds: float
+    response: str
+
+
+class WorkerErrorEvent(WorkerEndEvent, frozen=True, kw_only=True):
+    """A worker has failed; `response` says so."""
+
+    error: ErrorDetail
+
+
+class WorkerRetryEvent(Struct, frozen=True, kw_only=True):
+    """A worker is asked again: what came of its answer so far is void."""
+
+    worker: int
+    agent_name: str
+    error: ErrorDetail
+
+
+class ReviewStartEvent(Struct, frozen=True):
+    """The reviewer is asked."""
+
+    reviewer: str
+
+
+class ReviewTextEvent(Struct, frozen=True):
+    """The next piece of what the reviewer writes, its headings and all."""
+
+    text: str
+
+
+EVENTS: dict[str, tuple[type, ...]] = {
+    "start": (StartEvent,),
+    "worker_text": (WorkerTextEvent,),
+    "worker_end": (WorkerEndEvent,),
+    "worker_error": (WorkerErrorEvent,),
+    "worker_retry": (WorkerRetryEvent,),
+    "review_start": (ReviewStartEvent,),
+    "review_text": (ReviewTextEvent,),
+    "result": (GenerateAnswer, GenerateFailure),
+    "error": (ErrorDetail,),
+}
+"""The names of the events, with what their data may be."""
+
+
+class EventWriter:
+    """Makes the frames of one run. `turns`: the conversation it belongs to."""
+
+    def __init__(self, turns: Turns | None) -> None:
+        self._turns = turns
+        self._names: tuple[str, ...] = ()
+
+    def frame(self, event: RunEvent) -> bytes:
+        """An event as it is sent."""
+        match event:
+            case WorkerText(worker, text):
+                return event_frame("worker_text", WorkerTextEvent(worker, text))
+            case ReviewText(text):
+                return event_frame("review_text", ReviewTextEvent(text))
+            case RunStarted():
+                self._names = event.workers
+                return event_frame("start", self._start(event))
+            case WorkerRetried(worker, error):
+                body = WorkerRetryEvent(worker=worker, agent_name=self._names[worker], error=detail(error))
+                return event_frame("worker_retry", body)
+            case WorkerFinished(worker, answer):
+                return self._end_of(worker, answer)
+            case ReviewStarted(reviewer):
+                return event_frame("review_start", ReviewStartEvent(reviewer))
+            case RunFinished(result):
+                more: dict[str, Json] = {"status": status_of(result)}
+                return event_frame("result", generate_body(result, self._turns, more))
+
+    def _start(self, event: RunStarted) -> StartEvent:
+        return StartEvent(
+            run_id=event.run_id,
+            strategy=event.strategy,
+            workers=event.workers,
+            reviewer=event.reviewer,
+            conversation_id=self._turns.conversation_id if self._turns else UNSET,
+            conversation_turns=self._turns.before if self._turns else UNSET,
+        )
+
+    def _end_of(self, worker: int, answer: WorkerAnswer) -> bytes:
+        name, seconds, response = self._names[worker], round(answer.seconds, 3), shown(answer)
+        if answer.error is None:
+            body = WorkerEndEvent(worker=worker, agent_name=name, seconds=seconds, response=response)
+            return event_frame("worker_end", body)
+        error = detail(answer.error)
+        return event_frame(
+            "worker_error",
+            WorkerErrorEvent(worker=worker, agent_name=name, seconds=seconds, response=response, error=error),
+        )

@@ -1,0 +1,176 @@
+"""Bounds of requests: how large and slow a body may be, how many are worked on at once, and until when."""
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager
+from typing import Any, Literal, TypeVar
+
+from starlette.types import Receive, Scope
+
+from localllm.ensemble.server.options import ServerOptions
+from localllm.ensemble.server.refusals import RefusalError
+
+T = TypeVar("T")
+
+_CLOSE = {"connection": "close"}
+_STARTING_SECONDS = 5.0
+"""Assumed of a request until some have ended."""
+
+_NEW_SHARE = 0.2
+"""Of the newest request in the average."""
+
+_LONGEST_WAIT = 60  # seconds a client is asked to wait
+
+
+class ClientGoneError(Exception):
+    """Nobody waits for the answer any more."""
+
+
+class Ticket:
+    """A request that is worked on."""
+
+    def __init__(self, on_seconds: Callable[[float], None]) -> None:
+        self._on_seconds = on_seconds
+        self._work: asyncio.Task[Any] | None = None
+        self.ended_by: Literal["", "client", "stop"] = ""
+
+    def end(self, by: Literal["client", "stop"]) -> None:
+        """Cancel the work."""
+        self.ended_by = self.ended_by or by
+        if self._work is not None:
+            self._work.cancel()
+
+    async def run(self, work: Coroutine[Any, Any, T], receive: Receive) -> T:
+        """Await `work`, which is cancelled when the client leaves or the server stops. The request's body must have
+        been read. Raises ClientGoneError, or RefusalError where the server stops."""
+        begun = time.monotonic()
+        task = self._work = asyncio.ensure_future(work)
+        watch = asyncio.ensure_future(self._watch(receive))
+        if self.ended_by:
+            task.cancel()
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if not self.ended_by or _is_cancelled():
+                raise
+        finally:
+            watch.cancel()
+            self._on_seconds(time.monotonic() - begun)
+        raise self.reason() from None
+
+    def reason(self) -> Exception:
+        """Why the work was ended."""
+        return stopping() if self.ended_by == "stop" else ClientGoneError()
+
+    async def _watch(self, receive: Receive) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        self.end("client")
+
+
+def _is_cancelled() -> bool:
+    """Whether this very task is being cancelled, and not only what it waits for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+class RequestGate:
+    """Lets so many requests be worked on at once; none while the server stops."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._tickets: set[Ticket] = set()
+        self._seconds = _STARTING_SECONDS
+        self._emptied = asyncio.Event()
+        self.is_stopping = False
+
+    @property
+    def running(self) -> int:
+        """How many requests are worked on."""
+        return len(self._tickets)
+
+    @contextmanager
+    def admitted(self) -> Generator[Ticket]:
+        """A place for a request. Raises RefusalError where there is none."""
+        if self.is_stopping:
+            raise stopping()
+        if len(self._tickets) >= self._most:
+            wait = min(max(1, math.ceil(self._seconds)), _LONGEST_WAIT)
+            raise RefusalError(
+                "api_busy", status=429, headers={"retry-after": str(wait)}, limit=self._most, seconds=wait
+            )
+        ticket = Ticket(self._learn)
+        self._tickets.add(ticket)
+        try:
+            yield ticket
+        finally:
+            self._tickets.discard(ticket)
+            if not self._tickets:
+                self._emptied.set()
+
+    async def stop(self, seconds: float) -> None:
+        """Admit none any more; wait until all have ended, for so many seconds, then cancel them."""
+        self.is_stopping = True
+        if not await self.emptied(seconds):
+            self.cancel_all()
+
+    def cancel_all(self) -> None:
+        """End all that is worked on, with an error that says so."""
+        for ticket in tuple(self._tickets):
+            ticket.end("stop")
+
+    def _learn(self, seconds: float) -> None:
+        """Follow how long requests take of late."""
+        self._seconds += _NEW_SHARE * (seconds - self._seconds)
+
+    async def emptied(self, seconds: float) -> bool:
+        """Whether nothing is worked on any more within so many seconds."""
+        self._emptied.clear()
+        if not self._tickets:
+            return True
+        try:
+            await asyncio.wait_for(self._emptied.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
+
+
+def stopping() -> RefusalError:
+    """The server takes no requests any more."""
+    return RefusalError("api_stopping", status=503, headers=_CLOSE)
+
+
+def header(scope: Scope, name: bytes) -> str:
+    """A header of a request, empty where it has none; the first where it has several."""
+    return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), "")
+
+
+async def read_body(scope: Scope, receive: Receive, options: ServerOptions) -> bytes:
+    """The body of a request, read no further than it may be long. Raises RefusalError, ClientGoneError."""
+    told = header(scope, b"content-length")
+    if told.isdecimal() and int(told) > options.max_body:
+        raise _too_large(options)
+    try:
+        async with asyncio.timeout(options.body_seconds):
+            return await _read(receive, options)
+    except TimeoutError:
+        raise RefusalError("api_too_slow", status=408, headers=_CLOSE, seconds=options.body_seconds) from None
+
+
+async def _read(receive: Receive, options: ServerOptions) -> bytes:
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGoneError
+        body += message.get("body", b"")
+        if len(body) > options.max_body:
+            raise _too_large(options)
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+def _too_large(options: ServerOptions) -> RefusalError:
+    return RefusalError("api_too_large", status=413, limit=options.max_body)

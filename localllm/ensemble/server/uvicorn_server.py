@@ -1,0 +1,138 @@
+"""uvicorn as the ensemble runs it: slow clients are cut off, and a server that stops lets its requests finish."""
+
+import asyncio
+import socket
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from localllm.base import logs
+from localllm.ensemble.server.limits import RequestGate
+from localllm.ensemble.server.options import ServerOptions
+
+_KEEP_ALIVE = 20  # seconds an idle connection stays open
+_LOOK_EVERY = 0.05  # seconds
+_LAST_WORDS = 2.0  # seconds for which the errors of cancelled requests are sent
+_LONGEST_HEAD = 65_536  # bytes
+_MOST_CONNECTIONS = 512
+"""Each takes a file of the process, which often may have 1,024; the agents' connections take some, too."""
+
+
+class _Config(uvicorn.Config):
+    """uvicorn's settings with our own beside them."""
+
+    def __init__(self, app: FastAPI, options: ServerOptions) -> None:
+        self.options = options
+        super().__init__(
+            app,
+            http=_BoundedProtocol,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            timeout_keep_alive=_KEEP_ALIVE,
+            timeout_graceful_shutdown=int(_LAST_WORDS),
+        )
+
+
+class EnsembleServer(uvicorn.Server):
+    """Serves `app`, made by `create_app`, on sockets that are bound: `await serve(sockets=[…])`.
+
+    SIGINT or SIGTERM stops it: requests that come then are answered 503, those that are worked on may finish within
+    the options' `stop_seconds` and are then ended with an error; a second SIGINT ends them at once.
+    """
+
+    def __init__(self, app: FastAPI, options: ServerOptions | None = None) -> None:
+        self._options = options or ServerOptions()
+        self._gate: RequestGate = app.state.gate
+        super().__init__(_Config(app, self._options))
+        logs.forward("uvicorn", "SERVER")
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop as the class says."""
+        stopping = asyncio.ensure_future(self._gate.stop(self._options.stop_seconds))
+        while not stopping.done() and not self.force_exit:
+            await asyncio.wait([stopping], timeout=_LOOK_EVERY)
+        self._gate.cancel_all()
+        stopping.cancel()
+        await self._gate.emptied(_LAST_WORDS)
+        await super().shutdown(sockets)
+
+
+class _BoundedProtocol(HttpToolsProtocol):
+    """A connection that may neither keep the server waiting for the head of a request, nor have one without end, nor
+    refuse to read for ever."""
+
+    def __init__(self, config: _Config, *args: Any, **kwargs: Any) -> None:
+        super().__init__(config, *args, **kwargs)
+        self._options = config.options
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._write_timer: asyncio.TimerHandle | None = None
+        self._head_bytes = 0
+        self._is_in_head = True
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as uvicorn's own
+        super().connection_made(transport)
+        if len(self.connections) > _MOST_CONNECTIONS:
+            transport.abort()
+            return
+        # asyncio does so only for sockets whose protocol is named; else each answer's body waits for an ACK, 40 ms.
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._begin_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_timer = _stopped(self._head_timer)
+        self._write_timer = _stopped(self._write_timer)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._head_bytes += len(data)
+        if self._is_in_head and self._head_bytes > _LONGEST_HEAD:
+            self.transport.abort()
+
+    def on_message_begin(self) -> None:
+        if self._is_answering():
+            raise ValueError("a second request came before the first was answered")
+        if not self._is_in_head:
+            self._begin_head()
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._is_in_head = False
+        self._head_timer = _stopped(self._head_timer)
+        super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP. Requests that are sent ahead break the connection: while they wait, nobody would see
+        the client leave."""
+        if self._is_answering():
+            self.transport.abort()
+        else:
+            super().send_400_response(msg)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._write_timer = self.loop.call_later(self._options.write_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._write_timer = _stopped(self._write_timer)
+
+    def _begin_head(self) -> None:
+        self._is_in_head = True
+        self._head_bytes = 0
+        self._head_timer = self.loop.call_later(self._options.head_seconds, self.transport.abort)
+
+    def _is_answering(self) -> bool:
+        cycle: Any = self.cycle
+        return cycle is not None and not cycle.response_complete
+
+
+def _stopped(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()

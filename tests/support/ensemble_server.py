@@ -1,0 +1,178 @@
+"""The ensemble server on loopback, over real HTTP, and an ensemble that answers by script."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from localllm.base.errors import LLMConnectionError, LocalLLMError
+from localllm.base.events import Usage
+from localllm.ensemble.config import AgentConfig, EnsembleConfig, SystemSettings
+from localllm.ensemble.records import (
+    EnsembleResult,
+    Question,
+    ReviewStarted,
+    ReviewText,
+    RunEvent,
+    RunFinished,
+    RunStarted,
+    WorkerAnswer,
+    WorkerFinished,
+    WorkerText,
+)
+from localllm.ensemble.server.app import create_app
+from localllm.ensemble.server.options import ServerOptions
+from localllm.ensemble.server.uvicorn_server import EnsembleServer
+
+WORKERS = ("Worker A (Llama 3 8B)", "Worker B (DeepSeek Coder)")
+REVIEWER = "Reviewer (Llama 3 70B)"
+
+
+def refused() -> LLMConnectionError:
+    """The error of a worker whose server is down."""
+    return LLMConnectionError("llm_cut", url="http://127.0.0.1:11434", reason="connection reset")
+
+
+def config(**settings: Any) -> EnsembleConfig:
+    """A configuration with the workers of the script."""
+    url = "http://user:secret@127.0.0.1:11434/api/chat"
+    return EnsembleConfig(
+        reviewer_agent=AgentConfig(name=REVIEWER, api_url=url, model="llama3:70b"),
+        worker_agents=tuple(AgentConfig(name=name, api_url=url, model="llama3:8b") for name in WORKERS),
+        system_settings=SystemSettings(**settings),
+    )
+
+
+@dataclass
+class ScriptedEnsemble:
+    """Answers every question alike; `questions` has them, `closed` counts runs that were closed before their end.
+
+    errors: one for each worker, None for those that answer. hold: awaited after the first worker's text, for runs that
+    last; `held` is how many are there. crash: raised in the middle of a run.
+    """
+
+    answer: str = "Paris."
+    comment: str = "Both are right."
+    errors: Sequence[LocalLLMError | None] = (None, None)
+    reviewer_error: LocalLLMError | None = None
+    is_held: bool = False
+    crash: Exception | None = None
+    pieces: int = 2
+    finish_reason: str = "stop"
+    questions: list[Question] = field(default_factory=list)
+    held: int = 0
+    closed: int = 0
+
+    async def run(self, question: Question) -> AsyncGenerator[RunEvent]:
+        self.questions.append(question)
+        is_over = False
+        try:
+            async for event in self._events(question):
+                is_over = isinstance(event, RunFinished)
+                yield event
+        finally:
+            self.closed += not is_over
+
+    async def aclose(self) -> None:
+        pass
+
+    async def _events(self, question: Question) -> AsyncGenerator[RunEvent]:
+        run_id = f"run{len(self.questions)}"
+        yield RunStarted(run_id, question.strategy or "review", WORKERS, REVIEWER)
+        if question.stream:
+            yield WorkerText(0, "It is ")
+        await asyncio.sleep(0)
+        if self.crash:
+            raise self.crash
+        if self.is_held:
+            self.held += 1
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.held -= 1
+        answers: list[WorkerAnswer] = []
+        for worker, (name, error) in enumerate(zip(WORKERS, self.errors, strict=True)):
+            text = "" if error else f"{name} says: {self.answer}"
+            usage = None if error else Usage(prompt_tokens=10, completion_tokens=5, cached_tokens=4)
+            answers.append(
+                WorkerAnswer(agent=name, model="llama3:8b", text=text, error=error, seconds=0.25, usage=usage)
+            )
+            yield WorkerFinished(worker, answers[-1])
+        all_failed = all(answer.has_failed for answer in answers)
+        if not all_failed:
+            yield ReviewStarted(REVIEWER)
+            review = f"## Evaluation\n{self.comment}\n\n## Final answer\n{self.answer}"
+            step = max(1, -(-len(review) // self.pieces))
+            for at in range(0, len(review) if question.stream else 0, step):
+                yield ReviewText(review[at : at + step])
+        is_whole = not all_failed and self.reviewer_error is None
+        error = self.reviewer_error
+        yield RunFinished(
+            EnsembleResult(
+                run_id=run_id,
+                final_answer="" if all_failed else self.answer if is_whole else answers[0].text,
+                review_comment=f"Error: {error}" if error else self.comment if is_whole else "",
+                answers=tuple(answers),
+                seconds=1.2345,
+                runtime={"strategy": question.strategy or "review"} | ({"fallback": WORKERS[0]} if error else {}),
+                usage=sum((answer.usage for answer in answers if answer.usage), Usage()),
+                reviewer_error=error,
+                finish_reason=self.finish_reason,
+            )
+        )
+
+
+class ServerInThread:
+    """A running server: its address, and how to stop it."""
+
+    def __init__(self, app: Any, options: ServerOptions) -> None:
+        self.server = EnsembleServer(app, options)
+        self.app = app
+        self._socket = socket.create_server(("127.0.0.1", 0), backlog=512)
+        self.port: int = self._socket.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.client = httpx.Client(base_url=self.url, verify=False, trust_env=False, timeout=20)
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop it as a signal would, and wait until it has."""
+        self.client.close()
+        self.server.should_exit = True
+        self._thread.join(20)
+        assert not self._thread.is_alive()
+
+    def _serve(self) -> None:
+        asyncio.run(self.server.serve(sockets=[self._socket]))
+
+
+@contextmanager
+def serving(app: Any, options: ServerOptions | None = None) -> Iterator[ServerInThread]:
+    """The app on a free port."""
+    running = ServerInThread(app, options or ServerOptions(stop_seconds=0.2))
+    running.start()
+    try:
+        yield running
+    finally:
+        with suppress(RuntimeError):
+            running.stop()
+
+
+@contextmanager
+def scripted(
+    ensemble: ScriptedEnsemble | None = None,
+    options: ServerOptions | None = None,
+    settings: Callable[[], EnsembleConfig] = config,
+    **more: Any,
+) -> Iterator[ServerInThread]:
+    """A server of a scripted ensemble."""
+    options = options or ServerOptions(stop_seconds=0.2)
+    with serving(create_app(ensemble or ScriptedEnsemble(), settings, options=options, **more), options) as running:
+        yield running
