@@ -192,6 +192,10 @@ class AgentPool:
         for endpoint in endpoints.values():
             await endpoint.aclose()
 
+    def host(self, address: str) -> Host:
+        """The host of agents at an address. Raises KeyError."""
+        return self._hosts[address]
+
     async def report(self, config: EnsembleConfig) -> tuple[HostReport, ...]:
         """What the hosts of the agents tell of their models, asked all at once. Raises ConfigurationError."""
         agents = await self.take(config)

@@ -20,16 +20,17 @@ _log = logs.of("ENSEMBLE")
 class ModelEnsemble:
     """An ensemble of the agents in `source`, whose configuration of the moment holds for a run to its end.
 
-    `environ` has the keys that the agents name; the paths of model files are relative to `root`.
+    `environ` has the keys that the agents name; the paths of model files are relative to `root`. `pool` has the agents
+    and their connections.
     """
 
     def __init__(self, source: ConfigSource, environ: Mapping[str, str], root: Path = Path()) -> None:
         self._source = source
-        self._pool = AgentPool(environ, root)
+        self.pool = AgentPool(environ, root)
 
     async def run(self, question: Question) -> AsyncGenerator[RunEvent]:
         """See Ensemble."""
-        agents = await self._pool.take(self._source.current)
+        agents = await self.pool.take(self._source.current)
         events = _Events()
         work = asyncio.get_running_loop().create_task(_result(question, agents, events))
         work.add_done_callback(events.end)
@@ -41,15 +42,15 @@ class ModelEnsemble:
             if not work.done():
                 work.cancel()
                 await asyncio.gather(work, return_exceptions=True)
-            await self._pool.give_back(agents)
+            await self.pool.give_back(agents)
 
     async def report(self) -> tuple[HostReport, ...]:
         """What the agents' hosts tell of their models: what is loaded, and with which window."""
-        return await self._pool.report(self._source.current)
+        return await self.pool.report(self._source.current)
 
     async def aclose(self) -> None:
         """Give back connections."""
-        await self._pool.aclose()
+        await self.pool.aclose()
 
 
 class _Events:

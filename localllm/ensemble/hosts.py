@@ -57,7 +57,7 @@ class Host:
             if turn.done() and not turn.cancelled():
                 self.leave(model)
             else:
-                self._waiting.remove((model, turn))
+                self._waiting = [each for each in self._waiting if each[1] is not turn]
                 self._admit()
             raise
 

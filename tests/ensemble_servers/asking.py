@@ -10,6 +10,7 @@ import msgspec
 from localllm.ensemble.config import AgentConfig, EnsembleConfig, SystemSettings
 from localllm.ensemble.config_watch import FixedConfig
 from localllm.ensemble.ensemble import ModelEnsemble
+from localllm.ensemble.hosts import Host
 from localllm.ensemble.records import EnsembleResult, Question, RunEvent, RunFinished
 from tests.ensemble_servers.play import MODEL, Play
 from tests.ensemble_servers.servers import OllamaServer, OllamaServers
@@ -75,6 +76,14 @@ class Asked:
     def begin(self, prompt: str = PROMPT, **more: Any) -> "asyncio.Task[EnsembleResult]":
         """Ask in the background."""
         return asyncio.create_task(self.result(prompt, **more))
+
+    def use(self, *workers: AgentConfig) -> None:
+        """Have other workers from now on."""
+        self.source.current = msgspec.structs.replace(self.source.current, worker_agents=workers)
+
+    def host_of(self, server: OllamaServer) -> Host:
+        """What the ensemble keeps of a server: whose turn it is there."""
+        return self.ensemble.pool.host(server.url.removeprefix("http://"))
 
     def change(self, **settings: Any) -> None:
         """Have other settings hold from now on."""
