@@ -110,7 +110,8 @@ class WorkerFinished(msgspec.Struct, frozen=True, tag=True):
 
 
 class ReviewStarted(msgspec.Struct, frozen=True, tag=True):
-    """The reviewer is asked."""
+    """The reviewer is asked. It may be asked again, for a final answer it has left out or after a ranking: the pieces
+    before belong to what it wrote then."""
 
     reviewer: str
 

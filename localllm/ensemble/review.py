@@ -1,38 +1,143 @@
 """The paper's strategy: a reviewer reads all answers and writes the final one."""
 
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Mapping, Sequence
 
-from localllm.base.errors import LocalLLMError
+import msgspec
+
+from localllm.base.errors import EnsembleError, LocalLLMError
+from localllm.base.events import Json
+from localllm.base.i18n import _
+from localllm.ensemble.agreement import Agreement, AnswerGroup, find_agreement, medoid
+from localllm.ensemble.answers import Answer
 from localllm.ensemble.budget import Room
-from localllm.ensemble.records import WorkerAnswer
+from localllm.ensemble.records import Review
+from localllm.ensemble.review_prompt import ReviewPrompt, review_prompt
 from localllm.ensemble.review_reply import read_review
 from localllm.ensemble.run import Outcome, Run
-from localllm.llm.messages import Message, UserMessage
+from localllm.llm.messages import AssistantMessage, Message, SystemMessage, UserMessage
+
+NO_ANSWER = Outcome(final_answer="")
+"""Of a run in which no worker has answered."""
 
 
 async def review(run: Run) -> Outcome:
     """Ask the workers, and then the reviewer for a review of what they answer."""
-    answers = await run.ask_workers()
-    if all(answer.has_failed for answer in answers):
-        return Outcome(final_answer="")
-    return await merge(run, answers)
+    await run.ask_workers()
+    agreement = noted_agreement(run)
+    return await merge(run, agreement) if agreement.groups else NO_ANSWER
 
 
-async def merge(run: Run, answers: Sequence[WorkerAnswer]) -> Outcome:
-    """The reviewer's review of the answers, one of which stands in for it where it fails."""
-    labels = {chr(ord("A") + index): (index,) for index, answer in enumerate(answers) if not answer.has_failed}
-
-    def prompt(room: Room) -> list[Message]:
-        texts = room.shares([answer.text for answer in answers if not answer.has_failed])
-        listed = "\n\n".join(f"Answer {label}:\n{text}" for label, text in zip(labels, texts, strict=True))
-        asked = f"Question: {run.question.prompt}\n\n{listed}\n\nWrite `## Evaluation` and `## Final answer`."
-        return [UserMessage(asked)]
-
+async def merge(run: Run, agreement: Agreement) -> Outcome:
+    """The reviewer's review of the answers in `agreement`; one of them stands in for it where it fails."""
+    prompt = review_prompt(
+        run.question,
+        run.answers,
+        agreement,
+        chance_of(run),
+        anonymous=run.settings.anonymous,
+        language=run.settings.review_language,
+        constrained=_may_be_json(run, agreement.groups),
+    )
+    run.runtime["labels"] = {
+        label: _names(run, workers) for label, workers in {**prompt.labels, **prompt.failed}.items()
+    }
+    read = Review(comment="", final_answer="")
     try:
-        answer = await run.ask_reviewer(prompt)
+        answer, read = await _reviewed(run, prompt)
+        if not read.final_answer:
+            answer, read = await _asked_for_final(run, prompt, answer, read)
     except LocalLLMError as error:
-        first = next(answer for answer in answers if not answer.has_failed)
-        run.runtime["fallback"] = first.agent
-        return Outcome(final_answer=first.text, reviewer_error=error)
-    read = read_review(answer.text, labels)
-    return Outcome(final_answer=read.final_answer, review_comment=read.comment, finish_reason=answer.finish_reason)
+        return stand_in(run, error, best=read.best, comment=prompt.with_names(read.comment))
+    note_judgement(run, read.scores, read.best)
+    comment = prompt.with_names(read.comment)
+    if not read.is_parsed:
+        comment = _("The reviewer kept to no form: its whole answer is taken for the final one.")
+    return Outcome(final_answer=read.final_answer, review_comment=comment, finish_reason=answer.finish_reason)
+
+
+def stand_in(run: Run, error: LocalLLMError, *, best: int | None = None, comment: str = "") -> Outcome:
+    """What there is without a reviewer: the answer it called the best before it failed, else the one nearest to all
+    others, named in `runtime.fallback`."""
+    index = medoid(run.answers, weights_of(run)) if best is None else best
+    if index is None:
+        return msgspec.structs.replace(NO_ANSWER, reviewer_error=error)
+    answer = run.answers[index]
+    run.runtime["fallback"] = answer.agent
+    return Outcome(
+        final_answer=answer.text, review_comment=comment, reviewer_error=error, finish_reason=answer.finish_reason
+    )
+
+
+def noted_agreement(run: Run) -> Agreement:
+    """How far the answers agree, of which `runtime` tells what stands once for several workers, and a consensus."""
+    agreement = find_agreement(run.answers)
+    if repeated := [_names(run, group.workers) for group in agreement.groups if len(group.workers) > 1]:
+        run.runtime["duplicates"] = repeated
+    if shared := agreement.consensus:
+        total = sum(not answer.has_failed for answer in run.answers)
+        run.runtime["consensus"] = {"answer": shared.value, "workers": _names(run, shared.workers), "of": total}
+    return agreement
+
+
+def note_judgement(run: Run, scores: Mapping[int, float], best: int | None) -> None:
+    """Tell in `runtime` which scores the reviewer gave, and whose answer it called the best."""
+    if scores:
+        run.runtime["scores"] = {run.answers[worker].agent: score for worker, score in sorted(scores.items())}
+    if best is not None:
+        run.runtime["best"] = run.answers[best].agent
+
+
+def weights_of(run: Run) -> list[float]:
+    """The weights of the workers, by index."""
+    weights = {agent.name: agent.config.weight for agent in run.workers}
+    return [weights.get(answer.agent, 1.0) for answer in run.answers]
+
+
+def chance_of(run: Run) -> random.Random:
+    """What decides by chance in a run, the same for the same run."""
+    return random.Random(run.run_id)  # noqa: S311 - an order, no secret
+
+
+def to_reviewer(run: Run, text: Callable[[Room, int], str]) -> Callable[[Room], list[Message]]:
+    """The messages for the reviewer, whose text is made for a room and a window."""
+    system = run.reviewer.config.system
+
+    def messages(room: Room) -> list[Message]:
+        before: list[Message] = [SystemMessage(system)] if system else []
+        return [*before, UserMessage(text(room, run.reviewer.endpoint.assumed_window))]
+
+    return messages
+
+
+async def _reviewed(run: Run, prompt: ReviewPrompt) -> tuple[Answer, Review]:
+    run.runtime["reviewer"] = run.reviewer.name
+    answer = await run.ask_reviewer(to_reviewer(run, prompt.text), schema=prompt.schema)
+    return answer, read_review(answer.text, prompt.labels)
+
+
+async def _asked_for_final(run: Run, prompt: ReviewPrompt, answer: Answer, read: Review) -> tuple[Answer, Review]:
+    """The review with the final answer that the reviewer had left out, and is asked for once. Raises LocalLLMError."""
+    first = to_reviewer(run, prompt.text)
+
+    def messages(room: Room) -> list[Message]:
+        beside = room.estimate(answer.text) + room.estimate(prompt.request_for_final)
+        smaller = Room(max(0, room.tokens - beside), room.estimate)
+        return [*first(smaller), AssistantMessage(answer.text), UserMessage(prompt.request_for_final)]
+
+    again = await run.ask_reviewer(messages)
+    final = read_review(again.text, prompt.labels).final_answer
+    if not final:
+        raise EnsembleError("ensemble_no_final_answer", agent=run.reviewer.name)
+    return again, msgspec.structs.replace(read, final_answer=final)
+
+
+def _may_be_json(run: Run, groups: Sequence[AnswerGroup]) -> bool:
+    """Whether the review is asked for as JSON: the server can hold the model to it, nobody watches it being written,
+    and there is no code, which models write worse between quotes."""
+    has_code = any("```" in text for text in (run.question.prompt, *(group.text for group in groups)))
+    return run.reviewer.endpoint.constrains and not run.question.stream and not has_code
+
+
+def _names(run: Run, workers: Sequence[int]) -> list[Json]:
+    return [run.answers[worker].agent for worker in workers]

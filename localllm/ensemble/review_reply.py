@@ -9,16 +9,13 @@ import re
 import msgspec
 
 from localllm.base.lazy_patterns import late_pattern
+from localllm.ensemble.answer_text import without_thinking
 from localllm.ensemble.records import Review
 from localllm.ensemble.review_headings import BOLD, INLINE, Heading, closing_tag, headings
 from localllm.ensemble.review_json import Labels, read_json_review, workers_of
 from localllm.text.lexer import plain
 
-_THOUGHT = late_pattern(
-    r"^[ \t]{0,8}(?:<(?:think|thinking|thought|reasoning)>|\[THINK\]|◁think▷)"
-    r"|(?P<end></(?:think|thinking|thought|reasoning)>|\[/THINK\]|◁/think▷)",
-    re.IGNORECASE | re.MULTILINE,
-)
+_OPENED_THOUGHT = late_pattern(r"\A\s*(?:<(?:think|thinking|thought|reasoning)>|\[THINK\]|◁think▷)", re.IGNORECASE)
 _FINAL_CHANNEL = late_pattern(r"<\|channel\|>final\s*(?:<\|[^|]{1,20}\|>\w*)?<\|message\|>")
 _END_OF_CHANNEL = late_pattern(r"<\|(?:end|return|start|call)\|>")
 _BARE_CHANNELS = late_pattern(r"\Aanalysis(?=\S).*assistantfinal", re.DOTALL)
@@ -101,26 +98,7 @@ def _without_thought(text: str) -> str:
     if _FINAL_CHANNEL.search(said):
         said = _END_OF_CHANNEL.split(_FINAL_CHANNEL.split(said)[-1])[0]
     said = _BARE_CHANNELS.sub("", said)
-    return _outside_thought(said).strip() or text.strip()
-
-
-def _outside_thought(text: str) -> str:
-    """The text without what stands between marks of thinking, of which the first begins a line. What is before a
-    closing mark that nothing opened was thought as well, if a line begins or ends with it: the template of the model
-    had opened it. An opening mark that nothing closes is left out where it is the first thing said."""
-    kept: list[str] = []
-    at, opened, opened_behind = 0, -1, -1
-    for mark in _THOUGHT.finditer(text):
-        start, end = mark.span()
-        if not mark["end"]:
-            opened, opened_behind = (start, end) if opened < 0 else (opened, opened_behind)
-        elif opened >= 0:
-            kept.append(text[at:opened])
-            at, opened = end, -1
-        elif text[end:].strip() and (text[end] == "\n" or text[start - 1 : start] in ("", "\n")):
-            kept, at = [], end
-    rest = text[opened_behind:] if opened >= 0 and not text[:opened].strip() else text[at:]
-    return "".join([*kept, rest])
+    return without_thinking(said)[0].strip() or _OPENED_THOUGHT.sub("", said).strip()
 
 
 def _without_fence(text: str) -> str:

@@ -72,6 +72,7 @@ class Run:
         self.runtime: dict[str, Json] = {}
         self.usage = Usage()
         self.emit = emit
+        self._deadline: float | None = None
         self._headers = ((HOPS_HEADER, ",".join(question.hops)),) if question.hops else ()
 
     async def ask_workers(
@@ -109,11 +110,14 @@ class Run:
 
     async def ask_reviewer(self, prompt: Prompt, *, schema: dict[str, Json] | None = None) -> Answer:
         """What the reviewer writes to a prompt that fits its window; it is made anew, shorter, where its server finds
-        it too long. `schema`: see `Ask`; it is left out where the server refuses it. Raises LocalLLMError."""
+        it too long. All that it is asked in a run shares its time. `schema`: see `Ask`; it is left out where the server
+        refuses it. Raises LocalLLMError."""
         agent = self.reviewer
         self.emit(ReviewStarted(agent.name))
         _log.info("%s: %s reviews", self.run_id, agent.name)
-        deadline = asyncio.get_running_loop().time() + agent.timeout
+        if self._deadline is None:
+            self._deadline = asyncio.get_running_loop().time() + agent.timeout
+        deadline = self._deadline
         with suppress(LLMConnectionError, TimeoutError):  # the request itself tells what is wrong
             async with asyncio.timeout_at(deadline):
                 await agent.endpoint.get_ready()

@@ -1,4 +1,4 @@
-"""Find sentences that speak to a language model instead of to a reader: orders hidden in pages."""
+"""Find what speaks to a language model instead of to a reader: orders hidden in pages, marks of chat templates."""
 
 import re
 import unicodedata
@@ -36,8 +36,22 @@ _JAPANESE = late_pattern(
     r"|システム(?:プロンプト|メッセージ)\s?:"
 )
 
+_TEMPLATE_MARKS = late_pattern(
+    r"<([|｜][^\s<>]{1,40}[|｜]"
+    r"|/?(?:s|think|tool_calls?|tool_responses?|tool_results?|tools|function_calls?|start_of_turn|end_of_turn|bos|eos)"
+    r"|<\s?/?SYS\s?>?)>"
+    r"|\[(/?(?:INST|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|SYSTEM_PROMPT))\]",
+    re.IGNORECASE,
+)
+"""What marks turns and calls in the templates of models: a server may take it for its own, also within a text."""
+
 
 def speaks_to_model(text: str) -> bool:
     """Whether a text gives orders to a language model that reads it; one that only tells of models does not."""
     plain = unicodedata.normalize("NFKC", text)
     return bool(_ENGLISH.search(plain) or _JAPANESE.search(plain))
+
+
+def without_template_marks(text: str) -> str:
+    """The text with ‹such› in the place of what marks turns and calls in chat templates: <|im_end|>, [INST], …"""
+    return _TEMPLATE_MARKS.sub(lambda found: f"‹{found[1] or found[2]}›", text)

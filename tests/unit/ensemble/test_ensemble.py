@@ -28,7 +28,7 @@ def plays(*texts: str) -> list[Play]:
 
 class TestThePapersCases:
     async def test_all_answer_and_the_reviewer_merges(self) -> None:
-        async with asking(*plays(*ANSWERS)) as asked:
+        async with asking(*plays(*ANSWERS), anonymous=False) as asked:
             result = await asked.result()
             assert (result.final_answer, result.review_comment) == ("It is 42.", "A is right.")
             assert [answer.text for answer in result.answers] == list(ANSWERS)

@@ -1,0 +1,85 @@
+"""Neutral labels for the answers a reviewer compares, and their translation back into names in what it writes.
+
+A reviewer that knows who wrote an answer judges the name too. Labels are letters that stand nowhere alone in the
+question and the answers, so that a letter in the review is a label and neither a choice, a variable nor a language.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+from localllm.base.lazy_patterns import late_pattern
+
+ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ"
+"""Without I and O, which are a pronoun and a zero."""
+
+_ALONE = late_pattern(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])")
+_ARTICLE = late_pattern(r"(?<![A-Za-z0-9])A(?=\s+[a-z])")
+_LABEL = late_pattern(
+    r"(?P<word>(?:\b(?i:answers?|responses?|workers?|agents?|models?|candidates?|assistants?|solutions?|replies|reply|outputs?"
+    r"|submissions?|options?)|(?:回答|応答|解答|答え|答|ワーカー|エージェント|モデル|候補|案)(?:者|案)?)"
+    r"(?P<open>[\s:：#_*`\"'“‘(（\[【「『<]{0,6}))?"
+    r"(?<![A-Za-z0-9_Ａ-Ｚ])(?P<label>[A-ZＡ-Ｚ][0-9]{0,3})(?![A-Za-z0-9_Ａ-Ｚ])"
+)
+_SYMBOL_BEFORE = late_pattern(r"(?:[.°$&#@/\\\-]|[\d=+]\s?)\Z")
+_SYMBOL_BEHIND = late_pattern(r"[+#=\-]")
+_BETWEEN = late_pattern(
+    r"[*_`)）\]】」』]{0,4}\s{0,3}(?:[,、/・&＆]|and|or|vs\.?|versus|nor|と|や|および|及び|または|より)"
+    r"\s{0,3}(?:and\s|or\s)?[*_`(（\[【「『]{0,4}"
+)
+_BEHIND_A = late_pattern(
+    r"\s{0,3}(?:[^\w\s]|\Z|\n|[ぁ-んァ-ヶー一-龠])"
+    r"|\s(?:is|are|was|were|has|have|had|does|did|gives?|gave|says?|said|states?|stated|claims?|claimed|gets?|got|makes?|made"
+    r"|misse[sd]|lacks?|adds?|added|uses?|used|fails?|failed|agrees?|provides?|provided|contains?|seems?|shows?|omits?|omitted"
+    r"|correctly|incorrectly|wrongly|also|alone|and|or|vs|both)\b"
+)
+_CODE = late_pattern(r"(```.*?(?:```|\Z)|`[^`\n]{3,}`)", re.DOTALL)
+
+
+def choose_labels(count: int, texts: Sequence[str]) -> list[str]:
+    """So many letters that do not stand alone in `texts`, neighbours in the alphabet where it can be; numbered ones
+    where there are too few."""
+    taken: set[str] = set()
+    for text in texts:
+        taken.update(_ALONE.findall(_ARTICLE.sub("", unicodedata.normalize("NFKC", text))))
+    runs = (ALPHABET[at : at + count] for at in range(len(ALPHABET) - count + 1))
+    free = [letter for letter in ALPHABET if letter not in taken]
+    letters = next((run for run in runs if taken.isdisjoint(run)), free[:count])
+    return list(letters) if len(letters) == count else [f"A{number}" for number in range(1, count + 1)]
+
+
+def with_names(text: str, names: Mapping[str, str]) -> str:
+    """What a reviewer wrote, with names in the place of labels.
+
+    A label is replaced behind a word such as "Answer" or 回答 (which goes with it), and alone; but not within words, in
+    code, beside the signs of formulas, and not an A that is the article.
+    """
+    parts = _CODE.split(text) if names else [text]
+    parts[::2] = [_replaced(part, names) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _replaced(text: str, names: Mapping[str, str]) -> str:
+    pieces: list[str] = []
+    at = 0
+    for found in _LABEL.finditer(text):
+        name = names.get(unicodedata.normalize("NFKC", found["label"]))
+        if name is None:
+            continue
+        follows_label = bool(pieces) and _BETWEEN.fullmatch(text, at, found.start("label")) is not None
+        if found["word"] or follows_label or _stands_alone(found):
+            start = found.start() if found["word"] else found.start("label")
+            marks = (found["open"] or "").lstrip(
+                " :：#\n"
+            )  # of "Answer **A**" the asterisks, which are closed behind it
+            pieces += [text[at:start], marks, name]
+            at = found.end()
+    return "".join([*pieces, text[at:]])
+
+
+def _stands_alone(found: re.Match[str]) -> bool:
+    """Whether a letter behind no such word is a label all the same."""
+    text, start, end = found.string, found.start("label"), found.end("label")
+    if _SYMBOL_BEFORE.search(text, max(0, start - 2), start) or _SYMBOL_BEHIND.match(text, end):
+        return False
+    return unicodedata.normalize("NFKC", found["label"]) != "A" or _BEHIND_A.match(text, end) is not None

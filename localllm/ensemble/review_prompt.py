@@ -1,0 +1,237 @@
+"""The prompt of a review: the question, every answer or its error under a neutral label, and how to judge them.
+
+What others have written stands between lines with a mark nobody could know, so that nothing in it ends its frame, and
+control tokens of chat templates in it are taken apart.
+"""
+
+import random
+import string
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from localllm.base.errors import EnsembleError
+from localllm.base.events import Json
+from localllm.base.lazy_patterns import late_pattern
+from localllm.ensemble.agreement import Agreement
+from localllm.ensemble.budget import Room, cut
+from localllm.ensemble.labels import choose_labels, with_names
+from localllm.ensemble.records import Question, WorkerAnswer
+from localllm.ensemble.review_json import Labels, review_schema
+from localllm.llm.messages import AssistantMessage
+from localllm.text.model_orders import without_template_marks
+from localllm.text.sanitising import shorten
+from localllm.text.scripts import is_in_language
+
+Language = Literal["en", "ja"]
+
+_KANA = late_pattern(r"[\u3041-\u309f\u30a1-\u30fa]")
+_MARK_LENGTH = 6
+_LONGEST_ERROR = 300
+"""Columns of an error's text that the reviewer reads."""
+
+_LONGEST_VALUE = 200
+_SHARE_OF_HISTORY = 4
+"""A quarter of the room is the most that the conversation before may take: the answers are built on it already."""
+
+
+class ReviewPrompt(msgspec.Struct, frozen=True, kw_only=True):
+    """What a reviewer is asked. `labels`: whose answer each label stands for; `failed`: the same of workers that have
+    none. `schema`: the form of the answer where it is asked for as JSON, None where it is asked for as text.
+    """
+
+    question: Question
+    answers: tuple[WorkerAnswer, ...]
+    agreement: Agreement
+    language: Language
+    mark: str
+    labels: Labels
+    failed: Labels
+    is_anonymous: bool
+    schema: dict[str, Json] | None = None
+
+    def text(self, room: Room, window: int) -> str:
+        """The prompt, in which each answer has an equal share of `room` and the oldest turns give way first. Raises
+        EnsembleError where the answers would not have a share worth reading; `window`: of the model, for its text."""
+        texts = [without_template_marks(self.answers[workers[0]].text) for workers in self.labels.values()]
+        without = self._filled([""] * len(texts), "")
+        fixed = room.estimate(without)
+        history = self._history(room, max(0, room.tokens - fixed) // _SHARE_OF_HISTORY)
+        beside = fixed + (room.estimate(history) if history else 0)
+        if not room.holds(texts, beside):
+            raise EnsembleError("ensemble_no_room", window=window)
+        return self._filled(room.shares(texts, beside), history)
+
+    @property
+    def request_for_final(self) -> str:
+        """What is said to a reviewer that has left the final answer out."""
+        return self._part("only_final")
+
+    def with_names(self, text: str) -> str:
+        """What the reviewer wrote, with the workers' names in the place of labels."""
+        if not self.is_anonymous:
+            return text
+        between = "、" if self.language == "ja" else ", "
+        names = {
+            label: between.join(self.answers[worker].agent for worker in workers)
+            for label, workers in {**self.labels, **self.failed}.items()
+        }
+        return with_names(text, names)
+
+    def _filled(self, texts: Sequence[str], history: str) -> str:
+        framed = [
+            self._framed(self._head(label, workers), text)
+            for (label, workers), text in zip(self.labels.items(), texts, strict=True)
+        ]
+        framed += [self._framed(self._called(label), self._error(workers[0])) for label, workers in self.failed.items()]
+        filling = {
+            "mark": self.mark,
+            "context": history + self._instructions(),
+            "question": self._framed(self._part("question"), without_template_marks(self.question.prompt)),
+            "answers": "\n\n".join(framed),
+            "consensus": self._consensus(),
+            "format": self._format(),
+        }
+        return _PLACE.sub(lambda found: filling[found[1]], _template(self.language))
+
+    def _framed(self, head: str, text: str) -> str:
+        return f"--- {head} [{self.mark}]\n{text}\n--- {self._part('end')} [{self.mark}]"
+
+    def _called(self, label: str) -> str:
+        return self._part("answer" if self.is_anonymous else "named", label=label)
+
+    def _head(self, label: str, workers: Sequence[int]) -> str:
+        notes = [self._part("given_by", count=len(workers))] if len(workers) > 1 else []
+        notes += [self._part("cut_off")] if self.answers[workers[0]].finish_reason == "length" else []
+        called = self._called(label)
+        return f"{called} ({'; '.join(notes)})" if notes else called
+
+    def _error(self, worker: int) -> str:
+        error = self.answers[worker].error
+        what = shorten(without_template_marks(" ".join(error.what.split())), _LONGEST_ERROR) if error else ""
+        return self._part("failed", error=what)
+
+    def _instructions(self) -> str:
+        if not self.question.system.strip():
+            return ""
+        framed = self._framed(self._part("rules"), without_template_marks(self.question.system.strip()))
+        return f"{self._part('instructions')}\n\n{framed}\n\n"
+
+    def _history(self, room: Room, most: int) -> str:
+        """The newest turns of the conversation that fit into so many tokens; of the newest, as much as does."""
+        told: list[str] = []
+        for turn in reversed(self.question.history):
+            who = self._part("assistant" if isinstance(turn, AssistantMessage) else "user")
+            text = f"{who}: {without_template_marks(turn.text)}"
+            size = room.estimate(text)
+            if size > most and not told and most > _MARK_LENGTH:
+                text, size = cut(text, most, size), most
+            if size > most:
+                break
+            told.insert(0, text)
+            most -= size
+        if not told:
+            return ""
+        framed = self._framed(self._part("earlier"), "\n\n".join(told))
+        return f"{self._part('history')}\n\n{framed}\n\n"
+
+    def _consensus(self) -> str:
+        shared = self.agreement.consensus
+        if shared is None:
+            return ""
+        labels = [label for label, workers in self.labels.items() if not set(workers).isdisjoint(shared.workers)]
+        total = sum(not answer.has_failed for answer in self.answers)
+        value = shorten(without_template_marks(" ".join(shared.value.split())), _LONGEST_VALUE)
+        said = self._part(
+            "agreement" if value else "same_words",
+            count=len(shared.workers),
+            total=total,
+            labels=", ".join(labels),
+            value=value,
+        )
+        return f"{said}\n{self._part('only_dissent')}\n\n"
+
+    def _part(self, name: str, **params: object) -> str:
+        return _parts(self.language)[name].format(**params).strip()
+
+    def _format(self) -> str:
+        if self.schema is None:
+            return self._part("format")
+        scores = ", ".join(f'"score_{label}": 0' for label in self.labels)
+        return self._part("json_format", scores=scores)
+
+
+def review_prompt(
+    question: Question,
+    answers: Sequence[WorkerAnswer],
+    agreement: Agreement,
+    rng: random.Random,
+    *,
+    anonymous: bool = True,
+    language: Literal["auto", "en", "ja"] = "auto",
+    constrained: bool = False,
+) -> ReviewPrompt:
+    """What the reviewer is asked about these answers.
+
+    Args:
+        question: What the workers were asked.
+        answers: Theirs, in the order of the workers; failed ones are listed behind the others.
+        agreement: What they have in common: answers in the same words stand once.
+        rng: Shuffles the answers and makes the mark of their frames.
+        anonymous: Whether they stand under labels and in random order, or under the workers' names in theirs.
+        language: Of the prompt; "auto" is Japanese where the question is.
+        constrained: Whether the answer is to be JSON, because the server holds the model to a schema.
+    """
+    groups = [group.workers for group in agreement.groups]
+    failed = [(index,) for index, answer in enumerate(answers) if answer.has_failed]
+    texts = [question.prompt, *(answer.text for answer in answers)]
+    if anonymous:
+        rng.shuffle(groups)
+        rng.shuffle(failed)
+        names = choose_labels(len(groups) + len(failed), texts)
+    else:
+        names = [answers[workers[0]].agent for workers in (*groups, *failed)]
+    labels = dict(zip(names[: len(groups)], groups, strict=True))
+    return ReviewPrompt(
+        question=question,
+        answers=tuple(answers),
+        agreement=agreement,
+        language=language_of(question.prompt) if language == "auto" else language,
+        mark=_unused_mark(rng, [*texts, question.system, *(turn.text for turn in question.history)]),
+        labels=labels,
+        failed=dict(zip(names[len(groups) :], failed, strict=True)),
+        is_anonymous=anonymous,
+        schema=review_schema(list(labels)) if constrained else None,
+    )
+
+
+def language_of(question: str) -> Language:
+    """Japanese for a question with kana in it, or in kanji alone; English for every other."""
+    return "ja" if _KANA.search(question) or (not question.isascii() and is_in_language(question, "ja")) else "en"
+
+
+_PLACE = late_pattern(r"\{(mark|context|question|answers|consensus|format)\}")
+
+
+def _unused_mark(rng: random.Random, texts: Sequence[str]) -> str:
+    while True:
+        mark = "".join(rng.choices(string.ascii_lowercase + string.digits, k=_MARK_LENGTH))
+        if not any(mark in text for text in texts):
+            return mark
+
+
+@cache
+def _template(language: Language) -> str:
+    return _file(f"review.{language}.md").decode().strip()
+
+
+@cache
+def _parts(language: Language) -> Mapping[str, str]:
+    return msgspec.toml.decode(_file("review_parts.toml"), type=dict[str, dict[str, str]])[language]
+
+
+def _file(name: str) -> bytes:
+    return (Path(__file__).parent / "prompts" / name).read_bytes()
