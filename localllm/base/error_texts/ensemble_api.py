@@ -1,72 +1,66 @@
-"""E115x to E117x: requests to the ensemble server that are not served, and runs without an answer."""
+"""E116x and E117x: requests to the ensemble server that are not served."""
 
 from localllm.base.error_texts.text import ErrorText
 
 ENSEMBLE_API = {
     "api_no_prompt": ErrorText(
-        "E1150", "The prompt is empty.", "No worker was asked.", 'Send a text, as in {{"prompt": "…"}}.'
+        "E1160", "The prompt is empty.", "No worker was asked.", 'Send a text, as in {{"prompt": "…"}}.'
     ),
     "api_bad_json": ErrorText(
-        "E1151", "The body of the request is not JSON.", "{reason}.", 'Send JSON in UTF-8, as in {{"prompt": "…"}}.'
+        "E1161", "The body of the request is not JSON.", "{reason}.", 'Send JSON in UTF-8, as in {{"prompt": "…"}}.'
     ),
     "api_bad_request": ErrorText(
-        "E1152", "The request cannot be used.", "{reason}.", "/openapi.json describes what every path takes."
+        "E1162", "The request cannot be used.", "{reason}.", "/openapi.json describes what every path takes."
     ),
     "api_no_json_type": ErrorText(
-        "E1153",
+        "E1163",
         "The body of the request is not marked as JSON.",
         "Its content type is {given}.",
         "Send the header Content-Type: application/json.",
     ),
     "api_too_large": ErrorText(
-        "E1154",
+        "E1164",
         "The request is too large.",
         "The server takes {limit:,} bytes at most.",
         "Send a shorter one, or start the server with a higher limit.",
     ),
     "api_too_slow": ErrorText(
-        "E1155", "The request did not arrive in time.", "Its body took more than {seconds:.0f} s.", "Send it again."
+        "E1165", "The request did not arrive in time.", "Its body took more than {seconds:.0f} s.", "Send it again."
     ),
     "api_busy": ErrorText(
-        "E1156",
+        "E1166",
         "The server is busy.",
         "It works on {limit:,} {limit:?request/requests}, which is its limit.",
         "Ask again in {seconds} s.",
     ),
     "api_stopping": ErrorText(
-        "E1157", "The server is stopping.", "It takes no new requests and has ended those that took too long.", ""
+        "E1167", "The server is stopping.", "It takes no new requests and has ended those that took too long.", ""
     ),
     "api_loop": ErrorText(
-        "E1158",
+        "E1168",
         "The ensemble asks itself.",
         "The request has passed {passed} already.",
         "Take the ensemble's own address out of the agents in config.json.",
     ),
     "api_no_token": ErrorText(
-        "E1160",
+        "E1170",
         "The server asks for a token.",
         "The request has none, or another.",
         "Send the header Authorization: Bearer TOKEN with the token the server was started with.",
     ),
     "api_foreign_host": ErrorText(
-        "E1161",
+        "E1171",
         "The request was refused.",
         "It asks for a host this server does not go by: {host}.",
         "Use the address the server was started with, or start it with this name allowed.",
     ),
     "api_foreign_origin": ErrorText(
-        "E1162",
+        "E1172",
         "The request was refused.",
         "It was sent by a page of another site: {origin}.",
         "Use the server's own page, or start the server with this origin allowed.",
     ),
-    "api_no_path": ErrorText("E1163", "There is nothing at {path}.", "", "/openapi.json lists what there is."),
-    "api_no_method": ErrorText("E1164", "{path} does not take {method}.", "", "It takes {allowed}."),
-    "api_no_model": ErrorText("E1165", "There is no model “{model}”.", "", "There are: {available}."),
-    "ensemble_all_failed": ErrorText(
-        "E1170",
-        "No worker has answered.",
-        "{reasons}",
-        "See which of the model servers are running: localllm models.",
-    ),
+    "api_no_path": ErrorText("E1173", "There is nothing at {path}.", "", "/openapi.json lists what there is."),
+    "api_no_method": ErrorText("E1174", "{path} does not take {method}.", "", "It takes {allowed}."),
+    "api_no_model": ErrorText("E1175", "There is no model “{model}”.", "", "There are: {available}."),
 }

@@ -9,8 +9,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from localllm.base.errors import LocalLLMError
+from localllm.base.i18n import _
+from localllm.ensemble.answer_stream import AnswerStream, Piece
 from localllm.ensemble.conversations import new_id
-from localllm.ensemble.records import EnsembleResult, Question, RunFinished
+from localllm.ensemble.records import (
+    EnsembleResult,
+    Question,
+    ReviewText,
+    RunEvent,
+    RunFinished,
+    RunStarted,
+    WorkerAnswer,
+    WorkerFinished,
+)
 from localllm.ensemble.server.event_stream import EventStream, event_frame
 from localllm.ensemble.server.limits import RequestGate
 from localllm.ensemble.server.openai_bodies import (
@@ -51,6 +62,9 @@ _UNSUPPORTED = {
 """What is refused by its place in the request, in the words clients look for: English whatever the language."""
 
 _NO_PICTURES = "The ensemble does not support images, nor other parts of a message than text"
+
+_MERGED = ("review", "rank")
+"""The strategies whose answer is the reviewer's, so that it can be shown while that writes."""
 
 _DONE = b"data: [DONE]\n\n"
 
@@ -99,28 +113,64 @@ class OpenAIApi:
     async def _frames(self, run: Asked, asked: ChatRequest) -> AsyncGenerator[bytes]:
         wants_usage = bool(asked.stream_options and asked.stream_options.include_usage)
         writer = _ChunkWriter(asked.model, wants_usage=wants_usage)
-        yield writer.piece(Delta(role="assistant", content=""))
+        yield writer.begin()
         async with aclosing(self._runs.events(run)) as events:
             async for event in events:
-                if isinstance(event, RunFinished):
-                    yield _end(event.result, writer)
+                if frame := writer.frame(event):
+                    yield frame
 
 
 class _ChunkWriter:
-    """Makes the events of one streamed answer."""
+    """Makes the events of one streamed answer: who has answered and the evaluation as reasoning, then the answer."""
 
     def __init__(self, model: str, *, wants_usage: bool) -> None:
         self._model = model
         self._wants_usage = wants_usage
         self._id = f"chatcmpl-{new_id()}"
         self._created = int(time.time())
+        self._answer = AnswerStream()
+        self._is_merged = self._has_comment = False
 
-    def piece(self, delta: Delta, finish_reason: str | None = None) -> bytes:
+    def begin(self) -> bytes:
+        """The first event, which says whose turn it is."""
+        return self._piece(Delta(role="assistant", content=""))
+
+    def frame(self, event: RunEvent) -> bytes:
+        """What the client is told of an event; nothing of some."""
+        match event:
+            case RunStarted():
+                self._is_merged = event.strategy in _MERGED
+                return b""
+            case WorkerFinished(_, answer):
+                return self._piece(Delta(reasoning_content=_told(answer)))
+            case ReviewText(text) if self._is_merged:
+                return b"".join(map(self._shown, self._answer.feed(text)))
+            case RunFinished(result):
+                return self._end(result)
+            case _:
+                return b""
+
+    def _shown(self, piece: Piece) -> bytes:
+        if piece.part == "answer":
+            return self._piece(Delta(content=piece.text))
+        before = "" if self._has_comment else "\n"
+        self._has_comment = True
+        return self._piece(Delta(reasoning_content=f"{before}{piece.text}"))
+
+    def _end(self, result: EnsembleResult) -> bytes:
+        if error := failure_of(result):
+            return event_frame("", openai_error(error, status_of(result))) + _DONE
+        comment = "" if self._has_comment else result.review_comment
+        pieces = [
+            self._piece(Delta(reasoning_content=f"\n{comment}")) if comment else b"",
+            self._piece(Delta(content=rest)) if (rest := self._answer.rest(result.final_answer)) else b"",
+            self._piece(Delta(), result.finish_reason),
+            self._frame((), chat_usage(result.usage)) if self._wants_usage else b"",
+        ]
+        return b"".join([*pieces, _DONE])
+
+    def _piece(self, delta: Delta, finish_reason: str | None = None) -> bytes:
         return self._frame((ChunkChoice(delta=delta, finish_reason=finish_reason),), None)
-
-    def usage(self, usage: ChatUsage) -> bytes:
-        """The event with the token counts, nothing where they were not asked for."""
-        return self._frame((), usage) if self._wants_usage else b""
 
     def _frame(self, choices: tuple[ChunkChoice, ...], usage: ChatUsage | None) -> bytes:
         told = usage if self._wants_usage else msgspec.UNSET
@@ -189,11 +239,14 @@ def _completion(result: EnsembleResult, model: str) -> ChatCompletion:
     )
 
 
-def _end(result: EnsembleResult, writer: _ChunkWriter) -> bytes:
-    if error := failure_of(result):
-        return event_frame("", openai_error(error, status_of(result))) + _DONE
-    pieces = [writer.piece(Delta(content=result.final_answer)), writer.piece(Delta(), result.finish_reason)]
-    return b"".join([*pieces, writer.usage(chat_usage(result.usage)), _DONE])
+def _told(answer: WorkerAnswer) -> str:
+    """A line on how a worker's part has ended."""
+    seconds = f"{answer.seconds:.1f}"
+    told = _("{agent} has answered in {seconds} s.", agent=answer.agent, seconds=seconds)
+    if answer.error is not None:
+        error = answer.error.what
+        told = _("{agent} has failed after {seconds} s: {error}", agent=answer.agent, seconds=seconds, error=error)
+    return f"{told}\n"
 
 
 def _ending(error: LocalLLMError) -> bytes:

@@ -14,13 +14,14 @@ from localllm.base.i18n import _
 from localllm.ensemble.config import AgentConfig, EnsembleConfig
 from localllm.ensemble.hosts import HostReport
 from localllm.ensemble.records import EnsembleResult, WorkerAnswer
+from localllm.ensemble.run import all_failed
 from localllm.llm.addresses import apart_from_password
 
 Runtime = Annotated[dict[str, Json], Meta(description="What the paper's JSON has no key for.")]
 
 
 class ErrorDetail(Struct, frozen=True, kw_only=True):
-    """What went wrong: a stable code such as E1156; what, why and the fix."""
+    """What went wrong: a stable code such as E1166; what, why and the fix."""
 
     code: str
     message: str
@@ -108,10 +109,7 @@ def status_of(result: EnsembleResult) -> int:
 
 def failure_of(result: EnsembleResult) -> LocalLLMError | None:
     """Why a run has no reviewed answer; None where it has one."""
-    if result.all_failed:
-        reasons = " ".join(f"{answer.agent}: {answer.error}" for answer in result.answers)
-        return LocalLLMError("ensemble_all_failed", reasons=reasons)
-    return result.reviewer_error
+    return all_failed(result.answers) if result.all_failed else result.reviewer_error
 
 
 def generate_body(

@@ -32,7 +32,7 @@ NOT_AGAIN = {"x-should-retry": "false"}
 
 
 class RefusalError(LocalLLMError):
-    """E115x and E116x: a request that is not served.
+    """E116x and E117x: a request that is not served.
 
     `status` and `headers` are those of its answer. `param`, `name`: what of an OpenAI request is at fault, and OpenAI's
     word for the error.

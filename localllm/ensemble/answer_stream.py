@@ -1,0 +1,256 @@
+"""The final answer of a reviewer's reply, taken out of it while it is being written.
+
+What has been given can not be taken back: only a reply that keeps to one of the forms asked for is taken apart, and of
+the answer only what the whole reply cannot leave out any more. Where the run's final answer is another all the same, it
+follows as a whole.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple
+
+from localllm.base.lazy_patterns import late_pattern
+from localllm.ensemble.review_headings import BOLD, Heading, closing_tag, headings
+from localllm.text.markdown_blocks import FENCE
+
+_THINKING = late_pattern(r"\s*(?:<(?:think|thinking|thought|reasoning)>|\[THINK\]|◁think▷|<\|)", re.IGNORECASE)
+_BORDER = late_pattern(r"\s*|\s{0,3}(?:[-*_]\s*){3,}")
+_SOLID = late_pattern(r"\s{0,3}[^\s#*_<>=`~\[【〈《「『■◆●▼▶◇□◎★(|+\d:-]")
+"""The beginning of a line that is neither a heading, a rule, a fence nor a tag, however it goes on."""
+
+_PLAIN_HEADING = 40
+"""Characters after which a line of words alone is no heading any more."""
+
+_KEYS = late_pattern(r'(?<!\\)"(comment|final_answer)"\s*:\s*"')
+_STRING = late_pattern(
+    r'"|[^"\\]+|\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}|u(?![dD][89abAB])[0-9a-fA-F]{4}|[^u])'
+)
+"""The end of a JSON string, characters of it, or a whole escape: the first half of a surrogate pair is whole with the
+second."""
+
+_SHORT = {"n": "\n", "t": "\t", "r": "", "b": "\b", "f": "\f"}
+_LONGEST_KEY = 40
+"""Characters of a text that may be the beginning of a key of the JSON form."""
+
+
+class Piece(NamedTuple):
+    """What of a reply can be shown: of the evaluation, or of the final answer."""
+
+    part: Literal["comment", "answer"]
+    text: str
+
+
+class AnswerStream:
+    """Takes a reply in pieces of any size."""
+
+    def __init__(self) -> None:
+        self._reader: _Reader | None = None
+        self._begun = ""
+        self._given: list[str] = []
+
+    def feed(self, text: str) -> list[Piece]:
+        """What `text` adds."""
+        if self._reader is None:
+            self._begun += text
+            if not (begun := self._begun.lstrip()):
+                return []
+            self._reader = _JsonReader() if begun[0] == "{" else _HeadingReader()
+            text = begun
+        pieces = [piece for piece in self._reader.feed(text.replace("\r", "")) if piece.text]
+        self._given += [piece.text for piece in pieces if piece.part == "answer"]
+        return pieces
+
+    def rest(self, final_answer: str) -> str:
+        """What is missing of the answer the run has come to; all of it, apart from what was given, where that is
+        another."""
+        given = "".join(self._given)
+        if final_answer.startswith(given):
+            return final_answer[len(given) :]
+        return f"\n\n{final_answer}"
+
+
+class _HeadingReader:
+    """Reads the form with two headings."""
+
+    def __init__(self) -> None:
+        self._line = ""
+        self._is_over = self._has_comment = False
+        self._final: Heading | None = None
+        self._answer = _AnswerText(self._ends_answer)
+
+    def feed(self, text: str) -> Iterator[Piece]:
+        """See AnswerStream."""
+        while text and self._final is None:
+            piece, end, text = text.partition("\n")
+            self._line += piece
+            if end:
+                yield from self._read(self._line)
+                self._line = ""
+        if self._final is not None and not self._is_over:
+            yield Piece("answer", self._answer.feed(text))
+
+    def _read(self, line: str) -> Iterator[Piece]:
+        """A line before the final answer."""
+        found = _heading(line)
+        if self._is_over or (not self._has_comment and (_THINKING.match(line) or FENCE.match(line))):
+            self._is_over = True
+        elif found is None:
+            self._has_comment = self._has_comment or bool(line.strip())
+            yield Piece("comment", f"{line}\n" if self._has_comment else "")
+        elif found.part == "evaluation":
+            self._has_comment = True
+        elif found.strength >= BOLD:
+            self._final = found
+            yield Piece("answer", self._answer.feed(f"{found.rest}\n"))
+
+    def _ends_answer(self, line: str) -> bool:
+        """Whether a line of the answer is a heading that may end it, or begin another one."""
+        found = _heading(line)
+        return found is not None and self._final is not None and found.strength >= min(self._final.strength, BOLD)
+
+
+class _JsonReader:
+    """Reads the form that is one JSON object: the texts of its members `comment` and `final_answer`."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._part: Literal["", "comment", "answer"] = ""
+        self._answer = _AnswerText(lambda line: False)
+
+    def feed(self, text: str) -> Iterator[Piece]:
+        """See AnswerStream."""
+        self._text += text
+        while self._part or self._begin_string():
+            said, is_over = self._read_string()
+            if self._part == "comment":
+                yield Piece("comment", f"{said}\n" if is_over else said)
+            elif self._part:
+                yield Piece("answer", self._answer.feed(said))
+            if not is_over:
+                return
+            self._part = ""
+        self._text = self._text[-_LONGEST_KEY:]
+
+    def _begin_string(self) -> bool:
+        """Whether one of the texts begins in what has come."""
+        found = _KEYS.search(self._text)
+        if found is None:
+            return False
+        self._part = "comment" if found[1] == "comment" else "answer"
+        self._text = self._text[found.end() :]
+        return True
+
+    def _read_string(self) -> tuple[str, bool]:
+        """What is whole of the string that is being read, and whether it has ended."""
+        said: list[str] = []
+        at = 0
+        while found := _STRING.match(self._text, at):
+            at = found.end()
+            if found[0] == '"':
+                self._text = self._text[at:]
+                return "".join(said), True
+            said.append(_unescaped(found[0]) if found[0][0] == "\\" else found[0])
+        self._text = self._text[at:]
+        return "".join(said), False
+
+
+class _AnswerText:
+    """The text of an answer: what may stand at its end and not belong to it is held back until more follows. `ends`
+    tells whether a line is behind it."""
+
+    def __init__(self, ends: Callable[[str], bool]) -> None:
+        self._ends = ends
+        self._line = ""
+        self._given = 0
+        """Characters of the line that were given before its end."""
+        self._held = ""
+        self._fence = ""
+        self._has_begun = self._is_over = False
+        self._behind_rule: Literal["", "rule", "text"] = ""
+
+    def feed(self, text: str) -> str:
+        """What can be given with this."""
+        pieces: list[str] = []
+        *ended, rest = text.split("\n")
+        for piece in ended:
+            self._line += piece
+            pieces.append(self._end_line())
+        self._line += rest
+        if self._is_solid():
+            pieces.append(self._give(self._line[self._given :]))
+            self._given = len(self._line)
+        return "".join(pieces)
+
+    def _is_solid(self) -> bool:
+        """Whether the line is one of the answer, however it goes on."""
+        if self._is_over or self._behind_rule or not self._line.strip():
+            return False
+        is_words = len(self._line) > _PLAIN_HEADING and _SOLID.match(self._line)
+        return bool(self._given or self._fence or is_words)
+
+    def _end_line(self) -> str:
+        line, given, self._line, self._given = self._line, self._given, "", 0
+        is_code = self._note_fence(line)
+        rest = f"{line[given:]}\n"
+        if self._is_over:
+            return ""
+        if not given and not is_code:
+            if self._ends(line) or (not self._has_begun and _heading(line)):
+                self._is_over = self._has_begun
+                return ""
+            if _BORDER.fullmatch(line) or closing_tag(line):
+                return self._hold(rest)
+        if self._behind_rule:
+            self._behind_rule = "text"
+            self._held += rest
+            return ""
+        return self._give(rest)
+
+    def _hold(self, line: str) -> str:
+        """Hold back a line that may be the last: a blank one, a rule, a tag. A last paragraph behind a rule may be a
+        remark on the review, so that it waits for a second one."""
+        if not self._has_begun:
+            return ""
+        self._held += line
+        if line.strip():
+            self._behind_rule = self._behind_rule or "rule"
+        elif self._behind_rule == "text":
+            self._behind_rule = ""
+            return self._give("")
+        return ""
+
+    def _give(self, text: str) -> str:
+        whole = self._held + text
+        solid = whole.rstrip()
+        self._held = whole[len(solid) :]
+        if not self._has_begun:
+            solid = solid.lstrip()
+            self._has_begun = bool(solid)
+        return solid
+
+    def _note_fence(self, line: str) -> bool:
+        """Whether a line is one of a code block, its fences included."""
+        text = line.strip()
+        if self._fence:
+            if text.startswith(self._fence) and not text.strip(self._fence[0]):
+                self._fence = ""
+            return True
+        if opened := FENCE.match(line):
+            self._fence = opened[1]
+        return bool(self._fence)
+
+
+_Reader = _HeadingReader | _JsonReader
+
+
+def _heading(line: str) -> Heading | None:
+    """The heading a line is; one that may as well stand within an answer is none."""
+    found = headings([line])
+    return found[0] if found and not found[0].is_doubtful else None
+
+
+def _unescaped(escape: str) -> str:
+    if escape[1] != "u":
+        return _SHORT.get(escape[1], escape[1])
+    units = b"".join(int(unit, 16).to_bytes(2, "big") for unit in escape.split("\\u")[1:])
+    return units.decode("utf-16-be", "replace")
