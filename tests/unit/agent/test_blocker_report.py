@@ -94,3 +94,56 @@ def test_a_run_that_did_nothing() -> None:
 )
 def test_what_would_help_fits_what_is_in_the_way(errors: list[str], pattern: str, hint: str) -> None:
     assert hint in Blocker(reason="", goal="", errors=errors, pattern=pattern).report()
+
+
+def test_only_what_has_failed_is_told_the_newest_six() -> None:
+    tried = [attempt("run_command", f'{{"command": "make {n}"}}', f"error {n}") for n in range(8)]
+    lines = Blocker(reason="", goal="", attempts=[READ, *tried, READ]).report()
+    assert "… and 2 more" in lines
+    assert [f"make {n}\n  error {n}" in lines for n in range(8)] == [False] * 2 + [True] * 6
+    assert "read_file" not in lines
+    assert "Last result" not in lines
+
+
+def test_where_nothing_has_failed_all_is_told_and_the_newest_result() -> None:
+    other = attempt("read_file", '{"file_path": "b.py"}', "z = 1", failed=False)
+    report = Blocker(reason="", goal="", attempts=[READ, other]).report()
+    assert "- read_file a.py\n- read_file b.py\n\nLast result:\n  z = 1" in report
+
+
+@pytest.mark.parametrize(("failed", "told"), [(True, True), (False, False)])
+def test_a_command_is_looked_at_where_it_has_failed(failed: bool, told: bool) -> None:
+    one = attempt("run_command", '{"command": "make"}', "no", failed=failed)
+    assert ("look at what the command says" in Blocker(reason="", goal="", attempts=[one]).report()) == told
+
+
+@pytest.mark.parametrize(
+    ("pattern", "hint", "other"),
+    [("", "raise the limit", "say more exactly"), ("cycle", "say more exactly", "raise the limit")],
+)
+def test_a_limit_can_be_raised_and_a_loop_needs_words(pattern: str, hint: str, other: str) -> None:
+    report = Blocker(reason="", goal="", pattern=pattern).report()
+    assert hint in report
+    assert other not in report
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("would_destroy", "by hand"),
+        ("file_changed_since", "by hand"),
+        ("path_outside", "allow it"),
+        ("command_no_sandbox", "allow it"),
+        ("context_full", "larger context window"),
+        ("llm_context_overflow", "larger context window"),
+        ("llm_empty", "another model"),
+        ("llm_only_thought", "another model"),
+        ("denied_plan_mode", ""),
+        ("tool_crashed", ""),
+        ("something_else", ""),
+    ],
+)
+def test_each_error_has_its_hint(key: str, hint: str) -> None:
+    hints = Blocker(reason="", goal="", errors=[key, key]).report().rpartition("help:\n")[2].splitlines()
+    assert len(hints) == 1 + bool(hint)
+    assert hint in hints[0]

@@ -11,7 +11,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Rewound, ToolCall
 from localllm.context.conversation import Conversation, Spoken
 from localllm.llm.messages import AssistantMessage, UserMessage
-from localllm.sessions.entries import Entry
+from localllm.sessions.entries import Entry, Pointed
 from localllm.sessions.log import SessionRead
 from localllm.tools.tool_system import ToolSystem
 from tests.support.agents import make_tools
@@ -268,3 +268,77 @@ async def test_words_come_back_with_a_rewind_that_is_undone(session: Session) ->
     assert session.history.words == ("one",)
     session.points.undo(turn=False)
     assert session.history.words == ("one", "two")
+
+
+async def test_the_plan_goes_where_the_conversation_goes(session: Session) -> None:
+    session.tools.plan.text = "first"
+    await session.turn("one")
+    session.tools.plan.text = "second"
+    point = session.points.add("  here\nand now ")
+    assert (point.name, point.plan, point.number) == ("here and now", "second", 2)
+    session.tools.plan.text = "third"
+    await session.turn("two")
+    session.points.rewind("1")
+    assert session.tools.plan.text == "first"
+    session.points.undo(turn=False)
+    assert session.tools.plan.text == "third"
+    session.points.rewind("Here AND now")
+    assert session.tools.plan.text == "second"
+    pointed = [entry for entry in session.log if isinstance(entry, Pointed)]
+    assert [(one.number, one.name, one.by_hand, one.plan) for one in pointed] == [
+        *((1, "one", False, "first"), (2, "here and now", True, "second"), (3, "two", False, "third")),
+    ]
+    assert [(one.messages, one.generation) for one in pointed] == [(1, 0), (3, 0), (3, 0)]
+
+
+async def test_where_only_the_files_come_back_the_plan_stays(session: Session) -> None:
+    await session.turn("one")
+    await session.turn("two")
+    session.points.rewind("1")
+    session.tools.plan.text = "new"
+    await session.turn("other")
+    session.points.rewind("2")
+    assert session.tools.plan.text == "new"
+
+
+async def test_of_two_points_of_one_name_the_newer_is_meant(session: Session) -> None:
+    session.points.add("good")
+    await session.turn("one")
+    session.points.add("good")
+    await session.turn("two")
+    session.points.rewind("good")
+    assert session.history.words == ("one",)
+    session.points.rewind("1")
+    assert session.history.words == ()
+
+
+async def test_what_has_changed_nothing_is_not_logged(session: Session) -> None:
+    await session.turn("one", a="1")
+    session.points.add("x")
+    session.points.rewind("x")
+    assert session.events == []
+
+
+async def test_what_an_undo_would_take_back_of_others_is_not_asked_about_after_a_rewind(session: Session) -> None:
+    other = Checkpoints(session.tools, History("system"), session.log.append)
+    await session.turn("one", a="1")
+    session.points.rewind("1")
+    assert session.points.earlier_changes(turn=False) == []
+    assert other.earlier_changes(turn=False) == session.tools.changes.earlier_changes(turn=False)
+
+
+async def test_lines_tell_how_many_messages_are_forgotten_and_back(session: Session) -> None:
+    await session.turn("one")
+    await session.turn("two")
+    assert "point 1 again (4 messages are forgotten)" in session.points.rewind("1")[-1]
+    assert "(4 messages are back)" in session.points.undo(turn=False)[-1]
+    compact(session)
+    await session.turn("three")
+    assert "(2 of your requests are forgotten)" in session.points.rewind("2")[-1]
+    assert "summed up (2 of your requests are back)" in session.points.undo(turn=False)[-1]
+
+
+async def test_inside_a_point_another_may_be_made(session: Session) -> None:
+    with session.points.before("/compact"):
+        session.points.add("inner")
+    assert [point.name for point in session.points.points()] == ["/compact", "inner"]

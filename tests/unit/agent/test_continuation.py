@@ -11,7 +11,7 @@ import pytest
 from localllm.agent.continuation import Seam, joined
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.system_prompt import remark
-from localllm.base.events import AgentEvent, Notice, RunFinished, TextDelta, ToolFinished
+from localllm.base.events import AgentEvent, Notice, RunFinished, TextDelta, ThinkingDelta, ToolFinished
 from localllm.llm.client import LLMClient
 from localllm.llm.fallback import FallbackClient, Standby
 from localllm.llm.messages import AssistantMessage
@@ -262,3 +262,36 @@ def counts(text: str) -> list[tuple[str, str]]:
     """What a notice says of tokens before and after."""
     before, arrow, after = text.partition(" → ")
     return [(before.split()[-1], after.split()[0])] if arrow else []
+
+
+async def test_each_request_may_be_asked_for_an_answer_as_often(project: Path) -> None:
+    async with talking(project, THOUGHT, THOUGHT, says("One."), THOUGHT, THOUGHT, says("Two.")) as (agent, _):
+        assert [ended(await play(agent, "What is x?")).answer for _ in range(2)] == ["One.", "Two."]
+
+
+async def test_that_it_was_asked_to_go_on_is_told(project: Path) -> None:
+    async with talking(project, says(FIRST, finish="length"), says(SECOND)) as (agent, _):
+        events = await play(agent, "How does it go wrong?")
+    told = [event.text for event in events if isinstance(event, Notice)]
+    assert len(told) == 1
+    assert "llm.max_tokens" in told[0]
+
+
+async def test_after_one_refusal_room_is_made_once_in_an_answer(project: Path) -> None:
+    reads = [calls(("read_file", {"file_path": "long.py", "start_line": 1 + 30 * n})) for n in range(5)]
+    (project / "long.py").write_text("value = 1 + 2 + 3 + 4 + 5 + 6 + 7 + 8\n" * 600)
+    replies = [*reads, OVERFLOW, OVERFLOW, says("x")]
+    async with talking(project, *replies, context_window=65_536) as (agent, server):
+        result = ended(await play(agent, "Read it."))
+    assert (result.status, result.error_code) == ("limit", "E2011")
+    assert len(server.requests) == 7
+
+
+async def test_of_an_answer_that_was_broken_off_thinking_alone_is_not_kept(project: Path) -> None:
+    broken = Reply(sse(delta(reasoning_content="Let me see."), delta(content=FIRST)), hold_before=1)
+    async with talking(project, broken) as (agent, _):
+        async for event in agent.run("How does it go wrong?"):
+            if isinstance(event, TextDelta | ThinkingDelta):
+                agent.interrupt()
+        said = [message for message in agent.history.messages if isinstance(message, AssistantMessage)]
+    assert said[-1].text == "[interrupted by the user]"

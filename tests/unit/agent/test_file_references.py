@@ -111,3 +111,22 @@ def test_what_lies_outside_or_elsewhere_is_not_taken_instead(project: Path) -> N
 def test_what_is_not_there_is_told(project: Path) -> None:
     assert "nope.md" in attached(project, "@docs/*.md と @nope.md")[1][0]
     assert "*.rst" in attached(project, "@*.rst")[1][0]
+
+
+def test_files_share_the_room_and_what_has_none_is_told(project: Path) -> None:
+    (project / "long.py").write_text("x = 1\n" * 200)
+    told: list[AgentEvent] = []
+    words, _ = asyncio.run(with_files("@a.py @long.py @src/b.py", make_tools(project), 300, told.append))
+    first, long, last = re.findall(r'<file path="[^"]+">\n([^<]*)\n</file>', words)
+    assert "# a.py" in first
+    assert long == last == "[left out: no room; use read_file]"
+    assert ["long.py has no room" in getattr(event, "text", "") for event in told] == [True, False]
+    assert words.startswith("@a.py @long.py @src/b.py\n\n<file")
+
+
+def test_only_the_lines_that_are_named_are_attached(project: Path) -> None:
+    (project / "a.py").write_text("".join(f"line {number}\n" for number in range(1, 9)))
+    words, _ = asyncio.run(with_files("@a.py:3-4", make_tools(project), 9_000, lambda _: None))
+    assert "line 3\nline 4" in words
+    assert "line 2" not in words
+    assert "line 5" not in words

@@ -10,7 +10,8 @@ from localllm.agent.history import Forgotten, History, Mark, with_remark
 from localllm.base.events import ToolCall
 from localllm.context.conversation import PUT_ASIDE, Conversation, Spoken
 from localllm.llm.message_format import normalised
-from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+from localllm.llm.messages import AssistantMessage, Image, Message, SystemMessage, ToolMessage, UserMessage
+from localllm.sessions.entries import Kept, Noted, Rewritten, Withdrawn, Worded
 
 CALL = ToolCall("c1", "look", "{}")
 
@@ -294,3 +295,149 @@ def test_after_a_request_was_taken_back_the_next_one_takes_a_note() -> None:
     history.add_user("short")
     history.append_note("[Plan mode]")
     assert history.messages[-1] == UserMessage("short\n\n[Plan mode]")
+
+
+PICTURE, OTHER = Image("image/png", b"a"), Image("image/png", b"b")
+
+
+class TestListeners:
+    """The session's log is told of every change, with all that it needs to make it again."""
+
+    @staticmethod
+    def heard(history: History) -> list[object]:
+        entries: list[object] = []
+        history.listen(entries.append)
+        return entries
+
+    def test_every_message_is_told_with_the_users_words(self) -> None:
+        history = History("s")
+        entries = self.heard(history)
+        history.begin_with("t")
+        history.begin_with("t")
+        history.add_user("go\n\na file", (PICTURE,), words="go", typed="g")
+        history.add_assistant(AssistantMessage("", (CALL,)))
+        history.add_result("c1", "a wall", (OTHER,))
+        assert entries == [
+            Kept(message=SystemMessage("t")),
+            Kept(message=UserMessage("go\n\na file", (PICTURE,)), words="go", typed="g"),
+            Kept(message=AssistantMessage("", (CALL,))),
+            Kept(message=ToolMessage("c1", "look", "a wall", (OTHER,))),
+        ]
+        assert [entry.message for entry in entries if isinstance(entry, Kept)] == list(history.messages)
+
+    def test_notes_and_remarks_are_told_as_they_stand(self) -> None:
+        history = History("s")
+        history.add_user("go", (PICTURE,), words="go")
+        entries = self.heard(history)
+        history.append_note("and fast", (OTHER,), words="fast")
+        assert history.messages[-1] == UserMessage("go\n\nand fast", (PICTURE, OTHER))
+        history.add_assistant(AssistantMessage("Well."))
+        history.add_remark("why?", (PICTURE,), words="why?")
+        assert entries == [
+            Noted(text="and fast", images=(OTHER,), words="fast"),
+            Kept(message=AssistantMessage("Well.")),
+            Kept(message=UserMessage("why?", (PICTURE,)), words="why?"),
+        ]
+        assert history.conversation.spoken == (Spoken("go", 1), Spoken("fast", 1), Spoken("why?", 3))
+
+    def test_what_is_rewritten_and_taken_back_is_told(self) -> None:
+        history = History("s")
+        history.add_user("go on", words="go on")
+        entries = self.heard(history)
+        made = Conversation((SystemMessage("s"), UserMessage("in short: go on")), (Spoken("go on", 1),))
+        history.rewrite(made)
+        history.withdraw()
+        history.withdraw()
+        assert entries == [Rewritten(messages=made.messages, words=(Worded("go on", 1),)), Withdrawn()]
+        assert history.words == ()
+
+    def test_going_back_is_told_by_whoever_asks_for_it(self) -> None:
+        history = History("s")
+        mark = history.mark()
+        turn(history)
+        history.close_turn("", "so")
+        entries = self.heard(history)
+        history.restore(history.rewind(mark))
+        assert entries == []
+
+
+def test_the_system_message_stays_from_the_first_answer_on() -> None:
+    history = History("s")
+    history.begin_with("t")
+    history.add_user("go")
+    history.begin_with("u")
+    assert (history.messages[0], history.is_answered) == (SystemMessage("u"), False)
+    history.add_assistant(AssistantMessage("Well."))
+    assert history.is_answered
+    with pytest.raises(ValueError, match="system message"):
+        history.begin_with("v")
+
+
+def test_results_come_in_any_order_each_for_its_call() -> None:
+    history = History("s")
+    history.add_user("go")
+    history.add_assistant(AssistantMessage("", (CALL, ToolCall("c2", "find", "{}"), ToolCall("c2", "open", "{}"))))
+    assert not history.awaits_answer
+    history.add_result("c2", "first")
+    history.add_result("c1", "second")
+    assert [call.name for call in history.open_calls] == ["open"]
+    history.add_result("c2", "third")
+    assert history.messages[-3:] == (
+        ToolMessage("c2", "find", "first"),
+        ToolMessage("c1", "look", "second"),
+        ToolMessage("c2", "open", "third"),
+    )
+    assert history.awaits_answer
+    with pytest.raises(ValueError, match="c1"):
+        history.add_result("c1", "again")
+
+
+def test_it_is_rewritten_with_every_word() -> None:
+    history = spoken_twice()
+    to = (SystemMessage("s"), UserMessage("keep this and this"))
+    for spoken in ((Spoken("and this", 1),), (Spoken("and this", 1), Spoken("keep this", 1))):
+        with pytest.raises(ValueError, match="verbatim"):
+            history.rewrite(Conversation(to, spoken))
+    history.rewrite(Conversation(to, (Spoken("keep this", 1), Spoken("and this", 1))))
+    history.append_note("it may be added to: it was not sent")
+
+
+def test_a_rewritten_conversation_has_another_number() -> None:
+    history = History("s")
+    turn(history)
+    assert history.generation == 0
+    mark = history.mark()
+    history.rewrite(summed_up(history, 1))
+    assert (history.generation, history.mark()) == (1, Mark(4, 1))
+    history.rewrite(summed_up(history, 2))
+    assert history.generation == 2
+    history.close_turn("", "so")
+    forgotten = history.rewind(mark)
+    assert (history.generation, len(history.messages), history.words) == (0, 1, ())
+    assert forgotten.count == 1, "what the user asked for"
+    history.restore(forgotten)
+    assert history.generation == 2
+    turn(history)
+    history.rewrite(summed_up(history, 3))
+    assert history.generation == 3
+
+
+def test_how_many_messages_are_forgotten_and_what_stays_stays_sent() -> None:
+    history = History("s")
+    turn(history)
+    history.messages_to_send()
+    history.add_assistant(AssistantMessage("so"))
+    mark = history.mark()
+    history.add_user("more", words="more")
+    history.messages_to_send()
+    history.add_assistant(AssistantMessage("and so"))
+    forgotten = history.rewind(mark)
+    assert (forgotten.count, history.words, len(history.messages)) == (2, ("keep this",), 5)
+    history.add_user("other", words="other")
+    history.append_note("a note to what was not sent yet")
+    history.close_turn("", "so")
+    history.rewind(mark)
+    history.restore(forgotten)
+    assert history.words == ("keep this", "more")
+    with pytest.raises(ValueError, match="user message"):
+        history.append_note("to an answer")

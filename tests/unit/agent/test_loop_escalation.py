@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from localllm.agent.history import History
-from localllm.agent.loop_detection import LoopDetector
+from localllm.agent.loop_detection import LoopDetector, Step
 from localllm.agent.loop_escalation import Ladder, Rung, step_of
 from localllm.agent.middleware import Inject, RunState
 from localllm.agent.panel.dossier import Consultation, Dossier
@@ -387,3 +387,187 @@ async def test_a_run_that_meets_its_limit_after_a_loop_was_told_is_not_said_to_b
     assert finished.status == "limit"
     assert "raise the limit" in finished.answer
     assert "say more exactly" not in finished.answer
+
+
+def missed(path: str = "a.py", key: str = "edit_no_match") -> ToolResult:
+    made = ToolCall("c", "edit_file", f'{{"file_path": "{path}"}}')
+    error = ToolExecutionError(key, path=path, hint="", closest="")
+    return ToolResult(call=made, success=False, payload={}, for_model=f"not in {path}", summary="", error=error)
+
+
+def standing(project: Path, wise: Wise | None = None) -> tuple[Ladder, RunState, list[AgentEvent]]:
+    """A ladder, and the state of a run that has just begun."""
+    history, told = History("system"), list[AgentEvent]()
+    history.add_user("mend it", words="mend it")
+    ladder = Ladder(LoopDetector(3), wise, lambda path: (project / path).read_text())
+    return ladder, RunState("mend it", history, told.append, tools=(ToolSpec("edit_file", "", {}),)), told
+
+
+async def climb(ladder: Ladder, state: RunState, times: int) -> list[str]:
+    """What is said after so many edits that do not fit."""
+    said: list[str] = []
+    for _ in range(times):
+        ladder.after_results(state, [missed()])
+        decision = await ladder.before_step(state)
+        said.append(decision.text if isinstance(decision, Inject) else "")
+    return said
+
+
+class TestANewRequest:
+    async def test_advice_errors_and_attempts_of_earlier_ones_are_forgotten(self, project: Path) -> None:
+        wise = Wise([PLAN] * 4, [PLAN] * 4)
+        ladder, state, _ = standing(project, wise)
+        for _ in range(3):
+            ladder.begin()
+            await climb(ladder, state, 6)
+            assert ladder.blocker("", "").advice == (PLAN.plan, PLAN.plan)
+            assert ladder.blocker("", "").errors == ("edit_no_match",)
+            assert len(ladder.attempts) == 6
+        assert wise.asked == ["three", "boss"] * 3
+        ladder.begin()
+        empty = ladder.blocker("", "")
+        assert (empty.advice, empty.errors, empty.attempts, ladder.rung) == ((), (), (), Rung.GROUND)
+
+    async def test_a_loop_nobody_was_told_of_is_forgotten(self, project: Path) -> None:
+        ladder, state, told = standing(project)
+        ladder.after_results(state, [missed()] * 3)
+        ladder.begin()
+        assert await ladder.before_step(state) is None
+        assert told == []
+
+    async def test_passages_and_announcements_count_anew(self, project: Path) -> None:
+        ladder, state, _ = standing(project)
+        chant = Completion(AssistantMessage("and so on"), "chanting", Usage())
+        announced = Completion(AssistantMessage("Let me read the file."), "stop", Usage())
+        for _ in range(2):
+            ladder.begin()
+            assert isinstance(await ladder.after_answer(state, chant), Inject)
+            assert ladder.rung is Rung.GROUND
+            for number in range(2):
+                assert await ladder.after_answer(state, announced) is None
+                ladder.after_results(state, [looked(f"{number}.py")])
+
+
+class TestWhatIsCounted:
+    async def test_a_loop_seen_in_the_middle_of_an_answers_calls_is_told(self, project: Path) -> None:
+        ladder, state, _ = standing(project)
+        ladder.after_results(state, [missed(), missed(), missed(), looked("b.py")])
+        decision = await ladder.before_step(state)
+        assert isinstance(decision, Inject)
+        assert "3 edits of a.py did not fit" in decision.text
+        assert await ladder.before_step(state) is None, "once"
+
+    async def test_words_are_no_reason_to_ask_others(self, project: Path) -> None:
+        wise = Wise([PLAN])
+        ladder, state, _ = standing(project, wise)
+        announced = Completion(AssistantMessage("Let me read the file."), "stop", Usage())
+        decisions: list[object] = []
+        for number in range(20):
+            decisions.append(await ladder.after_answer(state, announced))
+            ladder.after_results(state, [looked(f"{number}.py")])
+        assert [number for number, said in enumerate(decisions, 1) if said] == [3, 6]
+        assert (wise.asked, ladder.rung) == ([], Rung.STEP_BACK)
+
+    async def test_two_announcements_without_a_call_between_are_one(self, project: Path) -> None:
+        ladder, state, _ = standing(project)
+        announced = Completion(AssistantMessage("Let me read the file."), "stop", Usage())
+        assert [await ladder.after_answer(state, announced) for _ in range(5)] == [None] * 5
+
+    async def test_the_newest_sixty_attempts_are_kept(self, project: Path) -> None:
+        ladder, state, _ = standing(project)
+        ladder.after_results(state, [looked(f"{number}.py") for number in range(70)])
+        assert [ladder.attempts[0].result, ladder.attempts[-1].result, len(ladder.attempts)] == ["10.py", "69.py", 60]
+
+
+class TestWhatOthersAreShown:
+    async def test_the_conversation_the_tools_and_files_as_they_are_now(self, project: Path) -> None:
+        wise = Wise([PLAN])
+        ladder, state, _ = standing(project, wise)
+        read = ToolCall("r", "read_file", '{"file_path": "a.py"}')
+        state.history.add_assistant(AssistantMessage("", (read,)))
+        state.history.add_result("r", "x = 0")
+        said = await climb(ladder, state, 5)
+        (dossier,) = wise.dossiers
+        assert dossier.main is not None
+        assert (dossier.main.tools, dossier.main.messages) == (state.tools, state.history.messages)
+        assert dossier.snippets == ("a.py, lines 1-1:\nx = 1",)
+        assert (dossier.goal, dossier.attempts[0].count) == ("mend it", 5)
+        assert PLAN.plan in said[-1]
+
+    async def test_the_boss_is_shown_all_that_was_advised(self, project: Path) -> None:
+        wise = Wise([PLAN, UNSURE], [UNSURE, PLAN])
+        ladder, state, _ = standing(project, wise)
+        await climb(ladder, state, 6)
+        ladder.after_results(state, [looked("c.py", **{"c.py": "new"})])
+        ladder.rung = Rung.STEP_BACK
+        await climb(ladder, state, 3)
+        assert wise.asked == ["three", "boss", "three", "boss"]
+        assert list(wise.earlier[0]) == [PLAN]
+        assert list(wise.earlier[1]) == [PLAN, UNSURE, UNSURE]
+
+    async def test_one_who_has_no_plan_is_not_shown_to_the_boss(self, project: Path) -> None:
+        wise = Wise([NOBODY], [PLAN])
+        ladder, state, _ = standing(project, wise)
+        await climb(ladder, state, 5)
+        assert list(wise.earlier[0]) == []
+
+    async def test_of_a_long_goal_the_beginning_stands_where_it_steps_back(self, project: Path) -> None:
+        ladder, state, _ = standing(project)
+        state.query = "mend it " + "x" * 900 + " at last"
+        said = await climb(ladder, state, 4)
+        assert "mend it xxx" in said[3]
+        assert "at last" not in said[3]
+        assert "x" * 593 not in said[3]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ("edit_no_match", "failed_edit"),
+        ("would_destroy", "failed_edit"),
+        ("file_changed_since", "failed_edit"),
+        ("tool_bad_arguments", "bad_call"),
+        ("tool_unknown", "bad_call"),
+        ("file_missing", "same_error"),
+    ],
+)
+def test_a_failure_is_of_its_kind_wherever_the_path_is_written(error: str, kind: str) -> None:
+    detector = LoopDetector(3)
+    for path in ("a.py", "./a.py", "b/../a.py") if kind == "failed_edit" else ("a.py",) * 3:
+        detector.record(Step(tool="edit_file", arguments=f'{{"file_path": "{path}"}}', result="no", error=error))
+    loop = detector.look()
+    assert loop is not None
+    assert (loop.pattern, loop.count) == (kind, 3)
+    assert detector.detected()
+
+
+def test_after_a_compaction_what_has_failed_counts_still() -> None:
+    for error, counts in (("", False), ("file_missing", True)):
+        detector = LoopDetector(3)
+        step = Step(tool="read_file", arguments='{"file_path": "a.py"}', result="no", error=error)
+        for number in range(3):
+            if number == 2:
+                detector.note_compaction()
+            detector.record(step)
+        assert detector.detected() == counts
+
+
+def test_a_new_request_knows_no_state_and_no_output() -> None:
+    detector = LoopDetector(3)
+    same = Step(tool="read_file", arguments="{}", result="x")
+    made = Step(tool="edit_file", arguments="{}", result="y", changed={"a.py": "1"})
+    printed = [Step(tool="run_command", arguments='{"command": "make"}', result=text) for text in ("one", "two")]
+    for _ in range(2):
+        detector.reset()
+        detector.record(made)
+        assert detector.has_changed_files
+        detector.record(made)
+        assert not detector.has_changed_files
+        detector.record(same)
+        detector.record(same)
+        detector.record(printed[0])
+        detector.record(same)
+        assert detector.detected(), "what a command says for the first time is no headway"
+        detector.record(printed[1])
+        detector.record(same)
+        assert not detector.detected(), "what it has not said before is"

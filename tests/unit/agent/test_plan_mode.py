@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from localllm.agent.plan_mode import PlanMode, plan_note, plan_over_note
+from localllm.agent.history import History
+from localllm.agent.middleware import Inject, RunState
+from localllm.agent.plan_mode import PlanMode, is_told_to_plan, plan_note, plan_over_note
 from localllm.agent.react_agent import ReActAgent
 from localllm.base.events import AgentEvent, ToolFinished
 from localllm.llm.client import LLMClient
-from localllm.llm.messages import ToolMessage, UserMessage
+from localllm.llm.messages import AssistantMessage, ToolMessage, UserMessage
 from localllm.llm.providers.base import Provider
 from tests.support.agents import call, make_tools, scripted
 
@@ -69,3 +71,32 @@ async def test_a_change_in_the_middle_of_a_run_is_told_with_the_next_step(tmp_pa
     await agent.execute_query("Plan it")
     results = [message.text for message in agent.history.messages if isinstance(message, ToolMessage)]
     assert [plan_over_note() in text for text in results] == [True, False]
+
+
+async def test_each_request_is_told_anew_and_a_step_only_where_the_mode_has_changed() -> None:
+    switch, history = Switch(), History("system")
+    policy, state = PlanMode(switch), RunState("go", history, lambda _: None)
+    history.add_user("go")
+    said: list[str] = []
+    for step, planning in ((0, True), (1, True), (2, False), (3, False), (0, True), (0, True), (0, False), (1, False)):
+        state.step, switch.planning = step, planning
+        decision = await policy.before_step(state)
+        text = decision.text if isinstance(decision, Inject) else ""
+        said.append("on" if text == plan_note() else "off" if text == plan_over_note() else "")
+        if text:
+            history.append_note(text)
+    assert said == ["on", "", "off", "", "on", "on", "off", ""]
+    assert not is_told_to_plan(history)
+
+
+def test_what_was_said_last_holds() -> None:
+    history = History("system")
+    assert not is_told_to_plan(history)
+    history.add_user(f"{plan_over_note()}\n\n{plan_note()}")
+    assert is_told_to_plan(history)
+    history.add_assistant(AssistantMessage(plan_over_note()))
+    assert is_told_to_plan(history), "the model's own words turn nothing off"
+    history.add_user("go on")
+    assert is_told_to_plan(history)
+    history.append_note(plan_over_note())
+    assert not is_told_to_plan(history)

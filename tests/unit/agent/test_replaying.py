@@ -14,6 +14,7 @@ from localllm.base.events import (
     AgentEvent,
     Compacted,
     Consulted,
+    Delegated,
     MessageCompleted,
     Rewound,
     RunFinished,
@@ -31,6 +32,8 @@ from localllm.sessions.entries import (
     Entry,
     Kept,
     Noted,
+    Planned,
+    Pointed,
     Profiled,
     Rewritten,
     Tainted,
@@ -256,3 +259,70 @@ def test_a_compaction_event_counts_tokens_and_has_no_messages_of_its_own() -> No
     ]
     assert isinstance(written([Noted(text="x")])[0], Noted)
     assert isinstance(written([Began(session_id="s", time=1.0, version="1")])[0], Began)
+
+
+def test_what_the_context_holds_is_known_from_the_newest_that_tells() -> None:
+    begin = Kept(message=SystemMessage("s"))
+    said = MessageCompleted(text="a", usage=Usage(prompt_tokens=90, completion_tokens=10))
+    untold = MessageCompleted(text="a", usage=Usage())
+    compacted = Compacted(how="pruned", before=100, after=30, messages=())
+    for entries, used in (
+        ((said,), 100),
+        ((said, untold), 100),
+        ((said, compacted), 30),
+        ((compacted, said), 100),
+        ((said, Rewound(messages=1)), 0),
+        ((), 0),
+    ):
+        assert rebuilt(begin, *entries).context_used == used
+
+
+def test_what_others_have_used_counts() -> None:
+    used = Usage(prompt_tokens=7)
+    entries = (
+        MessageCompleted(text="a", usage=used),
+        Compacted(how="summarised", before=9, after=1, messages=(), usage=used),
+        Consulted(kind="panel", question="q", opinions=(), plan="p", usage=used),
+        Delegated(agent="explore", event=MessageCompleted(text="a", usage=used)),
+        Delegated(agent="explore", event=Compacted(how="summarised", before=9, after=1, messages=(), usage=used)),
+        STARTED,
+        STARTED,
+    )
+    replayed = rebuilt(Kept(message=SystemMessage("s")), *entries)
+    assert (replayed.usage.prompt_tokens, replayed.turns) == (35, 2)
+
+
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_what_a_foreign_log_would_have_done_is_not_taken_over(is_ours: bool) -> None:
+    entries = (
+        Kept(message=SystemMessage("s")),
+        Kept(message=UserMessage("x and q"), words="x and q", typed="q"),
+        Kept(message=AssistantMessage("a")),
+        Pointed(number=1, name="p", by_hand=True, time=1.0, messages=3, generation=0, position=0, plan="do"),
+        Changed(path="a.py", before="x", after="y"),
+        Planned(text="first"),
+        Planned(text="second"),
+    )
+    replayed = rebuilt(*entries, is_ours=is_ours)
+    assert (len(replayed.points), len(replayed.changes), replayed.plan) == ((1, 1, "second") if is_ours else (0, 0, ""))
+    assert replayed.tainted != is_ours
+    assert replayed.typed == {"x and q": "q"}
+    assert rebuilt(entries[0], Kept(message=UserMessage("q"), words="q", typed="")).typed == {"q": ""}
+
+
+def test_points_that_were_lost_come_back_with_a_rewind_that_is_taken_back() -> None:
+    turns = [
+        entry
+        for number in (1, 2)
+        for entry in (
+            Pointed(number=number, name="p", by_hand=True, time=1.0, messages=2 * number - 1, generation=0, position=0),
+            Kept(message=UserMessage("q"), words="q"),
+            Kept(message=AssistantMessage("a")),
+        )
+    ]
+    begin, back = Kept(message=SystemMessage("s")), Rewound(messages=1)
+    assert [point.files_only for point in rebuilt(begin, *turns, back).points] == [False, True]
+    again = rebuilt(begin, *turns, back, Rewound(messages=5, taken_back=True))
+    assert [point.files_only for point in again.points] == [False, False]
+    assert again.history.words == ("q", "q")
+    assert "does not fit" in " ".join(rebuilt(begin, Rewound(messages=5, taken_back=True)).lost)

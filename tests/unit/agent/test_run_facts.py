@@ -1,6 +1,9 @@
 """What a run notes of its calls, for its end and for whoever asks what was missing."""
 
 import json
+from typing import Any
+
+import pytest
 
 from localllm.agent.run_facts import RunFacts
 from localllm.agent.run_stats import Tally
@@ -39,3 +42,155 @@ def test_what_was_refused_is_missing_until_another_of_its_kind_has_done_somethin
     tally.note(result("write_file", file_path="b.py"))
     assert tally.missing == []
     assert tally.refused == both
+
+
+def command(line: str, code: int | None = 0, output: str = "", *changed: str, **payload: Any) -> ToolResult:
+    """What came of a command, which has changed these files."""
+    told = {"return_code": code, "stdout": output} | payload
+    name = "run_command" if line else "command_output"
+    call = ToolCall("c", name, json.dumps({"command": line} if line else {}))
+    changes = dict.fromkeys(changed, "x")
+    return ToolResult(call=call, success=not code, payload=told, for_model="", summary="", changes=changes)
+
+
+def edited(*paths: str, tool: str = "edit_file") -> ToolResult:
+    call = ToolCall("c", tool, json.dumps({"file_path": paths[0]}))
+    return ToolResult(call=call, success=True, payload={}, for_model="", summary="", changes=dict.fromkeys(paths, "x"))
+
+
+def noted(*results: ToolResult) -> RunFacts:
+    facts = RunFacts()
+    for one in results:
+        facts.note([one])
+    return facts
+
+
+MISSED = result("edit_file", ToolExecutionError("edit_empty", path="a.py"), file_path="a.py")
+RED, GREEN = command("pytest", 1, "1 failed"), command("pytest")
+
+
+class TestEdits:
+    def test_each_file_is_known_by_the_call_that_changed_it_last(self) -> None:
+        facts = noted(edited("a.py"), edited("b.py"), result("read_file"), edited("a.py"))
+        assert facts.calls == 4
+        assert facts.changed == {"a.py": 4, "b.py": 2}
+        assert list(facts.edited) == ["a.py", "b.py"]
+        assert facts.has_changed
+        assert not facts.may_have_changed
+
+    @pytest.mark.parametrize("tool", ["edit_file", "write_file", "create_file", "apply_patch", " Edit_File "])
+    def test_every_editor_edits(self, tool: str) -> None:
+        assert list(noted(edited("a.py", tool=tool)).edited) == ["a.py"]
+
+    def test_a_command_changes_a_file_and_edits_none(self) -> None:
+        facts = noted(command("sed -i s/a/b/ a.py", 0, "", "a.py"))
+        assert (list(facts.changed), list(facts.edited), facts.may_have_changed) == (["a.py"], [], True)
+
+    def test_where_nobody_keeps_earlier_versions_the_call_tells_the_file(self) -> None:
+        facts = noted(result("edit_file", file_path="a.py"))
+        assert (facts.changed, list(facts.edited)) == ({"a.py": 1}, ["a.py"])
+
+    @pytest.mark.parametrize("key", ["edit_already_applied", "edit_no_change"])
+    def test_an_edit_with_nothing_to_do_is_none_that_failed(self, key: str) -> None:
+        error = ToolExecutionError(key, path="a.py", start=1, end=1, line=1)
+        facts = noted(result("edit_file", error, file_path="a.py"))
+        assert (facts.failed_edit, facts.may_have_changed) == ("", True)
+
+    @pytest.mark.parametrize(
+        ("later", "failed"),
+        [
+            (edited("b.py"), ""),
+            (command("sed -i s/a/b/ a.py", 0, "", "a.py"), ""),
+            (command("sed -i s/a/b/ b.py", 0, "", "b.py"), "a.py"),
+            (result("read_file"), "a.py"),
+        ],
+    )
+    def test_a_failed_edit_is_made_good_by_another_one(self, later: ToolResult, failed: str) -> None:
+        assert noted(MISSED, later).failed_edit == failed
+
+    def test_a_refusal_is_not_forgotten(self) -> None:
+        facts = noted(result("edit_file", denied("edit_file"), file_path="a.py"), result("read_file"))
+        assert facts.was_refused
+        facts.begin()
+        assert (facts.was_refused, facts.calls, facts.changed, facts.tests) == (False, 0, {}, [])
+
+    @pytest.mark.parametrize(
+        ("one", "may"),
+        [
+            *((result(name), False) for name in ("read_file", "search_files", "git_log", "recall", "explore")),
+            *((result(name), True) for name in ("git_commit", "todo", "some_plugin")),
+            (command("ls"), False),
+            (GREEN, False),
+            (command("make"), True),
+            (command("make", 2), False),
+        ],
+    )
+    def test_what_may_have_changed_something(self, one: ToolResult, may: bool) -> None:
+        assert noted(one).may_have_changed == may
+
+
+class TestTests:
+    def test_each_test_and_build_is_kept_with_its_call(self) -> None:
+        facts = noted(command("ls"), RED, command("make"), GREEN)
+        assert [(run.command, run.kind, run.passed, run.at) for run in facts.tests] == [
+            *(("pytest", "test", False, 2), ("make", "build", True, 3), ("pytest", "test", True, 4)),
+        ]
+
+    @pytest.mark.parametrize(
+        ("results", "failed"),
+        [
+            ([RED], "pytest"),
+            ([RED, GREEN], ""),
+            ([GREEN, RED], "pytest"),
+            ([RED, command("make")], "pytest"),
+            ([command("make", 2)], "make"),
+            ([command("make", 2), GREEN], ""),
+            ([command("make", 2), command("make")], "make"),
+            ([command("pytest", 127)], ""),
+            ([command("pytest | tail", 0, "1 failed")], "pytest | tail"),
+            ([], ""),
+        ],
+    )
+    def test_the_newest_that_failed_and_was_not_made_good(self, results: list[ToolResult], failed: str) -> None:
+        run = noted(*results).failed_test
+        assert (run.command if run else "") == failed
+
+    @pytest.mark.parametrize(
+        ("results", "is_tested"),
+        [
+            ([edited("a.py"), GREEN], True),
+            ([GREEN, edited("a.py")], False),
+            ([GREEN, edited("notes.md")], True),
+            ([GREEN, command("make", 2)], True),
+            ([GREEN, RED], False),
+            ([RED, GREEN], True),
+            ([command("make")], False),
+        ],
+    )
+    def test_whether_the_newest_test_holds_for_the_code_as_it_is(
+        self, results: list[ToolResult], is_tested: bool
+    ) -> None:
+        assert noted(*results).is_tested == is_tested
+
+    @pytest.mark.parametrize(
+        ("later", "unchecked"),
+        [
+            ([], ["a.py"]),
+            ([command("ls")], ["a.py"]),
+            ([GREEN], []),
+            ([command("make")], []),
+            ([command("./serve")], []),
+            ([command("./serve", 0, "", "b.py")], ["a.py", "b.py"]),
+            ([command("pytest", 127)], ["a.py"]),
+            ([GREEN, edited("c.py"), edited("c.md")], ["c.py"]),
+            ([command("pytest", 0, "", ".coverage", "b.py")], []),
+        ],
+    )
+    def test_code_that_was_changed_after_all_that_was_run(self, later: list[ToolResult], unchecked: list[str]) -> None:
+        assert noted(edited("a.py"), *later).unchecked == unchecked
+
+    def test_a_test_in_the_background_is_known_by_its_number(self) -> None:
+        begun = command("pytest", None, id=4)
+        facts = noted(begun, command("", None, id=4), command("", 1, output="1 failed", id=4))
+        assert [(run.command, run.passed, run.at) for run in facts.tests] == [("pytest", False, 3)]
+        assert noted(begun, command("", 0, id=5)).tests == []

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from localllm.agent.subagents import FINDING_TOKENS, READING_TOOLS, STEPS, Explo
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import (
     AgentEvent,
+    Compacted,
     ConfirmationRequested,
     Delegated,
     MessageCompleted,
@@ -283,3 +285,63 @@ def test_the_tool_costs_few_bytes(root: Path) -> None:
 
     spec = Explorer(LLMClient(Brain(_explores), model="m"), lambda: make_tools(root)).tool().spec
     assert len(msgspec.json.encode(spec)) < 200
+
+
+async def test_it_has_no_more_steps_than_whoever_asks(root: Path) -> None:
+    def reads(request: CompletionRequest) -> Turn:
+        return to_call("read_file", file_path="core.py", start_line=len(request.messages))
+
+    (root / "core.py").write_text("x = 1\n" * 50, "utf-8")
+    client = LLMClient(Brain(reads), model="m")
+    output = await Explorer(client, lambda: make_tools(root), AgentSettings(max_iterations=3)).explore(
+        "q?", lambda _: None
+    )
+    assert (output.payload["status"], output.payload["steps"]) == ("limit", 3)
+    assert "after 3 steps (limit)" in output.for_model
+
+
+async def test_what_it_has_said_stands_behind_what_it_saw_and_failures_are_not_seen(root: Path) -> None:
+    turns = iter(
+        [
+            {"text": "The answer is in core.py.", **to_call("read_file", file_path="core.py")},  # type: ignore[dict-item] - a dict
+            to_call("read_file", file_path="gone.py"),
+            to_call("read_file", file_path="core.py", start_line=2),
+        ]
+    )
+    client = LLMClient(Brain(lambda _request: next(turns)), model="m")
+    output = await Explorer(client, lambda: make_tools(root), AgentSettings(max_iterations=3)).explore(
+        "q?", lambda _: None
+    )
+    seen = output.for_model.splitlines()
+    assert len([line for line in seen if line.startswith("- read_file: ")]) == 2
+    assert "gone.py" not in output.for_model
+    assert seen[-1] == "The answer is in core.py."
+
+
+@pytest.mark.parametrize("tainted", [True, False])
+async def test_its_finding_is_as_trusted_as_what_it_read(root: Path, tainted: bool) -> None:
+    tools = make_tools(root)
+    if tainted:
+        tools.taint()
+    output = await Explorer(LLMClient(Brain(_reads_core), model="m"), lambda: tools).explore("q", lambda _: None)
+    assert output.untrusted == tainted
+    assert (output.payload, output.success) == ({"finding": "found", "status": "done", "steps": 2}, True)
+
+
+@pytest.mark.parametrize(("how", "is_shown"), [("summarised", True), ("pruned", False)])
+async def test_only_that_it_was_summed_up_is_shown_and_without_its_messages(
+    root: Path, how: Any, is_shown: bool
+) -> None:
+    shown: list[AgentEvent] = []
+    helper = SubAgent(LLMClient(Brain(_reads_core), model="m"), make_tools(root), shown.append, AgentSettings())
+    helper._pass_on(Compacted(how=how, before=9, after=1, messages=({"role": "user"},)))
+    told = [event.event for event in shown if isinstance(event, Delegated)]
+    assert told == ([Compacted(how=how, before=9, after=1, messages=())] if is_shown else [])
+
+
+@pytest.mark.parametrize(("room", "whole"), [(0, True), (-1, False)])
+def test_a_finding_of_just_so_many_tokens_is_whole(room: int, whole: bool) -> None:
+    text = "a line of the finding\n" * 40
+    cut = capped(text, estimate_tokens(text) + room, estimate_tokens)
+    assert (cut == text) == whole
+    assert ("left out" in cut) != whole

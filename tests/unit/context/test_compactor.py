@@ -179,7 +179,8 @@ class TestASummary:
 
     async def test_the_record_has_half_as_many_tokens_as_a_summary_at_most(self) -> None:
         made = Made(4_096)
-        talk = talk_of(*(step(n, tokens(300), tool="edit_file") for n in range(40)), step(99, "y"))
+        commands = [step(n, tokens(300), tool="run_command") for n in range(40, 42)]
+        talk = talk_of(*(step(n, tokens(300), tool="edit_file") for n in range(40)), *commands, step(99, "y"))
         done = await made.of(talk, by_hand=True)
         record = done.conversation.messages[1].text.partition(RECORD)[2].partition("</state>")[0]
         assert made.scale.text(record) <= made.budget(talk).summary // 2

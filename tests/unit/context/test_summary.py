@@ -273,3 +273,4 @@ class TestTheTranscript:
         assert first.endswith("done and seen")
         assert 400 < scale.text(first) <= 510
         assert 250 < scale.text(rest) <= 500
+        assert "characters left out" not in rest, "results are shorter instead"
