@@ -10,9 +10,11 @@ from localllm.base import logs
 from localllm.ensemble.agents import AgentPool, Agents
 from localllm.ensemble.config_watch import ConfigSource
 from localllm.ensemble.hosts import HostReport
+from localllm.ensemble.pattern_search import PatternSearch
 from localllm.ensemble.records import EnsembleResult, Question, RunEvent, RunFinished
 from localllm.ensemble.run import Outcome, Run
-from localllm.ensemble.strategies import STRATEGIES, select_workers
+from localllm.ensemble.selection import select_workers
+from localllm.ensemble.strategies import STRATEGIES
 
 _log = logs.of("ENSEMBLE")
 
@@ -27,12 +29,13 @@ class ModelEnsemble:
     def __init__(self, source: ConfigSource, environ: Mapping[str, str], root: Path = Path()) -> None:
         self._source = source
         self.pool = AgentPool(environ, root)
+        self._patterns = PatternSearch()
 
     async def run(self, question: Question) -> AsyncGenerator[RunEvent]:
         """See Ensemble."""
         agents = await self.pool.take(self._source.current)
         events = _Events()
-        work = asyncio.get_running_loop().create_task(_result(question, agents, events))
+        work = asyncio.get_running_loop().create_task(_result(question, agents, events, self._patterns))
         work.add_done_callback(events.end)
         try:
             async for event in events:
@@ -49,8 +52,9 @@ class ModelEnsemble:
         return await self.pool.report(self._source.current)
 
     async def aclose(self) -> None:
-        """Give back connections."""
+        """Give back connections and processes."""
         await self.pool.aclose()
+        await self._patterns.aclose()
 
 
 class _Events:
@@ -85,16 +89,20 @@ class _Events:
             self._reader.set_result(None)
 
 
-async def _result(question: Question, agents: Agents, events: _Events) -> EnsembleResult:
+async def _result(question: Question, agents: Agents, events: _Events, patterns: PatternSearch) -> EnsembleResult:
     """What comes of a question."""
     loop = asyncio.get_running_loop()
     began, run_id = loop.time(), uuid4().hex
     strategy = question.strategy or agents.settings.strategy
-    chosen = select_workers(question, agents)
+    configs = [agent.config for agent in agents.workers]
+    selection = await select_workers(question.prompt, configs, agents.settings.select, patterns)
+    chosen = [agents.workers[index] for index in selection.workers]
     run = Run(run_id, question, strategy, agents, chosen, events.tell)
     run.runtime["strategy"] = strategy
     if skipped := [agent.name for agent in agents.workers if agent not in chosen]:
         run.runtime["skipped"] = skipped
+    if told := selection.told():
+        run.runtime["selection"] = told
     outcome = await STRATEGIES[strategy](run)
     seconds = loop.time() - began
     _note(run, outcome, seconds)

@@ -91,6 +91,15 @@ class Asked:
         changed = msgspec.structs.replace(current.system_settings, **settings)
         self.source.current = msgspec.structs.replace(current, system_settings=changed)
 
+    def describe(self, *workers: AgentConfig) -> None:
+        """Have the workers be called, weighted, described and chosen as these."""
+        current = self.source.current
+        named = tuple(
+            msgspec.structs.replace(worker, api_url=old.api_url, model=old.model)
+            for worker, old in zip(workers, current.worker_agents, strict=True)
+        )
+        self.source.current = msgspec.structs.replace(current, worker_agents=named)
+
 
 @asynccontextmanager
 async def asking(

@@ -1,0 +1,101 @@
+"""Look for the configuration's patterns in questions, in bounded time.
+
+A regular expression may take exponential time on a text made for that, and Python cannot stop one. Patterns that could
+are tried in a helper process, which is killed when it takes too long.
+"""
+
+import asyncio
+import marshal
+import re
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Sequence
+from typing import Any, cast
+
+from localllm.base.environment import base_interpreter
+from localllm.base.lazy_patterns import late_pattern
+from localllm.tools.regex_worker import BOOT
+
+SECONDS = 1.0
+"""For all patterns of one question, waiting for the helper process included."""
+
+_REPEATS = late_pattern(r"[*+{]|\\[1-9]|\(\?P=")
+_OPTIONAL = late_pattern(r"(?<!\()\?")
+_MOST_OPTIONAL = 6
+
+
+class PatternSearch:
+    """Answers which patterns are found in a text. Its helper process starts with the first pattern that needs one."""
+
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self._seconds = seconds
+        self._helper: Process | None = None
+        self._turn = asyncio.Lock()
+
+    async def found(self, patterns: Sequence[str], text: str) -> list[bool] | None:
+        """Whether each pattern is found in `text`, None where that took too long."""
+        slow = [pattern for pattern in patterns if not _is_fast(pattern)]
+        answers: dict[str, bool] = {}
+        if slow:
+            try:
+                async with asyncio.timeout(self._seconds):
+                    async with self._turn:
+                        answers = dict(zip(slow, await self._asked(slow, text), strict=True))
+            except (TimeoutError, asyncio.IncompleteReadError, ConnectionError):
+                return None
+        return [
+            answers[pattern] if pattern in answers else re.search(pattern, text) is not None for pattern in patterns
+        ]
+
+    async def aclose(self) -> None:
+        """End the helper process."""
+        helper, self._helper = self._helper, None
+        if helper is not None and helper.returncode is None:
+            helper.kill()
+            await helper.communicate()
+
+    async def _asked(self, patterns: Sequence[str], text: str) -> list[bool]:
+        is_done = False
+        try:
+            helper = self._helper = self._helper or await asyncio.create_subprocess_exec(
+                *(base_interpreter(), "-I", "-S", "-E", "-c", BOOT, marshal.dumps(serve.__code__).hex()),
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=DEVNULL,
+                cwd="/",
+                env={},
+            )
+            message = marshal.dumps((list(patterns), text))
+            writer, reader = cast("asyncio.StreamWriter", helper.stdin), cast("asyncio.StreamReader", helper.stdout)
+            writer.write(len(message).to_bytes(8, "big") + message)
+            await writer.drain()
+            answer = await reader.readexactly(len(patterns))
+            is_done = True
+        finally:
+            if not is_done:
+                await asyncio.shield(self.aclose())
+        return [byte == 1 for byte in answer]
+
+
+def _is_fast(pattern: str) -> bool:
+    """Whether a pattern takes time that grows with the text alone: one that repeats nothing."""
+    return not _REPEATS.search(pattern) and len(_OPTIONAL.findall(pattern)) <= _MOST_OPTIONAL
+
+
+def serve() -> None:
+    """Answer until the input ends; only this function's code travels to the helper process.
+
+    A message is its length (8 bytes, big-endian) and a marshalled pair: patterns and a text. The answer is a byte for
+    each pattern, 1 where it is found.
+    """
+    import marshal
+    import re
+    import sys
+
+    def receive() -> "Any":  # quoted: the name does not travel
+        size = int.from_bytes(sys.stdin.buffer.read(8), "big")
+        return marshal.loads(sys.stdin.buffer.read(size)) if size else None  # noqa: S302 - from our own parent
+
+    while message := receive():
+        patterns, text = message
+        sys.stdout.buffer.write(bytes(re.search(pattern, text) is not None for pattern in patterns))
+        sys.stdout.buffer.flush()
