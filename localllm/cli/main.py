@@ -150,7 +150,7 @@ def _misplaced(error: click.NoSuchOption) -> click.UsageError:
 
 LATE_COMMANDS = (
     *("config", "debug", "doctor", "history", "init", "log", "market", "models", "rag", "research", "sandbox"),
-    *("task", "worker"),
+    *("serve", "task", "worker"),
 )
 """Commands whose module, of the same name, is loaded when they are called: everything else starts without them."""
 

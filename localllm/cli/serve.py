@@ -1,0 +1,328 @@
+"""`localllm serve`: the ensemble server, its configuration and its start."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from localllm.app.private_log import show_log, start_log
+from localllm.base import logs, offline
+from localllm.base.errors import ConfigurationError
+from localllm.base.i18n import _
+from localllm.cli.serve_log import NEWEST, print_history, print_statistics
+from localllm.cli.settings import load_here, print_error, say
+from localllm.config.loader import SERVE_TOKEN, Loaded
+from localllm.ensemble.agents import check_agents
+from localllm.ensemble.auto_config import make_config
+from localllm.ensemble.config import AgentConfig, EnsembleConfig
+from localllm.ensemble.config_file import CONFIG_FILE, as_json, refuse_far_reach, write_config
+from localllm.ensemble.config_watch import (
+    ConfigChanged,
+    ConfigEvent,
+    ConfigRefused,
+    ConfigRestored,
+    ConfigSource,
+    ConfigWatch,
+    FixedConfig,
+)
+from localllm.llm.offline_servers import reachable_offline
+from localllm.text.sanitising import display_width
+from localllm.tui.signals import ForcedEnd, add_handlers
+
+if TYPE_CHECKING:
+    from localllm.ensemble.request_log import RequestLog
+
+_PACKAGES = ("fastapi", "prometheus_client", "uvicorn")
+_LEAST_TOKEN = 16  # characters
+_SECONDS_TO_CLOSE = 5.0
+_SAID = "CONFIG"
+"""The category of what is logged of the configuration: the user is told that in other words."""
+
+
+class Site(NamedTuple):
+    """Where a server is and what it may do: `hosts` and `origins` are those it answers to besides its own."""
+
+    host: str
+    port: int
+    token: str = ""
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    keeps_log: bool = True
+
+
+@click.command()
+@click.option(
+    "--config",
+    "file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The configuration.  [default: config.json, where that is here]",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="The address to listen at.")
+@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="Its port; 0 takes any.")
+@click.option("--auto", is_flag=True, help="Make a configuration of the models that are found.")
+@click.option("--write-config", is_flag=True, help="Write that configuration into config.json, and leave.")
+@click.option("--force", is_flag=True, help="With --write-config: overwrite a file that is there.")
+@click.option("--no-log", is_flag=True, help="Keep no log of questions and answers.")
+@click.option(
+    "--allow-host", "hosts", multiple=True, metavar="NAME", help="Also answer requests that call the server by NAME."
+)
+@click.option(
+    "--allow-origin",
+    "origins",
+    multiple=True,
+    metavar="URL",
+    help="Let pages of this web site use the server, such as https://chat.example.org.",
+)
+@click.option(
+    "--history",
+    metavar="[N|ID]",
+    is_flag=False,
+    flag_value=NEWEST,
+    help="List the newest N requests of the log (20), or show the one with this id, and leave.",
+)
+@click.option("--stats", is_flag=True, help="Print what the log tells of each worker, and leave.")
+@click.option("--json", "json", is_flag=True, help="With --history or --stats: one JSON object.")
+@click.pass_context
+def serve(context: click.Context, file: Path | None, **values: Any) -> int:
+    """Serve an ensemble: several models answer a question, a reviewer merges their answers.
+
+    Over HTTP at POST /generate, and as an OpenAI-compatible server at /v1. The models are those of config.json, where a
+    change holds at once. A server that listens anywhere but at the loopback takes requests only with the token in
+    LOCALLLM_SERVE_TOKEN.
+    """
+    _refuse_contradictions(file, values)
+    loaded = load_here(context)[1]
+    if values["history"] is not None:
+        return print_history(values["history"], json=values["json"])
+    if values["stats"]:
+        return print_statistics(json=values["json"])
+    environ = loaded.allowed_environ(os.environ)
+    if values["write_config"]:
+        return _write_config(loaded, environ, file or Path(CONFIG_FILE), force=values["force"])
+    _check_packages()
+    token = _token(values["host"])
+    source = _source(loaded, environ, file, auto=values["auto"])
+    start_log(loaded.settings.logging)
+    show_log(sys.stderr, "DEBUG" if context.find_root().params["debug"] else "INFO", without={_SAID})
+    site = Site(values["host"], values["port"], token, values["hosts"], values["origins"], not values["no_log"])
+    forced_end = ForcedEnd()
+    try:
+        return asyncio.run(_serve(site, source, environ, _folder_of(file), forced_end))
+    finally:
+        forced_end.call_off()
+
+
+def _refuse_contradictions(file: Path | None, values: Mapping[str, Any]) -> None:
+    """Options that would be passed over in silence are errors of usage."""
+    if values["auto"] and file is not None and not values["write_config"]:
+        raise click.UsageError(_("--config names a configuration, --auto makes one: give one of them."))
+    if values["force"] and not values["write_config"]:
+        raise click.UsageError(_("--force goes with --write-config."))
+    if values["json"] and not values["stats"] and values["history"] is None:
+        raise click.UsageError(_("--json goes with --history or --stats."))
+
+
+def _check_packages() -> None:
+    missing = [name.replace("_", "-") for name in _PACKAGES if find_spec(name) is None]
+    if missing:
+        raise ConfigurationError("ensemble_not_installed", packages=", ".join(missing))
+
+
+def _token(host: str) -> str:
+    """The token clients have to send; empty where none is set, and only this machine is listened to. Raises
+    ConfigurationError."""
+    from localllm.ensemble.server.listening import is_private
+
+    token = os.environ.get(SERVE_TOKEN, "").strip()
+    if not token and not is_private(host):
+        raise ConfigurationError("ensemble_needs_token", host=host)
+    if not (token.isascii() and token.isprintable()) or " " in token:
+        raise ConfigurationError("ensemble_bad_token", reason=_("It holds characters other than printable ASCII"))
+    if 0 < len(token) < _LEAST_TOKEN:
+        raise ConfigurationError(
+            "ensemble_bad_token",
+            reason=_("It has fewer than {count} characters and could be guessed", count=_LEAST_TOKEN),
+        )
+    return token
+
+
+def _source(loaded: Loaded, environ: Mapping[str, str], file: Path | None, *, auto: bool) -> ConfigSource:
+    """The configuration that is to be used: that of a file, which is watched, or one that is made.
+
+    Raises ConfigurationError where there is none, or a wrong one; LLMConnectionError where none can be made.
+    """
+    if auto:
+        return FixedConfig(_made(loaded, environ))
+    if file is None and not os.path.lexists(CONFIG_FILE):
+        raise ConfigurationError("ensemble_unconfigured", folder=Path.cwd())
+
+    def check(config: EnsembleConfig) -> None:
+        if file is None:
+            refuse_far_reach(config, Path(CONFIG_FILE))
+        check_agents(config, environ, _folder_of(file))
+        for agent in _agents(config) if file else ():  # who names a file names the servers in it: see --offline
+            offline.name_address(agent.base_url)
+
+    used = file or Path(CONFIG_FILE)
+    return ConfigWatch(used, check=check, on_event=partial(_tell, used))
+
+
+def _folder_of(file: Path | None) -> Path:
+    """The folder of the configuration, to which paths of model files are relative."""
+    return file.absolute().parent if file else Path.cwd()
+
+
+def _made(loaded: Loaded, environ: Mapping[str, str]) -> EnsembleConfig:
+    """A configuration of the models that are found, which is printed. Raises LLMConnectionError."""
+    made = asyncio.run(make_config(loaded.settings.llm, environ))
+    for remark in made.remarks:
+        say(str(remark))
+    click.echo(as_json(made.config), nl=False)
+    return made.config
+
+
+def _write_config(loaded: Loaded, environ: Mapping[str, str], file: Path, *, force: bool) -> int:
+    """Write a configuration of the models that are found; the exit code."""
+    if os.path.lexists(file) and not force:
+        raise ConfigurationError("ensemble_config_exists", file=file)
+    write_config(_made(loaded, environ), file, overwrite=force)
+    named = "" if file == Path(CONFIG_FILE) else f" --config {file}"
+    say(_("Written: {file}. It is used by: localllm serve{option}", file=file, option=named))
+    return 0
+
+
+async def _serve(
+    site: Site, source: ConfigSource, environ: Mapping[str, str], root: Path, forced_end: ForcedEnd
+) -> int:
+    """Serve until a signal comes; the exit code. Raises ConfigurationError, PortTakenError."""
+    from localllm.ensemble.server.listening import PortTakenError, listen, url_of, who_answers
+    from localllm.ensemble.server.options import ServerOptions
+    from localllm.ensemble.server.serving import RunningEnsemble
+
+    try:
+        listening = listen(site.host, site.port)
+    except PortTakenError as error:
+        raise await who_answers(error, site.host, site.port, environ) from error
+    options = ServerOptions(host=site.host, token=site.token, allowed_hosts=site.hosts, allowed_origins=site.origins)
+    running = RunningEnsemble(source, environ, root, options, _request_log(site, source, environ))
+    stop = _Stop(running.stop, options.stop_seconds, forced_end)
+    stop.listen()
+    url = url_of(listening)
+    async with _followed(source):
+        try:
+            await running.serve(listening, lambda: _say_start(url, source, site))
+        finally:
+            forced_end.call_off()
+            forced_end.begin(stop.exit_code, _SECONDS_TO_CLOSE)  # for threads that are at work
+    return stop.exit_code
+
+
+def _request_log(site: Site, source: ConfigSource, environ: Mapping[str, str]) -> "RequestLog | None":
+    """Where questions and answers are kept, without the keys that are in use now; None where none are to be."""
+    from localllm.ensemble.log_database import log_file
+    from localllm.ensemble.request_log import RequestLog
+
+    if not site.keeps_log:
+        return None
+    variables = {agent.api_key_env for agent in _agents(source.current)}
+    keys = {environ.get(variable, "").strip() for variable in variables}
+    return RequestLog(log_file(), secrets={*keys, site.token} - {""})
+
+
+@asynccontextmanager
+async def _followed(source: ConfigSource) -> AsyncGenerator[None]:
+    """Have changes of a configuration's file noticed meanwhile."""
+    following = asyncio.create_task(source.follow()) if isinstance(source, ConfigWatch) else None
+    if following is not None:
+        following.add_done_callback(_note_end)
+    try:
+        yield
+    finally:
+        if following is not None:
+            following.cancel()
+            with suppress(asyncio.CancelledError):
+                await following
+
+
+def _note_end(following: asyncio.Task[None]) -> None:
+    if not following.cancelled() and (error := following.exception()):
+        logs.of("SERVER").error("changes of the configuration are not noticed any more", exc_info=error)
+
+
+class _Stop:
+    """What signals do: the first lets requests finish, the second does not wait for them."""
+
+    def __init__(self, stop: Callable[[], object], seconds: float, forced_end: ForcedEnd) -> None:
+        """`stop` is called with each. `seconds`: for which requests may take to finish."""
+        self._stop = stop
+        self._seconds = seconds
+        self._forced_end = forced_end
+        self._number = 0
+
+    @property
+    def exit_code(self) -> int:
+        """130 for Ctrl+C; a server that is told to end (SIGTERM) has done what it should."""
+        return 128 + self._number if self._number not in (0, signal.SIGTERM) else 0
+
+    def listen(self) -> None:
+        """Hear signals in the running event loop. On Windows Ctrl+C ends the program."""
+        numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+        with suppress(NotImplementedError):
+            add_handlers(
+                {each.name: partial(self._take, each) for each in numbers},
+                lambda: self._forced_end.arm(self._seconds + _SECONDS_TO_CLOSE),
+            )
+
+    def _take(self, number: int) -> None:
+        if self._number:
+            self._forced_end.begin(128 + number)
+        else:
+            say(_("The server ends; requests that are worked on may finish. Once more ends it at once."))
+            self._number = number
+        self._stop()
+
+
+def _say_start(url: str, source: ConfigSource, site: Site) -> None:
+    """Say where the server is, who answers, and how it ends."""
+    say(_("The ensemble is at {url}: POST {url}/generate, and OpenAI-compatible at {url}/v1.", url=url))
+    _say_agents(source.current)
+    if site.token:
+        say(_("Requests need the token in {variable}.", variable=SERVE_TOKEN))
+    if offline.is_on():
+        say(reachable_offline())
+    say(_("Ctrl+C ends it."))
+
+
+def _say_agents(config: EnsembleConfig) -> None:
+    """Say who reviews and who works, a line each."""
+    rows = [(_("reviewer"), config.reviewer_agent), *((_("worker"), agent) for agent in config.worker_agents)]
+    width = max(display_width(role) for role, _agent in rows)
+    for role, agent in rows:
+        place = agent.base_url or agent.provider
+        say(f"  {role}{' ' * (width - display_width(role))}  {agent.name} · {agent.model} · {place}")
+
+
+def _agents(config: EnsembleConfig) -> tuple[AgentConfig, ...]:
+    return config.reviewer_agent, *config.worker_agents
+
+
+def _tell(file: Path, event: ConfigEvent) -> None:
+    """Say what has become of a change of the file."""
+    match event:
+        case ConfigChanged(_before, config):
+            say(_("{file} has changed, and holds from now on:", file=file))
+            _say_agents(config)
+        case ConfigRefused(error):
+            print_error(error)
+            say("  " + _("What was read before holds on."))
+        case ConfigRestored():
+            say(_("{file} can be used again, and says what has held all the while.", file=file))

@@ -1,0 +1,273 @@
+"""`localllm serve`: the start and its refusals, changes while it runs, and its end."""
+
+import json
+import re
+import shutil
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from localllm.ensemble.config_file import read_config
+from tests.ensemble_servers import Gate, OllamaServer, OllamaServers, Play
+from tests.support.each import each
+from tests.support.serving import NOWHERE, ServeWorld, configuration
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "ensemble"
+REVIEW = "## Evaluation\nBoth are right.\n\n## Final answer\n42"
+LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z \[(INFO|WARNING|ERROR)\] \[[A-Z]+\] \S.*")
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> ServeWorld:
+    return ServeWorld(tmp_path)
+
+
+class Agents:
+    """A reviewer and two workers on loopback."""
+
+    def __init__(self, servers: OllamaServers) -> None:
+        self.servers = servers
+        self.reviewer = servers.add(Play(answer=REVIEW))
+        self.workers = [servers.add(Play(answer=f"answer {number}")) for number in range(2)]
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        return self.reviewer.url, *(worker.url for worker in self.workers)
+
+
+@pytest.fixture
+def agents() -> Iterator[Agents]:
+    with OllamaServers() as servers:
+        yield Agents(servers)
+
+
+def test_without_a_configuration_it_does_not_start(world: ServeWorld) -> None:
+    ended = world.run("serve")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    for way in ("--config", "config.json", "--auto"):
+        assert way in ended.stderr
+
+
+@each(
+    ("text", "named"),
+    [
+        ("{", "config.json:1:2"),
+        ('{"reviewer_agent": 1, "worker_agents": []}', "reviewer_agent"),
+        (json.dumps(configuration(NOWHERE, NOWHERE)).replace('"api_url"', '"url"'), "api_url"),
+        (json.dumps(configuration(NOWHERE, NOWHERE, strategy="none")), "system_settings.strategy"),
+        (json.dumps(configuration("https://models.example.com", NOWHERE)), "--config config.json"),
+    ],
+)
+def test_a_wrong_configuration_is_told_by_file_and_field(
+    text: str, named: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    world = ServeWorld(tmp_path_factory.mktemp("wrong"))
+    world.configure(text)
+    ended = world.run("serve", "--port", "0")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert named in ended.stderr
+    assert "config.json" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_it_answers_and_says_what_it_does(world: ServeWorld, agents: Agents) -> None:
+    world.configure(configuration(*agents.urls))
+    with world.serving() as serving:
+        for text in (f"R · qwen3:8b · {agents.urls[0]}", f"W1 · qwen3:8b · {agents.urls[2]}"):
+            assert any(text in line for line in serving.said)
+        answered = serving.ask("What is 6 times 7?")
+        assert answered.status_code == 200
+        body = answered.json()
+        assert (body["final_answer"], body["review_comment"]) == ("42", "Both are right.")
+        assert [one["response"] for one in body["worker_responses"]] == ["answer 0", "answer 1"]
+        serving.wait_for("response")
+        serving.signal()
+        assert serving.end() == 130
+    logged = [line for line in serving.said if LINE.fullmatch(line)]
+    for text in ("request", "W0", "W1", "R"):
+        assert any(text in line for line in logged)
+    assert not any("6 times 7" in line for line in serving.said)
+    assert serving.printed == ""
+
+
+def test_what_is_said_and_answered_stands_in_the_log_unless_it_may_not(world: ServeWorld, agents: Agents) -> None:
+    world.configure(configuration(*agents.urls))
+    for option in ("--no-log", None):
+        with world.serving(*[option] if option else []) as serving:
+            serving.ask("What is 6 times 7?")
+            serving.signal(signal.SIGTERM)
+            assert serving.end() == 0
+        kept = b"".join(file.read_bytes() for file in world.work.rglob("*.sqlite*"))
+        assert (b"6 times 7" in kept) is (option is None)
+
+
+def test_a_change_of_the_file_holds_for_the_next_question(world: ServeWorld, agents: Agents) -> None:
+    world.configure(configuration(*agents.urls))
+    with world.serving() as serving:
+        world.configure(configuration(*agents.urls, agents.urls[1]))
+        serving.wait_for("config.json")
+        serving.wait_for("W2")
+        assert serving.ask().json()["metadata"]["total_workers"] == 3
+        world.configure('{"reviewer_agent": ')
+        serving.wait_for("config.json:1:20")
+        assert serving.ask().json()["metadata"]["total_workers"] == 3
+        world.configure(configuration(agents.urls[0], agents.urls[1]))
+        serving.wait_for("W0")
+        assert serving.ask().json()["metadata"]["total_workers"] == 1
+    assert sum("config.json:1:20" in line for line in serving.said) == 1
+
+
+def _held(agents: Agents) -> Gate:
+    gate = Gate()
+    agents.reviewer.play.gate = gate
+    return gate
+
+
+def test_ctrl_c_lets_a_request_finish(world: ServeWorld, agents: Agents) -> None:
+    gate = _held(agents)
+    world.configure(configuration(*agents.urls))
+    answers: list[httpx.Response] = []
+    with world.serving() as serving:
+        asking = threading.Thread(target=lambda: answers.append(serving.ask()))
+        asking.start()
+        gate.wait_until_it_holds(1)
+        serving.signal()
+        serving.wait_for("Once more")
+        gate.open()
+        asking.join()
+        assert serving.end() == 130
+    assert answers[0].json()["final_answer"] == "42"
+
+
+def test_a_second_one_ends_it_at_once(world: ServeWorld, agents: Agents) -> None:
+    gate = _held(agents)
+    world.configure(configuration(*agents.urls))
+    answers: list[object] = []
+
+    def ask() -> None:
+        try:
+            answers.append(serving.ask().status_code)
+        except httpx.HTTPError as error:
+            answers.append(error)
+
+    with world.serving() as serving:
+        asking = threading.Thread(target=ask)
+        asking.start()
+        gate.wait_until_it_holds(1)
+        serving.signal()
+        serving.wait_for("Once more")
+        serving.signal()
+        assert serving.end() == 130
+        asking.join()
+    assert answers[0] != 200
+    assert agents.reviewer.answered == 0
+
+
+def test_whoever_has_the_port_is_named(world: ServeWorld, agents: Agents) -> None:
+    world.configure(configuration(*agents.urls))
+    with world.serving() as serving:
+        for taken, name in ((serving.url, "localllm"), (agents.urls[0], "Ollama")):
+            ended = world.run("serve", "--port", taken.rpartition(":")[2])
+            assert ended.returncode == 1
+            assert name in ended.stderr
+            assert re.search(r"--port [1-9]", ended.stderr)
+
+
+def _several(agents: Agents) -> OllamaServer:
+    return agents.servers.add(
+        {
+            "small": Play(answer="one", parameters="4.3B"),
+            "medium": Play(answer="two", parameters="8.2B"),
+            "large": Play(answer=REVIEW, parameters="32.8B"),
+        }
+    )
+
+
+def test_auto_takes_the_models_that_are_there(world: ServeWorld, agents: Agents) -> None:
+    world.settle(ollama=_several(agents).url)
+    with world.serving("--auto") as serving:
+        assert serving.ask().json()["final_answer"] == "42"
+        serving.signal()
+        serving.end()
+    made = json.loads(serving.printed)
+    assert made["reviewer_agent"]["model"] == "large"
+    assert sorted(worker["model"] for worker in made["worker_agents"]) == ["medium", "small"]
+    assert not (world.project / "config.json").exists()
+
+
+def test_auto_without_a_model_says_how_to_get_one(world: ServeWorld) -> None:
+    ended = world.run("serve", "--auto")
+    assert (ended.returncode, ended.stdout) == (5, "")
+    assert "Ollama" in ended.stderr
+
+
+def test_a_configuration_is_written_only_where_none_is(world: ServeWorld, agents: Agents) -> None:
+    world.settle(ollama=_several(agents).url)
+    file = world.project / "config.json"
+    written = world.run("serve", "--write-config")
+    assert written.returncode == 0
+    assert read_config(file).reviewer_agent.model == "large"
+    file.write_text("mine")
+    refused = world.run("serve", "--write-config")
+    assert refused.returncode == 2
+    assert file.read_text() == "mine"
+    assert world.run("serve", "--write-config", "--config", "other.json").returncode == 0
+    assert read_config(world.project / "other.json").reviewer_agent.model == "large"
+    assert world.run("serve", "--write-config", "--force").returncode == 0
+    assert read_config(file).reviewer_agent.model == "large"
+
+
+def test_others_of_the_network_need_a_token(tmp_path: Path, agents: Agents) -> None:
+    without = ServeWorld(tmp_path / "without")
+    without.configure(configuration(*agents.urls))
+    ended = without.run("serve", "--port", "0", "--host", "0.0.0.0")
+    assert ended.returncode == 2
+    assert "LOCALLLM_SERVE_TOKEN" in ended.stderr
+    token = "t0ken-of-some-length"
+    world = ServeWorld(tmp_path / "with", more={"LOCALLLM_SERVE_TOKEN": token})
+    world.configure(configuration(*agents.urls))
+    with world.serving("--host", "0.0.0.0") as serving:
+        assert serving.ask().status_code == 401
+        assert serving.ask(Authorization=f"Bearer {token}").status_code == 200
+    assert token not in "\n".join(serving.said)
+
+
+def test_a_guessable_token_is_refused(tmp_path: Path) -> None:
+    world = ServeWorld(tmp_path, more={"LOCALLLM_SERVE_TOKEN": "hunter2"})
+    world.configure(configuration(NOWHERE, NOWHERE))
+    ended = world.run("serve", "--port", "0")
+    assert ended.returncode == 2
+    assert "hunter2" not in ended.stderr
+
+
+def test_a_key_that_is_not_set_is_named(world: ServeWorld) -> None:
+    data = configuration(NOWHERE, NOWHERE)
+    data["worker_agents"][0]["api_key_env"] = "NO_SUCH_KEY"
+    world.configure(data)
+    ended = world.run("serve", "--config", "config.json", "--port", "0")
+    assert ended.returncode == 2
+    assert "NO_SUCH_KEY" in ended.stderr
+
+
+def test_in_japanese(tmp_path: Path) -> None:
+    world = ServeWorld(tmp_path, "ja_JP.UTF-8")
+    world.configure("[]")
+    ended = world.run("serve")
+    assert ended.returncode == 2
+    assert "設定" in ended.stderr
+
+
+def test_the_example_runs(world: ServeWorld) -> None:
+    shutil.copytree(EXAMPLE, world.project / "ensemble")
+    with world.serving("--config", "ensemble/config.json") as serving:
+        for _ in range(2):
+            body = serving.ask("What is the capital of Australia?").json()
+            assert body["final_answer"].startswith("Canberra")
+            assert body["metadata"]["failed_workers"] == 1
+        asked = {"model": "ensemble", "messages": [{"role": "user", "content": "What is the capital?"}]}
+        answered = httpx.post(f"{serving.url}/v1/chat/completions", json=asked, timeout=30).json()
+        assert answered["choices"][0]["message"]["content"].startswith("Canberra")
