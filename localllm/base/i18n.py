@@ -90,8 +90,7 @@ def ngettext(singular: str, plural: str, count: object, /, **params: object) -> 
 
 def fill(text: str, params: Mapping[str, object]) -> str:
     """A text of a table that holds both languages, with its parameters: `{count} {count:?file/files}` is “2 files”."""
-    text = _COUNTED.sub(lambda found: plural(params[found[1]], found[2], found[3]), text)
-    return text.format(**params)
+    return _form(text, params).format(**params)
 
 
 def plural(count: object, singular: str, several: str) -> str:
@@ -161,7 +160,12 @@ def in_english(value: object) -> object:
 
 
 def _form(text: str | Counted, params: Mapping[str, object]) -> str:
-    return text if isinstance(text, str) else text.singular if _is_one(params) else text.plural
+    """The English text with the words for what is counted, each in its form."""
+    if not isinstance(text, str):
+        return text.singular if _is_one(params) else text.plural
+    if ":?" not in text:
+        return text
+    return _COUNTED.sub(lambda found: plural(params[found[1]], found[2], found[3]), text)
 
 
 def _is_one(params: Mapping[str, object]) -> bool:

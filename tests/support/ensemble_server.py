@@ -52,8 +52,8 @@ def config(**settings: Any) -> EnsembleConfig:
 class ScriptedEnsemble:
     """Answers every question alike; `questions` has them, `closed` counts runs that were closed before their end.
 
-    errors: one for each worker, None for those that answer. hold: awaited after the first worker's text, for runs that
-    last; `held` is how many are there. crash: raised in the middle of a run.
+    errors: one for each worker, None for those that answer. is_held: runs wait in their middle until it is set back;
+    `held` is how many do. crash: raised in the middle of a run.
     """
 
     answer: str = "Paris."
@@ -92,7 +92,8 @@ class ScriptedEnsemble:
         if self.is_held:
             self.held += 1
             try:
-                await asyncio.Event().wait()
+                while self.is_held:
+                    await asyncio.sleep(0.005)
             finally:
                 self.held -= 1
         answers: list[WorkerAnswer] = []

@@ -49,7 +49,7 @@ ENSEMBLE_API = {
         "Send the header Authorization: Bearer TOKEN with the token the server was started with.",
     ),
     "api_foreign_host": ErrorText(
-        "E1171",
+        "E1169",
         "The request was refused.",
         "It asks for a host this server does not go by: {host}.",
         "Use the address the server was started with, or start it with this name allowed.",

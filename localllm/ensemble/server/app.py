@@ -70,6 +70,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         openapi_url="/openapi.json",
+        redirect_slashes=False,
         exception_handlers={HTTPException: _answer_http_error},
         **_NO_TELEMETRY,
     )

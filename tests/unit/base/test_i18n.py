@@ -83,6 +83,23 @@ def _class(name: str) -> type:
     return getattr(errors, name, type("Other", (), {}))
 
 
+def test_every_error_can_be_shown_in_every_language() -> None:
+    for key, text in ERRORS.items():
+        error = LocalLLMError(key, **dict.fromkeys(fields(" ".join(text[1:])), 1))
+        for language in i18n.LANGUAGES:
+            set_language(language)
+            try:
+                assert str(error), key
+                assert error.english, key
+            finally:
+                set_language("en")
+
+
+def test_an_error_counts_in_the_right_form() -> None:
+    assert "1 request," in LocalLLMError("api_busy", limit=1, seconds=2).why
+    assert "32 requests," in LocalLLMError("api_busy", limit=32, seconds=2).english
+
+
 def test_the_language_comes_from_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("LC_ALL", "LC_MESSAGES", "LANG"):
         monkeypatch.delenv(variable, raising=False)
