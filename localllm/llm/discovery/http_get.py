@@ -87,9 +87,9 @@ async def get_with_library(url: str, headers: Mapping[str, str], *, seconds: flo
     """As `get`, for what is not plain: over TLS, through a proxy. `seconds` is the time to connect."""
     transport = HttpTransport("", url, seconds)
     try:
-        async with transport.stream(HttpRequest("GET", url, dict(headers))) as read:
-            body = await _gather(read)
-            return Answer(200, {}, body[:MOST_BYTES], whole=len(body) <= MOST_BYTES)
+        async with transport.stream(HttpRequest("GET", url, dict(headers))) as body:
+            gathered = await _gather(body.read)
+            return Answer(200, {}, gathered[:MOST_BYTES], whole=len(gathered) <= MOST_BYTES)
     except HttpFailure as failure:
         return Answer(failure.status, failure.headers, failure.body)
     except LLMConnectionError as error:

@@ -6,7 +6,7 @@ with the connection, and whether another request may follow.
 
 import asyncio
 from collections.abc import Callable
-from typing import NoReturn
+from typing import NoReturn, cast
 
 from localllm.llm.http.messages import ConnectError, CutError, NotHttpError
 
@@ -64,6 +64,11 @@ class Connection(asyncio.Protocol):
     def is_open(self) -> bool:
         """Whether neither side has ended it. What a server says unasked ends it."""
         return not (self._is_lost or self._transport.is_closing())
+
+    @property
+    def has_arrived(self) -> bool:
+        """Whether the answer is there to its end, read or not."""
+        return self._is_complete
 
     async def exchange(self, request: bytes) -> None:
         """Send `request`, wait for the head of its answer: `status` and `headers` (names in lower case) afterwards.
@@ -131,8 +136,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See asyncio.Protocol."""
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - it has been made by create_connection
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)  # what uvloop makes is one, but says it is not
 
     def data_received(self, data: bytes) -> None:
         """See asyncio.Protocol."""

@@ -58,6 +58,19 @@ Read = Callable[[], Awaitable[bytes | None]]
 """Returns the next piece of a body, None at its end."""
 
 
+class Body(Protocol):
+    """The body of an answer while it arrives."""
+
+    @property
+    def has_arrived(self) -> bool:
+        """Whether nothing of it is still to come over the wire, read or not."""
+        ...
+
+    async def read(self) -> bytes | None:
+        """Return the next piece, None at its end."""
+        ...
+
+
 class HttpResponse(Protocol):
     """An answer whose status and headers (names in lower case) are there."""
 
@@ -67,12 +80,17 @@ class HttpResponse(Protocol):
     @property
     def headers(self) -> dict[str, str]: ...
 
+    @property
+    def has_arrived(self) -> bool:
+        """Whether nothing of the body is still to come over the wire, read or not."""
+        ...
+
     async def read(self) -> bytes | None:
         """Return the next piece of the body, decompressed; None at its end. Raises CutError, GarbledError."""
         ...
 
     async def aclose(self) -> None:
-        """Give the connection back, or close it where the body was not read to its end, so that the server stops."""
+        """Give the connection back, or close it where the body is still to come, so that the server stops."""
         ...
 
 

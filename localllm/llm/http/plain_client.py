@@ -130,6 +130,11 @@ class PlainResponse:
         self._expand: _Expand | None = None
         self._expanded: Iterator[bytes] = iter(())
 
+    @property
+    def has_arrived(self) -> bool:
+        """See HttpResponse."""
+        return self._connection.has_arrived
+
     async def read(self) -> bytes | None:
         """Return the next piece of the body, decompressed; None at its end. Raises CutError, GarbledError."""
         self._expand = self._expand or _decompressor(self.headers.get("content-encoding", ""))
@@ -144,9 +149,9 @@ class PlainResponse:
         return piece
 
     async def aclose(self) -> None:
-        """Keep the connection for the next request where the body was read to its end; else close it, so that the
-        server stops."""
-        if self._ended:
+        """Keep the connection for the next request where the answer has arrived to its end; else close it, so that
+        the server stops."""
+        if self.has_arrived:
             await self._http.release(self._connection)
         else:
             await self._connection.abort()

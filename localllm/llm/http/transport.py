@@ -4,8 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Generator
-from contextlib import asynccontextmanager, contextmanager, suppress
-from functools import partial
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, cast
 
 from localllm.base import offline
@@ -15,6 +14,7 @@ from localllm.base.offline import offline_error_in
 from localllm.llm.addresses import is_loopback
 from localllm.llm.http.messages import (
     CARRIER_ERRORS,
+    Body,
     ConnectError,
     CutError,
     GarbledError,
@@ -22,7 +22,6 @@ from localllm.llm.http.messages import (
     HttpFailure,
     HttpRequest,
     HttpResponse,
-    Read,
     UnwritableError,
 )
 from localllm.llm.http.plain_client import PlainHttp, is_plain
@@ -101,6 +100,11 @@ class LibraryResponse:
         self.status = response.status_code
         self.headers = {name.lower(): value for name, value in response.headers.items()}
 
+    @property
+    def has_arrived(self) -> bool:
+        """What waits in the library is not known."""
+        return self._response.is_closed
+
     async def read(self) -> bytes | None:
         """Return the next piece of the body, None at its end."""
         with _explained():
@@ -166,29 +170,19 @@ class HttpTransport:
         self._timeout = timeout
         self._carrier: HttpCarrier = PlainHttp() if is_plain(base_url, os.environ) else LibraryHttp(base_url)
 
-    @asynccontextmanager
-    async def stream(self, request: HttpRequest) -> AsyncGenerator[Read]:
+    def stream(self, request: HttpRequest) -> AbstractAsyncContextManager[Body]:
         """The body of an answer while it arrives; leaving the context closes the connection, so that the server
         stops. Raises HttpFailure, and LLMConnectionError here or while the body is read.
 
         Reading has no time limit: a local server may read a long prompt for minutes before it says a word.
         """
-        try:
-            response = await self._carrier.send(request, self._timeout)
-        except CARRIER_ERRORS as error:
-            raise self._explained(error) from _cause(error)
-        try:
-            if response.status >= _FIRST_FAILURE:
-                raise HttpFailure(response.status, response.headers, await self._read_some(response))
-            yield partial(self._read, response)
-        finally:
-            await response.aclose()
+        return _Exchange(self, request)
 
     async def fetch(self, request: HttpRequest) -> bytes:
         """The body of a short request, within the time limit. Raises HttpFailure and LLMConnectionError."""
         try:
-            async with asyncio.timeout(self._timeout), self.stream(request) as read:
-                return await self._whole(read)
+            async with asyncio.timeout(self._timeout), self.stream(request) as body:
+                return await self._whole(body)
         except TimeoutError as error:
             raise LLMConnectionError(
                 "llm_idle", url=self._base_url, seconds=self._timeout, provider=self._provider, retryable=True
@@ -198,15 +192,22 @@ class HttpTransport:
         """Close every connection."""
         await self._carrier.aclose()
 
-    async def _read(self, response: HttpResponse) -> bytes | None:
+    async def open(self, request: HttpRequest) -> HttpResponse:
+        """The beginning of the answer, to be closed by its reader. Raises HttpFailure, LLMConnectionError."""
         try:
-            return await response.read()
+            response = await self._carrier.send(request, self._timeout)
         except CARRIER_ERRORS as error:
-            raise self._explained(error) from _cause(error)
+            raise self.explained(error) from _cause(error)
+        if response.status >= _FIRST_FAILURE:
+            try:
+                raise HttpFailure(response.status, response.headers, await self._read_some(response))
+            finally:
+                await response.aclose()
+        return response
 
-    async def _whole(self, read: Read) -> bytes:
+    async def _whole(self, body: Body) -> bytes:
         whole = bytearray()
-        while (piece := await read()) is not None:
+        while (piece := await body.read()) is not None:
             whole += piece
             try:
                 check_length(len(whole))
@@ -217,13 +218,13 @@ class HttpTransport:
     async def _read_some(self, response: HttpResponse) -> bytes:
         """The body of a failure, as far as it comes in time and whole: the status alone says enough to go on."""
         body = b""
-        with suppress(TimeoutError, LLMConnectionError):
+        with suppress(TimeoutError, *CARRIER_ERRORS):
             async with asyncio.timeout(self._timeout):
-                while len(body) <= _MAX_ERROR_BYTES and (piece := await self._read(response)) is not None:
+                while len(body) <= _MAX_ERROR_BYTES and (piece := await response.read()) is not None:
                     body += piece
         return body[:_MAX_ERROR_BYTES]
 
-    def _explained(self, error: Exception) -> LLMConnectionError:
+    def explained(self, error: Exception) -> LLMConnectionError:
         """What went wrong on the way, as an error of ours."""
         if refused_offline := offline_error_in(error):
             return LLMConnectionError("llm_offline", url=self._base_url, reason=refused_offline.reason)
@@ -243,6 +244,35 @@ class HttpTransport:
 
     def _cut(self, reason: str, *, retryable: bool = False) -> LLMConnectionError:
         return LLMConnectionError("llm_cut", url=self._base_url, reason=reason, retryable=retryable)
+
+
+class _Exchange:
+    """A request and its answer, whose body is read in the context."""
+
+    _response: HttpResponse
+
+    def __init__(self, transport: HttpTransport, request: HttpRequest) -> None:
+        self._transport = transport
+        self._request = request
+
+    async def __aenter__(self) -> Body:
+        self._response = await self._transport.open(self._request)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._response.aclose()
+
+    @property
+    def has_arrived(self) -> bool:
+        """See Body."""
+        return self._response.has_arrived
+
+    async def read(self) -> bytes | None:
+        """See Body."""
+        try:
+            return await self._response.read()
+        except CARRIER_ERRORS as error:
+            raise self._transport.explained(error) from _cause(error)
 
 
 def _cause(error: Exception) -> Exception | None:

@@ -63,9 +63,9 @@ class EmbeddingProvider(HttpProvider):
             raise told from error
 
     async def _whole(self, request: HttpRequest) -> bytes:
-        async with self._transport.stream(request) as read:
-            body = AnswerBody(read, self._errors, self._idle_timeout)
-            return await body.head() + await body.rest()
+        async with self._transport.stream(request) as arriving:
+            with AnswerBody(arriving, self._errors, self._idle_timeout) as body:
+                return await body.head() + await body.rest()
 
     def _usable(self, body: bytes, wanted: int, model: str) -> Embeddings:
         try:

@@ -6,11 +6,12 @@ from base64 import b64encode
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Protocol
+from typing import Protocol, Self
 
 from localllm.base.errors import ConfigurationError, LLMConnectionError
 from localllm.llm.addresses import address_fault, apart_from_password
-from localllm.llm.http.messages import Read
+from localllm.llm.http.idle_watch import IdleWatch
+from localllm.llm.http.messages import Body
 from localllm.llm.http.sse import ServerSentEvent, SSEDecoder, check_length
 from localllm.llm.http.transport import HttpFailure, HttpRequest, HttpTransport
 from localllm.llm.messages import CompletionRequest
@@ -56,15 +57,22 @@ class AnswerParser(Protocol):
 
 
 class AnswerBody:
-    """The body of an answer while it arrives. `idle_timeout`: seconds of silence it may hold once it is awake; `most`:
-    bytes it may have, 0 for no limit."""
+    """The body of an answer while it arrives, to be read within its context. `idle_timeout`: seconds of silence it may
+    hold once it is awake; `most`: bytes it may have, 0 for no limit."""
 
-    def __init__(self, read: Read, errors: ErrorReader, idle_timeout: float, most: int = 0) -> None:
+    def __init__(self, body: Body, errors: ErrorReader, idle_timeout: float, most: int = 0) -> None:
         self.errors = errors
-        self._read = read
+        self._body = body
         self._idle_timeout = idle_timeout
+        self._watch = IdleWatch(idle_timeout)
         self._most = most
         self._size = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._watch.close()
 
     async def head(self) -> bytes:
         """The body's beginning: a piece from its first byte on that is not blank. Refuses a web page."""
@@ -78,8 +86,7 @@ class AnswerBody:
         """The next piece of the body, None at its end. The idle watchdog sleeps until the answer has begun:
         a server that keeps the line open with comments or an empty first delta is still reading the prompt."""
         try:
-            async with asyncio.timeout(self._idle_timeout if awake else None):
-                piece = await self._read()
+            piece = await (self._watch.wait(self._body.read) if awake else self._body.read())
         except TimeoutError as error:
             raise self.errors.idle(self._idle_timeout) from error
         if piece and self._most:
@@ -99,9 +106,11 @@ class AnswerBody:
     async def release(self) -> None:
         """Read on to the body's end, which follows at once as a rule: then the connection serves the next request.
         The answer is whole, so that whatever goes wrong here is no matter."""
+        if self._body.has_arrived:
+            return
         with suppress(TimeoutError, LLMConnectionError):
             async with asyncio.timeout(_RELEASE_SECONDS):
-                while await self._read() is not None:
+                while await self._body.read() is not None:
                     pass
 
 
@@ -227,16 +236,17 @@ class HttpProvider(ABC):
         while True:
             prepared, progress = prepare(), _Progress(self._errors)
             try:
-                async with self._transport.stream(prepared) as read:
-                    body, parser = AnswerBody(read, self._errors, self._idle_timeout, prepared.most), self._parser()
-                    piece = await body.head() or None
-                    while piece is not None and not progress.is_done:
-                        for chunk in progress.note(self._errors.guard(partial(parser.feed, piece))):
-                            yield chunk
-                        if progress.is_done:
-                            await body.release()
-                        else:
-                            piece = await body.next(awake=progress.begun or parser.collects)
+                async with self._transport.stream(prepared) as arriving:
+                    parser = self._parser()
+                    with AnswerBody(arriving, self._errors, self._idle_timeout, prepared.most) as body:
+                        piece = await body.head() or None
+                        while piece is not None and not progress.is_done:
+                            for chunk in progress.note(self._errors.guard(partial(parser.feed, piece))):
+                                yield chunk
+                            if progress.is_done:
+                                await body.release()
+                            else:
+                                piece = await body.next(awake=progress.begun or parser.collects)
                     if not progress.is_done:
                         for chunk in progress.note(self._errors.guard(parser.close)):
                             yield chunk

@@ -111,22 +111,47 @@ async def test_what_is_sent() -> None:
 
 
 async def test_a_connection_that_ended_well_serves_the_next_request_and_a_broken_off_one_does_not() -> None:
+    connections, may_end = 0, asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        while await reader.readuntil(b"\r\n\r\n"):
+            writer.write(OK + b"Content-Length: 5\r\n\r\nhel")
+            await writer.drain()
+            await may_end.wait()
+            writer.write(b"lo")
+
+    http = PlainHttp()
+    async with serving(serve) as url:
+        may_end.set()
+        for _ in range(3):
+            assert await fetch(http, get(url)) == (200, b"hello")
+        assert connections == 1
+        may_end.clear()
+        await (await http.send(get(url), 5)).aclose()  # its end was still to come
+        may_end.set()
+        assert await fetch(http, get(url)) == (200, b"hello")
+        assert connections == 2
+        await http.aclose()
+
+
+async def test_an_answer_that_has_arrived_need_not_be_read_for_its_connection_to_serve_the_next() -> None:
     connections = 0
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal connections
         connections += 1
         while await reader.readuntil(b"\r\n\r\n"):
-            writer.write(OK + b"Content-Length: 5\r\n\r\nhello")
+            writer.write(BODIES["length"])
 
     http = PlainHttp()
     async with serving(serve) as url:
-        for _ in range(3):
-            assert await fetch(http, get(url)) == (200, b"hello")
-        assert connections == 1
-        await (await http.send(get(url), 5)).aclose()  # its body was not read
+        response = await http.send(get(url), 5)
+        assert response.has_arrived
+        await response.aclose()
         assert await fetch(http, get(url)) == (200, b"hello")
-        assert connections == 2
+        assert connections == 1
         await http.aclose()
 
 
