@@ -1,7 +1,7 @@
 """The agents of an ensemble: each a model behind a connection that is kept and shared as long as it is configured."""
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,6 +14,7 @@ from localllm.ensemble.config import AgentConfig, EnsembleConfig, SystemSettings
 from localllm.ensemble.hosts import Host, HostReport, served
 from localllm.llm.client import ASSUMED_CONTEXT_WINDOW
 from localllm.llm.factory import make_provider
+from localllm.llm.messages import Message
 from localllm.llm.overflow import overflow_of
 from localllm.llm.providers.base import ModelInfo, Provider
 from localllm.llm.tokens import Calibration
@@ -88,13 +89,18 @@ class Endpoint:
             self._info = None
         self._has_answered = True
 
-    def learn_from(self, error: LLMConnectionError) -> bool:
-        """Whether a refusal tells that the window is smaller than was thought."""
-        overflow = overflow_of(error)
-        if overflow is None or not overflow.n_ctx or overflow.n_ctx >= self.assumed_window:
+    def learn_from(self, error: LLMConnectionError, messages: Sequence[Message]) -> bool:
+        """Whether the refusal of these messages teaches something: that the window is smaller than was thought, or that
+        they are longer."""
+        overflow, counts = overflow_of(error), self.calibration.counts
+        if overflow is None:
             return False
-        self._evident_window = overflow.n_ctx
-        return True
+        if overflow.n_prompt_tokens:
+            self.calibration.learn(messages, (), overflow.n_prompt_tokens)
+        if 0 < overflow.n_ctx < self.assumed_window:
+            self._evident_window = overflow.n_ctx
+            return True
+        return self.calibration.counts > counts
 
     async def aclose(self) -> None:
         """Close the connections that are not in use."""

@@ -78,7 +78,8 @@ async def answer_to(
         on_retry: Told of each failure after which it is asked again: what was shown is void. Without it nothing is
             asked again of which something was shown.
 
-    Raises LocalLLMError. Cancelling it closes the connection.
+    Raises EnsembleError where its time is over, LLMConnectionError (see `explained`). Cancelling it closes the
+    connection.
     """
     request = _Request(ask, retries, on_text, on_retry)
     try:
@@ -86,8 +87,6 @@ async def answer_to(
             return await request.answer(deadline)
     except TimeoutError:
         raise request.timed_out() from request.failure
-    except LLMConnectionError as error:
-        raise explained(error, ask.agent) from error
 
 
 class _Request:
@@ -221,16 +220,25 @@ class _Request:
         await asyncio.sleep(seconds)
 
 
-def explained(error: LLMConnectionError, agent: Agent) -> LocalLLMError:
+_IN_CONFIG = {
+    "llm_refused": "ensemble_unreachable",
+    "llm_unreachable": "ensemble_unreachable",
+    "llm_model_not_found": "ensemble_no_model",
+    "llm_no_deployment": "ensemble_no_model",
+    "llm_unauthorized": "ensemble_unauthorized",
+    "llm_malformed": "ensemble_malformed",
+    "llm_bad_request": "ensemble_bad_request",
+    "llm_thinking_cut": "ensemble_thinking_cut",
+    "llm_context_overflow": "ensemble_overflow",
+}
+"""Failures whose own texts speak of the settings of the chat."""
+
+
+def explained(error: LocalLLMError, agent: Agent) -> LocalLLMError:
     """A server's failure with a fix that speaks of the ensemble's configuration, where its own is about the chat's."""
-    match error.key:
-        case "llm_refused" | "llm_unreachable":
-            key = "ensemble_unreachable"
-        case "llm_model_not_found" | "llm_no_deployment":
-            key = "ensemble_no_model"
-        case "llm_unauthorized":
-            key = "ensemble_unauthorized"
-        case _:
-            return error
-    known = {"url": "", "reason": "", "available": "—", "status": ""} | error.params
-    return EnsembleError(key, **{**known, "model": agent.config.model, "agent": agent.name})
+    if error.key not in _IN_CONFIG:
+        return error
+    known = {"url": agent.endpoint.provider.address, "reason": "", "available": "—", "status": ""} | error.params
+    made = EnsembleError(_IN_CONFIG[error.key], **{**known, "model": agent.config.model})
+    made.__cause__ = error
+    return made

@@ -1,6 +1,7 @@
 """The ensemble: from a question to its result, as a stream of events."""
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ from localllm.ensemble.agents import AgentPool, Agents
 from localllm.ensemble.config_watch import ConfigSource
 from localllm.ensemble.hosts import HostReport
 from localllm.ensemble.pattern_search import PatternSearch
-from localllm.ensemble.records import EnsembleResult, Question, RunEvent, RunFinished
+from localllm.ensemble.records import EnsembleResult, Question, RunEvent, RunFinished, WorkerAnswer
 from localllm.ensemble.run import Outcome, Run
 from localllm.ensemble.selection import select_workers
 from localllm.ensemble.strategies import STRATEGIES
@@ -126,4 +127,16 @@ def _note(run: Run, outcome: Outcome, seconds: float) -> None:
         _log.error("%s: %s: %s", run.run_id, run.reviewer.name, outcome.reviewer_error.english)
     elif failed == len(run.answers):
         _log.error("%s: no worker has answered", run.run_id)
-    _log.info("%s: done in %.2f s, %d of %d workers failed", run.run_id, seconds, failed, len(run.answers))
+    if _log.isEnabledFor(logging.DEBUG):
+        _log.debug("%s: asked: %s", run.run_id, run.question.prompt)
+        for answer in run.answers:
+            _log.debug("%s: %s: %s", run.run_id, answer.agent, answer.text)
+        _log.debug("%s: %s: %s\n%s", run.run_id, run.reviewer.name, outcome.review_comment, outcome.final_answer)
+    if _log.isEnabledFor(logging.INFO):
+        times = ", ".join(f"{answer.agent} {_ended(answer)}" for answer in run.answers)
+        _log.info("%s: done in %.2f s (%s)", run.run_id, seconds, times)
+
+
+def _ended(answer: WorkerAnswer) -> str:
+    error = answer.error
+    return f"{answer.seconds:.2f} s" if error is None else f"{error.code} after {answer.seconds:.2f} s"

@@ -7,7 +7,7 @@ import msgspec
 
 from localllm.base import logs
 from localllm.base.errors import EnsembleError, InternalError, LocalLLMError
-from localllm.ensemble.answers import Ask, answer_to
+from localllm.ensemble.answers import Ask, answer_to, explained
 from localllm.ensemble.config import SystemSettings
 from localllm.ensemble.records import RunEvent, WorkerAnswer, WorkerFinished, WorkerRetried, WorkerText
 
@@ -70,7 +70,7 @@ class FanOut:
                 on_retry=lambda error: self._note_retry(index, error),
             )
         except LocalLLMError as failure:
-            error = failure
+            error = explained(failure, worker.ask.agent)
         except Exception as failure:  # noqa: BLE001 - one worker's fault must not end the others
             _log.exception("%s: %s", worker.name, failure)
             error = InternalError("internal", reason=repr(failure), log=logs.file())
@@ -99,7 +99,9 @@ class FanOut:
         self._look_whether_enough()
 
     def _note_retry(self, index: int, error: LocalLLMError) -> None:
-        _log.warning("%s is asked again: %s", self._asked[index].name, error.english)
+        worker = self._asked[index]
+        error = explained(error, worker.ask.agent)
+        _log.warning("%s is asked again: %s", worker.name, error.english)
         self._emit(WorkerRetried(index, error))
 
     def _note_late(self) -> None:

@@ -10,7 +10,7 @@ from localllm.base import logs
 from localllm.base.errors import EnsembleError, LLMConnectionError, LocalLLMError
 from localllm.base.events import Json, Usage
 from localllm.ensemble.agents import Agent, Agents
-from localllm.ensemble.answers import Answer, Ask, answer_to
+from localllm.ensemble.answers import Answer, Ask, answer_to, explained
 from localllm.ensemble.budget import Room, room_of
 from localllm.ensemble.config import SystemSettings
 from localllm.ensemble.fanout import Emit, FanOut, WorkerAsk
@@ -30,7 +30,8 @@ from localllm.llm.tool_calling.router import refuses_schema
 _SHRINK = 0.6
 """Of a reviewer's room, what is used after its server has found the prompt too long without saying by how much."""
 
-_MOST_SHRINKING = 2
+_MOST_SHRINKING, _MOST_REFUSALS = 2, 4
+"""How often it is made shorter by guess, and in all: a refusal may tell the window, or how long the prompt is."""
 
 _log = logs.of("ENSEMBLE")
 
@@ -121,7 +122,7 @@ class Run:
         with suppress(LLMConnectionError, TimeoutError):  # the request itself tells what is wrong
             async with asyncio.timeout_at(deadline):
                 await agent.endpoint.get_ready()
-        shrinking = 0
+        shrinking = refusals = 0
         while True:
             room = room_of(agent.endpoint, agent.config.max_tokens, _SHRINK**shrinking)
             messages = tuple(prompt(room))
@@ -130,10 +131,11 @@ class Run:
             except LLMConnectionError as error:
                 if schema is not None and refuses_schema(error):
                     schema = None
-                elif overflow_of(error) and shrinking < _MOST_SHRINKING:
-                    shrinking += not agent.endpoint.learn_from(error)
+                elif overflow_of(error) and refusals < _MOST_REFUSALS and shrinking < _MOST_SHRINKING:
+                    refusals += 1
+                    shrinking += not agent.endpoint.learn_from(error, messages)
                 else:
-                    raise
+                    raise explained(error, agent) from error
                 continue
             if not answer.usage.estimated:
                 agent.endpoint.calibration.learn(messages, (), answer.usage.prompt_tokens)
@@ -142,11 +144,14 @@ class Run:
 
     async def ask(self, agent: Agent, messages: Sequence[Message], *, temperature: float | None = None) -> Answer:
         """What one agent answers, of which no event tells. Raises LocalLLMError."""
-        answer = await answer_to(
-            self._ask(agent, tuple(messages), temperature),
-            deadline=asyncio.get_running_loop().time() + agent.timeout,
-            retries=self.settings.max_retries,
-        )
+        try:
+            answer = await answer_to(
+                self._ask(agent, tuple(messages), temperature),
+                deadline=asyncio.get_running_loop().time() + agent.timeout,
+                retries=self.settings.max_retries,
+            )
+        except LLMConnectionError as error:
+            raise explained(error, agent) from error
         self.usage += answer.usage
         return answer
 

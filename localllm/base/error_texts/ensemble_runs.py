@@ -54,4 +54,28 @@ ENSEMBLE_RUNS = {
         "It was asked for that once more, in vain.",
         "Ask again; if it happens again, raise the reviewer's max_tokens or num_ctx, or take a larger model.",
     ),
+    "ensemble_malformed": ErrorText(
+        "E1160",
+        "The server at {url} sent something that is not a chat answer.",
+        "{reason}.",
+        "Correct the agent's api_url, or its provider.",
+    ),
+    "ensemble_bad_request": ErrorText(
+        "E1161",
+        "The server at {url} did not accept the request (HTTP {status}).",
+        "{reason}",
+        "Correct the agent's model, api_url or provider.",
+    ),
+    "ensemble_thinking_cut": ErrorText(
+        "E1162",
+        "The model at {url} was still thinking when it reached its limit of tokens.",
+        "It had none left for an answer.",
+        "Raise the agent's max_tokens or num_ctx, or take a model that thinks less.",
+    ),
+    "ensemble_overflow": ErrorText(
+        "E1163",
+        "What was asked does not fit into the window of {model}.",
+        "{reason}",
+        "Raise the agent's num_ctx, take a model with a larger window, or ask a shorter question.",
+    ),
 }

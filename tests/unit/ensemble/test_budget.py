@@ -79,11 +79,23 @@ class TestReviewersWindow:
         assert lengths[0] > lengths[1] > lengths[2]
         assert sum(isinstance(event, ReviewStarted) for event in events) == 1
 
+    async def test_a_window_that_a_refusal_tells_is_kept_to(self) -> None:
+        async with asking(*[Play(answer=f"{letter} word " * 3_000) for letter in "ABC"]) as asked:
+            play = asked.reviewer.play
+            play.fails, play.status = 1, 400
+            play.error = "exceed_context_size: the request (9000 tokens) exceeds the context size (4096 tokens)"
+            await asked.result()
+            await asked.result()
+            lengths = [len(chat["messages"][-1]["content"]) for chat in asked.reviewer.chats]
+        assert len(lengths) == 3, "the second question's prompt fits at once"
+        assert lengths[0] > 20_000
+        assert max(lengths[1:]) < 4_096 * 3.6
+
     async def test_it_is_not_asked_for_ever(self) -> None:
         too_long = Play(fails=-1, status=400, error="the prompt is too long: exceed_context_size")
         async with asking(Play(answer="word " * 4_000), reviewer=too_long) as asked:
             result = await asked.result()
             assert result.reviewer_error is not None
-            assert result.reviewer_error.key == "llm_context_overflow"
+            assert result.reviewer_error.key == "ensemble_overflow"
             assert len(asked.reviewer.chats) == 3
             assert result.final_answer.startswith("word")

@@ -33,6 +33,8 @@ class TestThePapersCases:
             assert (result.final_answer, result.review_comment) == ("It is 42.", "A is right.")
             assert [answer.text for answer in result.answers] == list(ANSWERS)
             assert [answer.agent for answer in result.answers] == ["Worker 1", "Worker 2", "Worker 3"]
+            assert all(0 < answer.seconds <= result.seconds for answer in result.answers)
+            assert result.usage.completion_tokens >= 4
             assert not result.all_failed
             assert result.reviewer_error is None
             prompt = asked.reviewer.chats[0]["messages"][-1]["content"]
@@ -66,7 +68,7 @@ class TestThePapersCases:
             assert result.all_failed
             assert result.final_answer == result.review_comment == ""
             keys = [answer.error.key for answer in result.answers if answer.error]
-            assert keys == ["llm_server_failed", "llm_malformed", "ensemble_no_model"]
+            assert keys == ["llm_server_failed", "ensemble_malformed", "ensemble_no_model"]
             assert not asked.reviewer.chats
 
     async def test_a_failing_reviewer_leaves_the_workers_answers(self) -> None:

@@ -50,12 +50,12 @@ class TestFaults:
         "garbage", [b"\x00\xff\xfe" * 100, b"<html>Not here</html>", b'{"message": 7}', b"", b"[]"]
     )
     async def test_garbage(self, stream: bool, garbage: bytes) -> None:
-        assert await error_of(Play(raw=garbage), stream=stream, max_retries=0) in ("llm_malformed", "llm_cut")
+        assert await error_of(Play(raw=garbage), stream=stream, max_retries=0) in ("ensemble_malformed", "llm_cut")
 
     async def test_a_redirect_to_another_host_is_not_followed(self, stream: bool) -> None:
         with OllamaServers() as others:
             other = others.add()
-            assert await error_of(Play(location=f"{other.url}/api/chat"), stream=stream) == "llm_malformed"
+            assert await error_of(Play(location=f"{other.url}/api/chat"), stream=stream) == "ensemble_malformed"
             assert other.connections == 0
 
     async def test_fifty_megabytes(self, stream: bool) -> None:
@@ -65,7 +65,7 @@ class TestFaults:
         assert await error_of(Play(answer=" \n"), stream=stream) == "llm_empty"
         assert await error_of(Play(answer="", thinking="Hm."), stream=stream) == "llm_only_thought"
         cut_off = Play(answer="<think>Hm.", done_reason="length")
-        assert await error_of(cut_off, stream=stream) == "llm_thinking_cut"
+        assert await error_of(cut_off, stream=stream) == "ensemble_thinking_cut"
 
     async def test_an_error_within_the_answer(self, stream: bool) -> None:
         fails = Play(error_after=1) if stream else Play(raw=b'{"error": "the runner has died"}')
