@@ -84,11 +84,11 @@ def test_it_answers_and_says_what_it_does(world: ServeWorld, agents: Agents) -> 
         body = answered.json()
         assert (body["final_answer"], body["review_comment"]) == ("42", "Both are right.")
         assert [one["response"] for one in body["worker_responses"]] == ["answer 0", "answer 1"]
-        serving.wait_for("response")
+        serving.wait_for("200")
         serving.signal()
         assert serving.end() == 130
     logged = [line for line in serving.said if LINE.fullmatch(line)]
-    for text in ("request", "W0", "W1", "R"):
+    for text in ("POST /generate", "W0", "W1", "R"):
         assert any(text in line for line in logged)
     assert not any("6 times 7" in line for line in serving.said)
     assert serving.printed == ""
@@ -110,13 +110,13 @@ def test_a_change_of_the_file_holds_for_the_next_question(world: ServeWorld, age
     with world.serving() as serving:
         world.configure(configuration(*agents.urls, agents.urls[1]))
         serving.wait_for("config.json")
-        serving.wait_for("W2")
+        serving.wait_for("W2 ·")
         assert serving.ask().json()["metadata"]["total_workers"] == 3
         world.configure('{"reviewer_agent": ')
         serving.wait_for("config.json:1:20")
         assert serving.ask().json()["metadata"]["total_workers"] == 3
         world.configure(configuration(agents.urls[0], agents.urls[1]))
-        serving.wait_for("W0")
+        serving.wait_for("W0 ·")
         assert serving.ask().json()["metadata"]["total_workers"] == 1
     assert sum("config.json:1:20" in line for line in serving.said) == 1
 

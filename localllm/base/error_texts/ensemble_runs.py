@@ -49,7 +49,7 @@ ENSEMBLE_RUNS = {
         "Take a reviewer with a larger window (num_ctx), fewer workers, or a shorter question.",
     ),
     "ensemble_no_final_answer": ErrorText(
-        "E1171",
+        "E1149",
         "{agent} has judged the answers and written no final one.",
         "It was asked for that once more, in vain.",
         "Ask again; if it happens again, raise the reviewer's max_tokens or num_ctx, or take a larger model.",
