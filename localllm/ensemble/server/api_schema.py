@@ -53,6 +53,29 @@ has what `/generate` answers, with the status that would have had in `runtime.st
 result, the last is `error`. Comments keep the line open while nothing happens."""
 
 
+_NEXT_TURN = {
+    "links": {
+        "next_turn": {
+            "operationId": "generate",
+            "description": "Go on with the conversation.",
+            "requestBody": {"prompt": "And why?", "conversation_id": "$response.body#/runtime/conversation_id"},
+        }
+    }
+}
+_ASK_MODEL = {
+    "links": {
+        "ask": {
+            "operationId": "chat_completions",
+            "description": "Ask one of the models.",
+            "requestBody": {
+                "model": "$response.body#/data/0/id",
+                "messages": [{"role": "user", "content": "Why is the sky blue?"}],
+            },
+        }
+    }
+}
+
+
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """What a path does, for its description."""
 
@@ -95,7 +118,7 @@ def _open_operations() -> dict[str, Operation]:
             summary="Ask the ensemble",
             description="Asks all workers, has their answers reviewed and merged. Where the configuration sets "
             "`stream` and the client accepts `text/event-stream`, answers as `/generate/stream` does.",
-            responses={200: _ok(_json(GenerateAnswer) | streamed), **failures},
+            responses={200: _ok(_json(GenerateAnswer) | streamed) | _NEXT_TURN, **failures},
             extra=_taking(GenerateRequest),
         ),
         "/generate/stream": Operation(
@@ -129,7 +152,7 @@ def _open_operations() -> dict[str, Operation]:
             method="GET",
             summary="The ensemble as a model",
             description="`ensemble` works as the configuration says, the others each by one strategy.",
-            responses={200: _ok(_json(ModelList)), **_refused(OpenAIErrorBody)},
+            responses={200: _ok(_json(ModelList)) | _ASK_MODEL, **_refused(OpenAIErrorBody)},
         ),
         "/v1/chat/completions": Operation(
             name="chat_completions",

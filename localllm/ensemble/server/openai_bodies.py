@@ -91,6 +91,7 @@ class ChatRequest(Struct, frozen=True, kw_only=True):
         Meta(
             min_length=1,
             description="The conversation so far, with at least one message of the user's that is not blank.",
+            examples=[[{"role": "user", "content": "Why is the sky blue?"}]],
             extra_json_schema={"contains": _SOMETHING_SAID},
         ),
     ]

@@ -35,16 +35,18 @@ _JSON_TYPE = late_pattern(r"\s*(?:application|text)/(?:[\w.+-]+\+)?json\s*(?:;.*
 class GenerateRequest(Struct, frozen=True, kw_only=True):
     """A question for the ensemble."""
 
-    prompt: Annotated[Text, Meta(description="The question.")]
+    prompt: Annotated[Text, Meta(description="The question.", examples=["Why is the sky blue?"])]
     conversation_id: Annotated[
         Annotated[str, Meta(pattern=CONVERSATION_ID)] | None,
         Meta(
             description="Makes the question a turn of this conversation, a new one where it is not known; "
-            "an empty text begins one under an id of the server's. `runtime` has the id."
+            "an empty text begins one under an id of the server's. `runtime` has the id.",
+            examples=["trip-to-paris"],
         ),
     ] = None
     strategy: Annotated[
-        StrategyName | None, Meta(description="How the answers become one, in place of the configured strategy.")
+        StrategyName | None,
+        Meta(description="How the answers become one, in place of the configured strategy.", examples=["review"]),
     ] = None
 
 
