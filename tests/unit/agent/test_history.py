@@ -399,7 +399,19 @@ def test_it_is_rewritten_with_every_word() -> None:
         with pytest.raises(ValueError, match="verbatim"):
             history.rewrite(Conversation(to, spoken))
     history.rewrite(Conversation(to, (Spoken("keep this", 1), Spoken("and this", 1))))
-    history.append_note("it may be added to: it was not sent")
+    assert history.words == ("keep this", "and this")
+
+
+def test_what_was_rewritten_was_not_sent_yet() -> None:
+    history = History("s")
+    history.add_user("go", words="go")
+    history.messages_to_send()
+    history.add_assistant(AssistantMessage("Well."))
+    history.add_user("on", words="on")
+    to = (SystemMessage("s"), UserMessage("go on"))
+    history.rewrite(Conversation(to, (Spoken("go", 1), Spoken("on", 1))))
+    history.append_note("[a note]")
+    assert history.messages_to_send() == (SystemMessage("s"), UserMessage("go on\n\n[a note]"))
 
 
 def test_a_rewritten_conversation_has_another_number() -> None:
@@ -441,3 +453,19 @@ def test_how_many_messages_are_forgotten_and_what_stays_stays_sent() -> None:
     assert history.words == ("keep this", "more")
     with pytest.raises(ValueError, match="user message"):
         history.append_note("to an answer")
+
+
+def test_what_came_after_the_place_gone_back_to_cannot_be_gone_to() -> None:
+    history = History("s")
+    first = history.mark()
+    turn(history)
+    history.rewrite(summed_up(history, 1))
+    second = history.mark()
+    history.rewrite(summed_up(history, 2))
+    history.close_turn("", "so")
+    forgotten = history.rewind(first)
+    assert history.rewind(second).count == 0
+    assert (history.generation, history.messages) == (0, (SystemMessage("s"),))
+    history.restore(forgotten)
+    history.rewind(second)
+    assert history.generation == 1

@@ -505,6 +505,17 @@ class TestWhatOthersAreShown:
         assert list(wise.earlier[0]) == [PLAN]
         assert list(wise.earlier[1]) == [PLAN, UNSURE, UNSURE]
 
+    async def test_a_boss_that_was_asked_twice_is_not_asked_for_the_three(self, project: Path) -> None:
+        wise = Wise([PLAN, UNSURE], [PLAN, PLAN])
+        ladder, state, _ = standing(project, wise)
+        await climb(ladder, state, 6)
+        ladder.rung = Rung.THREE
+        await climb(ladder, state, 1)
+        ladder.rung = Rung.STEP_BACK
+        (said,) = await climb(ladder, state, 1)
+        assert wise.asked == ["three", "boss", "boss", "three"]
+        assert UNSURE.plan in said
+
     async def test_one_who_has_no_plan_is_not_shown_to_the_boss(self, project: Path) -> None:
         wise = Wise([NOBODY], [PLAN])
         ladder, state, _ = standing(project, wise)

@@ -12,6 +12,7 @@ from localllm.agent.middleware import Decision, Inject, Middleware, RunState
 from localllm.agent.react_agent import ReActAgent
 from localllm.base.events import AgentEvent, Compacted, MessageCompleted, Notice, RunFinished, RunStarted, ToolFinished
 from localllm.config.schema import AgentSettings
+from localllm.context.context_manager import Compacted as Made
 from localllm.llm.client import LLMClient
 from localllm.llm.message_format import NO_ANSWER
 from localllm.llm.messages import AssistantMessage, Completion, UserMessage
@@ -79,6 +80,11 @@ class TestLimits:
         two = [*reading(2), "one", *reading(2), "two"]
         agent = make_agent(scripted(*two), project, settings=AgentSettings(max_iterations=3, max_tool_calls=3))
         assert [(await agent.execute_query("go")).answer for _ in range(2)] == ["one", "two"]
+
+    async def test_tokens_count_also_of_an_answer_without_a_call(self, project: Path) -> None:
+        model = scripted("Let me read the file.", "It is 1.")
+        agent = make_agent(model, project, settings=AgentSettings(token_limit=1))
+        assert (await agent.execute_query("What is x?")).steps == 1
 
     async def test_calls_of_all_answers_count(self, project: Path) -> None:
         both = {"calls": [{"name": "read_file", "arguments": {"file_path": "a.py", "max_lines": n}} for n in (1, 2)]}
@@ -293,6 +299,27 @@ class TestEndings:
         assert ended(events).status == "refused"
         assert not [text for text in notices(events) if "Refused on the way" in text]
 
+    async def test_a_refusal_is_said_before_what_speaks_against_the_answer(self, project: Path) -> None:
+        class NoEdits(Answering):
+            async def confirm(self, request: Any) -> Any:
+                self.approve = request.tool == "run_command"
+                return await super().confirm(request)
+
+        (project / "test_a.py").write_text(
+            "import unittest\nclass T(unittest.TestCase):\n    def test(self): self.fail()\n"
+        )
+        edit = call("edit_file", file_path="a.py", old_string="x = 1", new_string="x = 2")
+        test = call("run_command", command="python3 -B -m unittest -q")
+        no_edits = NoEdits(approve=False, by="unattended")
+        agent = make_agent(
+            scripted(test, edit, *["All tests pass."] * 4), project, tools=make_tools(project, confirmer=no_edits)
+        )
+        result = await agent.execute_query("Set x to 2 and run the tests.")
+        assert result.status == "refused"
+        assert "Not done, because nobody was there to confirm it: edit_file a.py" in result.answer
+        assert "Not finished" not in result.answer
+        assert any("the last test run failed" in reason for reason in result.unverified)
+
     async def test_what_has_failed_says_so_at_its_place(self, project: Path) -> None:
         with WireServer([fails(500), says("Here.")]) as server:
             agent = make_agent(OpenAICompatible("openai", server.url, timeout=5, idle_timeout=5), project)
@@ -315,3 +342,17 @@ class TestEndings:
         agent = make_agent(scripted("ok"), project)
         assert agent.context_manager is agent.compaction.manager
         assert agent.history.messages[0].text.startswith("You are")
+
+    @pytest.mark.parametrize(("how", "is_told"), [("summarised", True), ("pruned", False)])
+    async def test_a_window_that_is_summed_up_at_each_step_is_a_loop(
+        self, project: Path, how: Any, is_told: bool
+    ) -> None:
+        agent = make_agent(scripted(), project)
+        agent.history.add_user("go", words="go")
+        state = RunState("go", agent.history, lambda _: None)
+        made = Made(conversation=agent.history.conversation, how=how, before=9, after=1, fits=True)
+        for step in range(1, 5):
+            state.step = step
+            agent.ladder.after_results(state, ())
+            assert agent.compaction._take(made, lambda _: None)
+        assert (await agent.ladder.before_step(state) is not None) == is_told

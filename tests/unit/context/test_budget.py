@@ -57,7 +57,7 @@ def test_a_conversation_is_full_beyond_the_limit() -> None:
     scale, system = Scale(client(2_000), (LOOK,), 0.5), SystemMessage("s")
     limit = scale.budget(system).limit
     assert limit == 1_000
-    text = next("x" * n for n in range(9_000) if scale.expected((system, UserMessage("x" * n))) >= limit)
+    text = next("x" * n for n in range(3_400, 4_000) if scale.expected((system, UserMessage("x" * n))) >= limit)
     assert scale.expected((system, UserMessage(text))) == limit
     assert not scale.is_full((system, UserMessage(text)))
     assert scale.is_full((system, UserMessage(text + "x" * 4)))

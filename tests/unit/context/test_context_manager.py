@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from localllm.base.events import ToolCall
-from localllm.context.budget import MAX_TOOL_OUTPUT, MIN_TOOL_OUTPUT, Budget, Scale, output_limit
+from localllm.context.budget import MAX_TOOL_OUTPUT, MIN_TOOL_OUTPUT, Scale, output_limit
 from localllm.context.context_manager import SmartContextManager
 from localllm.context.conversation import PUT_ASIDE, Conversation, Spoken
 from localllm.context.pruning import cut_message, prune, prune_pictures, put_aside, told_of, was_pruned
@@ -307,11 +307,6 @@ def test_results_and_words_are_left_where_what_is_kept_begins() -> None:
     made, behind = put_aside(Conversation((SystemMessage("s"), *pairs), spoken), 5, 0, estimate_tokens)
     assert made.aside == texts[:2]
     assert behind == 4
-
-
-def test_leaving_output_out_is_enough_where_it_frees_a_tenth_of_the_room() -> None:
-    budget = Budget(window=10_000, fixed=1_000, limit=8_000)
-    assert (budget.room, budget.pruned) == (7_000, 7_300)
 
 
 def test_the_newest_words_are_never_put_aside() -> None:

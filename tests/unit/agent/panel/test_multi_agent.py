@@ -13,7 +13,7 @@ import pytest
 
 from localllm.agent.panel.dossier import Attempt, Consultation, Dossier
 from localllm.agent.panel.dossier_text import dossier_text, make_dossier
-from localllm.agent.panel.members import AGENT_ROLES, RECENT_SECONDS, TASKS, HealthChecker, Members, choose_best
+from localllm.agent.panel.members import AGENT_ROLES, RECENT_SECONDS, TASKS, HealthChecker, Members
 from localllm.agent.panel.multi_agent import MultiAgentSystem
 from localllm.agent.panel.verdict import PLAN_TOKENS
 from localllm.base.errors import LLMConnectionError
@@ -539,12 +539,6 @@ def client(window: int) -> LLMClient:
 
 def well(latency: float = 1.0) -> Health:
     return Health("healthy", connected=True, latency=latency, provider="p", address="a", model="m")
-
-
-async def test_a_window_of_just_the_size_is_wide_enough() -> None:
-    clients = {"just": client(8_192), "wide": client(65_536), "narrow": client(8_191)}
-    health = {"just": well(2.0), "wide": well(3.0), "narrow": well(1.0)}
-    assert await choose_best(clients, health, "reasoning") == "just"
 
 
 async def test_a_server_is_looked_at_once_in_a_while_unless_anew() -> None:
