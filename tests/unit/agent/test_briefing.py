@@ -26,3 +26,26 @@ def test_recall_is_named_to_those_who_have_it(tmp_path: Path) -> None:
     briefing = Briefing(tmp_path, ProjectMemory(tmp_path, "LOCALLLM.md"))
     assert "more: recall finds them)" in briefing.notes(STANDARD)
     assert "more)" in briefing.notes(COMPACT)
+
+
+def test_what_holds_where_the_user_stands_is_told_too(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "AGENTS.md").write_text("Use tabs everywhere.")
+    (tmp_path / "src" / "AGENTS.md").write_text("Name tests after modules.")
+    memory = ProjectMemory(tmp_path, "LOCALLLM.md")
+    for here, count in ((None, 1), (tmp_path / "src", 2)):
+        briefing = Briefing(tmp_path, memory, here)
+        assert briefing.instructions == ()
+        said = briefing.for_system(STANDARD)
+        assert "Use tabs everywhere." in said
+        assert ("Name tests after modules." in said) == (count == 2)
+        assert len(briefing.instructions) == count
+        assert briefing.look(STANDARD) == briefing.instructions
+
+
+def test_notes_that_cannot_be_read_are_left_out_and_why_is_said_once(tmp_path: Path) -> None:
+    (tmp_path / "LOCALLLM.md").mkdir()
+    briefing = Briefing(tmp_path, ProjectMemory(tmp_path, "LOCALLLM.md"))
+    assert briefing.notes(STANDARD) == ""
+    assert "LOCALLLM.md" in briefing.take_failure()
+    assert briefing.take_failure() == ""

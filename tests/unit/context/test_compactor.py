@@ -330,7 +330,7 @@ class TestCompressedForms:
         """What stands for what was read, where a form is kept."""
         said = [message for word in words for message in (UserMessage(word), AssistantMessage("Well."))]
         asked = (*said, UserMessage(request))
-        messages = (SystemMessage("s"), *asked, *(one for each in steps for one in each), *step(99, "x"))
+        messages = (SystemMessage("s"), *asked, *(one for each in steps for one in each), *step(99, "x", tool="look"))
         numbers = [number for number, one in enumerate(messages) if isinstance(one, UserMessage)]
         spoken = tuple(Spoken(messages[number].text, number) for number in numbers)
         made = await SmartContextManager(client(8_192), compact_at=0.5).compact(Conversation(messages, spoken), ())

@@ -292,6 +292,12 @@ class TestTheDossier:
         assert all(estimate_tokens(one.result) <= 702 for one in made.attempts)
         assert f"(earlier ones left out: {made.left_out})" in dossier_text(made)
 
+    def test_what_calls_take_is_room_that_results_have_not(self) -> None:
+        asked = [call("write_file", n, file_path=f"{n}.py", content="x" * 9_000, note="y" * 9_000) for n in range(9)]
+        made = make_dossier("g", "p", [failed(one, "no " * 900) for one in asked], ())
+        assert 1 < len(made.attempts) < 5
+        assert estimate_tokens(dossier_text(made)) < 1_600
+
     def test_how_often_an_attempt_was_made_adds_up(self) -> None:
         asked = call("run_command", command="make")
         tried = [Attempt(asked, "no", failed=True, count=3), failed(asked), failed(asked, "other")]

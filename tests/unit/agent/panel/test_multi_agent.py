@@ -586,6 +586,13 @@ class TestPlainValues:
         assert "none" not in question
         assert estimate_tokens(question) < 1_600
 
+    async def test_a_long_problem_has_half_of_its_room_as_goal_and_as_problem(self, system: Systems) -> None:
+        with WireServer([says(CAREFUL), says(BOLD), verdict()]) as server:
+            await system(server.url).three_wise_consultation("It fails here. " * 3_000)
+        goal, _, problem = asked(server.bodies()[0]).partition("\n\n## Problem\n")
+        assert 700 < estimate_tokens(goal) <= 760
+        assert 700 < estimate_tokens(problem) <= 760
+
     @pytest.mark.parametrize(
         ("history", "shown"),
         [
