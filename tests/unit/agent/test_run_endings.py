@@ -9,12 +9,13 @@ import pytest
 from localllm.agent.plan_mode import plan_note
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.run_stats import AgentResult
+from localllm.base.events import Notice
 from localllm.config.schema import AgentSettings, SafetySettings
 from localllm.llm.messages import AssistantMessage, UserMessage
 from localllm.llm.providers.base import ModelInfo
 from localllm.llm.providers.scripted import Scripted
 from localllm.tui.headless import HeadlessConfirmer
-from tests.support.agents import Answering, call, make_agent, make_tools, scripted
+from tests.support.agents import Answering, call, make_agent, make_tools, play, scripted
 from tests.unit.agent.test_history import check_valid
 
 pytestmark = pytest.mark.anyio
@@ -157,6 +158,12 @@ def test_there_are_enough_honest_endings_with_a_block() -> None:
 
 
 BY_COMMAND = "```bash\nsed -i 's/x = 1/x = 2/' a.py\n```"
+
+
+async def test_what_is_done_in_place_of_a_text_is_told(project: Path) -> None:
+    events = await play(agent_for(project, BY_COMMAND, "It is done."), "Set x to 2.")
+    told = [event.text for event in events if isinstance(event, Notice)]
+    assert told == ["It wrote out a step and made no call: it is done as run_command."]
 
 
 class TestNotDone:

@@ -169,3 +169,20 @@ def test_what_cannot_be_parsed_loses_its_middle() -> None:
         shorter = compress(text, 0.5, file_path="a.py")
     assert "left out" in shorter
     assert shorter.startswith("def one(a):\n    a = ")
+
+
+@pytest.mark.parametrize("ratio", [0.3, 0.6])
+def test_of_lines_without_a_grammar_two_thirds_of_what_stays_are_the_first(ratio: float) -> None:
+    text = "\n".join(f"line {number:03} of it" for number in range(200))
+    head, mark, tail = re.split(r"(… lines \d+-\d+ left out\n)", compress(text, ratio))
+    assert text.startswith(head)
+    assert text.endswith(tail)
+    assert len(head) / (len(head) + len(tail)) == pytest.approx(0.65, abs=0.04)
+    first, last = (int(number) for number in mark.split()[2].split("-"))
+    assert (first, last) == (head.count("\n") + 1, 199 - tail.count("\n"))
+
+
+def test_a_line_that_is_much_too_long_is_cut_within() -> None:
+    text = f"short\n{'word ' * 400}\nshort"
+    assert "characters left out" in compress(text, 0.5)
+    assert "characters left out" not in compress(text.replace("word " * 400, "word word\n" * 200), 0.5)

@@ -253,6 +253,14 @@ class TestPieces:
         assert 1_200 < sizes["a"] < 1_600
         assert sum(sizes.values()) <= 3_000
 
+    @pytest.mark.parametrize("line", [1, 100, 200])
+    def test_wide_lines_before_and_after_the_place_fill_the_room_and_no_more(self, line: int) -> None:
+        wide = "\n".join(f"x{n} = '{'wide ' * 60}'" for n in range(1, 201))
+        (piece,) = pieces(read("a.py", wide), failed(call("run_command"), f"a.py:{line}: error"))
+        assert 2_500 < estimate_tokens(piece) <= 2_950
+        first, last = (int(number) for number in piece.partition(":")[0].split("lines ")[1].split("-"))
+        assert first <= line <= last
+
     def test_of_a_change_that_is_long_the_beginning_is_told(self) -> None:
         changed = done(call("edit_file", 2, file_path="a.py"), "Edited: " + "and so on, " * 300)
         (piece,) = pieces([*read("a.py", "x = 1\n"), *changed], goal="a.py")
