@@ -53,6 +53,9 @@ _ANSWER_IS = late_pattern(
     r"|(?:答え|解答|正解|回答|結論|解)(?:\*\*)?\s*(?:は、?|[:：=])\s*(?:\*\*)?\s*(?P<ja>[^\n。]{1,120})",
     re.IGNORECASE,
 )
+_CONCLUDING = ("answer", "result", "答", "解", "結論")
+"""One of these is in whatever `_ANSWER_IS` finds."""
+
 _HASHES = late_pattern(r"^#### ?([^\n#]{1,80})$", re.MULTILINE)
 _BOXED = late_pattern(r"\\boxed\s?\{|\\fbox\s?\{")
 _BOLD_LINE = late_pattern(r"\s*(?:[-*>]\s)?\s*(?:\*\*|__)(?P<bold>[^*_\n]{1,80})(?:\*\*|__)\s*[.。!]?\s*")
@@ -128,7 +131,7 @@ def _short_answer(text: str) -> ShortAnswer | None:
 
 def _in_box(text: str) -> str:
     """The inside of the last \\boxed{}."""
-    opened = list(_BOXED.finditer(text))
+    opened = list(_BOXED.finditer(text)) if "box" in text else []
     if not opened:
         return ""
     start, depth = opened[-1].end(), 1
@@ -140,12 +143,15 @@ def _in_box(text: str) -> str:
 
 
 def _behind_hashes(text: str) -> str:
-    found = _HASHES.findall(text[-_SEARCHED:])
+    found = _HASHES.findall(text[-_SEARCHED:]) if "####" in text else []
     return str(found[-1]) if found else ""
 
 
 def _stated(text: str) -> str:
     """What stands behind the last "the answer is"."""
+    end = text[-_SEARCHED:].lower()
+    if not any(word in end for word in _CONCLUDING):  # most answers: the pattern takes ten times as long to tell
+        return ""
     found = list(_ANSWER_IS.finditer(text[-_SEARCHED:]))
     return (found[-1]["en"] or found[-1]["ja"] or "").strip() if found else ""
 

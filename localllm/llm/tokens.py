@@ -10,6 +10,7 @@ import msgspec
 from localllm.base.events import Usage
 from localllm.base.i18n import _
 from localllm.base.jsontext import encode_json
+from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import AssistantMessage, Image, Message, ToolMessage, ToolSpec, UserMessage
 from localllm.llm.providers.base import UsageChunk
 from localllm.llm.retry import Stopwatch
@@ -74,7 +75,8 @@ _TELLING = 50
 _CONVERSATIONS = 8
 """Whose weights are remembered: that of a run and of its sub-agents, and parts of them."""
 
-_FIRST_WIDE = "\u2e80"
+_NARROW = late_pattern("[\0-\u2e7f]+")
+"""What is not Japanese, Chinese or Korean."""
 
 
 class Size(NamedTuple):
@@ -89,8 +91,8 @@ def measure(text: str) -> Size:
     """The size of `text`."""
     if text.isascii():
         return Size(len(text) / BYTES_PER_TOKEN, 0.0)
-    wide = [character for character in text if character >= _FIRST_WIDE]
-    wide_bytes = len("".join(wide).encode("utf-8", "surrogatepass"))
+    wide = _NARROW.sub("", text)
+    wide_bytes = len(wide.encode("utf-8", "surrogatepass"))
     narrow_bytes = len(text.encode("utf-8", "surrogatepass")) - wide_bytes
     return Size(narrow_bytes / BYTES_PER_TOKEN, len(wide) * TOKENS_PER_WIDE_CHARACTER)
 

@@ -1,8 +1,13 @@
 """Answers that say the same are recognised, and the one in the middle is found."""
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from localllm.base.errors import LLMConnectionError
+from localllm.ensemble import agreement
 from localllm.ensemble.agreement import find_agreement, medoid, wording
 from localllm.ensemble.records import WorkerAnswer
+from localllm.text.near_duplicates import resemblance, signature
 from tests.support.each import each
 
 FAILED = LLMConnectionError("llm_empty", url="http://127.0.0.1:1", reason="")
@@ -127,3 +132,25 @@ def test_weight_and_then_place_decide_between_equally_near_answers() -> None:
     assert medoid(answers, (1.0, 2.0)) == 1
     assert medoid(_answers(None, "omega"), (9.0, 1.0)) == 1
     assert medoid(_answers(None, None)) is None
+
+
+WORDS = "the a cache process network request model time memory reads writes keeps holds fast slow new old because".split(" ")  # fmt: skip  # noqa: E501, SIM905
+
+
+@given(
+    st.lists(st.sampled_from(WORDS), min_size=20, max_size=300),
+    st.lists(st.tuples(st.integers(0, 299), st.sampled_from(["", "other", "one or two"])), max_size=12),
+    st.booleans(),
+)
+def test_no_answer_that_says_the_same_is_passed_over_at_a_glance(
+    words: list[str], changes: list[tuple[int, str]], is_japanese: bool
+) -> None:
+    changed = list(words)
+    for place, by in changes:
+        changed[place % len(words)] = by
+    between = "" if is_japanese else " "
+    one, other = between.join(words), between.join(changed)
+    if is_japanese:
+        one, other = (text.translate({ord("a") + at: ord("あ") + 2 * at for at in range(26)}) for text in (one, other))
+    if resemblance(signature(one), signature(other)) >= agreement._SAME_PROSE:
+        assert agreement._may_resemble(one, other)
