@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from localllm.base import logs
 from localllm.ensemble.agents import AgentPool, Agents
+from localllm.ensemble.answer_checks import AnswerChecks
 from localllm.ensemble.config_watch import ConfigSource
 from localllm.ensemble.hosts import HostReport
 from localllm.ensemble.pattern_search import PatternSearch
@@ -31,12 +32,13 @@ class ModelEnsemble:
         self._source = source
         self.pool = AgentPool(environ, root)
         self._patterns = PatternSearch()
+        self._checks = AnswerChecks(root)
 
     async def run(self, question: Question) -> AsyncGenerator[RunEvent]:
         """See Ensemble."""
         agents = await self.pool.take(self._source.current)
         events = _Events()
-        work = asyncio.get_running_loop().create_task(_result(question, agents, events, self._patterns))
+        work = asyncio.get_running_loop().create_task(_result(question, agents, events, self._patterns, self._checks))
         work.add_done_callback(events.end)
         try:
             async for event in events:
@@ -56,6 +58,7 @@ class ModelEnsemble:
         """Give back connections and processes."""
         await self.pool.aclose()
         await self._patterns.aclose()
+        await asyncio.to_thread(self._checks.close)
 
 
 class _Events:
@@ -90,7 +93,9 @@ class _Events:
             self._reader.set_result(None)
 
 
-async def _result(question: Question, agents: Agents, events: _Events, patterns: PatternSearch) -> EnsembleResult:
+async def _result(
+    question: Question, agents: Agents, events: _Events, patterns: PatternSearch, checks: AnswerChecks
+) -> EnsembleResult:
     """What comes of a question."""
     loop = asyncio.get_running_loop()
     began, run_id = loop.time(), uuid4().hex
@@ -98,7 +103,7 @@ async def _result(question: Question, agents: Agents, events: _Events, patterns:
     configs = [agent.config for agent in agents.workers]
     selection = await select_workers(question.prompt, configs, agents.settings.select, patterns)
     chosen = [agents.workers[index] for index in selection.workers]
-    run = Run(run_id, question, strategy, agents, chosen, events.tell)
+    run = Run(run_id, question, strategy, agents, chosen, events.tell, checks)
     run.runtime["strategy"] = strategy
     if skipped := [agent.name for agent in agents.workers if agent not in chosen]:
         run.runtime["skipped"] = skipped

@@ -1,7 +1,7 @@
 """The paper's strategy: a reviewer reads all answers and writes the final one."""
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -12,7 +12,7 @@ from localllm.ensemble.agreement import Agreement, AnswerGroup, find_agreement, 
 from localllm.ensemble.answers import Answer
 from localllm.ensemble.budget import Room
 from localllm.ensemble.records import Review
-from localllm.ensemble.review_prompt import ReviewPrompt, review_prompt
+from localllm.ensemble.review_prompt import ReviewPrompt, Task, review_prompt
 from localllm.ensemble.review_reply import read_review
 from localllm.ensemble.run import Outcome, Run
 from localllm.llm.messages import AssistantMessage, Message, SystemMessage, UserMessage
@@ -30,21 +30,11 @@ async def review(run: Run) -> Outcome:
 
 async def merge(run: Run, agreement: Agreement) -> Outcome:
     """The reviewer's review of the answers in `agreement`; one of them stands in for it where it fails."""
-    prompt = review_prompt(
-        run.question,
-        run.answers,
-        agreement,
-        chance_of(run),
-        anonymous=run.settings.anonymous,
-        language=run.settings.review_language,
-        constrained=_may_be_json(run, agreement.groups),
-    )
-    run.runtime["labels"] = {
-        label: _names(run, workers) for label, workers in {**prompt.labels, **prompt.failed}.items()
-    }
+    prompt = prompt_about(run, agreement)
     read = Review(comment="", final_answer="")
     try:
-        answer, read = await _reviewed(run, prompt)
+        answer = await ask_about(run, prompt)
+        read = read_review(answer.text, prompt.labels)
         if not read.final_answer:
             answer, read = await _asked_for_final(run, prompt, answer, read)
     except LocalLLMError as error:
@@ -54,6 +44,24 @@ async def merge(run: Run, agreement: Agreement) -> Outcome:
     if not read.is_parsed:
         comment = _("The reviewer kept to no form: its whole answer is taken for the final one.")
     return Outcome(final_answer=read.final_answer, review_comment=comment, finish_reason=answer.finish_reason)
+
+
+def prompt_about(run: Run, agreement: Agreement, task: Task = "review") -> ReviewPrompt:
+    """What the reviewer is asked about the answers in `agreement`; `runtime` tells its labels."""
+    prompt = review_prompt(
+        run.question,
+        run.answers,
+        agreement,
+        random.Random(f"{run.run_id} {task}"),  # noqa: S311 - an order, no secret
+        anonymous=run.settings.anonymous,
+        language=run.settings.review_language,
+        constrained=_may_be_json(run, agreement.groups),
+        task=task,
+    )
+    labels = {**prompt.labels, **prompt.failed}
+    run.runtime["labels"] = {label: names_of(run, workers) for label, workers in labels.items()}
+    run.runtime["reviewer"] = run.reviewer.name
+    return prompt
 
 
 def stand_in(run: Run, error: LocalLLMError, *, best: int | None = None, comment: str = "") -> Outcome:
@@ -72,11 +80,11 @@ def stand_in(run: Run, error: LocalLLMError, *, best: int | None = None, comment
 def noted_agreement(run: Run) -> Agreement:
     """How far the answers agree, of which `runtime` tells what stands once for several workers, and a consensus."""
     agreement = find_agreement(run.answers)
-    if repeated := [_names(run, group.workers) for group in agreement.groups if len(group.workers) > 1]:
+    if repeated := [names_of(run, group.workers) for group in agreement.groups if len(group.workers) > 1]:
         run.runtime["duplicates"] = repeated
     if shared := agreement.consensus:
         total = sum(not answer.has_failed for answer in run.answers)
-        run.runtime["consensus"] = {"answer": shared.value, "workers": _names(run, shared.workers), "of": total}
+        run.runtime["consensus"] = {"answer": shared.value, "workers": names_of(run, shared.workers), "of": total}
     return agreement
 
 
@@ -94,36 +102,24 @@ def weights_of(run: Run) -> list[float]:
     return [weights.get(answer.agent, 1.0) for answer in run.answers]
 
 
-def chance_of(run: Run) -> random.Random:
-    """What decides by chance in a run, the same for the same run."""
-    return random.Random(run.run_id)  # noqa: S311 - an order, no secret
+async def ask_about(run: Run, prompt: ReviewPrompt) -> Answer:
+    """What the reviewer writes to a prompt. Raises LocalLLMError."""
+    return await run.ask_reviewer(lambda room: _messages(run, prompt, room), schema=prompt.schema)
 
 
-def to_reviewer(run: Run, text: Callable[[Room, int], str]) -> Callable[[Room], list[Message]]:
-    """The messages for the reviewer, whose text is made for a room and a window."""
-    system = run.reviewer.config.system
-
-    def messages(room: Room) -> list[Message]:
-        before: list[Message] = [SystemMessage(system)] if system else []
-        return [*before, UserMessage(text(room, run.reviewer.endpoint.assumed_window))]
-
-    return messages
-
-
-async def _reviewed(run: Run, prompt: ReviewPrompt) -> tuple[Answer, Review]:
-    run.runtime["reviewer"] = run.reviewer.name
-    answer = await run.ask_reviewer(to_reviewer(run, prompt.text), schema=prompt.schema)
-    return answer, read_review(answer.text, prompt.labels)
+def _messages(run: Run, prompt: ReviewPrompt, room: Room) -> list[Message]:
+    before: list[Message] = [SystemMessage(run.reviewer.config.system)] if run.reviewer.config.system else []
+    return [*before, UserMessage(prompt.text(room, run.reviewer.endpoint.assumed_window))]
 
 
 async def _asked_for_final(run: Run, prompt: ReviewPrompt, answer: Answer, read: Review) -> tuple[Answer, Review]:
     """The review with the final answer that the reviewer had left out, and is asked for once. Raises LocalLLMError."""
-    first = to_reviewer(run, prompt.text)
 
     def messages(room: Room) -> list[Message]:
         beside = room.estimate(answer.text) + room.estimate(prompt.request_for_final)
         smaller = Room(max(0, room.tokens - beside), room.estimate)
-        return [*first(smaller), AssistantMessage(answer.text), UserMessage(prompt.request_for_final)]
+        said = AssistantMessage(answer.text), UserMessage(prompt.request_for_final)
+        return [*_messages(run, prompt, smaller), *said]
 
     again = await run.ask_reviewer(messages)
     final = read_review(again.text, prompt.labels).final_answer
@@ -139,5 +135,6 @@ def _may_be_json(run: Run, groups: Sequence[AnswerGroup]) -> bool:
     return run.reviewer.endpoint.constrains and not run.question.stream and not has_code
 
 
-def _names(run: Run, workers: Sequence[int]) -> list[Json]:
+def names_of(run: Run, workers: Sequence[int]) -> list[Json]:
+    """The names of workers by their indices."""
     return [run.answers[worker].agent for worker in workers]

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import msgspec
 
@@ -28,12 +28,19 @@ _EARLY = 300
 """An object that cannot be read is looked for among so many first characters."""
 
 
-def review_schema(labels: Sequence[str]) -> dict[str, Json]:
+Decision = Literal["best", "final_answer"]
+
+
+def review_schema(labels: Sequence[str], *decisions: Decision) -> dict[str, Json]:
     """The form a server holds the review to: flat, and in this order, so that errors are looked for before scores are
-    given, and both come before the final answer."""
+    given, and both come before what is decided."""
+    decided: dict[Decision, Json] = {
+        "best": {"type": "string", "enum": list(labels)},
+        "final_answer": {"type": "string"},
+    }
     properties: dict[str, Json] = {"comment": {"type": "string"}}
     properties |= {f"{_SCORE}{label}": {"type": "integer"} for label in labels}
-    properties |= {"best": {"type": "string", "enum": list(labels)}, "final_answer": {"type": "string"}}
+    properties |= {name: decided[name] for name in decisions}
     return {
         "type": "object",
         "properties": properties,

@@ -20,13 +20,16 @@ from localllm.ensemble.agreement import Agreement
 from localllm.ensemble.budget import Room, cut
 from localllm.ensemble.labels import choose_labels, with_names
 from localllm.ensemble.records import Question, WorkerAnswer
-from localllm.ensemble.review_json import Labels, review_schema
+from localllm.ensemble.review_json import Decision, Labels, review_schema
 from localllm.llm.messages import AssistantMessage
 from localllm.text.model_orders import without_template_marks
 from localllm.text.sanitising import shorten
 from localllm.text.scripts import is_in_language
 
 Language = Literal["en", "ja"]
+
+Task = Literal["review", "choose", "rank"]
+"""What is to be done with the answers: they are merged into one, one of them is chosen, or all are put in order."""
 
 _KANA = late_pattern(r"[\u3041-\u309f\u30a1-\u30fa]")
 _MARK_LENGTH = 6
@@ -51,6 +54,7 @@ class ReviewPrompt(msgspec.Struct, frozen=True, kw_only=True):
     labels: Labels
     failed: Labels
     is_anonymous: bool
+    task: Task = "review"
     schema: dict[str, Json] | None = None
 
     def text(self, room: Room, window: int) -> str:
@@ -95,7 +99,7 @@ class ReviewPrompt(msgspec.Struct, frozen=True, kw_only=True):
             "consensus": self._consensus(),
             "format": self._format(),
         }
-        return _PLACE.sub(lambda found: filling[found[1]], _template(self.language))
+        return _PLACE.sub(lambda found: filling[found[1]], _template(self.task, self.language))
 
     def _framed(self, head: str, text: str) -> str:
         return f"--- {head} [{self.mark}]\n{text}\n--- {self._part('end')} [{self.mark}]"
@@ -159,9 +163,9 @@ class ReviewPrompt(msgspec.Struct, frozen=True, kw_only=True):
 
     def _format(self) -> str:
         if self.schema is None:
-            return self._part("format")
+            return self._part(f"{self.task}_format")
         scores = ", ".join(f'"score_{label}": 0' for label in self.labels)
-        return self._part("json_format", scores=scores)
+        return self._part(f"{self.task}_json", scores=scores)
 
 
 def review_prompt(
@@ -173,6 +177,7 @@ def review_prompt(
     anonymous: bool = True,
     language: Literal["auto", "en", "ja"] = "auto",
     constrained: bool = False,
+    task: Task = "review",
 ) -> ReviewPrompt:
     """What the reviewer is asked about these answers.
 
@@ -184,6 +189,7 @@ def review_prompt(
         anonymous: Whether they stand under labels and in random order, or under the workers' names in theirs.
         language: Of the prompt; "auto" is Japanese where the question is.
         constrained: Whether the answer is to be JSON, because the server holds the model to a schema.
+        task: What is to be done with the answers.
     """
     groups = [group.workers for group in agreement.groups]
     failed = [(index,) for index, answer in enumerate(answers) if answer.has_failed]
@@ -204,7 +210,8 @@ def review_prompt(
         labels=labels,
         failed=dict(zip(names[len(groups) :], failed, strict=True)),
         is_anonymous=anonymous,
-        schema=review_schema(list(labels)) if constrained else None,
+        task=task,
+        schema=review_schema(list(labels), *_DECISIONS[task]) if constrained else None,
     )
 
 
@@ -213,6 +220,7 @@ def language_of(question: str) -> Language:
     return "ja" if _KANA.search(question) or (not question.isascii() and is_in_language(question, "ja")) else "en"
 
 
+_DECISIONS: dict[Task, tuple[Decision, ...]] = {"review": ("best", "final_answer"), "choose": ("best",), "rank": ()}
 _PLACE = late_pattern(r"\{(mark|context|question|answers|consensus|format)\}")
 
 
@@ -224,8 +232,8 @@ def _unused_mark(rng: random.Random, texts: Sequence[str]) -> str:
 
 
 @cache
-def _template(language: Language) -> str:
-    return _file(f"review.{language}.md").decode().strip()
+def _template(task: Task, language: Language) -> str:
+    return _file(f"{task}.{language}.md").decode().strip()
 
 
 @cache

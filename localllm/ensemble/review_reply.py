@@ -71,13 +71,15 @@ def read_review(text: str, labels: Labels) -> Review:
     which is how models correct themselves; a weaker heading behind a stronger one (bold behind a heading in Markdown,
     a line such as "Final answer: 14" behind the working) is a part of that answer.
     """
-    said = _without_fence(_without_thought(text.replace("\r\n", "\n")))
+    said = _without_fence(said_aloud(text))
     if said[:1] in ("{", "[") and (review := read_json_review(said, labels)):
         return _without_headings(review)
     found = _read_parts(said) or _read_inline(said)
     if found:
         comment, final = found
-        return Review(comment=comment, final_answer=final, scores=_scores(comment, labels), best=_best(comment, labels))
+        return Review(
+            comment=comment, final_answer=final, scores=scores_in(comment, labels), best=best_in(comment, labels)
+        )
     if review := read_json_review(said, labels):
         return _without_headings(review)
     return Review(comment="", final_answer=said, is_parsed=False)
@@ -92,9 +94,9 @@ def _without_headings(review: Review) -> Review:
     return msgspec.structs.replace(review, comment=texts[0], final_answer=texts[1])
 
 
-def _without_thought(text: str) -> str:
+def said_aloud(text: str) -> str:
     """What is said for others: without thinking that came along, closed or not, and without the marks of channels."""
-    said = text
+    said = text.replace("\r\n", "\n")
     if _FINAL_CHANNEL.search(said):
         said = _END_OF_CHANNEL.split(_FINAL_CHANNEL.split(said)[-1])[0]
     said = _BARE_CHANNELS.sub("", said)
@@ -206,7 +208,7 @@ def _read_inline(text: str) -> tuple[str, str] | None:
     return _comment(_INLINE_FINAL.split(text)[0].split("\n"), found[0]), parts[-1].strip()
 
 
-def _scores(comment: str, labels: Labels) -> dict[int, float]:
+def scores_in(comment: str, labels: Labels) -> dict[int, float]:
     """The scores a comment gives in words such as "Answer A: 8/10" or 回答A（8点）, brought to 0 to 10; the first of
     each label."""
     scores: dict[int, float] = {}
@@ -219,7 +221,7 @@ def _scores(comment: str, labels: Labels) -> dict[int, float]:
     return scores
 
 
-def _best(comment: str, labels: Labels) -> int | None:
+def best_in(comment: str, labels: Labels) -> int | None:
     """The answer a comment calls the best, or the base of the final one; the last such word counts."""
     found = list(_labelled(_BEST, labels).finditer(plain(comment)))
     workers = workers_of(found[-1]["label"], labels) if found else ()

@@ -10,6 +10,7 @@ from localllm.base import logs
 from localllm.base.errors import EnsembleError, LLMConnectionError, LocalLLMError
 from localllm.base.events import Json, Usage
 from localllm.ensemble.agents import Agent, Agents
+from localllm.ensemble.answer_checks import AnswerChecks
 from localllm.ensemble.answers import Answer, Ask, answer_to, explained
 from localllm.ensemble.budget import Room, room_of
 from localllm.ensemble.config import SystemSettings
@@ -52,7 +53,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 class Run:
     """One run. `workers`: those that are asked unless the strategy asks others; `answers`: what they have said;
     `runtime`: what the result tells beside the paper's keys, for the strategy to add to; `usage`: what all requests
-    have cost so far."""
+    have cost so far; `checks` run the configured check."""
 
     def __init__(
         self,
@@ -62,6 +63,7 @@ class Run:
         agents: Agents,
         workers: Sequence[Agent],
         emit: Emit,
+        checks: AnswerChecks,
     ) -> None:
         self.run_id = run_id
         self.question = question
@@ -73,6 +75,7 @@ class Run:
         self.runtime: dict[str, Json] = {}
         self.usage = Usage()
         self.emit = emit
+        self.checks = checks
         self._deadline: float | None = None
         self._headers = ((HOPS_HEADER, ",".join(question.hops)),) if question.hops else ()
 

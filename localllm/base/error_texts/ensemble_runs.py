@@ -78,4 +78,16 @@ ENSEMBLE_RUNS = {
         "{reason}",
         "Raise the agent's num_ctx, take a model with a larger window, or ask a shorter question.",
     ),
+    "ensemble_no_check": ErrorText(
+        "E1178",
+        "The answers were not checked.",
+        "{reason}.",
+        "Run the server in a folder of its own, on a machine with a sandbox (localllm doctor), or remove “check”.",
+    ),
+    "ensemble_no_choice": ErrorText(
+        "E1179",
+        "{agent} has judged the answers and chosen none.",
+        "",
+        "Ask again; if it happens again, take a larger model as the reviewer.",
+    ),
 }

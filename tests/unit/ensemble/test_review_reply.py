@@ -115,7 +115,7 @@ def test_an_object_of_the_schema_gives_back_all_of_it(
     comment: str, final: str, best: str, score: int, is_fenced: bool
 ) -> None:
     said = {"comment": comment, **{f"score_{label}": score for label in LABELS}, "best": best, "final_answer": final}
-    assert list(said) == review_schema(list(LABELS))["required"]
+    assert list(said) == review_schema(list(LABELS), "best", "final_answer")["required"]
     text = msgspec.json.encode(said).decode()
     review = read_review(f"So:\n\n```json\n{text}\n```" if is_fenced else text, LABELS)
     assert (review.comment, review.final_answer, review.best) == (comment, final, LABELS[best][0])

@@ -1,0 +1,94 @@
+"""Run the configured check on answers, in the sandbox: does the code in it compile, do the tests pass?
+
+The command comes from the operator's configuration alone. An answer reaches it as data, on standard input and as files,
+never as a part of the command; nothing of the project can be changed, there is no network, and the time is bounded.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from localllm.base.errors import EnsembleError, LocalLLMError
+from localllm.base.i18n import _
+from localllm.base.paths import cache_folder, data_folder, state_folder
+from localllm.ensemble.review_headings import code_lines
+from localllm.sandbox.command_runner import LateRunner
+from localllm.text.markdown_blocks import FENCE
+
+if TYPE_CHECKING:
+    from localllm.sandbox.runner import SandboxRunner
+
+SECONDS = 20.0
+"""For one check."""
+
+_AT_ONCE = 2
+_LONGEST_REMARK = 400
+"""Characters kept of what a check prints last."""
+
+_ANSWER, _CODE, _STATUS, _OUTPUT = "answer.md", "code", "status", "output"
+_SCRIPT = """export ANSWER="$TMPDIR/answer.md" CODE="$TMPDIR/code"
+(
+{command}
+) <"$ANSWER" >"$TMPDIR/output" 2>&1
+echo "$?" >"$TMPDIR/status"
+"""
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """What a check says of an answer: whether it holds, and the end of what the check printed."""
+
+    holds: bool
+    remark: str = ""
+
+
+class AnswerChecks:
+    """Checks answers in the folder `root`, which the command may read; the sandbox is made with the first check."""
+
+    def __init__(self, root: Path, seconds: float = SECONDS) -> None:
+        self._runner = _late_runner(root)
+        self._seconds = seconds
+        self._turns = asyncio.Semaphore(_AT_ONCE)
+
+    async def check(self, command: str, texts: Sequence[str]) -> list[Checked]:
+        """What `command` says of each text. Raises EnsembleError where it cannot be run."""
+        if not await asyncio.to_thread(lambda: self._runner.can_inspect):
+            reason = self._runner.reason or _("the sandbox cannot keep this folder from being changed")
+            raise EnsembleError("ensemble_no_check", reason=reason)
+        return list(await asyncio.gather(*(self._check(command, text) for text in texts)))
+
+    def close(self) -> None:
+        """End what commands are started by."""
+        self._runner.close()
+
+    async def _check(self, command: str, text: str) -> Checked:
+        files = {_ANSWER: text.encode(), _CODE: code_in(text).encode()}
+        script = _SCRIPT.replace("{command}", command)
+        try:
+            async with self._turns:
+                done = await self._runner.inspect(script, files=files, timeout=self._seconds)
+        except LocalLLMError as error:
+            raise EnsembleError("ensemble_no_check", reason=error.what) from error
+        if done.timed_out:
+            return Checked(holds=False, remark=_("not done after {seconds:g} s", seconds=self._seconds))
+        output = done.files.get(_OUTPUT, b"").decode("utf-8", "replace").strip()
+        return Checked(holds=done.files.get(_STATUS, b"").strip() == b"0", remark=output[-_LONGEST_REMARK:])
+
+
+def code_in(text: str) -> str:
+    """The code blocks of an answer, one behind another; all of it where it has none."""
+    lines = text.split("\n")
+    inside = [index for index in sorted(code_lines(lines)) if not FENCE.match(lines[index])]
+    return "\n".join(lines[index] for index in inside) if inside else text
+
+
+def _late_runner(root: Path) -> LateRunner:
+    def make() -> "SandboxRunner":
+        from localllm.sandbox.runner import SandboxRunner  # few configurations have a check
+
+        folders = state_folder(), cache_folder(), data_folder()
+        return SandboxRunner(root, state_folder=folders[0], cache_folder=folders[1], data_folder=folders[2])
+
+    return LateRunner(make)

@@ -1,0 +1,87 @@
+"""The strategy that hands on one answer as it is: checked by a command where one is configured, chosen by the reviewer
+among those that hold."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from localllm.base.errors import EnsembleError, LocalLLMError
+from localllm.base.i18n import _
+from localllm.ensemble.agreement import Agreement, AnswerGroup
+from localllm.ensemble.answer_checks import Checked
+from localllm.ensemble.choice_reply import read_choice
+from localllm.ensemble.review import (
+    NO_ANSWER,
+    ask_about,
+    names_of,
+    note_judgement,
+    noted_agreement,
+    prompt_about,
+    weights_of,
+)
+from localllm.ensemble.run import Outcome, Run
+
+
+async def best(run: Run) -> Outcome:
+    """Ask the workers, and hand on the best of their answers word for word."""
+    await run.ask_workers()
+    agreement = noted_agreement(run)
+    if not agreement.groups:
+        return NO_ANSWER
+    groups, remark = await _that_hold(run, agreement.groups)
+    if len(groups) > 1:
+        return await _chosen(run, msgspec.structs.replace(agreement, groups=tuple(groups)), remark)
+    return _handed_on(run, groups[0].workers[0], remark or _("There was one answer to choose from."))
+
+
+async def _that_hold(run: Run, groups: Sequence[AnswerGroup]) -> tuple[Sequence[AnswerGroup], str]:
+    """The answers for which the check holds, and what is to be said of it; all where none does, or it cannot be run."""
+    if not run.settings.check:
+        return groups, ""
+    try:
+        checked = await run.checks.check(run.settings.check, [group.text for group in groups])
+    except EnsembleError as error:
+        run.runtime["check"] = {"error": error.what}
+        return groups, f"{error.what} {error.why}".strip()
+    holding = [group for group, one in zip(groups, checked, strict=True) if one.holds]
+    run.runtime["check"] = _check_result(run, groups, checked)
+    if not holding:
+        return groups, _("The check holds for none of the answers.")
+    names = ", ".join(run.answers[worker].agent for group in holding for worker in group.workers)
+    return holding, _("The check holds for: {names}.", names=names)
+
+
+def _check_result(run: Run, groups: Sequence[AnswerGroup], checked: Sequence[Checked]) -> dict[str, object]:
+    result: dict[str, object] = {}
+    for group, one in zip(groups, checked, strict=True):
+        for name in names_of(run, group.workers):
+            result[str(name)] = {"holds": one.holds} | ({} if one.holds else {"output": one.remark})
+    return result
+
+
+async def _chosen(run: Run, agreement: Agreement, remark: str) -> Outcome:
+    """The answer the reviewer chooses. Where it does not, that which most workers gave, by their weight."""
+    prompt = prompt_about(run, agreement, "choose")
+    comment = remark
+    try:
+        answer = await ask_about(run, prompt)
+        read = read_choice(answer.text, prompt.labels)
+        comment = f"{remark}\n\n{prompt.with_names(read.comment)}".strip()
+        if read.best is None:
+            raise EnsembleError("ensemble_no_choice", agent=run.reviewer.name)
+    except LocalLLMError as error:
+        weights = weights_of(run)
+        given = max(agreement.groups, key=lambda group: sum(weights[worker] for worker in group.workers))
+        run.runtime["fallback"] = run.answers[given.workers[0]].agent
+        return _handed_on(run, given.workers[0], comment, error)
+    note_judgement(run, read.scores, read.best)
+    return _handed_on(run, read.best, comment)
+
+
+def _handed_on(run: Run, worker: int, comment: str, error: LocalLLMError | None = None) -> Outcome:
+    answer = run.answers[worker]
+    if error is None:
+        run.runtime["best"] = answer.agent
+    return Outcome(
+        final_answer=answer.text, review_comment=comment, reviewer_error=error, finish_reason=answer.finish_reason
+    )
