@@ -75,7 +75,8 @@ class TestInARun:
         assert model.choices == ["auto", "auto", "required"]
         assert getattr(events[-1], "answer", "").startswith("I will now read the file.\n\nNot finished: a step was")
         assert getattr(events[-1], "status", "") == "incomplete"
-        assert any(isinstance(event, Notice) and "announced a step" in event.text for event in events)
+        (told,) = [event for event in events if isinstance(event, Notice) and event.level == "warning"]
+        assert "did not take it, though it was asked to twice" in told.text
 
     async def test_after_a_call_the_next_announcement_is_the_first_again(self, project: Path) -> None:
         read = call("read_file", file_path="a.py")

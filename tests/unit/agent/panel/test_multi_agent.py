@@ -285,6 +285,7 @@ async def test_when_all_fail_there_is_no_plan_and_everybody_is_named(system: Sys
     assert given == Consultation(left_out=given.left_out)
     assert [name.split()[0] for name in given.left_out] == ["conservative", "progressive"]
     assert told.consulted.plan == ""
+    assert (given.is_sure, given.confidence, told.consulted.confidence) == (False, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(("confidence", "is_sure"), [(0.3, False), (0.49, False), (0.5, True)])
