@@ -53,6 +53,7 @@ TREE = {"a.py", "b.md", "src", "src/b.py", "設計.md", "設計", "日本語", "
         ("@node_modules/@types/x.d.ts", ["node_modules/@types/x.d.ts"]),
         ("連絡先は山田@example.comです", []),
         ("me@a.py", []),
+        ("山田@example.com と @a.py", ["a.py"]),
     ],
 )
 def test_japanese_and_punctuation_end_a_name(text: str, found: list[str]) -> None:

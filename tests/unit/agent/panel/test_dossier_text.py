@@ -300,6 +300,13 @@ class TestTheDossier:
         assert all(estimate_tokens(one.result) <= 702 for one in made.attempts)
         assert f"(earlier ones left out: {made.left_out})" in dossier_text(made)
 
+    def test_nothing_older_than_what_has_no_room_is_shown(self) -> None:
+        small = failed(call("look", 1), "small")
+        big = [failed(call("look", n, note="x" * 900, at="y" * 900), f"{n} " + "no " * 900) for n in range(2, 6)]
+        made = make_dossier("g", "p", [small, *big], ())
+        assert small not in made.attempts
+        assert [one.call for one in made.attempts] == [one.call for one in big[-len(made.attempts) :]]
+
     def test_what_calls_take_is_room_that_results_have_not(self) -> None:
         asked = [call("write_file", n, file_path=f"{n}.py", content="x" * 9_000, note="y" * 9_000) for n in range(9)]
         made = make_dossier("g", "p", [failed(one, "no " * 900) for one in asked], ())
