@@ -122,9 +122,13 @@ class Run:
         if self._deadline is None:
             self._deadline = asyncio.get_running_loop().time() + agent.timeout
         deadline = self._deadline
-        with suppress(LLMConnectionError, TimeoutError):  # the request itself tells what is wrong
+        try:
             async with asyncio.timeout_at(deadline):
                 await agent.endpoint.get_ready()
+        except LLMConnectionError as error:
+            raise explained(error, agent) from error
+        except TimeoutError as error:
+            raise EnsembleError("ensemble_timeout", seconds=agent.timeout) from error
         shrinking = refusals = 0
         while True:
             room = room_of(agent.endpoint, agent.config.max_tokens, _SHRINK**shrinking)

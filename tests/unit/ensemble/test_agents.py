@@ -2,18 +2,19 @@
 
 import asyncio
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import closing
 
 import msgspec
 import pytest
 
-from localllm.base.errors import ConfigurationError
+from localllm.base.errors import ConfigurationError, LLMConnectionError
 from localllm.ensemble import agents
-from localllm.ensemble.agents import AgentPool, check_agents
+from localllm.ensemble.agents import AgentPool, Endpoint, check_agents
 from localllm.ensemble.config import AgentConfig, EnsembleConfig, SystemSettings
-from localllm.llm.messages import AssistantMessage, UserMessage
-from localllm.llm.providers.base import ModelInfo
+from localllm.ensemble.hosts import Host
+from localllm.llm.messages import AssistantMessage, CompletionRequest, UserMessage
+from localllm.llm.providers.base import Chunk, ModelInfo
 from localllm.llm.providers.ollama import Ollama
 from tests.ensemble_servers import MODEL, Gate, OllamaServers, Play
 from tests.ensemble_servers.asking import agent, asking, config_of
@@ -114,6 +115,59 @@ class TestWindows:
         ]
         assert 4 <= len(sent) < 20
         assert sent[-2]["content"].startswith("19: ")
+
+
+class Telling:
+    """A provider whose server tells the window of a model only once that is loaded."""
+
+    name, address, constrains = "telling", "http://127.0.0.1:9", False
+
+    def __init__(self, *windows: int) -> None:
+        self.windows = list(windows)
+        self.described = 0
+
+    def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
+        raise NotImplementedError
+
+    async def list_models(self) -> list[ModelInfo]:
+        return []
+
+    async def describe(self, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
+        self.described += 1
+        return ModelInfo(model, context_window=self.windows.pop(0) if self.windows else 0)
+
+    async def aclose(self) -> None:
+        pass
+
+
+class TestUnknownWindows:
+    async def test_after_the_first_answer_the_server_is_asked_once_more(self) -> None:
+        provider = Telling(0, 4_096)
+        endpoint = Endpoint(provider, "m", Host("h"))
+        await endpoint.get_ready()
+        assert (endpoint.window, endpoint.assumed_window) == (0, 8_192)
+        for _ in range(3):
+            endpoint.note_answer()
+            await endpoint.get_ready()
+        assert (endpoint.window, provider.described) == (4_096, 2)
+
+    async def test_one_that_never_tells_is_not_asked_for_ever(self) -> None:
+        provider = Telling()
+        endpoint = Endpoint(provider, "m", Host("h"))
+        for _ in range(4):
+            await endpoint.get_ready()
+            endpoint.note_answer()
+        assert provider.described == 2
+
+    async def test_a_refusal_tells_it(self) -> None:
+        endpoint = Endpoint(Telling(8_192), "m", Host("h"))
+        await endpoint.get_ready()
+        too_long = LLMConnectionError("llm_context_overflow", n_ctx=2_048, n_prompt_tokens=3_000)
+        assert endpoint.learn_from(too_long, (UserMessage("word " * 2_000),))
+        assert endpoint.window == 2_048
+        assert not endpoint.learn_from(LLMConnectionError("llm_empty"), ())
+        other = LLMConnectionError("llm_context_overflow", n_ctx=4_096, n_prompt_tokens=0)
+        assert not endpoint.learn_from(other, ()), "it was known to be smaller"
 
 
 class TestKeys:

@@ -1,6 +1,7 @@
 """Runs of the ensemble over loopback workers: the paper's test cases, and what becomes of every failure."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 
 import pytest
 
@@ -13,9 +14,12 @@ from localllm.ensemble.records import (
     WorkerFinished,
     WorkerText,
 )
-from localllm.llm.messages import AssistantMessage, UserMessage
+from localllm.llm.messages import AssistantMessage, CompletionRequest, UserMessage
+from localllm.llm.providers.base import Chunk
+from localllm.llm.providers.ollama import Ollama
 from tests.ensemble_servers import Gate, Play
-from tests.ensemble_servers.asking import PROMPT, asking
+from tests.ensemble_servers.asking import PROMPT, REVIEW, asking
+from tests.ensemble_servers.play import until
 
 pytestmark = pytest.mark.anyio
 
@@ -59,7 +63,7 @@ class TestThePapersCases:
             assert result.answers[2].error is not None
             assert result.answers[2].error.key == "ensemble_timeout"
             assert result.final_answer == "It is 42."
-            assert (asked.workers[2].aborted, held.waiting) == (1, 0), "its request was cancelled"
+            await until(lambda: asked.workers[2].aborted == 1, "its request is cancelled")
 
     async def test_all_workers_failing_is_no_review(self) -> None:
         failing = [Play(fails=-1), Play(raw=b"garbage"), Play(fails=-1, status=404, error="model 'x' not found")]
@@ -126,6 +130,65 @@ class TestEvents:
             events = await asked.events(stream=False)
             assert not any(isinstance(event, WorkerText | ReviewText) for event in events)
             assert not any(chat["stream"] for server in (*asked.workers, asked.reviewer) for chat in server.chats)
+
+
+class TestReviewer:
+    @pytest.mark.parametrize("stream", [True, False])
+    async def test_a_failure_that_passes_is_tried_again(self, stream: bool) -> None:
+        async with asking(*plays(*ANSWERS), reviewer=Play(answer=REVIEW, fails=1)) as asked:
+            result = await asked.result(stream=stream)
+            assert (result.final_answer, result.reviewer_error) == ("It is 42.", None)
+
+    @pytest.mark.parametrize(("stream", "times"), [(True, 1), (False, 2)])
+    async def test_what_was_shown_of_its_review_is_not_taken_back(self, stream: bool, times: int) -> None:
+        async with asking(*plays(*ANSWERS), reviewer=Play(answer=REVIEW, cut_after=2)) as asked:
+            result = await asked.result(stream=stream)
+            assert result.reviewer_error is not None
+            assert result.reviewer_error.key == "llm_cut"
+            assert len(asked.reviewer.chats) == times
+
+    async def test_its_time_is_bounded_too(self) -> None:
+        held = Gate()
+        async with asking(*plays(*ANSWERS), reviewer=Play(gate=held), timeout=0.2) as asked:
+            result = await asked.result()
+            assert result.reviewer_error is not None
+            assert result.reviewer_error.key == "ensemble_timeout"
+            assert result.final_answer in ANSWERS
+            await until(lambda: asked.reviewer.aborted == 1, "its request is cancelled")
+
+    async def test_a_host_that_is_gone(self) -> None:
+        async with asking(*plays(*ANSWERS)) as asked:
+            asked.servers.stop(asked.reviewer)
+            result = await asked.result()
+            assert result.reviewer_error is not None
+            assert result.reviewer_error.key == "ensemble_unreachable"
+
+
+async def test_connections_are_given_back() -> None:
+    async with asking(*plays(*ANSWERS)) as asked:
+        await asked.result()
+        servers = (asked.reviewer, *asked.workers)
+        assert all(server.open_connections == 1 for server in servers)
+        await asked.ensemble.aclose()
+        await until(lambda: not any(server.open_connections for server in servers))
+
+
+async def test_a_fault_of_the_program_ends_no_other_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Ollama.stream
+
+    def faulty(self: Ollama, request: CompletionRequest) -> AsyncGenerator[Chunk]:
+        if self.address == faulty_at:
+            raise ZeroDivisionError
+        return stream(self, request)
+
+    async with asking(*plays(*ANSWERS)) as asked:
+        faulty_at = asked.workers[1].url
+        monkeypatch.setattr(Ollama, "stream", faulty)
+        result = await asked.result()
+    assert [answer.has_failed for answer in result.answers] == [False, True, False]
+    assert result.answers[1].error is not None
+    assert result.answers[1].error.key == "internal"
+    assert result.final_answer == "It is 42."
 
 
 class TestWhatIsSent:
