@@ -7,7 +7,6 @@ import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,6 +32,8 @@ from localllm.ensemble.config_watch import (
     ConfigWatch,
     FixedConfig,
 )
+from localllm.ensemble.server.packages import check_packages
+from localllm.llm.addresses import server_root
 from localllm.llm.offline_servers import reachable_offline
 from localllm.text.sanitising import display_width
 from localllm.tui.signals import ForcedEnd, add_handlers
@@ -40,7 +41,6 @@ from localllm.tui.signals import ForcedEnd, add_handlers
 if TYPE_CHECKING:
     from localllm.ensemble.request_log import RequestLog
 
-_PACKAGES = ("fastapi", "prometheus_client", "uvicorn")
 _LEAST_TOKEN = 16  # characters
 _SECONDS_TO_CLOSE = 5.0
 _SAID = "CONFIG"
@@ -108,7 +108,7 @@ def serve(context: click.Context, file: Path | None, **values: Any) -> int:
     environ = loaded.allowed_environ(os.environ)
     if values["write_config"]:
         return _write_config(loaded, environ, file or Path(CONFIG_FILE), force=values["force"])
-    _check_packages()
+    check_packages()
     token = _token(values["host"])
     source = _source(loaded, environ, file, auto=values["auto"])
     start_log(loaded.settings.logging)
@@ -129,12 +129,6 @@ def _refuse_contradictions(file: Path | None, values: Mapping[str, Any]) -> None
         raise click.UsageError(_("--force goes with --write-config."))
     if values["json"] and not values["stats"] and values["history"] is None:
         raise click.UsageError(_("--json goes with --history or --stats."))
-
-
-def _check_packages() -> None:
-    missing = [name.replace("_", "-") for name in _PACKAGES if find_spec(name) is None]
-    if missing:
-        raise ConfigurationError("ensemble_not_installed", packages=", ".join(missing))
 
 
 def _token(host: str) -> str:
@@ -293,7 +287,7 @@ class _Stop:
 
 def _say_start(url: str, source: ConfigSource, site: Site) -> None:
     """Say where the server is, who answers, and how it ends."""
-    say(_("The ensemble is at {url}: POST {url}/generate, and OpenAI-compatible at {url}/v1.", url=url))
+    say(_("The ensemble is at {url} (POST /generate; OpenAI-compatible: /v1)", url=url))
     _say_agents(source.current)
     if site.token:
         say(_("Requests need the token in {variable}.", variable=SERVE_TOKEN))
@@ -307,7 +301,7 @@ def _say_agents(config: EnsembleConfig) -> None:
     rows = [(_("reviewer"), config.reviewer_agent), *((_("worker"), agent) for agent in config.worker_agents)]
     width = max(display_width(role) for role, _agent in rows)
     for role, agent in rows:
-        place = agent.base_url or agent.provider
+        place = server_root(agent.base_url) if agent.base_url else agent.provider
         say(f"  {role}{' ' * (width - display_width(role))}  {agent.name} · {agent.model} · {place}")
 
 

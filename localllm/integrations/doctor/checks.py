@@ -7,6 +7,7 @@ from subprocess import SubprocessError
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import _
 from localllm.integrations.doctor.browser import browser
+from localllm.integrations.doctor.ensemble import ensemble
 from localllm.integrations.doctor.inputs import STATUSES, Finding, Surroundings, of_error, problem
 from localllm.integrations.doctor.machine import git, journal, network, program, ripgrep, sandbox, terminal
 from localllm.integrations.doctor.model import model
@@ -39,7 +40,7 @@ async def examine(here: Surroundings, checks: Sequence[Check] = CHECKS) -> list[
     """The findings of all checks, the most important first. The servers are asked before anything else, while the
     processor has nothing else to do: they have only tenths of a second to answer."""
     found: list[Finding] = []
-    for name, look in (("model", model), ("web", web), ("browser", browser)):
+    for name, look in (("model", model), ("web", web), ("browser", browser), ("ensemble", ensemble)):
         try:
             found += await look(here)
         except _FAULTS as error:

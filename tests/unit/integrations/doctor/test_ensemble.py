@@ -1,0 +1,53 @@
+"""What the doctor says of a folder with the configuration of an ensemble."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from localllm.integrations.doctor.ensemble import ensemble
+from localllm.integrations.doctor.inputs import Finding
+from tests.ensemble_servers import OllamaServers, Play
+from tests.support.doctor_world import surroundings
+from tests.support.serving import NOWHERE, configuration
+
+pytestmark = pytest.mark.anyio
+
+
+async def found(folder: Path, data: object) -> list[Finding]:
+    here = surroundings(folder)
+    text = data if isinstance(data, str) else json.dumps(data)
+    (here.project / "config.json").write_text(text)
+    return await ensemble(here)
+
+
+async def test_nothing_is_said_where_there_is_none(tmp_path: Path) -> None:
+    assert await ensemble(surroundings(tmp_path)) == []
+    assert await found(tmp_path, '{"compilerOptions": {}}') == []
+    assert await found(tmp_path, "{") == []
+
+
+async def test_a_wrong_one_is_a_problem(tmp_path: Path) -> None:
+    (finding,) = await found(tmp_path, {"reviewer_agent": {}, "worker_agents": []})
+    assert finding.status == "problem"
+    assert "reviewer_agent.name" in finding.what
+    assert finding.fix
+
+
+async def test_agents_that_answer_are_as_they_should_be(tmp_path: Path) -> None:
+    with OllamaServers() as servers:
+        url = servers.add(Play()).url
+        (finding,) = await found(tmp_path, configuration(url, url, url))
+    assert (finding.name, finding.status) == ("ensemble", "ok")
+
+
+async def test_who_does_not_answer_and_what_is_not_there_is_named(tmp_path: Path) -> None:
+    with OllamaServers() as servers:
+        url = servers.add(Play()).url
+        data = configuration(url, NOWHERE, url)
+        data["worker_agents"][1]["model"] = "no-such-model"
+        findings = await found(tmp_path, data)
+    assert [finding.status for finding in findings] == ["warning", "warning"]
+    said = " ".join(finding.what for finding in findings)
+    assert "W0" in said
+    assert "no-such-model" in said
