@@ -133,10 +133,10 @@ def _note(run: Run, outcome: Outcome, seconds: float) -> None:
     elif failed == len(run.answers):
         _log.error("%s: no worker has answered", run.run_id)
     if _log.isEnabledFor(logging.DEBUG):
-        _log.debug("%s: asked: %s", run.run_id, run.question.prompt)
+        _log.debug("%s: asked: %r", run.run_id, run.question.prompt)  # on one line: no text looks like another record
         for answer in run.answers:
-            _log.debug("%s: %s: %s", run.run_id, answer.agent, answer.text)
-        _log.debug("%s: %s: %s\n%s", run.run_id, run.reviewer.name, outcome.review_comment, outcome.final_answer)
+            _log.debug("%s: %s: %r", run.run_id, answer.agent, answer.text)
+        _log.debug("%s: %s: %r %r", run.run_id, run.reviewer.name, outcome.review_comment, outcome.final_answer)
     if _log.isEnabledFor(logging.INFO):
         times = ", ".join(f"{answer.agent} {_ended(answer)}" for answer in run.answers)
         _log.info("%s: done in %.2f s (%s)", run.run_id, seconds, times)

@@ -3,7 +3,8 @@
 import asyncio
 import socket
 import threading
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+import time
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,10 @@ import httpx
 from localllm.base.errors import LLMConnectionError, LocalLLMError
 from localllm.base.events import Usage
 from localllm.ensemble.config import AgentConfig, EnsembleConfig, SystemSettings
+from localllm.ensemble.config_watch import ConfigSource
+from localllm.ensemble.ensemble import ModelEnsemble
 from localllm.ensemble.records import (
+    Ensemble,
     EnsembleResult,
     Question,
     ReviewStarted,
@@ -117,7 +121,7 @@ class ScriptedEnsemble:
             EnsembleResult(
                 run_id=run_id,
                 final_answer="" if all_failed else self.answer if is_whole else answers[0].text,
-                review_comment=f"Error: {error}" if error else self.comment if is_whole else "",
+                review_comment=self.comment if is_whole else "",
                 answers=tuple(answers),
                 seconds=1.2345,
                 runtime={"strategy": question.strategy or "review"} | ({"fallback": WORKERS[0]} if error else {}),
@@ -131,9 +135,10 @@ class ScriptedEnsemble:
 class ServerInThread:
     """A running server: its address, and how to stop it."""
 
-    def __init__(self, app: Any, options: ServerOptions) -> None:
+    def __init__(self, app: Any, options: ServerOptions, ensemble: Ensemble | None = None) -> None:
         self.server = EnsembleServer(app, options)
         self.app = app
+        self._ensemble = ensemble
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=512)
         self.port: int = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
@@ -151,13 +156,20 @@ class ServerInThread:
         assert not self._thread.is_alive()
 
     def _serve(self) -> None:
-        asyncio.run(self.server.serve(sockets=[self._socket]))
+        asyncio.run(self._serve_and_close())
+
+    async def _serve_and_close(self) -> None:
+        await self.server.serve(sockets=[self._socket])
+        if self._ensemble is not None:
+            await self._ensemble.aclose()
 
 
 @contextmanager
-def serving(app: Any, options: ServerOptions | None = None) -> Iterator[ServerInThread]:
-    """The app on a free port."""
-    running = ServerInThread(app, options or ServerOptions(stop_seconds=0.2))
+def serving(
+    app: Any, options: ServerOptions | None = None, ensemble: Ensemble | None = None
+) -> Iterator[ServerInThread]:
+    """The app on a free port; `ensemble` is closed at the end."""
+    running = ServerInThread(app, options or ServerOptions(stop_seconds=0.2), ensemble)
     running.start()
     try:
         yield running
@@ -177,3 +189,23 @@ def scripted(
     options = options or ServerOptions(stop_seconds=0.2)
     with serving(create_app(ensemble or ScriptedEnsemble(), settings, options=options, **more), options) as running:
         yield running
+
+
+@contextmanager
+def modelled(
+    source: ConfigSource, options: ServerOptions | None = None, environ: Mapping[str, str] | None = None
+) -> Iterator[ServerInThread]:
+    """A server of the agents in a configuration."""
+    options = options or ServerOptions(stop_seconds=0.2)
+    ensemble = ModelEnsemble(source, environ or {})
+    app = create_app(ensemble, lambda: source.current, options=options, report=ensemble.report)
+    with serving(app, options, ensemble) as running:
+        yield running
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so in the server's thread."""
+    deadline = time.monotonic() + 20
+    while not is_so():
+        assert time.monotonic() < deadline, "it never was"
+        time.sleep(0.002)

@@ -124,14 +124,15 @@ def generate_body(
         processing_time_seconds=round(result.seconds, 3),
     )
     answers = tuple(WorkerResponse(agent_name=answer.agent, response=shown(answer)) for answer in result.answers)
+    error = failure_of(result)
+    comment = result.review_comment or (_("Error: {error}", error=error) if error else "")
     answered = GenerateAnswer(
         final_answer=result.final_answer,
-        review_comment=result.review_comment,
+        review_comment=comment,
         worker_responses=answers,
         metadata=metadata,
         runtime={**_runtime(result), **_conversation(turns), **more},
     )
-    error = failure_of(result)
     return GenerateFailure(**asdict(answered), error=detail(error)) if error else answered
 
 

@@ -1,6 +1,5 @@
 """Runs as the server has them run: with the turns before, logged, counted, and remembered."""
 
-import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from uuid import uuid4
@@ -9,22 +8,22 @@ import msgspec
 from starlette.types import Scope
 
 from localllm.base import logs
+from localllm.base.lazy_patterns import late_pattern
 from localllm.ensemble.conversations import Conversations
 from localllm.ensemble.metrics import EnsembleMetrics
 from localllm.ensemble.records import HOPS_HEADER, Ensemble, EnsembleResult, Question, RunEvent, RunFinished, RunStarted
 from localllm.ensemble.server.limits import header
 from localllm.ensemble.server.paper_bodies import Turns
 from localllm.ensemble.server.refusals import RefusalError
-from localllm.text.privacy_mask import masked_text
 
 OnFinished = Callable[[Question, EnsembleResult], None]
 """Told of each run that has come to its end; must not block."""
 
 _log = logs.of("ENSEMBLE")
-_MOST_SHOWN = 20_000  # characters of a text in the debug log
 _MOST_HOPS = 8
-_LONGEST_HOPS = 1_000  # characters
 _HOPS = HOPS_HEADER.lower().encode()
+_HOP = late_pattern(r"[0-9A-Za-z]{1,32}")
+"""An id in it; what is none is not sent on."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,8 +53,7 @@ class EnsembleRuns:
     def hops(self, scope: Scope) -> tuple[str, ...]:
         """The ensembles a request has passed, this one last. Raises RefusalError where it has passed this one before,
         or too many."""
-        told = header(scope, _HOPS)[:_LONGEST_HOPS]
-        passed = tuple(one.strip() for one in told.split(",") if one.strip())
+        passed = tuple(_HOP.findall(header(scope, _HOPS)))
         if self._id in passed or len(passed) >= _MOST_HOPS:
             raise RefusalError("api_loop", status=508, passed=", ".join(passed))
         return (*passed, self._id)
@@ -63,7 +61,6 @@ class EnsembleRuns:
     async def events(self, asked: Asked) -> AsyncGenerator[RunEvent]:
         """The events of a run; closing it cancels every request to an agent."""
         strategy, has_finished = "", False
-        _show("prompt", asked.question.prompt)
         try:
             async with aclosing(self._ensemble.run(asked.question)) as run:
                 async for event in run:
@@ -72,7 +69,6 @@ class EnsembleRuns:
                             strategy = event.strategy
                         case RunFinished(result):
                             has_finished = True
-                            _show_result(result)
                             self._finish(asked, result)
                         case _:
                             pass
@@ -99,17 +95,3 @@ class EnsembleRuns:
             self._on_finished(asked.question, result)
         except Exception as error:  # noqa: BLE001 - no answer is lost for what only looks on
             _log.error("run %s could not be taken down", result.run_id, exc_info=error)
-
-
-def _show_result(result: EnsembleResult) -> None:
-    if _log.isEnabledFor(logging.DEBUG):
-        for answer in result.answers:
-            _show(answer.agent, answer.text)
-        _show("review", result.review_comment)
-        _show("final answer", result.final_answer)
-
-
-def _show(what: str, text: str) -> None:
-    """Write a text into the debug log, on one line, without personal data and secrets."""
-    if _log.isEnabledFor(logging.DEBUG):
-        _log.debug("%s: %r", what, masked_text(text[:_MOST_SHOWN]))

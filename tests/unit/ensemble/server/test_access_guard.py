@@ -194,11 +194,12 @@ def test_an_ensemble_that_reaches_itself_is_refused() -> None:
 
         def ask(path: str, hops: str) -> httpx.Response:
             body = ASKED if path == "/generate" else {"messages": [{"role": "user", "content": "q"}]}
-            return server.client.post(path, json=body, headers={"x-localllm-hops": hops})
+            return server.client.post(path, json=body, headers={"x-localllm-hops": hops.encode("latin-1")})
 
         for path in ("/generate", "/v1/chat/completions"):
             assert ask(path, own).status_code == 508
             assert ask(path, f"other, {own}").status_code == 508
             assert ask(path, ",".join(f"other{number}" for number in range(8))).status_code == 508
         assert ask("/generate", "other").status_code == 200
-    assert [question.hops for question in ensemble.questions] == [(own,), ("other", own)]
+        assert ask("/generate", ",\u00e9;, <>").status_code == 200
+    assert [question.hops for question in ensemble.questions] == [(own,), ("other", own), (own,)]

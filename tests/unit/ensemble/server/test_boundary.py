@@ -91,10 +91,9 @@ def test_a_fault_of_the_program_is_logged_and_told_without_its_details(
     assert "secret detail" in str(fault.exc_info[1])
 
 
-def test_the_log_has_the_course_of_requests_and_texts_only_for_debugging(log: pytest.LogCaptureFixture) -> None:
-    ensemble = ScriptedEnsemble(answer="Write to alice@example.com.")
-    with scripted(ensemble) as server:
-        server.client.post("/generate", json={"prompt": "What is\nbob@example.com?"})
+def test_the_log_has_the_course_of_requests(log: pytest.LogCaptureFixture) -> None:
+    with scripted() as server:
+        server.client.post("/generate", json={"prompt": "Where is bob@example.com?"})
         server.client.get("/health")
         server.client.get("/no%0Asuch%1B[2Jpath")
     told = [record for record in log.records if record.name.endswith((".SERVER", ".ENSEMBLE"))]
@@ -102,13 +101,10 @@ def test_the_log_has_the_course_of_requests_and_texts_only_for_debugging(log: py
     assert informed[0].startswith("POST /generate from 127.0.0.1")
     assert informed[1].startswith("POST /generate: 200 after ")
     assert len(informed) == 2
-    debugged = [record.getMessage() for record in told if record.levelno == logging.DEBUG]
-    texts = "\n".join(message for message in debugged if "prompt" in message or "answer" in message)
-    assert "What is\\n[EMAIL]?" in texts
-    assert "Write to [EMAIL]." in texts
-    assert all(name in "\n".join(debugged) for name in WORKERS)
-    assert not any("\n" in message or "\x1b" in message for message in informed + debugged)
-    assert "example.com" not in "\n".join(informed + debugged)
+    messages = [record.getMessage() for record in told]
+    assert any("GET /health: 200" in message for message in messages)
+    assert not any("\n" in message or "\x1b" in message for message in messages)
+    assert "bob" not in "\n".join(messages)
 
 
 def test_numbers_for_prometheus() -> None:

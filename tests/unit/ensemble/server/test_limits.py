@@ -2,26 +2,16 @@
 
 import asyncio
 import threading
-import time
-from collections.abc import Callable
 from contextlib import suppress
 
 import httpx
 import pytest
 
 from localllm.ensemble.server.options import ServerOptions
-from tests.support.ensemble_server import ScriptedEnsemble, ServerInThread, scripted
+from tests.support.ensemble_server import ScriptedEnsemble, ServerInThread, scripted, until
 
 STREAMED = ["/generate/stream", "/v1/chat/completions"]
 CHAT = {"messages": [{"role": "user", "content": "q"}]}
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    """Wait until something is so in the server's thread."""
-    deadline = time.monotonic() + 20
-    while not is_so():
-        assert time.monotonic() < deadline, "it never was"
-        time.sleep(0.002)
 
 
 async def send(server: ServerInThread, data: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
