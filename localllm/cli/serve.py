@@ -269,7 +269,10 @@ class _Stop:
 
     def listen(self) -> None:
         """Hear signals in the running event loop. On Windows Ctrl+C ends the program."""
-        numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+        numbers = [signal.SIGINT, signal.SIGTERM]
+        hangup = getattr(signal, "SIGHUP", None)
+        if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:  # nohup has it ignored
+            numbers.append(hangup)
         with suppress(NotImplementedError):
             add_handlers(
                 {each.name: partial(self._take, each) for each in numbers},
@@ -310,13 +313,14 @@ def _agents(config: EnsembleConfig) -> tuple[AgentConfig, ...]:
 
 
 def _tell(file: Path, event: ConfigEvent) -> None:
-    """Say what has become of a change of the file."""
-    match event:
-        case ConfigChanged(_before, config):
-            say(_("{file} has changed, and holds from now on:", file=file))
-            _say_agents(config)
-        case ConfigRefused(error):
-            print_error(error)
-            say("  " + _("What was read before holds on."))
-        case ConfigRestored():
-            say(_("{file} can be used again, and says what has held all the while.", file=file))
+    """Say what has become of a change of the file; a terminal that has gone does not end the server."""
+    with suppress(OSError):
+        match event:
+            case ConfigChanged(_before, config):
+                say(_("{file} has changed, and holds from now on:", file=file))
+                _say_agents(config)
+            case ConfigRefused(error):
+                print_error(error)
+                say("  " + _("What was read before holds on."))
+            case ConfigRestored():
+                say(_("{file} can be used again, and says what has held all the while.", file=file))

@@ -271,3 +271,44 @@ def test_the_example_runs(world: ServeWorld) -> None:
         asked = {"model": "ensemble", "messages": [{"role": "user", "content": "What is the capital?"}]}
         answered = httpx.post(f"{serving.url}/v1/chat/completions", json=asked, timeout=30).json()
         assert answered["choices"][0]["message"]["content"].startswith("Canberra")
+
+
+def test_under_nohup_it_outlives_its_terminal(world: ServeWorld, agents: Agents) -> None:
+    world.configure(configuration(*agents.urls))
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with world.serving() as serving:
+            serving.signal(signal.SIGHUP)
+            assert serving.ask().json()["final_answer"] == "42"
+            serving.signal(signal.SIGTERM)
+            assert serving.end() == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_hang_up_ends_it_otherwise(world: ServeWorld, agents: Agents) -> None:
+    world.configure(configuration(*agents.urls))
+    with world.serving() as serving:
+        serving.signal(signal.SIGHUP)
+        assert serving.end() == 128 + signal.SIGHUP
+
+
+def test_a_reader_that_has_gone_does_not_end_it(world: ServeWorld, agents: Agents) -> None:
+    world.configure(configuration(*agents.urls))
+    process = world.begin("serve", "--port", "0")
+    try:
+        assert process.stderr is not None
+        said = ""
+        while "Ctrl+C" not in said:
+            said += process.stderr.readline()
+        found = re.search(r"http://[\d.:]+", said)
+        assert found
+        process.stderr.close()
+        world.configure(configuration(agents.urls[0], agents.urls[1]))
+        workers = 0
+        while workers != 1:
+            answered = httpx.post(f"{found[0]}/generate", json={"prompt": "What is it?"}, timeout=30)
+            workers = answered.json()["metadata"]["total_workers"]
+    finally:
+        process.kill()
+        process.communicate()
