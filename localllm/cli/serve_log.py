@@ -20,6 +20,7 @@ from localllm.text.sanitising import clean, display_width, json_report, shorten
 NEWEST = "20"
 """What --history without a value shows: so many runs."""
 
+_SHOWN_OF_ID = 12  # characters, which will do to name a run
 _MOST_DIGITS = 6  # of a number; an id may have nothing but digits, too
 _PIPED_COLUMNS = 200  # where nobody's terminal sets a width
 _LEAST_ABOUT = 12  # cells
@@ -31,14 +32,18 @@ _OUTCOMES = {
 
 
 def print_history(which: str, *, json: bool, file: Path | None = None) -> int:
-    """Print the newest runs where `which` is a number, else the run of that id; the exit code. Raises RequestLogError
-    where the log cannot be read, or has no such run; click.UsageError for no number above 0."""
+    """Print the newest runs where `which` is a number, else the run whose id begins so; the exit code.
+
+    Raises RequestLogError where the log cannot be read, or has no such run; click.UsageError for no number above 0.
+    """
     file = file or log_file()
+    if not which.strip():
+        raise _wrong_number()
     if not which.lstrip("+-").isdecimal() or len(which) > _MOST_DIGITS:
         _print_run(find_run(file, which), json=json)
         return 0
     if int(which) < 1:
-        raise click.UsageError(_("--history takes how many requests are to be listed, or the id of one."))
+        raise _wrong_number()
     runs = read_runs(file, int(which))
     if json:
         click.echo(json_report({"file": str(file), "runs": [run_json(run) for run in runs]}))
@@ -68,6 +73,10 @@ def print_statistics(*, json: bool, file: Path | None = None) -> int:
     for line in _failures(found.workers):
         click.echo(line)
     return 0
+
+
+def _wrong_number() -> click.UsageError:
+    return click.UsageError(_("--history takes how many requests are to be listed, or the id of one."))
 
 
 def run_json(run: LoggedRun) -> dict[str, Json]:
@@ -108,7 +117,7 @@ def _answer_heading(answer: LoggedAnswer, run: LoggedRun) -> str:
 
 def _line(run: LoggedRun, columns: int) -> str:
     answered = sum(not one.error for one in run.answers)
-    head = f"{_when(run.at)}  {run.run_id}  {_seconds(run.seconds):>8}  {answered}/{len(run.answers)}  "
+    head = f"{_when(run.at)}  {run.run_id[:_SHOWN_OF_ID]}  {_seconds(run.seconds):>8}  {answered}/{len(run.answers)}  "
     if run.outcome != "answered":
         head += f"({_(_OUTCOMES[run.outcome])}) "
     about = clean(" ".join(run.prompt.split()), keep_newlines=False)

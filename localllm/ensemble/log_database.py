@@ -217,9 +217,11 @@ def read_runs(file: Path, most: int) -> list[LoggedRun]:
 
 
 def find_run(file: Path, run_id: str) -> LoggedRun:
-    """The run of this id. Raises RequestLogError (request_log_no_run)."""
+    """The run whose id begins so, the newest of several. Raises RequestLogError (request_log_no_run)."""
     with reading(file) as db:
-        found = [] if db is None else _runs(db, "WHERE run_id = ?", run_id)
+        found = (
+            [] if db is None else _runs(db, "WHERE substr(run_id, 1, length(?1)) = ?1 ORDER BY id DESC LIMIT 1", run_id)
+        )
     if not found:
         raise RequestLogError("request_log_no_run", id=run_id, file=file)
     return found[0]
@@ -292,10 +294,11 @@ def _answers(db: sqlite3.Connection, run: int) -> Sequence[LoggedAnswer]:
 
 def _check_owner(db: sqlite3.Connection, file: Path) -> None:
     """See that the file is of a request log, or empty. Raises RequestLogError, sqlite3.DatabaseError."""
+    has_tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]  # before the rest: it may be made now
     application, version = _pragma(db, "application_id"), _pragma(db, "user_version")
     if application == _APPLICATION and version > VERSION:
         raise RequestLogError("request_log_newer", file=file)
-    if application != _APPLICATION and db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+    if application != _APPLICATION and has_tables:
         raise RequestLogError("request_log_unusable", file=file, reason=Phrase("It belongs to another program"))
 
 

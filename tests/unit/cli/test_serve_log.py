@@ -65,6 +65,18 @@ def test_an_id_of_digits_is_no_number(file: Path, capsys: pytest.CaptureFixture[
     assert "third" in capsys.readouterr().out
 
 
+def test_the_beginning_of_an_id_will_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = RequestLog(tmp_path / "x.sqlite")
+    for name in ("0a" * 16, "0b" * 16):
+        log.add(Question(prompt=f"about {name}"), result(name))
+    log.close()
+    print_history("2", json=False, file=tmp_path / "x.sqlite")
+    shown = capsys.readouterr().out.split()
+    assert "0b0b0b0b0b0b" in shown
+    print_history("0a0a0a0a0a0a", json=False, file=tmp_path / "x.sqlite")
+    assert f"about {'0a' * 16}" in capsys.readouterr().out
+
+
 def test_the_log_as_json(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     print_history("9", json=True, file=file)
     whole = json.loads(capsys.readouterr().out)
@@ -108,6 +120,6 @@ def test_what_cannot_be_shown(file: Path) -> None:
     with pytest.raises(RequestLogError) as caught:
         print_history("nowhere", json=False, file=file)
     assert caught.value.key == "request_log_no_run"
-    for wrong in ("0", "-3"):
+    for wrong in ("0", "-3", ""):
         with pytest.raises(click.UsageError):
             print_history(wrong, json=False, file=file)
