@@ -95,9 +95,9 @@ class Site(NamedTuple):
 def serve(context: click.Context, file: Path | None, **values: Any) -> int:
     """Serve an ensemble: several models answer a question, a reviewer merges their answers.
 
-    Over HTTP at POST /generate, and as an OpenAI-compatible server at /v1. The models are those of config.json, where a
-    change holds at once. A server that listens anywhere but at the loopback takes requests only with the token in
-    LOCALLLM_SERVE_TOKEN.
+    As a page for the browser, over HTTP at POST /generate, and as an OpenAI-compatible server at /v1. The models are
+    those of config.json, where a change holds at once. A server that listens anywhere but at the loopback takes
+    requests only with the token in LOCALLLM_SERVE_TOKEN.
     """
     _refuse_contradictions(file, values)
     loaded = load_here(context)[1]
@@ -290,7 +290,7 @@ class _Stop:
 
 def _say_start(url: str, source: ConfigSource, site: Site) -> None:
     """Say where the server is, who answers, and how it ends."""
-    say(_("The ensemble is at {url} (POST /generate; OpenAI-compatible: /v1)", url=url))
+    say(_("The ensemble is at {url} (a page for the browser; POST /generate; OpenAI-compatible: /v1)", url=url))
     _say_agents(source.current)
     if site.token:
         say(_("Requests need the token in {variable}.", variable=SERVE_TOKEN))

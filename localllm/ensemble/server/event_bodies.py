@@ -3,6 +3,7 @@
 from msgspec import UNSET, Struct, UnsetType
 
 from localllm.base.events import Json
+from localllm.ensemble.answer_stream import AnswerStream
 from localllm.ensemble.records import (
     ReviewStarted,
     ReviewText,
@@ -75,10 +76,13 @@ class ReviewStartEvent(Struct, frozen=True):
     reviewer: str
 
 
-class ReviewTextEvent(Struct, frozen=True):
-    """The next piece of what the reviewer writes, its headings and all."""
+class ReviewTextEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The next piece of what the reviewer writes, its headings and all; and what can be told apart with it: the next
+    pieces of its evaluation and of the final answer. The result has both as they are read from the whole."""
 
     text: str
+    comment: str = ""
+    answer: str = ""
 
 
 EVENTS: dict[str, tuple[type, ...]] = {
@@ -101,6 +105,7 @@ class EventWriter:
     def __init__(self, turns: Turns | None) -> None:
         self._turns = turns
         self._names: tuple[str, ...] = ()
+        self._answer = AnswerStream()
 
     def frame(self, event: RunEvent) -> bytes:
         """An event as it is sent."""
@@ -108,7 +113,7 @@ class EventWriter:
             case WorkerText(worker, text):
                 return event_frame("worker_text", WorkerTextEvent(worker, text))
             case ReviewText(text):
-                return event_frame("review_text", ReviewTextEvent(text))
+                return event_frame("review_text", self._review(text))
             case RunStarted():
                 self._names = event.workers
                 return event_frame("start", self._start(event))
@@ -118,6 +123,7 @@ class EventWriter:
             case WorkerFinished(worker, answer):
                 return self._end_of(worker, answer)
             case ReviewStarted(reviewer):
+                self._answer = AnswerStream()
                 return event_frame("review_start", ReviewStartEvent(reviewer))
             case RunFinished(result):
                 more: dict[str, Json] = {"status": status_of(result)}
@@ -132,6 +138,11 @@ class EventWriter:
             conversation_id=self._turns.conversation_id if self._turns else UNSET,
             conversation_turns=self._turns.before if self._turns else UNSET,
         )
+
+    def _review(self, text: str) -> ReviewTextEvent:
+        pieces = self._answer.feed(text)
+        comment, answer = ("".join(one.text for one in pieces if one.part == part) for part in ("comment", "answer"))
+        return ReviewTextEvent(text=text, comment=comment, answer=answer)
 
     def _end_of(self, worker: int, answer: WorkerAnswer) -> bytes:
         name, seconds, response = self._names[worker], round(answer.seconds, 3), shown(answer)

@@ -12,6 +12,7 @@ from localllm.ensemble.ensemble import ModelEnsemble
 from localllm.ensemble.request_log import RequestLog
 from localllm.ensemble.server.app import create_app
 from localllm.ensemble.server.options import ServerOptions
+from localllm.ensemble.server.page import page_routes
 from localllm.ensemble.server.uvicorn_server import EnsembleServer
 
 
@@ -42,6 +43,7 @@ class RunningEnsemble:
             options=options,
             report=self._ensemble.report,
             on_finished=log.add if log else None,
+            pages=page_routes(),
         )
         self._process = _Process(app, options)
 

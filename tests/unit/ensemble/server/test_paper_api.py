@@ -238,6 +238,10 @@ def test_events_tell_the_run_as_it_goes() -> None:
     assert told["worker_error"]["response"].startswith("Error: ")
     assert told["worker_error"]["error"]["code"] == "E2003"
     assert told["review_start"] == {"reviewer": REVIEWER}
+    review = [data for name, data in events(response) if name == "review_text"]
+    assert "".join(data["text"] for data in review) == "## Evaluation\nBoth are right.\n\n## Final answer\nParis."
+    assert "".join(data.get("comment", "") for data in review).strip() == "Both are right."
+    assert told["result"]["final_answer"].startswith("".join(data.get("answer", "") for data in review))
     assert {key: told["result"][key] for key in PAPER_KEYS} == {key: whole[key] for key in PAPER_KEYS}
     assert told["result"]["runtime"]["status"] == 200
 
