@@ -85,6 +85,8 @@ def refuse_far_reach(config: EnsembleConfig, file: Path) -> None:
     keys = [agent.api_key_env for agent in agents if agent.api_key_env]
     if config.system_settings.check:
         reason = Phrase("It runs a command (system_settings.check)")
+    elif any(agent.provider == "gguf" for agent in agents):
+        reason = Phrase("It runs a model file, which native code reads")
     elif keys:
         reason = Phrase("It has a key sent from the variable {variable}", variable=keys[0])
     elif far:

@@ -2,17 +2,20 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from localllm.base.errors import ConfigurationError
-from localllm.ensemble.config import AgentConfig
+from localllm.ensemble.config import AgentConfig, SystemSettings
 from localllm.ensemble.config_file import as_json, parse_config, read_config, refuse_far_reach
 from tests.support.each import each
 
 FILE = Path("config.json")
+DOCUMENT = Path(__file__).parents[3] / "docs" / "ensemble.md"
 
 EXAMPLE = """{
   "reviewer_agent": {
@@ -221,9 +224,10 @@ def test_a_written_configuration_is_read_as_the_same() -> None:
         ("worker_agents.0.api_url", "https://models.example.com", "models.example.com"),
         ("reviewer_agent.api_url", "http://8.8.8.8:11434", "8.8.8.8"),
         ("system_settings.check", "pytest", "check"),
+        ("worker_agents.0", {"name": "G", "provider": "gguf", "model": "m.gguf"}, "model file"),
     ],
 )
-def test_a_file_that_was_only_found_may_not_reach_far(path: str, value: str, word: str) -> None:
+def test_a_file_that_was_only_found_may_not_reach_far(path: str, value: Any, word: str) -> None:
     config = parse_config(changed(path, value), FILE)
     with pytest.raises(ConfigurationError) as caught:
         refuse_far_reach(config, FILE)
@@ -255,3 +259,28 @@ def test_a_file_that_was_only_found_may_ask_the_own_network(address: str) -> Non
 )
 def test_an_address_is_completed_as_its_provider_takes_it(provider: str, written: str, address: str) -> None:
     assert AgentConfig(name="A", model="m", provider=provider, api_url=written).base_url == address
+
+
+def test_the_document_has_every_key_with_its_default() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]*) \|", DOCUMENT.read_text("utf-8"), re.MULTILINE))
+    for section in (AgentConfig, SystemSettings):
+        for field in msgspec.structs.fields(section):
+            shown = rows[field.name].strip().partition(":")[0].strip('`"')
+            match field.default:
+                case msgspec.NODEFAULT:
+                    assert shown.startswith("must be there")
+                case bool() as value:
+                    assert shown == str(value).lower()
+                case int() | float() as value:
+                    assert float(shown) == value
+                case str() as value if value:
+                    assert shown == value
+                case _:
+                    assert shown
+
+
+def test_the_document_s_example_loads() -> None:
+    example = next(text for text in re.findall(r"```json\n(.*?)```", DOCUMENT.read_text("utf-8"), re.DOTALL))
+    config = parse_config(example, FILE)
+    refuse_far_reach(config, FILE)
+    assert config.worker_agents[1].base_url == "http://192.168.1.102:11434"
