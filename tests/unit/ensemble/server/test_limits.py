@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from contextlib import suppress
 
 import httpx
 import pytest
@@ -32,8 +31,10 @@ async def status_of(reader: asyncio.StreamReader) -> int:
 
 async def closed(reader: asyncio.StreamReader) -> bool:
     """Whether the server ends the connection."""
-    with suppress(ConnectionResetError):
+    try:
         await asyncio.wait_for(reader.read(), 20)
+    except ConnectionError:
+        return True
     return reader.at_eof()
 
 
@@ -86,8 +87,7 @@ async def test_an_endless_body_is_read_no_further_than_it_may_be_long() -> None:
 async def test_an_endless_head_ends_the_connection() -> None:
     with scripted() as server:
         reader, writer = await send(server, b"GET /health HTTP/1.1\r\nhost: localhost\r\n")
-        for _ in range(80):
-            writer.write(b"x-more: " + b"y" * 1_000 + b"\r\n")
+        writer.write(b"x-more: " + b"y" * 80_000)
         assert await closed(reader)
         writer.close()
         assert server.client.get("/health").status_code == 200
