@@ -22,7 +22,7 @@ ENSEMBLE_API = {
         "E1164",
         "The request is too large.",
         "The server takes {limit:,} bytes at most.",
-        "Send a shorter one, or start the server with a higher limit.",
+        "Send a shorter one.",
     ),
     "api_too_slow": ErrorText(
         "E1165", "The request did not arrive in time.", "Its body took more than {seconds:.0f} s.", "Send it again."
@@ -52,13 +52,13 @@ ENSEMBLE_API = {
         "E1169",
         "The request was refused.",
         "It asks for a host this server does not go by: {host}.",
-        "Use the address the server was started with, or start it with this name allowed.",
+        "Use the address the server was started with, or start it with --allow-host NAME.",
     ),
     "api_foreign_origin": ErrorText(
         "E1172",
         "The request was refused.",
         "It was sent by a page of another site: {origin}.",
-        "Use the server's own page, or start the server with this origin allowed.",
+        "Use the server's own page, or start the server with --allow-origin URL.",
     ),
     "api_no_path": ErrorText("E1173", "There is nothing at {path}.", "", "/openapi.json lists what there is."),
     "api_no_method": ErrorText("E1174", "{path} does not take {method}.", "", "It takes {allowed}."),
