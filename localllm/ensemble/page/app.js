@@ -129,9 +129,11 @@ function left(turn) {
 
 function refresh() {
   const isEmpty = conversation.turns.length === 0;
+  const { activeElement } = document;
   find("welcome").hidden = !isEmpty;
   find("send").hidden = Boolean(running);
   find("stop").hidden = !running;
+  if (activeElement?.hidden) (running ? find("stop") : prompt).focus(); // the button that was pressed has gone
   find("new").disabled = find("history-open").disabled = Boolean(running);
   find("keys").textContent = running ? t("keys_running") : t(IS_MAC ? "keys_mac" : "keys");
   prompt.placeholder = t(isEmpty ? "prompt_hint" : "prompt_follow");

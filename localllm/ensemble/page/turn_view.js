@@ -9,6 +9,7 @@ import { WorkerColumn } from "./worker_column.js";
 const COPY = "M9 9h10v10H9zM5 15V5h10";
 const LONG_QUESTION = 600; // characters
 const MANY_LINES = 8;
+const LONG_RAW = 120; // characters of a review in which nothing could be told apart until it is shown as it is
 const SILENCE = 40_000; // milliseconds; the server sends a sign of life more often
 
 /** A new turn. Its state: running, done, reviewer_failed, all_failed; stopped, cut, left, refused where it has no end. */
@@ -21,7 +22,7 @@ export class TurnView {
   #begun = performance.now();
   #heard = performance.now();
   #isReviewing = false;
-  #isToldApart = false; // the server can tell evaluation and answer apart in what the reviewer writes
+  #raw = ""; // what the reviewer writes, while nothing is told apart in it; null once the server tells evaluation and answer
 
   /** `onAgain`: called with the question where it is to be asked once more; `announce`: reads a text to who cannot see. */
   constructor(turn, { onAgain, announce }) {
@@ -164,7 +165,7 @@ export class TurnView {
   #startReview(data) {
     this.turn.reviewer = data.reviewer;
     this.#isReviewing = true;
-    this.#isToldApart = false;
+    this.#raw = "";
     this.evaluation.clear();
     this.answer.clear();
     this.details.open = true;
@@ -172,14 +173,22 @@ export class TurnView {
     this.announce(this.#stateText());
   }
 
-  /** Show what the reviewer writes; as it is while nothing can be told apart in it, unless it is JSON. */
+  /** Show what the reviewer writes: evaluation and answer apart, or all of it where it keeps to no form. */
   #review({ text, comment = "", answer = "" }) {
-    const isPart = Boolean(comment || answer);
-    if (isPart && !this.#isToldApart) this.evaluation.clear();
-    this.#isToldApart ||= isPart;
-    this.evaluation.append(this.#isToldApart ? comment : text);
-    this.answer.append(answer);
-    this.details.hidden = !this.evaluation.length || (!this.#isToldApart && this.evaluation.text.trimStart().startsWith("{"));
+    if (comment || answer) {
+      if (this.#raw !== null) this.evaluation.clear();
+      this.#raw = null;
+    }
+    if (this.#raw === null) {
+      this.evaluation.append(comment);
+      this.answer.append(answer);
+    } else {
+      const isShown = this.evaluation.length > 0;
+      this.#raw += text;
+      if (isShown) this.evaluation.append(text);
+      else if (this.#raw.length > LONG_RAW && !this.#raw.trimStart().startsWith("{")) this.evaluation.append(this.#raw);
+    }
+    this.details.hidden = !this.evaluation.length;
   }
 
   #finish(data) {

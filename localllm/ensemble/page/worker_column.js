@@ -92,5 +92,6 @@ export class WorkerColumn {
   #toggle() {
     this.element.classList.toggle("large");
     this.refresh();
+    this.element.scrollIntoView({ block: "nearest" });
   }
 }

@@ -224,6 +224,21 @@ def _tabbed(page: Page) -> str:
     return focused(page)
 
 
+def test_the_focus_is_not_lost_with_the_button_that_was_pressed(visit: Visit, busy: Any) -> None:
+    server, _ = busy
+    visitor = visit(server)
+    page = visitor.page
+    page.fill("#prompt", "?")
+    page.keyboard.press("Tab")
+    assert focused(page) == "send"
+    page.keyboard.press("Enter")
+    visitor.wait_column(0, "Answer 0")
+    assert focused(page) == "stop"
+    page.keyboard.press("Enter")
+    visitor.wait("stopped")
+    expect(page.locator("#prompt")).to_be_focused()
+
+
 def test_escape_closes_a_dialog_before_it_stops_a_run(visit: Visit, busy: Any) -> None:
     server, ensemble = busy
     visitor = visit(server)
