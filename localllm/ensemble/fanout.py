@@ -26,12 +26,16 @@ class WorkerAsk(msgspec.Struct, frozen=True):
 class FanOut:
     """Asks workers, whose places in `asked` are their indices in the events that `emit` is given.
 
-    `stream`: each piece of their answers is an event. It is over when all have answered or failed, or when those are
-    there that the settings let be enough (`quorum`, `hedge_after`): the others are cancelled then.
+    `stream`: each piece of their answers is an event; `run_id` is for the log. It is over when all have answered or
+    failed, or when those are there that the settings let be enough (`quorum`, `hedge_after`): the others are cancelled
+    then.
     """
 
-    def __init__(self, asked: Sequence[WorkerAsk], settings: SystemSettings, emit: Emit, *, stream: bool) -> None:
+    def __init__(
+        self, asked: Sequence[WorkerAsk], settings: SystemSettings, emit: Emit, *, stream: bool, run_id: str
+    ) -> None:
         self._asked = asked
+        self._run_id = run_id
         self._settings = settings
         self._emit = emit
         self._stream = stream
@@ -72,7 +76,7 @@ class FanOut:
         except LocalLLMError as failure:
             error = explained(failure, worker.ask.agent)
         except Exception as failure:  # noqa: BLE001 - one worker's fault must not end the others
-            _log.exception("%s: %s", worker.name, failure)
+            _log.exception("%s: %s: %s", self._run_id, worker.name, failure)
             error = InternalError("internal", reason=repr(failure), log=logs.file())
         else:
             self._successes += 1
@@ -89,7 +93,7 @@ class FanOut:
                 ),
             )
             return
-        _log.warning("%s: %s", worker.name, error.english)
+        _log.warning("%s: %s: %s", self._run_id, worker.name, error.english)
         self._note(index, self._failed(index, error))
 
     def _note(self, index: int, answer: WorkerAnswer) -> None:
@@ -101,7 +105,7 @@ class FanOut:
     def _note_retry(self, index: int, error: LocalLLMError) -> None:
         worker = self._asked[index]
         error = explained(error, worker.ask.agent)
-        _log.warning("%s is asked again: %s", worker.name, error.english)
+        _log.warning("%s: %s is asked again: %s", self._run_id, worker.name, error.english)
         self._emit(WorkerRetried(index, error))
 
     def _note_late(self) -> None:

@@ -103,6 +103,7 @@ class Run:
                 self.settings,
                 self.emit,
                 stream=self.question.stream,
+                run_id=self.run_id,
             )
             self.answers = await fan_out.answers()
         finally:
@@ -199,5 +200,5 @@ Strategy = Callable[[Run], Awaitable[Outcome]]
 
 def all_failed(answers: Sequence[WorkerAnswer]) -> EnsembleError:
     """What it means that no worker has answered."""
-    reasons = "; ".join(f"{answer.agent}: {answer.error.what}" for answer in answers if answer.error)
+    reasons = " ".join(f"{answer.agent}: {answer.error.what}" for answer in answers if answer.error)
     return EnsembleError("ensemble_all_failed", reasons=reasons)
