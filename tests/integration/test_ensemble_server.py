@@ -201,8 +201,9 @@ def test_the_stream_tells_of_every_piece(servers: OllamaServers) -> None:
     events = data_of(text)
     said = "".join(event["text"] for event in events if event.keys() == {"worker", "text"} and event["worker"] == 0)
     assert said == "one two three"
-    review = "".join(event["text"] for event in events if event.keys() == {"text"})
-    assert review == REVIEW
+    reviewed = [event for event in events if "text" in event and "worker" not in event]
+    assert "".join(event["text"] for event in reviewed) == REVIEW
+    assert "".join(event.get("answer", "") for event in reviewed) == "It is 42."
     assert events[-1]["final_answer"] == "It is 42."
 
 
