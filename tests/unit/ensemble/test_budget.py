@@ -17,6 +17,8 @@ ROOM = Room(300, len)
 def test_what_fits_stays_as_it_is() -> None:
     texts = ["a" * 100, "b" * 100, "c" * 90]
     assert ROOM.shares(texts) == tuple(texts)
+    assert ROOM.shares(texts, beside=10) == tuple(texts)
+    assert ROOM.shares(texts, beside=100) != tuple(texts)
 
 
 def test_what_a_short_answer_does_not_need_is_left_to_the_others() -> None:
