@@ -47,9 +47,18 @@ class AnswerStream:
         self._reader: _Reader | None = None
         self._begun = ""
         self._given: list[str] = []
+        self._is_closed = False
+
+    def begin(self) -> None:
+        """Another reply begins. Where the one before has given of an answer, nothing more is given: which of them
+        counts is known at the end."""
+        self._reader, self._begun = None, ""
+        self._is_closed = bool(self._given)
 
     def feed(self, text: str) -> list[Piece]:
         """What `text` adds."""
+        if self._is_closed:
+            return []
         if self._reader is None:
             self._begun += text
             if not (begun := self._begun.lstrip()):

@@ -228,6 +228,21 @@ def test_the_official_client_works_on_real_agents(servers: OllamaServers) -> Non
     assert set(map(tuple, roles)) == {("system", "user", "assistant", "user")}
 
 
+@pytest.mark.parametrize("strategy", ["review", "vote", "self", "best", "rank"])
+def test_what_is_streamed_is_the_answer_whatever_the_strategy(servers: OllamaServers, strategy: str) -> None:
+    workers = [servers.add(Play(answer=f"Long prose number {number} about a matter of taste.")) for number in range(3)]
+    asked = {"model": f"ensemble:{strategy}", "messages": [{"role": "user", "content": PROMPT}]}
+    chosen = "## Evaluation\nA is right.\nBest: A"
+    review = reviewer(servers, answer=chosen if strategy == "best" else REVIEW)
+    with serving(servers, workers, review) as server:
+        whole = server.client.post("/v1/chat/completions", json=asked).json()
+        streamed = data_of(server.client.post("/v1/chat/completions", json=asked | {"stream": True}).text)
+    pieces = [choice["delta"].get("content", "") for chunk in streamed for choice in chunk["choices"]]
+    answers = {f"Long prose number {number} about a matter of taste." for number in range(3)} | {"It is 42."}
+    assert "".join(pieces) in answers
+    assert whole["choices"][0]["message"]["content"] in answers
+
+
 def test_agents_tells_hosts_and_windows(servers: OllamaServers) -> None:
     shared, gone = servers.add({"qwen3:8b": Play(window=8_192)}), servers.add(Play())
     review = reviewer(servers)

@@ -15,6 +15,7 @@ from localllm.ensemble.conversations import new_id
 from localllm.ensemble.records import (
     EnsembleResult,
     Question,
+    ReviewStarted,
     ReviewText,
     RunEvent,
     RunFinished,
@@ -143,6 +144,9 @@ class _ChunkWriter:
                 return b""
             case WorkerFinished(_, answer):
                 return self._piece(Delta(reasoning_content=_told(answer)))
+            case ReviewStarted():
+                self._answer.begin()
+                return b""
             case ReviewText(text) if self._is_merged:
                 return b"".join(map(self._shown, self._answer.feed(text)))
             case RunFinished(result):

@@ -146,3 +146,15 @@ def test_json_in_pieces_of_changing_size(seed: int) -> None:
         at += size
     final = read_review(reply, LABELS).final_answer
     assert given + stream.rest(final) == final == answer
+
+
+def test_a_second_reply_is_read_anew() -> None:
+    """A ranking comes before the review; and where the first reply has given an answer already, the end decides."""
+    stream = AnswerStream()
+    stream.feed("## Evaluation\nB > A")
+    stream.begin()
+    stream.feed("## Evaluation\nfine\n## Final answer\nyes\n")
+    assert stream.rest("yes") == ""
+    stream.begin()
+    assert stream.feed("## Evaluation\nfine\n## Final answer\nno\n") == []
+    assert stream.rest("no") == "\n\nno"
