@@ -321,6 +321,6 @@ def _tell(file: Path, event: ConfigEvent) -> None:
                 _say_agents(config)
             case ConfigRefused(error):
                 print_error(error)
-                say("  " + _("What was read before holds on."))
+                say("  " + _("The configuration read before stays in use."))
             case ConfigRestored():
                 say(_("{file} can be used again, and says what has held all the while.", file=file))

@@ -46,7 +46,7 @@ class ConfigChanged(NamedTuple):
 
 
 class ConfigRefused(NamedTuple):
-    """The file says what cannot be used; what held before holds on."""
+    """The file says what cannot be used; the configuration read before stays in use."""
 
     error: ConfigurationError
 
@@ -161,7 +161,7 @@ class ConfigWatch:
         self._read = signature
         if error.english != self._refused:
             self._refused = error.english
-            _log.warning("%s %s What was read before holds on.", error.code, error.english)
+            _log.warning("%s %s The configuration read before stays in use.", error.code, error.english)
             self._on_event(ConfigRefused(error))
 
 

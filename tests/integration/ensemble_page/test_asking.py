@@ -63,7 +63,7 @@ def test_columns_fill_while_a_worker_is_still_at_work(visit: Visit) -> None:
         assert silent().what in visitor.column(2)
         assert "It is Ly" in visitor.column(2)
         expect(column.nth(1)).to_have_attribute("data-state", "waiting")
-        expect(page.locator(".card .state")).to_have_text("2 of 3 workers have answered")
+        expect(page.locator(".card .state")).to_have_text("2 of 3 workers are done")
         assert visitor.answer() == ""
         ensemble.gates["worker"].set()
         visitor.wait_column(1, "Paris, of course.")
