@@ -48,6 +48,8 @@ RANKINGS = [
     ("## Evaluation\nA: 3/10\nB: 9/10\nC: 6/10", "BCA", "A: 3/10\nB: 9/10\nC: 6/10"),
     ('{"comment": "c", "score_A": 3, "score_B": 5, "score_C": 9}', "CBA", "c"),
     ('{"comment": "c", "score_B": 5}', "BAC", "c"),
+    ("## Evaluation\nok\n## Ranking\nC is the best.", "CAB", "ok"),
+    ("## Evaluation\nA: 3/10, B: 9/10, C: 6/10\n## Ranking\nC first.", "BCA", "A: 3/10, B: 9/10, C: 6/10"),
     ("## Evaluation\nNo idea.", "", "No idea."),
 ]
 

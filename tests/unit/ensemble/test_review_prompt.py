@@ -129,7 +129,9 @@ def test_answers_in_the_same_words_stand_once_with_their_number() -> None:
 def test_an_answer_that_was_cut_off_is_said_to_be() -> None:
     answers = [WorkerAnswer(agent="w", model="m", text="It is", finish_reason="length"), *_answers("It is 42.")]
     prompt = review_prompt(Question(prompt="?"), answers, find_agreement(answers), random.Random(1))
-    assert prompt.text(ROOM, 8192).count("cut off") == 1
+    (cut,) = [label for label, workers in prompt.labels.items() if workers == (0,)]
+    heads = [line for line in prompt.text(ROOM, 8192).splitlines() if "cut off" in line]
+    assert [head.startswith(f"--- Answer {cut} (") for head in heads] == [True]
 
 
 @each("texts, notes", [(("42", "The answer is 42.", "41"), ("2 of 3", "42")), (("42", "41", "40"), ())])
