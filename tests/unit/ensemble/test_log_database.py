@@ -1,6 +1,7 @@
 """The log's file is bounded by age, number and size; it can be read wherever it is."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,22 @@ def test_reading_a_damaged_file_is_an_error(tmp_path: Path, content: bytes) -> N
         read_runs(file, 5)
     assert caught.value.key == "request_log_damaged"
     assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [("PRAGMA application_id=7", "request_log_unusable"), ("PRAGMA user_version=99", "request_log_newer")],
+)
+def test_reading_a_file_that_is_not_ours_is_an_error(tmp_path: Path, change: str, key: str) -> None:
+    file = tmp_path / "x.sqlite"
+    LogDatabase(file, clock=lambda: 0.0).close()
+    with closing(sqlite3.connect(file)) as db:
+        db.execute(change)
+    with pytest.raises(RequestLogError) as caught:
+        read_runs(file, 5)
+    assert caught.value.key == key
+
+
+def test_the_limits_are_those_that_are_documented() -> None:
+    limits = LogLimits()
+    assert (limits.days, limits.runs, limits.bytes) == (30, 10_000, 200_000_000)
