@@ -16,9 +16,9 @@ import msgspec
 from localllm.base.regular_files import UNKNOWN, is_settled, stamp_of
 from localllm.rag.chunking import cut
 from localllm.rag.description import Contents
+from localllm.rag.document_files import Listed, is_beneath, listed_files
 from localllm.rag.embedding import TextEmbedder
-from localllm.rag.file_listing import Listed, is_beneath, listed_files
-from localllm.rag.file_reading import SkippedError, read_blocks, read_content
+from localllm.rag.file_blocks import SkippedError, read_blocks, read_content
 from localllm.rag.manifest import KnownFile, Manifest
 from localllm.rag.records import (
     Chunk,

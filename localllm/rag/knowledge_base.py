@@ -18,10 +18,10 @@ from localllm.config.schema import Settings
 from localllm.rag import chunking
 from localllm.rag.chat_model import MOST_RERANKED, ChatModel
 from localllm.rag.description import Contents
+from localllm.rag.document_files import real_roots
 from localllm.rag.embedded_store import EmbeddedStore
 from localllm.rag.embedder_selection import Selected, embedder_for_ingest, embedder_for_search, fits
 from localllm.rag.embedding import Vector
-from localllm.rag.file_listing import real_roots
 from localllm.rag.ingest import Ingest
 from localllm.rag.language_probe import script_of
 from localllm.rag.locations import FOLDER, is_name, user_folder

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from localllm.base.i18n import N_
-from localllm.rag.file_reading import SkippedError, read_blocks, read_content
+from localllm.rag.file_blocks import SkippedError, read_blocks, read_content
 from localllm.rag.knowledge_base import KnowledgeBase
 from localllm.rag.records import Hit
 from localllm.research.local_documents import LocalDocument

@@ -7,11 +7,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
-
-from localllm.rag import file_reading
-from localllm.rag.chunking import Block
 from localllm.rag.file_listing import listed_files, real_roots
-from localllm.rag.file_reading import SkippedError, read_blocks, read_content
+
+from localllm.rag import file_blocks
+from localllm.rag.chunking import Block
+from localllm.rag.file_blocks import SkippedError, read_blocks, read_content
 from tests.support.pdfs import make_pdf
 
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -93,7 +93,7 @@ def test_what_cannot_be_read_has_a_reason(name: str, data: bytes, reason: str, t
 
 
 def test_too_many_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_reading, "_MOST_PAGES", 2)
+    monkeypatch.setattr(file_blocks, "_MOST_PAGES", 2)
     with pytest.raises(SkippedError) as caught:
         blocks(tmp_path, "a.pdf", make_pdf("one", "two", "three"))
     assert (caught.value.reason, caught.value.detail) == ("pdf_pages", "3")
@@ -117,7 +117,7 @@ def test_a_file_that_changes_while_it_is_read(tmp_path: Path, monkeypatch: pytes
         file.write_text(file.read_text() + "x")
         return result
 
-    monkeypatch.setattr(file_reading.os, "fstat", touched)
+    monkeypatch.setattr(file_blocks.os, "fstat", touched)
     with pytest.raises(SkippedError) as caught:
         read_content(file)
     assert caught.value.reason == "changing"
