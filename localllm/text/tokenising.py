@@ -92,17 +92,18 @@ def _without_last_letter(word: str) -> str:
     return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word
 
 
-VERSION = 1
+VERSION = 2
 """Grows when `terms` changes, so that an index kept on disk knows that it is stale."""
 
 _LONGEST = 64  # of a term; longer ones are data, such as base64, and nobody searches for them
 
 _COMMON = """
-a about after all also am an and any are as at be because been before being but by can could d did do does doing don
-down during each for from had has have having he her here hers him his how i if in into is it its itself just ll m me
-more most my no nor not now of off on once only or other our ours out over own re s same shall she should so some such
-t than that the their theirs them then there these they this those through to too under until up us ve very was we
-were what when where which while who whom why will with would you your yours
+a about after all also am an and any are aren as at be because been before being but by can could couldn d did didn do
+does doesn doing don down during each for from had hadn has hasn have haven having he her here hers him his how i if in
+into is isn it its itself just ll m me more most my no nor not now of off on once only or other our ours out over own re
+s same shall she should shouldn so some such t than that the their theirs them then there these they this those through
+to too under until up us ve very was wasn we were weren what when where which while who whom why will with would wouldn
+you your yours
 """
 _STOP_WORDS = frozenset(_COMMON.split())
 
@@ -115,7 +116,8 @@ def terms(text: str) -> list[str]:
             case "kanji":
                 found += _grams(match[0], 1) + _grams(match[0], 2)
             case "pairs":
-                found += [match[0]] + (_grams(match[0], 2) if len(match[0]) > 2 else [])
+                word = _without_long_vowel(match[0])
+                found += [word] + (_grams(word, 2) if len(word) > 2 else [])
             case "hiragana":
                 found += _grams(match[0], 3)
             case _:
@@ -134,6 +136,15 @@ def _runs() -> re.Pattern[str]:
         rf"|(?P<hiragana>[{hiragana}][{hiragana}\u30fc]*)"
         rf"|(?P<word>(?:(?![{kanji}{katakana}{hiragana}{hangul}])\w)+)"
     )
+
+
+_SHORTEST_FOLDED = 4
+
+
+def _without_long_vowel(run: str) -> str:
+    """A run without the long vowel at its end, which is written or left out: サーバー, サーバ. Short words, such as
+    コピー and ルビー, are always written with it, or are other words without."""
+    return run[:-1] if len(run) >= _SHORTEST_FOLDED and run.endswith("ー") and run[-2] != "ー" else run
 
 
 def _grams(run: str, length: int) -> list[str]:

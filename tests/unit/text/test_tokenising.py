@@ -10,7 +10,7 @@ from tests.support.each import each
     ("text", "expected"),
     [
         ("The connections of a server", ["connect", "server"]),
-        ("don't, it's", []),
+        ("don't, it's, hasn't", []),
         ("Ｆｕｌｌ ｗｉｄｔｈ", ["full", "width"]),
         ("Crème brûlée", ["crème", "brûlée"]),
         ("port 8080, utf8, sha256", ["port", "8080", "utf8", "sha256"]),
@@ -43,6 +43,20 @@ def test_words_and_identifiers(text: str, expected: list[str]) -> None:
 )
 def test_japanese_and_korean(text: str, expected: list[str]) -> None:
     assert terms(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("サーバーの設定", "サーバの設定"), ("コンピューター", "コンピュータ"), ("ﾕｰｻﾞｰ", "ユーザ")]
+)
+def test_a_long_vowel_at_the_end_of_a_word_may_be_left_out(one: str, other: str) -> None:
+    assert terms(one) == terms(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("ルビー", "ルビ"), ("ビール", "ビル"), ("キー", "キ"), ("らーめん", "らめん")]
+)
+def test_a_long_vowel_that_makes_another_word_stays(one: str, other: str) -> None:
+    assert terms(one) != terms(other)
 
 
 def test_spelling_of_an_identifier_does_not_matter() -> None:
