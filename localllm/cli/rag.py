@@ -112,6 +112,8 @@ def search(context: click.Context, query: tuple[str, ...], collection: str, top_
         click.echo("".join(f"    {line}\n" for line in clean(shown).splitlines()))
     if not found.hits:
         say(_nothing(found))
+        for hit in found.nearest:
+            say(clean(f"    {hit.reference}  ({' › '.join((hit.collection, *hit.headings))})", keep_newlines=False))
 
 
 @rag.command("list")
@@ -411,12 +413,15 @@ def _size(one: Collection) -> str:
 def _nothing(found: Found) -> str:
     if found.elsewhere:
         return _("Nothing found here; there are passages in: {names}.", names=", ".join(found.elsewhere))
+    if found.nearest:
+        return _("Nothing found that has enough of these words. Nearest are:")
     return _("Nothing found.")
 
 
 def _found_json(found: Found) -> dict[str, Json]:
     return {
         "hits": [{"reference": hit.reference, **msgspec.to_builtins(hit)} for hit in found.hits],
+        "nearest": [{"reference": hit.reference, **msgspec.to_builtins(hit)} for hit in found.nearest],
         "searched": list(found.searched),
         "elsewhere": list(found.elsewhere),
     }

@@ -33,7 +33,7 @@ class RagSettings(Section, frozen=True):
     embedding_provider: Annotated[str, Meta(extra={"registry": PROVIDERS, "also": ("auto", "minilm", "none")})] = "auto"
     embedding_model: str = ""
     top_k: Annotated[int, Meta(ge=1, le=50)] = 5
-    floor: Annotated[float, Meta(ge=0, le=1)] = 0.45
+    floor: Annotated[float, Meta(ge=0, le=1)] = 0.5
     dense_weight: Annotated[float, Meta(ge=0, le=1)] = 0.5
     chunk_tokens: Annotated[int, Meta(ge=50, le=4000)] = 300
     overlap: Annotated[int, Meta(ge=0, le=1000)] = 45

@@ -293,8 +293,9 @@ class _LateWriter:
 
 
 def indexed_text(payload: Payload) -> str:
-    """What of a chunk its words are found by: its file and titles too."""
-    return "\n".join((payload.file, *payload.headings, payload.text))
+    """What of a chunk its words are found by: its file, its text, and its titles, which say what it is about and count
+    twice."""
+    return "\n".join((payload.file, *payload.headings, *payload.headings, payload.text))
 
 
 def embedded_text(payload: Payload) -> str:

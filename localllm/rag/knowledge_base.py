@@ -34,6 +34,8 @@ from localllm.text import tokenising
 from localllm.text.sanitising import clean
 
 _MOST_NAMED = 5
+_NEAREST = 5
+"""Passages that are named where nothing was found."""
 _MANY = 20_000
 """Passages without indexes from which on a search takes noticeable time."""
 
@@ -232,7 +234,7 @@ class KnowledgeBase:
         wanted = max(count, MOST_RERANKED) if self._model else count
         search = _Search(query, parsed, wanted, script_of(query), {})
         remarks = [remark for _, one in named for remark in _staleness(one)]
-        hits = await self._hits(named, search, remarks)
+        hits, nearest = await self._hits(named, search, remarks)
         if self._model and len(hits) > 1:
             hits, remark = await self._model.rerank(query, hits)
             hits = hits[:count]
@@ -240,17 +242,20 @@ class KnowledgeBase:
         elsewhere: tuple[str, ...] = ()
         if not hits and name:
             others = [(store, one) for store, one in self._everything() if one.name != name]
-            elsewhere = tuple(dict.fromkeys(hit.collection for hit in await self._hits(others, search, [])))
+            there, _ = await self._hits(others, search, [])
+            elsewhere = tuple(dict.fromkeys(hit.collection for hit in there))
         return Found(
             hits=tuple(hits),
             searched=tuple(one.name for _, one in named),
             elsewhere=elsewhere,
+            nearest=tuple(nearest),
             remarks=tuple(dict.fromkeys(remarks)),
         )
 
     async def _hits(
         self, named: Sequence[tuple[Store, Collection]], search: "_Search", remarks: list[Phrase]
-    ) -> list[Hit]:
+    ) -> tuple[list[Hit], list[Hit]]:
+        """The hits; where there are none, the passages that come nearest."""
         rag = self._settings.rag
         found: list[Candidates] = []
         for store, one in named:
@@ -263,7 +268,9 @@ class KnowledgeBase:
                 trust, similar = one.embedder.scripts.get(search.script, 1.0), one.embedder.similar.get(search.script)
                 weights = Weights(rag.dense_weight * trust, similar)
             found.append(await asyncio.to_thread(_candidates, store, one, search, vector, weights))
-        return merge_neighbours(rank(found, search.query, rag.floor), search.top_k)
+        if ranked := rank(found, search.query, rag.floor):
+            return merge_neighbours(ranked, search.top_k), []
+        return [], merge_neighbours(rank(found, search.query, 0.0), _NEAREST)
 
     async def _query_vector(self, one: Collection, search: "_Search") -> tuple[Vector | None, Phrase | None]:
         """The query's vector as the collection's model makes it; None where there is none or it knows the script not,

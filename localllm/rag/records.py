@@ -126,6 +126,9 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """The names of the collections that were searched."""
     elsewhere: tuple[str, ...] = ()
     """Where the collection that was named has nothing: others that have hits, the best first."""
+    nearest: tuple[Hit, ...] = ()
+    """Where nothing was found: passages below the floor that have some of the query's words. They need not be about it:
+    where they are may be said, what they say is no answer."""
     remarks: tuple[Phrase, ...] = ()
     """What the user should know of the search, such as that another embedding model is set than the collection's."""
 

@@ -5,11 +5,15 @@ rarity is counted over all of them. The two scores are fused as a weighted sum, 
 over six English sets that is better than fusing ranks (RRF), which loses how far apart the scores are.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
 from functools import reduce
 from math import exp, log1p, sqrt
 from typing import NamedTuple
 
+from localllm.base.lazy_patterns import late_pattern
 from localllm.rag.records import Collection, Hit, Scores
 from localllm.rag.sparse_vectors import SparseVector, query_vector, term_hash
 from localllm.rag.store import Payload, Point, Reader, Scored
@@ -34,7 +38,14 @@ _PIECE, _FILLER = 0.5, 0.25
 """What a piece of a Japanese word (a single ideograph, two letters of katakana), and what hiragana and words that only
 ask, count beside a word where it is asked how much of a query a passage has."""
 
-_QUESTION_WORDS = "many much get got give tell explain describe find show list please want need know way make use"
+_LIGHT = 0.5
+"""What hiragana, two letters of katakana and words that only ask count beside a word in the ranking: of a question that
+is spoken there are many, and what it is about is in few others."""
+
+_QUESTION_WORDS = (
+    "many much get got give tell explain describe find show list please want need know way make use"
+    " interested concerning regarding information anything something looking"
+)
 _ASKING = frozenset(map(stem, _QUESTION_WORDS.split()))
 _ASKING_CHARACTERS = frozenset("何誰教知")
 
@@ -44,11 +55,23 @@ class Query(NamedTuple):
 
     vector: SparseVector
     kinds: dict[int, float]
+    names: dict[str, frozenset[int]]
+    """The terms of each code and identifier in it, by its folded form: a passage that has none of these is about
+    another thing."""
 
     def floor(self, floor: float) -> float:
         """How much of this query a passage must have: the longer it is, the less, as the square root."""
         words = sum(kind for kind in self.kinds.values() if kind > _PIECE)
         return floor * min(1.0, sqrt(_WHOLE_WORDS / words)) if words else floor
+
+    def lacking(self, payload: Payload) -> frozenset[int] | None:
+        """The terms of the names a passage has not, if it has others; None where it has no name that is asked for."""
+        if not self.names:
+            return frozenset()
+        text = _folded("\n".join((payload.file, *payload.headings, payload.text)))
+        there = {name for name in self.names if re.search(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", text)}
+        has = frozenset[int]().union(*(self.names[name] for name in there))
+        return frozenset[int]().union(*self.names.values()) - has if there else None
 
 
 class Weights(NamedTuple):
@@ -76,19 +99,46 @@ class Candidates(NamedTuple):
     """How many of them have each term."""
 
 
+_NAMES = late_pattern(
+    r"(?<![^\W_])(?:[A-Za-z]{1,4}(?:[-‐‑−][0-9]+|[0-9]{2,})[0-9A-Za-z]*|[^\W_]+(?:_+[^\W_]+)+)(?![^\W_])", re.ASCII
+)
+"""What names one thing: a code (KZ-4077, E2099), an identifier with an underscore. WPA3 and Windows11 are none: they
+are written otherwise as well."""
+
+
 def parse_query(text: str) -> Query:
     """The terms of a query."""
-    found = terms(text)
-    vector = query_vector(found)
-    return Query(vector, {term_hash(term): _kind(term) for term in found})
+    found = Counter(terms(text))
+    kinds = {term_hash(term): _kind(term) for term in found}
+    vector = query_vector({term: count * _weight(term) for term, count in found.items()})
+    names = _NAMES.findall(unicodedata.normalize("NFKC", text))
+    return Query(vector, kinds, {_folded(name): frozenset(map(term_hash, terms(name))) for name in names})
+
+
+_HYPHENS = str.maketrans("", "", "-‐‑−")
+
+
+def _folded(text: str) -> str:
+    return text.casefold().translate(_HYPHENS)
+
+
+def _weight(term: str) -> float:
+    return _LIGHT if _is_hiragana(term) or _is_piece_of_katakana(term) or term in _ASKING else 1.0
 
 
 def _kind(term: str) -> float:
-    first = term[0]
-    if "\u3040" <= first <= "\u309f" or term in _ASKING or not _ASKING_CHARACTERS.isdisjoint(term):
+    if _is_hiragana(term) or term in _ASKING or not _ASKING_CHARACTERS.isdisjoint(term):
         return _FILLER
-    is_katakana, is_kanji = "\u30a0" <= first <= "\u30ff", "\u3400" <= first <= "\u9fff"
-    return _PIECE if (is_kanji and len(term) == 1) or (is_katakana and len(term) == 2) else 1.0
+    is_ideograph = len(term) == 1 and "\u3400" <= term <= "\u9fff"
+    return _PIECE if is_ideograph or _is_piece_of_katakana(term) else 1.0
+
+
+def _is_hiragana(term: str) -> bool:
+    return "\u3040" <= term[0] <= "\u309f"
+
+
+def _is_piece_of_katakana(term: str) -> bool:
+    return len(term) == 2 and "\u30a0" <= term[0] <= "\u30ff"
 
 
 def find_candidates(
@@ -126,9 +176,16 @@ class Range(NamedTuple):
             return float(score >= self.top and self.top > 0)
         return min(1.0, max(0.0, (score - self.least) / (self.top - self.least)))
 
+    def rescaled(self, top: float) -> "Range":
+        """The range where the best has another score, as with rarities counted over several collections."""
+        return Range(self.least * top / self.top if self.top > 0 else self.least, top)
+
     def joined(self, other: "Range") -> "Range":
         """The range of the hundred best of both rankings, as far as that can be told."""
         return Range(max(self.least, other.least), max(self.top, other.top))
+
+
+_NONE = Range(0.0, 0.0)
 
 
 class Ranked(NamedTuple):
@@ -142,22 +199,23 @@ class Ranked(NamedTuple):
 def rank(found: Sequence[Candidates], query: Query, floor: float) -> list[Ranked]:
     """The passages of all collections in one order, best first, without those below the floor."""
     size = sum(one.size for one in found)
-    rarity = {
-        term: log1p((size - holding + 0.5) / (holding + 0.5))
-        for term in query.kinds
-        for holding in (sum(one.holding.get(term, 0.0) for one in found),)
-    }
+    holding = {term: sum(one.holding.get(term, 0.0) for one in found) for term in query.kinds}
+    rarity = {term: log1p((size - count + 0.5) / (count + 0.5)) for term, count in holding.items()}
+    known = {term for term, count in holding.items() if count > 0.25}  # it is a sum of estimates
     wanted = dict(zip(*query.vector, strict=True))
-    words = reduce(Range.joined, (one.words for one in found), Range(0.0, 0.0))
+    scored = [(one, {point.id: _bm25(point, wanted, rarity) for point in one.points}) for one in found]
+    words = reduce(Range.joined, (one.words.rescaled(max(bm25.values(), default=0.0)) for one, bm25 in scored), _NONE)
     meaning = reduce(Range.joined, (one.meaning for one in found if one.dense), Range(-1.0, -1.0))
     ranked: list[Ranked] = []
-    for one in found:
+    for one, bm25 in scored:
         for point in one.points:
-            bm25, dense, share = _bm25(point, wanted, rarity), one.dense.get(point.id), one.weights.dense
-            total = (1 - share) * words.spread(bm25)
+            dense, share = one.dense.get(point.id), one.weights.dense
+            total = (1 - share) * words.spread(bm25[point.id])
             total += share * meaning.spread(dense) if dense is not None else 0.0
-            scores = Scores(total, bm25, dense, _coverage(point, query, rarity))
-            if is_relevant(scores, query.floor(floor), one.weights.similar):
+            lacking = query.lacking(point.payload)
+            coverage = _coverage(point, query, lacking or frozenset[int](), rarity, known)
+            scores = Scores(total, bm25[point.id], dense, coverage)
+            if not floor or (lacking is not None and is_relevant(scores, query.floor(floor), one.weights.similar)):
                 ranked.append(Ranked(one.collection, point.payload, scores))
     return sorted(ranked, key=lambda one: (-one.scores.total, one.payload.path, one.payload.number))
 
@@ -181,11 +239,23 @@ def _bm25(point: Point, wanted: Mapping[int, float], rarity: Mapping[int, float]
     return sum(wanted[term] * rarity[term] * weight for term, weight in pairs if term in wanted)
 
 
-def _coverage(point: Point, query: Query, rarity: Mapping[int, float]) -> float:
-    """The share of the query's terms a passage has, each counted by its rarity."""
+_UNKNOWN = 0.6
+"""What a word that no passage has counts beside the rarest that some have: it may be the telling one, or only another
+word for it."""
+
+
+def _coverage(
+    point: Point, query: Query, without: Container[int], rarity: Mapping[int, float], known: Container[int]
+) -> float:
+    """The share of the query's terms, but for those `without`, that a passage has, each counted by its rarity."""
     there = frozenset(point.terms.indices)
-    total = sum(kind * rarity[term] for term, kind in query.kinds.items())
-    return sum(kind * rarity[term] for term, kind in query.kinds.items() if term in there) / total if total else 0.0
+    weights = {
+        term: kind * rarity[term] * (1.0 if term in known else _UNKNOWN)
+        for term, kind in query.kinds.items()
+        if term not in without
+    }
+    total = sum(weights.values())
+    return sum(weight for term, weight in weights.items() if term in there) / total if total else 0.0
 
 
 def merge_neighbours(ranked: Sequence[Ranked], count: int) -> list[Hit]:

@@ -169,7 +169,7 @@ class EngineShard:
         points are looked up by themselves: with the search their vectors would take three times as long."""
         scored = {term: top[0] for term, top in zip(terms, tops, strict=True) if top}
         ids = list({point.id for point in scored.values()})
-        points = self._shard.retrieve(ids, with_payload=False, with_vector=["terms"]) if ids else []
+        points: list[Any] = self._shard.retrieve(ids, with_payload=False, with_vector=["terms"]) if ids else []
         vectors: dict[int, Any] = {one.id: one.vector["terms"] for one in points}
         return {
             term: point.score / vector.values[vector.indices.index(term)]

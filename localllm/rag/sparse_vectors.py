@@ -32,9 +32,13 @@ def passage_vector(terms: Iterable[str], average: float) -> SparseVector:
     return _sorted({term: count * (K1 + 1) / (count + damping) for term, count in counts.items()})
 
 
-def query_vector(terms: Iterable[str]) -> SparseVector:
-    """The vector of a query: a term asked for twice counts twice."""
-    return _sorted({term: float(count) for term, count in Counter(map(term_hash, terms)).items()})
+def query_vector(weights: Mapping[str, float]) -> SparseVector:
+    """The vector of a query, of its terms and what each counts."""
+    hashed: dict[int, float] = {}
+    for term, weight in weights.items():
+        number = term_hash(term)
+        hashed[number] = hashed.get(number, 0.0) + weight
+    return _sorted(hashed)
 
 
 def _sorted(weights: Mapping[int, float]) -> SparseVector:

@@ -38,7 +38,7 @@ async def search_rag_knowledge_base(context: ToolContext, query: str, collection
             "results": [_result(hit) for hit in hits],
             "metadata": {"searched": list(found.searched), "elsewhere": list(found.elsewhere)},
         },
-        for_model=passages_text(hits, context.output_limit) if hits else _nothing(found),
+        for_model=passages_text(hits, context.output_limit) if hits else _nothing(context, found),
         summary=Phrase(_FOUND, count=len(hits), query=clean(query, keep_newlines=False)[:60]),
     )
 
@@ -100,14 +100,25 @@ def passages_text(hits: "Sequence[Hit]", room: int) -> str:
     return "\n\n".join([*parts, *([f"Also found: {', '.join(named)}"] if named else [])])
 
 
-def _nothing(found: "Found") -> str:
+def _nothing(context: ToolContext, found: "Found") -> str:
     where = f"collection {found.searched[0]}" if len(found.searched) == 1 else "collections"
     if found.elsewhere:
         names = ", ".join(found.elsewhere)
         return (
             f"Nothing about it in the {where}. There are passages in: {names}. Search there, or without a collection."
         )
-    return f"Nothing about it in the {where}. Try other words once; if nothing comes again, say that it is not there."
+    near = [f"- {_place(hit)}" for hit in found.nearest if _may_be_read(context, hit.path)]
+    if not near:
+        return f"Nothing about it in the {where}. Try other words once; if nothing comes again, say it is not there."
+    return (
+        f"No passage of the {where} clearly answers it. These share some of its words:\n"
+        + "\n".join(near)
+        + "\nIf one may be about it, search again with the words of its title; if nothing comes, say it is not there."
+    )
+
+
+def _place(hit: "Hit") -> str:
+    return clean(" › ".join((hit.reference, *hit.headings)), keep_newlines=False)
 
 
 def _result(hit: "Hit") -> dict[str, Json]:

@@ -40,7 +40,11 @@ async def rag(call: SlashCall) -> Outcome:
         for line in clean(hit.text).strip().splitlines()[:_SHOWN_LINES]:
             screen.print_lines(wrapped("    ", line, "dim", screen.width)[:2])
     if not found.hits:
-        screen.print(("", "  " + _("Nothing found.")))
+        near = _("Nothing found that has enough of these words. Nearest are:")
+        screen.print_lines(wrapped("  ", near if found.nearest else _("Nothing found."), "", screen.width))
+        for hit in found.nearest:
+            place = clean(f"{hit.reference}  {' › '.join((hit.collection, *hit.headings))}", keep_newlines=False)
+            screen.print_lines(wrapped("    ", place, "dim", screen.width))
         return
     call.chat.offer_passages(query, passages_text(found.hits, _OFFERED))
     screen.print(("dim", "  " + _("The model reads this with your next request.")))

@@ -7,10 +7,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from localllm.rag.file_listing import listed_files, real_roots
 
 from localllm.rag import file_blocks
 from localllm.rag.chunking import Block
+from localllm.rag.document_files import listed_files, real_roots
 from localllm.rag.file_blocks import SkippedError, read_blocks, read_content
 from tests.support.pdfs import make_pdf
 

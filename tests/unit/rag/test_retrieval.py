@@ -1,0 +1,102 @@
+"""Ranking: which passages are hits, in which order, over one collection and over several."""
+
+from collections.abc import Sequence
+from math import log1p
+
+from localllm.rag.records import Collection, Hit
+from localllm.rag.retrieval import Weights, find_candidates, merge_neighbours, parse_query, rank
+from localllm.rag.sparse_vectors import SparseVector, passage_vector
+from localllm.rag.store import Legs, Payload, Point, Scored, point_id
+from localllm.text.tokenising import terms
+
+FLOOR = 0.5
+
+
+class Passages:
+    """Texts in memory as a Reader, found by their words as the engine finds them."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        length = sum(len(terms(text)) for text in texts) / len(texts)
+        self.points = [
+            Point(
+                point_id(str(number), 0),
+                passage_vector(terms(text), length),
+                None,
+                Payload(path=f"{number:03}", file=f"{number:03}.md", hash="", number=0, text=text, kind="row"),
+            )
+            for number, text in enumerate(texts)
+        ]
+
+    def count(self) -> int:
+        return len(self.points)
+
+    def search(self, terms: SparseVector, vector: Sequence[float] | None, limit: int, most: int) -> Legs:
+        size = len(self.points)
+        holding = {one: sum(one in point.terms.indices for point in self.points) for one in terms.indices}
+        rarities = {one: log1p((size - count + 0.5) / (count + 0.5)) for one, count in holding.items() if count}
+        scores: list[Scored] = []
+        for point in self.points:
+            weights = dict(zip(*point.terms, strict=True))
+            score = sum(
+                asked * rarities[one] * weights[one] for one, asked in zip(*terms, strict=True) if one in weights
+            )
+            scores += [Scored(point.id, score)] if score else []
+        return Legs(size, rarities, sorted(scores, key=lambda one: -one.score)[:limit], [])
+
+    def fetch(self, ids: Sequence[int]) -> list[Point]:
+        return [point for point in self.points if point.id in ids]
+
+
+def search(query: str, *collections: Sequence[str], floor: float = FLOOR) -> list[Hit]:
+    parsed = parse_query(query)
+    found = [
+        find_candidates(Passages(texts), Collection(name=f"c{at}", home="user"), parsed, None, Weights(0.0, None), 5)
+        for at, texts in enumerate(collections)
+    ]
+    return merge_neighbours(rank(found, parsed, floor), 5)
+
+
+OTHERS = [f"Nothing of it stands in paragraph {number} of the handbook" for number in range(30)]
+
+
+def test_a_code_that_no_passage_has_finds_nothing() -> None:
+    texts = [*OTHERS, "Error KZ-4012: replication failed, restart it", "Call try_lock to lock the file"]
+    assert search("Error KZ-4077: replication failed", texts) == []
+    assert search("does try_acquire lock the file", texts) == []
+    assert [hit.text for hit in search("what is error KZ4012", texts)] == [texts[-2]]
+    assert [hit.text for hit in search("KZ-4012が出て replication failed", texts)] == [texts[-2]]
+
+
+def test_a_code_stands_by_itself() -> None:
+    assert search("what is E07", [*OTHERS, "The number E071 is of a pump"]) == []
+
+
+def test_any_one_of_the_codes_asked_for_is_enough() -> None:
+    texts = [*OTHERS, "Error E2001 of the server", "Error E2002 of the server"]
+    assert len(search("difference between error E2001 and E2002", texts)) == 2
+
+
+def test_with_no_floor_all_that_has_a_word_is_found() -> None:
+    assert len(search("Error KZ-4077", [*OTHERS, "Error KZ-4012"], floor=0.0)) == 1
+
+
+def test_hits_of_two_collections_stand_in_one_order() -> None:
+    """What is frequent in one collection and rare in the other is weighed alike."""
+    pumps = [f"The pump {name} is blue" for name in ("alpha", "beta", "gamma", "delta", "iota", "kappa")]
+    found = search("pump warranty", [*pumps, "warranty of the pump"], [*OTHERS, "A pump", "A pump of another colour"])
+    assert found[0].text == "warranty of the pump"
+    totals = [hit.scores.total for hit in found]
+    assert totals == sorted(totals, reverse=True)
+    assert len(set(totals)) == len({hit.scores.bm25 for hit in found})
+
+
+def test_what_is_asked_about_counts_more_than_how_it_is_asked() -> None:
+    texts = [f"第{number}章の概要" for number in range(30)]
+    texts += ["接続がおかしいときはどうすればいいか", "フィルターの掃除は月に一度"]
+    assert search("フィルターはどうすればいい", texts, floor=0.0)[0].text == texts[-1]
+
+
+def test_a_word_for_which_the_passages_have_another_counts_less_than_one_they_have() -> None:
+    texts = [*OTHERS, "The filter is cleaned once a month", "The tank holds water"]
+    assert [hit.text for hit in search("sanitise filter", texts)] == [texts[-2]]
+    assert search("sanitise upholstery filter", texts) == []
