@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -11,6 +10,7 @@ from localllm.base.events import Usage
 from localllm.base.i18n import _
 from localllm.base.jsontext import encode_json
 from localllm.base.lazy_patterns import late_pattern
+from localllm.base.memo import Memo
 from localllm.llm.messages import AssistantMessage, Image, Message, ToolMessage, ToolSpec, UserMessage
 from localllm.llm.providers.base import UsageChunk
 from localllm.llm.retry import Stopwatch
@@ -86,15 +86,17 @@ class Size(NamedTuple):
     wide: float
 
 
-@lru_cache(maxsize=1024)
-def measure(text: str) -> Size:
-    """The size of `text`."""
+def _measure(text: str) -> Size:
     if text.isascii():
         return Size(len(text) / BYTES_PER_TOKEN, 0.0)
     wide = _NARROW.sub("", text)
     wide_bytes = len(wide.encode("utf-8", "surrogatepass"))
     narrow_bytes = len(text.encode("utf-8", "surrogatepass")) - wide_bytes
     return Size(narrow_bytes / BYTES_PER_TOKEN, len(wide) * TOKENS_PER_WIDE_CHARACTER)
+
+
+measure = Memo(_measure, lambda text, _: 4 * len(text), 8_000_000)
+"""The size of a text, remembered: a conversation is measured with each of its requests."""
 
 
 def estimate_tokens(text: str) -> int:

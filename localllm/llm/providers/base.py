@@ -1,7 +1,6 @@
 """What a provider is: chunks, models, embeddings; and a message assembled from chunks."""
 
 from collections.abc import AsyncGenerator, Callable, Sequence
-from functools import lru_cache
 from typing import Literal, Protocol, runtime_checkable
 from uuid import uuid4
 
@@ -9,6 +8,7 @@ import msgspec
 
 from localllm.base.events import Json, ToolCall
 from localllm.base.jsontext import encode_json
+from localllm.base.memo import Memo
 from localllm.llm.messages import AssistantMessage, CompletionRequest, Message, UserMessage
 
 
@@ -280,13 +280,17 @@ class MessageAssembler:
         return call_id
 
 
+_MOST_REMEMBERED = 8_000_000
+"""Bytes of messages and of their JSON: more than the largest windows in use hold."""
+
+
 def message_encoder(message_json: Callable[[Message], dict[str, Json]]) -> Callable[[Message], bytes]:
     """Make a function that gives a message as JSON and remembers it, for it is sent again with every request that
     continues the conversation. Pictures are too large to be remembered."""
 
-    @lru_cache(maxsize=4096)
-    def encoded(message: Message) -> bytes:
-        return encode_json(message_json(message))
+    encoded = Memo[Message, bytes](
+        lambda message: encode_json(message_json(message)), lambda _, data: 2 * len(data), _MOST_REMEMBERED
+    )
 
     def encode(message: Message) -> bytes:
         has_pictures = isinstance(message, UserMessage) and message.images
