@@ -1,6 +1,7 @@
 """The program's log without personal data: what was searched for or typed is masked before a line is written."""
 
 from collections.abc import Collection
+from functools import lru_cache
 from pathlib import Path
 from typing import TextIO
 
@@ -26,6 +27,7 @@ def show_log(stream: TextIO, level: str, *, without: Collection[str] = ()) -> No
     logs.show(stream, level, _presentable, without=without)
 
 
+@lru_cache(maxsize=8)  # a line may go to several places
 def _masked(line: str) -> str:
     from localllm.text.privacy_mask import masked_text  # most starts write no line
 

@@ -66,14 +66,15 @@ class _Daily(logging.FileHandler):
         self._days = days
         self._keep_days = keep_days
         self._clock = clock
+        self._ends = 0.0
+        """When the days of the file are over."""
         super().__init__(self._file(), encoding="utf-8", delay=True)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the line, into a new file where this one's days are over; the next goes there where it is full."""
         try:
-            file = str(self._file().absolute())
-            if file != self.baseFilename or self.stream is None:  # pyright: ignore[reportUnnecessaryComparison] - delay
-                self._begin(file)
+            if self._clock() >= self._ends or self.stream is None:  # pyright: ignore[reportUnnecessaryComparison] - delay
+                self._begin(str(self._file().absolute()))
             super().emit(record)
             if self.stream is not None and os.fstat(self.stream.fileno()).st_size >= _MAX_BYTES:  # pyright: ignore[reportUnnecessaryComparison]
                 self._close_stream()
@@ -94,6 +95,7 @@ class _Daily(logging.FileHandler):
 
     def _file(self) -> Path:
         first = int(self._clock()) // (self._days * _DAY) * self._days * _DAY
+        self._ends = first + self._days * _DAY
         return self._folder / f"{self._stem}.{time.strftime('%Y-%m-%d', time.gmtime(first))}.log"
 
     def _close_stream(self) -> None:

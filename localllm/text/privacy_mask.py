@@ -113,6 +113,8 @@ _NO_DOMAIN = late_pattern(r"v?\d+\.\d+.*|\d+x\.(?:png|jpe?g|gif|webp|svg|avif)",
 
 
 def _emails(text: str) -> Iterator[tuple[int, int]]:
+    if "@" not in text:
+        return
     for found in _EMAIL.finditer(text):
         is_repository = found[0].startswith("git@") and found["path"]
         if not is_repository and not _NO_DOMAIN.fullmatch(found["domain"]):
@@ -237,12 +239,17 @@ _NAMED_PHONE = late_pattern(
     r"|ファックス)(?:\s?[:：#.]\s?| is | at |は|\s)(?P<number>\d(?:[- ]?\d){8,11})(?![A-Za-z0-9_]|[.,:-]\d)",
     re.IGNORECASE | re.ASCII,
 )
+_MANY_DIGITS = late_pattern(r"\d(?:[-. ()]{0,2}\d){6}", re.ASCII)
+"""What every telephone number holds; few lines of a log do."""
+
 _ISBN_BEFORE = late_pattern(r"ISBN(?:-1[03])?\D{0,4}$", re.IGNORECASE)
 _ALL_DIGITS = "0123456789"
 _LEAST_UNBROKEN = 10  # digits after a plus: +12345678 is rather a difference
 
 
 def _phones(text: str) -> Iterator[tuple[int, int]]:
+    if not _MANY_DIGITS.search(text):
+        return
     found = [match.span() for match in _INTERNATIONAL.finditer(text) if _is_international(match[0])]
     found += [match.span() for match in _JAPANESE.finditer(text) if _is_japanese(match[0])]
     found += [match.span() for match in _PLAIN.finditer(text) if _is_plain(text, match)]

@@ -27,6 +27,9 @@ _CALLED = (
     r"|private[ _-]?key|bearer)s?|パスワード|秘密鍵|トークン|APIキー|アクセスキー)"
 )
 
+_NAMES = ("pass", "secret", "token", "credential", "auth", "key", "bearer", "パスワード", "秘密鍵", "トークン", "キー")
+"""What `_CALLED` finds holds one of them."""
+
 _VALUE = r"[\"'「]?(?P<value>[^\s\"'「」,;]{6,})"
 
 _PLACE = r"[$<{%@/.(]|[A-Z][A-Z0-9]*_[A-Z0-9_]+$|[\w/-]+\.[a-z]{1,4}\b|\w+://|v?\d+(?:\.\d+)+$"
@@ -66,9 +69,14 @@ def _keys_with(mark: str, text: str) -> Iterator[re.Match[str]]:
 
 def secret_spans(text: str) -> list[tuple[int, int]]:
     """Where in `text` the secrets are that `masked` replaces: in their order, none within another."""
-    found = [match.span() for match in re.finditer(_KNOWN, text, flags=re.DOTALL)]
-    found += [match.span() for match in re.finditer(_IN_ADDRESS, text)]
-    found += [match.span("value") for match in re.finditer(_NAMED, text, flags=re.IGNORECASE) if _is_given(match)]
+    found: list[tuple[int, int]] = []  # most texts have nothing of the kind, which is quickly seen
+    if any(mark in text for mark in _MARKS):
+        found += [match.span() for match in re.finditer(_KNOWN, text, flags=re.DOTALL)]
+    if "://" in text:
+        found += [match.span() for match in re.finditer(_IN_ADDRESS, text)]
+    folded = text.casefold()
+    if any(word in folded for word in _NAMES):
+        found += [match.span("value") for match in re.finditer(_NAMED, text, flags=re.IGNORECASE) if _is_given(match)]
     return _merged(found)
 
 
