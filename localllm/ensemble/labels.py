@@ -13,8 +13,8 @@ from localllm.base.lazy_patterns import late_pattern
 ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 """Without I and O, which are a pronoun and a zero."""
 
-_ALONE = late_pattern(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])")
-_ARTICLE = late_pattern(r"(?<![A-Za-z0-9])A(?=\s+[a-z])")
+_ALONE = late_pattern(r"[A-Z](?<![A-Za-z0-9].)(?![A-Za-z0-9])")
+_ARTICLE = late_pattern(r"A(?<![A-Za-z0-9].)(?=\s+[a-z])")  # what stands before is looked at last: fast
 _LABEL = late_pattern(
     r"(?P<word>(?:\b(?i:answers?|responses?|workers?|agents?|models?|candidates?|assistants?|solutions?|replies|reply|outputs?"
     r"|submissions?|options?)|(?:回答|応答|解答|答え|答|ワーカー|エージェント|モデル|候補|案)(?:者|案)?)"
