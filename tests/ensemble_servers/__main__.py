@@ -25,12 +25,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--servers", type=int, default=3)
     parser.add_argument("--delay", type=float, default=0.05, help="seconds before an answer")
+    parser.add_argument("--between", type=float, default=0.0, help="seconds before each further line of one")
     parser.add_argument("--pieces", type=int, default=1, help="lines of a streamed answer")
     parser.add_argument("--characters", type=int, default=1_000, help="length of an answer")
     options = parser.parse_args()
     with OllamaServers() as servers:
         started = [
-            servers.add(Play(answer=_text(number, options.characters), delay=options.delay, pieces=options.pieces))
+            servers.add(
+                Play(
+                    answer=_text(number, options.characters),
+                    delay=options.delay,
+                    between=options.between,
+                    pieces=options.pieces,
+                )
+            )
             for number in range(options.servers)
         ]
         print(json.dumps([server.url for server in started]), flush=True)
