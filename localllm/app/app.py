@@ -45,6 +45,7 @@ from localllm.tools.tool_system import ToolSystem
 
 if TYPE_CHECKING:
     from localllm.agent.panel.multi_agent import MultiAgentSystem
+    from localllm.app.chat_ensemble import ChatEnsemble
     from localllm.app.chat_market import ChatMarket
     from localllm.app.chat_research import ChatResearch
     from localllm.app.session_manager import Keeping
@@ -311,6 +312,12 @@ class LocalLLMCode(Answerer):
             f"[The user searched the collections of documents for: {query}. Passages:]\n{text}\n[End of passages]"
         )
 
+    def offer_answer(self, query: str, answer: str) -> None:
+        """Let the model read, with the next request, what the ensemble has answered the person."""
+        self.react_agent.offer(
+            f"[The user asked an ensemble of models: {query}. Its answer:]\n{answer}\n[End of answer]"
+        )
+
     def undo(self, *, turn: bool = False) -> list[str]:
         """Take back the last change, or all of the last turn; a line for each file. If that was a rewind, the
         conversation comes back as well."""
@@ -432,6 +439,13 @@ class LocalLLMCode(Answerer):
 
         environ = self.config.allowed_environ(self._environ)
         return ChatMarket(self.settings, self.root, environ, self.llm_client, self.ready)
+
+    @property
+    def ensemble(self) -> "ChatEnsemble":
+        """The ensemble that the settings name."""
+        from localllm.app.chat_ensemble import ChatEnsemble  # few sessions ever ask
+
+        return ChatEnsemble(self.settings, self.root, self.config.allowed_environ(self._environ))
 
     @cached_property
     def caches(self) -> "CacheManager":

@@ -291,6 +291,15 @@ class WebSettings(Section, frozen=True):
     serper: SerperSettings = SerperSettings()
 
 
+class EnsembleSettings(Section, frozen=True):
+    """The ensemble that /ensemble asks in the chat; localllm serve has a command line of its own.
+
+    config: its config.json, relative to the project; empty takes config.json in the project's folder.
+    """
+
+    config: str = ""
+
+
 class ProjectSettings(Section, frozen=True):
     """Which files belong to the project.
 
@@ -370,6 +379,7 @@ class Settings(Section, frozen=True):
     market: MarketSettings = MarketSettings()
     trace: TraceSettings = TraceSettings()
     queue: QueueSettings = QueueSettings()
+    ensemble: EnsembleSettings = EnsembleSettings()
     project: ProjectSettings = ProjectSettings()
     sessions: SessionSettings = SessionSettings()
     commands: CommandSettings = CommandSettings()

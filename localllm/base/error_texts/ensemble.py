@@ -10,6 +10,13 @@ ENSEMBLE = {
         "Name one with --config FILE, put a config.json here (localllm serve --write-config makes one of the models "
         "that are found), or take whatever models are found with --auto.",
     ),
+    "ensemble_none_in_chat": ErrorText(
+        "E1115",
+        "There is no ensemble to ask.",
+        "There is no config.json in {folder}, and ensemble.config names none.",
+        "Make one of the models that are found (localllm serve --write-config), or name one: localllm config set "
+        "ensemble.config FILE.",
+    ),
     "ensemble_config_missing": ErrorText(
         "E1102",
         "There is no file {file}.",

@@ -8,6 +8,7 @@ from localllm.text.sanitising import clean, shorten
 from localllm.tui.commands.background import ps, stop
 from localllm.tui.commands.context import ChatContext
 from localllm.tui.commands.context_window import compact, context
+from localllm.tui.commands.ensemble import ensemble
 from localllm.tui.commands.knowledge import collections, rag
 from localllm.tui.commands.market import market
 from localllm.tui.commands.memory import forget, memory, remember
@@ -157,7 +158,7 @@ def unknown_command(screen: Screen, name: str, nearest: str) -> None:
 
 COMMANDS: list[SlashCommand] = [
     *(help_, status, model, models, provider, mode, plan, tools, rules),
-    *(context, compact, panel, boss, research, market, map_, analyze),
+    *(context, compact, panel, boss, research, market, ensemble, map_, analyze),
     *(todo, remember, forget, memory, init),
     *(rag, collections),
     *(undo, redo, checkpoint, rewind),

@@ -18,6 +18,7 @@ from localllm.sessions.index import Session
 if TYPE_CHECKING:
     from localllm.agent.memory_editor import Remembering
     from localllm.context.usage import WindowUse
+    from localllm.ensemble.records import EnsembleResult, RunEvent
     from localllm.project.facts import ProjectAnalysis
     from localllm.rag.knowledge_base import KnowledgeBase
     from localllm.research.options import ResearchOptions
@@ -189,6 +190,14 @@ class Market(Protocol):
         self, theme: str, regions: tuple[str, ...], pages: int | None, on_event: "Callable[[ResearchEvent], None]"
     ) -> FinishedScan:
         """Scan the market of a theme; no regions means all, no pages what is set."""
+        ...
+
+
+class EnsembleDesk(Protocol):
+    """The ensemble that the settings name. Methods raise LocalLLMError."""
+
+    async def ask(self, prompt: str, on_event: "Callable[[RunEvent], None]") -> "EnsembleResult":
+        """Ask the workers and the reviewer; cancelled, every request ends."""
         ...
 
 
@@ -365,6 +374,11 @@ class ChatContext(Protocol):
         """Market scans with the model that answers."""
         ...
 
+    @property
+    def ensemble(self) -> EnsembleDesk:
+        """The ensemble of models that the settings name."""
+        ...
+
     async def consult(self, kind: Literal["panel", "boss"], question: str, emit: Emit) -> None:
         """Ask the panel or the boss; what is said is emitted as a Consulted, and its plan goes to the model with the
         next request."""
@@ -380,6 +394,10 @@ class ChatContext(Protocol):
 
     def offer_passages(self, query: str, text: str) -> None:
         """Let the model read, with the next request, passages that were found for `query`."""
+        ...
+
+    def offer_answer(self, query: str, answer: str) -> None:
+        """Let the model read, with the next request, what the ensemble has answered."""
         ...
 
     def undo(self, *, turn: bool = False) -> list[str]:

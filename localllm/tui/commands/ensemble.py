@@ -1,0 +1,40 @@
+"""/ensemble: several models answer side by side, and a reviewer makes one answer of theirs."""
+
+from localllm.base.i18n import N_, _
+from localllm.text.sanitising import clean
+from localllm.tui.commands.registry import Outcome, SlashCall, slash
+from localllm.tui.render.report import wrapped
+
+
+@slash(
+    "ensemble",
+    usage=N_("QUESTION"),
+    forms=N_("/ensemble why is the sky blue | the workers of config.json answer, its reviewer merges"),
+)
+async def ensemble(call: SlashCall) -> Outcome:
+    """Ask several models at once; the chat's model reads the merged answer with your next request."""
+    question, screen = call.arguments.strip(), call.screen
+    if not question:
+        text = _("/ensemble QUESTION: what the models of config.json are to be asked (docs/ensemble.md).")
+        screen.print_lines(wrapped("  ", text, "dim", screen.width))
+        return
+    from localllm.tui.render.answer import AnswerView
+    from localllm.tui.render.ensemble_columns import EnsembleColumns
+
+    columns = EnsembleColumns(screen)
+    async with columns.shown():
+        result = await call.chat.ensemble.ask(question, columns.handle)
+    columns.print()
+    if result.all_failed:
+        screen.print_lines(wrapped("✗ ", _("No worker has answered."), "error", screen.width))
+        return
+    if result.reviewer_error is not None:
+        said = _("The reviewer failed, so this is the answer of one worker: {error}", error=result.reviewer_error)
+        screen.print_lines(wrapped("! ", said, "warning", screen.width))
+    elif comment := clean(result.review_comment).strip():
+        screen.print_lines(wrapped("  ", comment, "dim", screen.width))
+    screen.print(("", ""))
+    view = AnswerView(screen)
+    view.feed(result.final_answer)
+    view.finish()
+    call.chat.offer_answer(question, result.final_answer)

@@ -1,0 +1,140 @@
+"""The answers of an ensemble's workers side by side, while they are written and afterwards."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+
+from localllm.base.i18n import _, ngettext
+from localllm.ensemble.records import (
+    ReviewStarted,
+    RunEvent,
+    RunStarted,
+    WorkerFinished,
+    WorkerText,
+)
+from localllm.text.sanitising import clean, display_width, shorten
+from localllm.text.wrapping import wrap
+from localllm.tui.render.activity import duration
+from localllm.tui.render.screen import Screen
+from localllm.tui.theme import Line, Span, Style
+
+_NARROWEST, _GAP, _INDENT = 28, 2, 2  # cells
+_LIVE_ROWS, _FINAL_ROWS = 5, 12
+_REPAINT_SECONDS = 0.1
+_TAIL = 2_000
+"""Characters of an answer that is being written, of which the last rows are shown."""
+
+
+class _Column:
+    """What a worker has said so far, and how it ended."""
+
+    def __init__(self, name: str) -> None:
+        self.name = clean(name, keep_newlines=False)
+        self.text = ""
+        self.ended = ""
+        self.mark = "·"
+        self.style: Style = "dim"
+
+    def finish(self, event: WorkerFinished) -> None:
+        answer = event.answer
+        self.ended = duration(answer.seconds)
+        if answer.error is None:
+            self.text, self.mark, self.style = clean(answer.text), "✓", "good"
+        else:
+            self.text, self.mark, self.style = clean(str(answer.error)), "✗", "warning"
+
+
+class EnsembleColumns:
+    """The columns of one run on `screen`."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._columns: list[_Column] = []
+        self._reviewer = ""
+        self._began = time.monotonic()
+
+    def handle(self, event: RunEvent) -> None:
+        """Take in the next event of the run."""
+        match event:
+            case RunStarted(workers=workers):
+                self._columns = [_Column(name) for name in workers]
+            case WorkerText(worker=worker, text=text):
+                self._columns[worker].text += clean(text)
+            case WorkerFinished(worker=worker):
+                self._columns[worker].finish(event)
+            case ReviewStarted(reviewer=reviewer):
+                self._reviewer = clean(reviewer, keep_newlines=False)
+            case _:
+                pass
+
+    @asynccontextmanager
+    async def shown(self) -> AsyncGenerator[None]:
+        """Paint the columns anew while this is open; their last rows, as a person follows them."""
+        painter = asyncio.create_task(self._keep_painting())
+        try:
+            yield
+        finally:
+            painter.cancel()
+            self._screen.erase()
+
+    def print(self) -> None:
+        """Print the columns for good, each with its beginning."""
+        self._screen.print_lines(self._lines(self._screen.width, _FINAL_ROWS, live=False))
+
+    async def _keep_painting(self) -> None:
+        screen = self._screen
+        if screen.plain:
+            screen.print(("dim", "  " + _("asking the ensemble")))
+            return
+        while True:
+            lines = [*self._lines(screen.width, _LIVE_ROWS, live=True), self._state(), *screen.below(screen.width)]
+            screen.draw([screen.format(line) for line in lines])
+            await asyncio.sleep(_REPAINT_SECONDS)
+
+    def _state(self) -> Line:
+        left = sum(not column.ended for column in self._columns)
+        if self._reviewer:
+            doing = _("{name} reviews the answers", name=self._reviewer)
+        elif self._columns:
+            doing = ngettext("waiting for {count} worker", "waiting for {count} workers", left)
+        else:
+            doing = _("asking the ensemble")
+        return (
+            ("dim", shorten(f"  {doing} · {duration(time.monotonic() - self._began)} · Ctrl+C", self._screen.width)),
+        )
+
+    def _lines(self, width: int, rows: int, *, live: bool) -> list[Line]:
+        """The columns, as many beside each other as have room; the last rows of each while it is written."""
+        abreast = max(1, min(len(self._columns), (width - _INDENT + _GAP) // (_NARROWEST + _GAP)))
+        cells = max(1, (width - _INDENT - _GAP * (abreast - 1)) // abreast)
+        lines: list[Line] = []
+        for first in range(0, len(self._columns), abreast):
+            group = self._columns[first : first + abreast]
+            lines.append(_row([(column.style, _head(column, cells)) for column in group], cells))
+            texts = [_rows(column.text, cells, rows, live=live) for column in group]
+            for number in range(max(map(len, texts), default=0)):
+                lines.append(_row([("", text[number] if number < len(text) else "") for text in texts], cells))
+        return lines
+
+
+def _head(column: _Column, cells: int) -> str:
+    ended = f" {column.ended}" if column.ended else ""
+    return f"{column.mark} {shorten(column.name, max(1, cells - 2 - display_width(ended)))}{ended}"
+
+
+def _rows(text: str, cells: int, rows: int, *, live: bool) -> list[str]:
+    found = [row for row in wrap(text[-_TAIL:] if live else text, cells) if row.strip()]
+    if live:
+        return found[-rows:]
+    return found if len(found) <= rows else [*found[: rows - 1], "…"]
+
+
+def _row(spans: Sequence[Span], cells: int) -> Line:
+    """Texts beside each other, each filled up to `cells`, but the last."""
+    line: list[Span] = [("", " " * _INDENT)]
+    for number, (style, text) in enumerate(spans, start=1):
+        line.append((style, text))
+        if number < len(spans):
+            line.append(("", " " * (cells - display_width(text) + _GAP)))
+    return tuple(line)

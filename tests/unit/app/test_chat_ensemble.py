@@ -1,0 +1,55 @@
+"""The ensemble of a chat: which configuration it asks, and what it refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from localllm.app.chat_ensemble import ChatEnsemble
+from localllm.base.errors import ConfigurationError
+from localllm.config.schema import EnsembleSettings, Settings
+from localllm.ensemble.records import RunEvent, WorkerFinished
+from tests.ensemble_servers import MODEL, OllamaServers, Play
+
+pytestmark = pytest.mark.anyio
+
+REVIEW = "## Evaluation\nBoth are right.\n\n## Final answer\nParis."
+
+
+def written(file: Path, worker: str, reviewer: str, **more: str) -> None:
+    agents = {
+        "reviewer_agent": {"name": "Boss", "api_url": reviewer, "model": MODEL},
+        "worker_agents": [{"name": "A", "api_url": worker, "model": MODEL, **more}],
+    }
+    file.write_text(json.dumps(agents))
+
+
+async def test_the_agents_of_the_projects_configuration_answer(tmp_path: Path) -> None:
+    with OllamaServers() as servers:
+        written(tmp_path / "config.json", servers.add(Play(answer="Paris")).url, servers.add(Play(answer=REVIEW)).url)
+        seen: list[RunEvent] = []
+        result = await ChatEnsemble(Settings(), tmp_path, {}).ask("Capital of France?", seen.append)
+    assert result.final_answer == "Paris."
+    assert [event.answer.text for event in seen if isinstance(event, WorkerFinished)] == ["Paris"]
+
+
+async def test_a_named_configuration_is_taken_instead(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{broken")
+    with OllamaServers() as servers:
+        written(tmp_path / "mine.json", servers.add(Play(answer="Lyon")).url, servers.add(Play(answer="Lyon.")).url)
+        settings = Settings(ensemble=EnsembleSettings(config="mine.json"))
+        result = await ChatEnsemble(settings, tmp_path, {}).ask("City?", lambda event: None)
+    assert result.answers[0].text == "Lyon"
+
+
+async def test_without_a_configuration_both_ways_to_one_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        await ChatEnsemble(Settings(), tmp_path, {}).ask("City?", lambda event: None)
+    assert raised.value.key == "ensemble_none_in_chat"
+
+
+async def test_a_configuration_that_came_with_the_project_sends_no_key(tmp_path: Path) -> None:
+    written(tmp_path / "config.json", "http://127.0.0.1:9", "http://127.0.0.1:9", api_key_env="OPENAI_API_KEY")
+    with pytest.raises(ConfigurationError) as raised:
+        await ChatEnsemble(Settings(), tmp_path, {"OPENAI_API_KEY": "k"}).ask("City?", lambda event: None)
+    assert raised.value.key == "ensemble_config_unnamed"
