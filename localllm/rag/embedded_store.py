@@ -3,7 +3,6 @@
 import os
 import shutil
 import stat
-import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,6 +24,7 @@ from localllm.rag.store import SCHEMA, Reader, Writer
 MANIFEST = "files.sqlite"
 _LARGEST_RECORD = 1_000_000  # bytes
 _ABOVE = 2  # folders of the project's above that of a collection
+_READ_AT_ONCE = 4_000_000  # bytes
 _MOST_FILES = 20_000  # of a collection; the engine makes some dozens of a segment
 
 
@@ -203,10 +203,9 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _read_ahead(folder: Path) -> None:
-    """Have the system read the files of a shard into its cache, which the engine has dropped them from: else each
-    passage of the first searches is a read from the disk of its own."""
-    if sys.platform != "linux":
-        return
-    for file in _files(folder):
-        with suppress(OSError), file.open("rb") as stream:
-            os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)
+    """Read the segments of a shard, so that they are in the system's cache, which the engine has dropped them from:
+    else each passage of the first searches is a read from the disk of its own."""
+    for file in _files(folder / "segments"):
+        with suppress(OSError), file.open("rb", buffering=0) as stream:
+            while stream.read(_READ_AT_ONCE):
+                pass

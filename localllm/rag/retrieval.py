@@ -69,7 +69,7 @@ class Query(NamedTuple):
         if not self.names:
             return frozenset()
         text = _folded("\n".join((payload.file, *payload.headings, payload.text)))
-        there = {name for name in self.names if re.search(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", text)}
+        there = {name for name in self.names if name in text and _stands_alone(name, text)}
         has = frozenset[int]().union(*(self.names[name] for name in there))
         return frozenset[int]().union(*self.names.values()) - has if there else None
 
@@ -115,11 +115,12 @@ def parse_query(text: str) -> Query:
     return Query(vector, kinds, {_folded(name): frozenset(map(term_hash, terms(name))) for name in names})
 
 
-_HYPHENS = str.maketrans("", "", "-‐‑−")
-
-
 def _folded(text: str) -> str:
-    return text.casefold().translate(_HYPHENS)
+    return text.casefold().replace("-", "").replace("‐", "").replace("‑", "").replace("−", "")
+
+
+def _stands_alone(name: str, text: str) -> bool:
+    return re.search(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", text) is not None
 
 
 def _weight(term: str) -> float:
