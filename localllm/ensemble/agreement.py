@@ -32,6 +32,10 @@ _GLANCE, _LEAST_SHARED = 800, 0.5
 """Characters at the beginning of an answer, and the share of pairs of words in common without which it does not
 resemble another as much as `_SAME_PROSE`: words that differ are in fewer pairs than shingles, which are longer."""
 
+_FEWEST_PAIRS = 60
+"""Pairs without which a beginning tells too little: a text that repeats itself has few, of which a change is a large
+share."""
+
 _LONGEST_WORDS = 15
 """Characters to a word beyond which a text is not written in words between spaces."""
 
@@ -154,6 +158,8 @@ def _may_resemble(one: str, other: str) -> bool:
     """Whether the beginnings of two texts have enough pairs of neighbours in common: a tenth of the work of telling how
     far they resemble one another, which most answers do not."""
     first, second = _neighbours(one[:_GLANCE]), _neighbours(other[:_GLANCE])
+    if min(len(first), len(second)) < _FEWEST_PAIRS:
+        return True
     shared = len(first & second)
     return shared >= _LEAST_SHARED * (len(first) + len(second) - shared)
 
