@@ -211,7 +211,7 @@ def test_japanese(open_chat: Open) -> None:
 
 @needs_tmux
 def test_commands(open_chat: Open) -> None:
-    chat = open_chat(columns=100, rows=60)
+    chat = open_chat(columns=100, rows=64)
     ask(chat, "/help")
     chat.wait("/model [name] ", " Show the model, or change to another;", "/review ", " stream review this")
     ask(chat, "/modell")

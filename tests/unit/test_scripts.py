@@ -147,7 +147,8 @@ def test_extras_name_only_what_something_imports() -> None:
     source = "".join(file.read_text("utf-8") for file in (ROOT / "localllm").rglob("*.py"))
     used = {name for name in names if re.search(rf"import {name}\b|from {name}\b|import_module\(\"{name}\"\)", source)}
     assert names - used == {"lxml_html_clean"}, "trafilatura asks for it itself"
-    assert set(extras) == {"all", "bench", "browser", "dev", "gguf", "qdrant", "queue", "rag", "redis", "trace", "web"}
+    wanted = {"all", "bench", "browser", "dev", "gguf", "qdrant", "queue", "rag", "redis", "serve", "trace", "web"}
+    assert set(extras) == wanted
 
 
 def test_the_constraints_fit_the_project() -> None:

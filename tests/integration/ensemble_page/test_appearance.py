@@ -129,7 +129,7 @@ def test_the_language_changes_in_the_middle_of_a_run(visit: Visit, busy: Any) ->
     visitor.ask("?")
     visitor.wait_column(0, "Answer 0")
     visitor.page.click("#language")
-    expect(visitor.page.locator(".card .state")).to_have_text("10 台中 0 台が回答しました")
+    expect(visitor.page.locator(".card .state")).to_have_text("10 台中 0 台が完了")
     ensemble.gates["end"].set()
     visitor.wait()
     expect(visitor.page.locator(".column .state").nth(3)).to_have_text("失敗")
@@ -281,7 +281,7 @@ def test_who_cannot_see_is_told_the_course_and_not_each_word(visit: Visit) -> No
         visitor.wait()
         told = page.evaluate("told")
         assert told[0] == "Asking 3 workers"
-        assert told[-1] == "The final answer is there, after 12.3 seconds"
+        assert told[-1] == "The final answer is ready, after 12.3 seconds"
         assert len(told) <= 6
         live = (
             "[...document.querySelectorAll('[aria-live], [role=status], [role=log], [role=alert]')].map(one => one.id)"
