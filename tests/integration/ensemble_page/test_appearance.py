@@ -216,7 +216,8 @@ def test_everything_can_be_done_by_keyboard(visit: Visit) -> None:
             keys.press("Tab")
         keys.press("Enter")
         expect(page.locator("#history")).not_to_be_visible()
-        assert visitor.answer() == "About by hand\nsecond line"
+        answer = page.locator(".turn:last-child .text.answer")
+        expect(answer).to_have_text("About by hand\nsecond line", use_inner_text=True)
 
 
 def _tabbed(page: Page) -> str:

@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 from tests.support.ensemble_page import Visit
 from tests.support.serving import ServeWorld
@@ -22,8 +23,9 @@ def test_the_page_and_the_log_of_a_served_ensemble(tmp_path: Path, visit: Visit)
         visitor.ask("Are you sure?")
         visitor.page.locator(".turn").nth(1).wait_for()
         visitor.wait()
-    listed = world.run("serve", "--history", "--json")
-    runs = json.loads(listed.stdout)["runs"]
+        runs: list[dict[str, Any]] = []
+        while len(runs) < 2:  # a thread writes them, and the server is killed at the end
+            runs = json.loads(world.run("serve", "--history", "--json").stdout)["runs"]
     assert [run["prompt"] for run in runs] == ["Are you sure?", "What is the capital of Australia?"]
     assert [run["turns"] for run in runs] == [2, 0]
     assert "Canberra" in runs[0]["final_answer"]
