@@ -19,6 +19,7 @@ class ChatEnsemble:
 
     def __init__(self, settings: Settings, root: Path, environ: Mapping[str, str]) -> None:
         self._named = settings.ensemble.config
+        self._root = root
         self._file = root / (Path(self._named).expanduser() if self._named else CONFIG_FILE)
         self._environ = environ
 
@@ -40,7 +41,7 @@ class ChatEnsemble:
         if not self._named and not self._file.is_file():
             raise ConfigurationError("ensemble_none_in_chat", folder=self._file.parent)
         config = read_config(self._file)
-        if not self._named:
+        if self._file.resolve().is_relative_to(self._root.resolve()):  # commands may write it, named or not
             refuse_far_reach(config, self._file)
         elif offline.is_on():
             for agent in (config.reviewer_agent, *config.worker_agents):
