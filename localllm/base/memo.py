@@ -1,7 +1,7 @@
 """What a function has given for an argument, remembered within a bound of bytes."""
 
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -14,6 +14,9 @@ class Memo(Generic[K, V]):
     those of an argument and its value; of all together there are at most `most`. What was not asked for since half as
     many new ones came is forgotten.
     """
+
+    share: ClassVar[float] = 1.0
+    """Of its bound, what each may use: a process in which little is asked for again needs less."""
 
     def __init__(self, compute: Callable[[K], V], size: Callable[[K, V], int], most: int) -> None:
         self._compute = compute
@@ -35,9 +38,10 @@ class Memo(Generic[K, V]):
 
     def _keep(self, key: K, value: V) -> None:
         size = self._size(key, value)
-        if size > self._most // 2:
+        most = self._most * Memo.share / 2
+        if size > most:
             return
-        if self._bytes + size > self._most // 2:
+        if self._bytes + size > most:
             self._old, self._new, self._bytes = self._new, {}, 0
         self._new[key] = value
         self._bytes += size

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
+from localllm.base.memo import Memo
 from localllm.ensemble.config_watch import ConfigSource
 from localllm.ensemble.ensemble import ModelEnsemble
 from localllm.ensemble.request_log import RequestLog
@@ -18,6 +19,9 @@ from localllm.ensemble.server.uvicorn_server import EnsembleServer
 
 _NEW_OBJECTS = 5_000
 """Between two looks for cycles of objects that nobody needs any more; Python's own 700 are two of a request."""
+
+_REMEMBERED = 1 / 16
+"""Of the messages that a chat sends again and again: here only the workers of one run are sent the same."""
 
 
 class RunningEnsemble:
@@ -54,9 +58,11 @@ class RunningEnsemble:
     async def serve(self, listening: socket.socket, on_start: Callable[[], object]) -> None:
         """Answer requests at a socket that listens. `on_start` is called once that begins."""
         self._process.on_start = on_start
+        Memo.share = _REMEMBERED
         try:
             await self._process.serve(sockets=[listening])
         finally:
+            Memo.share = 1.0
             await self._ensemble.aclose()
             if self._log is not None:
                 self._log.close()

@@ -1,5 +1,7 @@
 """What a function gave is remembered, within a bound of bytes."""
 
+import pytest
+
 from localllm.base.memo import Memo
 
 
@@ -47,3 +49,13 @@ def test_what_is_too_large_is_worked_out_each_time_and_drives_nothing_out() -> N
     for text in ("small", "x" * 300, "x" * 300, "small"):
         assert memo(text) == text.upper()
     assert asked == ["small", "x" * 300, "x" * 300]
+
+
+def test_a_process_can_have_each_remember_a_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    memo, asked = counting(1_000)
+    memo("a" * 40)
+    monkeypatch.setattr(Memo, "share", 1 / 10)
+    memo("a" * 40)
+    for text in ("b" * 40, "b" * 40, "c" * 20, "c" * 20):
+        memo(text)
+    assert asked == ["a" * 40, "b" * 40, "b" * 40, "c" * 20]
