@@ -8,13 +8,19 @@ import json
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import openai
 import pytest
 
+from localllm.base.errors import LLMConnectionError
+from localllm.config.schema import LLMSettings, OpenAISettings
 from localllm.ensemble.config_watch import FixedConfig
 from localllm.ensemble.server.options import ServerOptions
+from localllm.llm.factory import make_client
+from localllm.llm.messages import UserMessage
 from tests.ensemble_servers import Gate, OllamaServer, OllamaServers, Play
 from tests.ensemble_servers.asking import REVIEW, agent, config_of
 from tests.support.ensemble_server import modelled, until
@@ -226,6 +232,36 @@ def test_the_official_client_works_on_real_agents(servers: OllamaServers) -> Non
     assert whole.usage.total_tokens == whole.usage.prompt_tokens + whole.usage.completion_tokens > 0
     roles = [[message["role"] for message in body["messages"]] for body in worker.chats]
     assert set(map(tuple, roles)) == {("system", "user", "assistant", "user")}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("failing", ["worker", "reviewer"])
+async def test_our_own_client_asks_no_ensemble_again_that_has_failed(servers: OllamaServers, failing: str) -> None:
+    """Each time would cost a whole run, whose agents were asked again already."""
+    worker, review = servers.add(Play()), reviewer(servers)
+    (worker if failing == "worker" else review).play.fails = -1
+    with serving(servers, [worker], review, max_retries=0) as server:
+        settings = LLMSettings(provider="openai", model="ensemble", openai=OpenAISettings(base_url=server.url))
+        client = make_client(settings, Path(), {})
+        with pytest.raises(LLMConnectionError) as raised:
+            await client.complete([UserMessage(PROMPT)])
+        assert not await client.may_ask_again(raised.value, 1, lambda error, seconds: None)
+        await client.aclose()
+    assert raised.value.key == "llm_server_failed"
+    assert (len(worker.chats), len(review.chats)) == (1, int(failing == "reviewer"))
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_an_ensemble_asks_another_no_more_often(servers: OllamaServers, stream: bool) -> None:
+    failing = servers.add(Play(fails=-1))
+    with serving(servers, [failing], max_retries=0) as inner:
+        source = FixedConfig(config_of(reviewer(servers), [failing], max_retries=3, provider="openai"))
+        named = agent("Inner", failing, api_url=inner.url, provider="openai", model="ensemble")
+        source.current = msgspec.structs.replace(source.current, worker_agents=(named,))
+        with modelled(source) as outer:
+            response = outer.client.post("/generate/stream" if stream else "/generate", json=JSON)
+    assert "HTTP" in response.text
+    assert len(failing.chats) == 1
 
 
 @pytest.mark.parametrize("strategy", ["review", "vote", "self", "best", "rank"])

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from starlette.responses import Response
 
 from localllm.base import logs
@@ -29,6 +29,9 @@ _TYPES = {
 
 NOT_AGAIN = {"x-should-retry": "false"}
 """For OpenAI's own clients, which would ask three times: the agents were asked again already."""
+
+_FINAL = (500, 502, 508)
+"""The statuses for which that holds."""
 
 
 class RefusalError(LocalLLMError):
@@ -57,12 +60,14 @@ class RefusalError(LocalLLMError):
 
 
 class OpenAIError(Struct, frozen=True, kw_only=True):
-    """An error in OpenAI's words."""
+    """An error in OpenAI's words. `should_retry`: as in NOT_AGAIN, which an error in a stream has no header for; False
+    or absent."""
 
     message: str
     type: str
     param: str | None
     code: str | None
+    should_retry: bool | UnsetType = UNSET
 
 
 class OpenAIErrorBody(Struct, frozen=True, kw_only=True):
@@ -75,7 +80,10 @@ def openai_error(error: LocalLLMError, status: int) -> OpenAIErrorBody:
     """The error for a client of OpenAI's."""
     kind = _TYPES.get(status) or ("server_error" if status >= 500 else "invalid_request_error")
     param, name = (error.param, error.name) if isinstance(error, RefusalError) else (None, None)
-    return OpenAIErrorBody(error=OpenAIError(message=str(error), type=kind, param=param, code=name or error.code))
+    again = False if status in _FINAL else UNSET
+    return OpenAIErrorBody(
+        error=OpenAIError(message=str(error), type=kind, param=param, code=name or error.code, should_retry=again)
+    )
 
 
 def json_response(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -86,8 +94,8 @@ def json_response(body: Any, status: int = 200, headers: dict[str, str] | None =
 def error_response(path: str, error: LocalLLMError, status: int, headers: dict[str, str] | None = None) -> Response:
     """The answer to a request of `path` that ended in `error` before anything was asked of the ensemble."""
     if path.startswith(OPENAI_PATHS):
-        unlikely = NOT_AGAIN if status in (500, 502, 508) else {}
-        return json_response(openai_error(error, status), status, {**unlikely, **(headers or {})})
+        again = NOT_AGAIN if status in _FINAL else {}
+        return json_response(openai_error(error, status), status, {**again, **(headers or {})})
     if path in PAPER_PATHS:
         return json_response(failure_body(error), status, headers)
     return json_response(ErrorBody(error=detail(error)), status, headers)

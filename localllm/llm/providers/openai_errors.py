@@ -160,8 +160,14 @@ class ErrorReader:
             raise self._make("llm_malformed", reason=short_reason(f"it is a web page (HTML): {words}"))
 
     def of_status(self, status: int, headers: dict[str, str], body: bytes) -> LLMConnectionError:
-        """The meaning of an answer with `status` ≥ 300."""
-        error = _read_body(body)
+        """The meaning of an answer with `status` ≥ 300. It is not retryable where the server says so in the header that
+        OpenAI's own clients obey: an ensemble, whose models were asked again already."""
+        error = self._of_status(status, headers, _read_body(body))
+        told = {name.lower(): value for name, value in headers.items()}.get("x-should-retry", "")
+        error.retryable = error.retryable and told.strip().lower() != "false"
+        return error
+
+    def _of_status(self, status: int, headers: dict[str, str], error: ServerError) -> LLMConnectionError:
         reason = sentence(error.message)
         match status:
             case _ if status < 400:
@@ -192,8 +198,14 @@ class ErrorReader:
                 return self._make("llm_bad_request", status=status, reason=reason)
 
     def of_stream(self, body: bytes) -> LLMConnectionError:
-        """The meaning of an error that came inside an answer of status 200."""
+        """The meaning of an error that came inside an answer of status 200. Its field `should_retry` says there what
+        the header says elsewhere."""
         error = _read_body(body)
+        meaning = self._of_stream(error)
+        meaning.retryable = meaning.retryable and error.details.get("should_retry") is not False
+        return meaning
+
+    def _of_stream(self, error: ServerError) -> LLMConnectionError:
         if known := self._of_words(error):
             return known
         if "unexpected endpoint" in f"{error.code} {error.message}".lower():

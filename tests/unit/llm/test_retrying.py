@@ -137,3 +137,10 @@ def test_an_absurd_wait_is_told_instead_of_waited_for(headers: dict[str, str]) -
     error = ErrorReader("p", "u", "KEY").of_status(429, headers, b"{}")
     assert not is_passing(error)
     assert error.fix
+
+
+@pytest.mark.parametrize(("header", "passing"), [("false", False), (" False", False), ("true", True), ("", True)])
+@pytest.mark.parametrize("status", [429, 500, 502])
+def test_a_server_may_say_that_asking_again_is_of_no_use(status: int, header: str, passing: bool) -> None:
+    error = ErrorReader("openai", "u", "").of_status(status, {"X-Should-Retry": header}, b"{}")
+    assert is_passing(error) is passing
