@@ -52,6 +52,11 @@ def test_nothing_is_lost(text: str, size: int) -> None:
         ("abcdefgh", 3, ["abc", "def", "gh"]),
         ("one two three", 7, ["one two", "three"]),
         ("e\u0301e\u0301", 3, ["e\u0301", "e\u0301"]),
+        ("exactly it", 10, ["exactly it"]),
+        ("one two\nthree four", 9, ["one two", "three", "four"]),
+        ("word\nother word\n", 10, ["word", "other word"]),
+        ("ab. cde. fgh", 4, ["ab.", "cde.", "fgh"]),
+        ("# Head\n\na paragraph of it", 16, ["# Head\n\na", "paragraph of it"]),
     ],
 )
 def test_borders(text: str, size: int, parts: list[str]) -> None:

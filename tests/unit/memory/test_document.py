@@ -5,6 +5,7 @@ from typing import get_args
 
 import pytest
 
+from localllm.base import i18n
 from localllm.memory import notes, todos
 from localllm.memory.document import Document
 from localllm.memory.document_texts import Language
@@ -87,6 +88,18 @@ def test_what_init_writes_is_known() -> None:
         ("## TODO\n- a\n  ~~~\n  ~~~\ntext\n", "## TODO\n- a\n  ~~~\n  ~~~\n" + f"{LINE}\n\ntext\n"),
         ("## TODO\r\n- [ ] a\n", f"## TODO\r\n- [ ] a\n{LINE}\n"),
         ("## TODO\n- [ ] a\r\n\n## B\n", f"## TODO\n- [ ] a\r\n{LINE}\r\n\n## B\n"),
+        (
+            "## TODO\n- [ ] a\n\n## B\n<<<<<<< x\nb\n>>>>>>> y\n",
+            f"## TODO\n- [ ] a\n{LINE}\n\n## B\n<<<<<<< x\nb\n>>>>>>> y\n",
+        ),
+        (
+            "## TODO\n<<<<<<< x\n- [ ] a\n=======\n- [ ] b\n>>>>>>> y\nwords\n",
+            f"## TODO\n<<<<<<< x\n- [ ] a\n=======\n- [ ] b\n>>>>>>> y\n{LINE}\n\nwords\n",
+        ),
+        ("## TODO\n    code\n", f"## TODO\n    code\n\n{LINE}\n"),
+        ("## TODO\n-\n", f"## TODO\n-\n{LINE}\n"),
+        ("## TODO\n999999999. a\n", "## TODO\n999999999. a\n999999999. [ ] new +2026-11-22\n"),
+        ("## TODO\n12. a\n", "## TODO\n12. a\n13. [ ] new +2026-11-22\n"),
     ],
 )
 def test_where_an_item_goes(text: str, after: str) -> None:
@@ -98,6 +111,20 @@ def test_an_item_put_first_begins_as_the_one_that_was_first(marker: str) -> None
     """A viewer counts on from the first number of a list."""
     document = Document(f"## Decisions\n{marker}b\n{marker}a\n").with_item("decisions", ["c"], first=True)
     assert document.text == f"## Decisions\n{marker}c\n{marker}b\n{marker}a\n"
+
+
+def test_an_item_put_first_stays_out_of_a_conflict() -> None:
+    text = "## Decisions\n\n<<<<<<< x\n- b\n=======\n- a\n>>>>>>> y\n- z\n"
+    after = "## Decisions\n\n- c\n<<<<<<< x\n- b\n=======\n- a\n>>>>>>> y\n- z\n"
+    assert Document(text).with_item("decisions", ["c"], first=True).text == after
+
+
+def test_the_language_of_an_empty_file_is_that_of_the_program() -> None:
+    i18n.set_language("ja")
+    try:
+        assert [Document(text).language for text in ("", " \n", "\ufeff", "words\n")] == ["ja", "ja", "en", "en"]
+    finally:
+        i18n.set_language("en")
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ async def test_a_todo_from_beginning_to_end(memory: ExternalMemorySystem) -> Non
     assert [todo.id for todo in memory.open_todos()] == [name, other]
     assert (await memory.set_todo_state(other, "doing")).state == "doing"
     assert memory.open_todos()[0].id == other
+    assert memory.find_todo("write t") == memory.open_todos()[0]
     assert (await memory.set_todo_state("1", "done")).finished == "2026-11-22"
     assert (await memory.set_todo_state("write t", "dropped")).state == "dropped"
     assert memory.open_todos() == []
@@ -122,6 +123,7 @@ async def test_of_one_day_what_was_added_last_comes_first_and_all_are_counted(me
     found, total = await memory.recall("login", 3)
     assert [one["text"] for one in found] == ["login 18", "login 17", "login 16"]
     assert total == 8
+    assert (await memory.recall("login", -1)) == ([], 8)
 
 
 async def test_a_secret_is_not_kept(memory: ExternalMemorySystem) -> None:
@@ -200,6 +202,28 @@ def test_the_digest_does_not_grow_with_history(memory: ExternalMemorySystem) -> 
 def test_the_digest_keeps_its_limit(memory: ExternalMemorySystem, limit: int) -> None:
     memory.file.edit(lambda _: (history(100), None))
     assert len(memory.digest(limit).encode()) <= limit
+
+
+def test_the_digest_uses_all_of_its_limit(memory: ExternalMemorySystem) -> None:
+    memory.file.edit(lambda _: (Document("## Preferences\n- " + "a" * 238 + "\n- " + "あ" * 80 + "\n"), None))
+    whole = memory.digest()
+    assert [len(line.encode()) for line in whole.splitlines()] == [12, 240, 239]
+    assert whole.endswith("…")
+    assert memory.digest(len(whole.encode())) == whole
+    assert len(memory.digest(len(whole.encode()) - 1).splitlines()) == 2
+    assert memory.digest(100) == ""
+
+
+def test_the_digest_tells_how_many_more_there_are(memory: ExternalMemorySystem) -> None:
+    memory.file.edit(lambda _: (history(40), None))
+    told = memory.digest().splitlines()
+    shown = told.index("Decisions:") - 2
+    assert f"(and {40 - shown} more)" in told
+    made = sum(" decision " in line for line in told)
+    assert f"(and {40 - made} more: recall finds them)" in told
+    unsearchable = memory.digest(searchable=False)
+    assert "recall" not in unsearchable
+    assert unsearchable.count(" more)") == 2
 
 
 def test_the_digest_begins_with_what_is_urgent(memory: ExternalMemorySystem) -> None:

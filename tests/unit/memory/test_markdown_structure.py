@@ -5,7 +5,17 @@ import random
 import pytest
 from markdown_it import MarkdownIt
 
-from localllm.memory.markdown_structure import Block, content_column, lines_of, scan
+from localllm.memory.markdown_structure import (
+    Block,
+    conflict,
+    content_column,
+    goes_on,
+    goes_on_text,
+    item_marker,
+    lines_of,
+    scan,
+    underlines,
+)
 from tests.support.each import each
 
 
@@ -33,6 +43,10 @@ def headings(text: str) -> list[tuple[int, str]]:
         ("a\u2028## B\x0b## C\n", []),
         ("---\n# no\n---\n# A\n", [(1, "A")]),
         ("+++\n# no\n+++\n# A\n", [(1, "A")]),
+        ("--- \nkey: 1\n# no\n--- \n# A\n", [(1, "A")]),
+        ("---\n---\n# A\n", [(1, "A")]),
+        ("---\nkey: 1\na sentence\n# A\n---\n", [(1, "A")]),
+        ("+++\na sentence\n# no\n+++\n# A\n", [(1, "A")]),
         ("---\n# A\n", [(1, "A")]),
         ("---\n\n# A\n\n---\n", [(1, "A")]),
         ("```\n# no\n```\n# A\n", [(1, "A")]),
@@ -46,6 +60,9 @@ def headings(text: str) -> list[tuple[int, str]]:
         ("<div>\n# no\n\n# A\n", [(1, "A")]),
         ("- a\n\n  # no\n\n # A\n", [(1, "A")]),
         ("- ```\n  # no\n# A\n", [(1, "A")]),
+        ("```\n   ``` \t\n# A\n", [(1, "A")]),
+        ("```\n    ```\n# no\n", []),
+        ("> a\n# A\n", [(1, "A")]),
     ],
 )
 def test_headings(text: str, found: list[tuple[int, str]]) -> None:
@@ -71,6 +88,39 @@ def test_an_item_is_whole(item: str, after: str) -> None:
     assert blocks(item + after)[0] == ("item", item)
 
 
+@each(
+    ("line", "item", "text", "is_underline", "mark"),
+    [
+        ("more", True, True, False, ""),
+        ("", False, False, False, ""),
+        ("# head", False, False, False, ""),
+        ("> quoted", False, False, False, ""),
+        ("- item", False, False, False, ""),
+        ("2. item", False, True, False, ""),
+        ("    - deep", True, True, False, ""),
+        ("    # deep", True, True, False, ""),
+        ("<b>", True, True, False, ""),
+        ("<div>", False, False, False, ""),
+        ("===", True, True, True, ""),
+        ("--", True, True, True, ""),
+        ("<<<<<<< HEAD", False, False, False, "<"),
+        ("=======", False, False, True, "="),
+        (">>>>>>> other", False, False, False, ">"),
+        ("||||||| base", False, False, False, "|"),
+        ("<<<<<<<", True, True, False, ""),
+    ],
+)
+def test_what_a_line_would_do_to_a_paragraph_above_it(
+    line: str, item: bool, text: bool, is_underline: bool, mark: str
+) -> None:
+    assert (goes_on(line), goes_on_text(line), underlines(line), conflict(line)) == (item, text, is_underline, mark)
+
+
+@pytest.mark.parametrize(("line", "marker"), [("- a", "- "), ("  10)  a", "  10)  "), ("a", ""), ("-", "-")])
+def test_the_marker_of_an_item(line: str, marker: str) -> None:
+    assert item_marker(line) == marker
+
+
 def test_not_closed_is_said() -> None:
     assert [one.closed for one in scan(lines_of("a\n\n```\nb\n"))][-1] is False
     assert [one.closed for one in scan(lines_of("<!--\nb\n"))] == [False]
@@ -79,7 +129,17 @@ def test_not_closed_is_said() -> None:
 
 @pytest.mark.parametrize(
     ("line", "column"),
-    [("- a", 2), ("1. a", 3), ("10)  a", 5), ("-\ta", 4), ("-", 2), ("-     a", 2), ("  - a", 4), ("a", 0)],
+    [
+        ("- a", 2),
+        ("1. a", 3),
+        ("10)  a", 5),
+        ("-\ta", 4),
+        ("-", 2),
+        ("-     a", 2),
+        ("-    a", 5),
+        ("  - a", 4),
+        ("a", 0),
+    ],
 )
 def test_where_nested_lines_stand(line: str, column: int) -> None:
     assert content_column(line) == column

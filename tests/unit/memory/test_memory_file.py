@@ -1,7 +1,9 @@
 """LOCALLLM.md on the disk: links, modes, editors that save at the same moment, and what is no usable file."""
 
+import errno
 import os
 import stat
+import time
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from localllm.base.errors import ConfigurationError, LocalLLMError
-from localllm.memory import todos
+from localllm.memory import memory_file, todos
 from localllm.memory.document import Document
 from localllm.memory.memory_file import LARGEST, MemoryFile
 from localllm.memory.todos import Todo
@@ -64,6 +66,12 @@ def test_mode_and_link_are_kept(tmp_path: Path) -> None:
     assert texts(file) == ["a"]
 
 
+def test_a_link_may_lead_to_any_markdown(tmp_path: Path) -> None:
+    (tmp_path / "NOTES.MD").write_text("text\n")
+    (tmp_path / "LOCALLLM.md").symlink_to("NOTES.MD")
+    assert MemoryFile(tmp_path).read().text == "text\n"
+
+
 def test_a_link_to_nothing_is_followed(tmp_path: Path) -> None:
     (tmp_path / "LOCALLLM.md").symlink_to("later/NOTES.md")
     MemoryFile(tmp_path).edit(adding("a"))
@@ -108,6 +116,7 @@ def test_no_utf8_is_said_and_nothing_lost(tmp_path: Path, data: bytes) -> None:
     error = refused(MemoryFile(tmp_path))
     assert error.key == "memory_unusable"
     assert "UTF-8" in str(error)
+    assert ("Line 2 (byte 4 " if data.startswith(b"ok") else "Line ") in str(error)
     assert path.read_bytes() == data
 
 
@@ -117,10 +126,59 @@ def test_a_file_too_large_is_refused(tmp_path: Path) -> None:
     assert refused(MemoryFile(tmp_path)).key == "memory_unusable"
 
 
-@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda path: Path(path).symlink_to("LOCALLLM.md")])
-def test_what_is_no_file_is_refused(tmp_path: Path, make: Callable[[Path], None]) -> None:
+def test_a_file_as_large_as_may_be_is_read_and_does_not_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_file, "LARGEST", 100)
+    path = tmp_path / "LOCALLLM.md"
+    path.write_bytes(b"a" * 100)
+    file = MemoryFile(tmp_path)
+    assert len(file.read().text) == 100
+    with pytest.raises(ConfigurationError) as grown:
+        file.edit(lambda document: (Document(document.text + "a"), None))
+    assert grown.value.key == "memory_unusable"
+    assert path.stat().st_size == 100
+
+
+@pytest.mark.parametrize(
+    ("make", "key", "words"),
+    [
+        (os.mkdir, "memory_unusable", "There is a folder"),
+        (os.mkfifo, "memory_unusable", "It is a pipe"),
+        (lambda path: Path(path).symlink_to("LOCALLLM.md"), "memory_unreachable", ""),
+    ],
+)
+def test_what_is_no_file_is_refused(tmp_path: Path, make: Callable[[Path], None], key: str, words: str) -> None:
     make(tmp_path / "LOCALLLM.md")
-    assert refused(MemoryFile(tmp_path)).key in ("memory_unusable", "memory_unreachable")
+    lowest = os.dup(0)
+    os.close(lowest)
+    error = refused(MemoryFile(tmp_path))
+    assert (error.key, words in str(error)) == (key, True)
+    assert os.dup(0) == lowest  # nothing was left open
+    os.close(lowest)
+
+
+@pytest.mark.parametrize(("can_write", "key"), [(True, "memory_unreachable"), (False, "memory_read_only")])
+def test_a_project_that_takes_nothing_is_said_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, can_write: bool, key: str
+) -> None:
+    def fail(document: Document) -> tuple[Document, None]:
+        raise PermissionError(errno.EACCES, "no")
+
+    monkeypatch.setattr(os, "access", lambda _path, mode: mode != os.W_OK or can_write)
+    with pytest.raises(ConfigurationError) as raised:
+        MemoryFile(tmp_path).edit(fail)
+    assert raised.value.key == key
+
+
+@pytest.mark.parametrize(("patience", "text"), [(60.0, "## TODO\n- [ ] a\n"), (0.0, "## TO")])
+def test_a_file_that_is_being_written_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patience: float, text: str
+) -> None:
+    path = tmp_path / "LOCALLLM.md"
+    monkeypatch.setattr(memory_file, "_QUIET", 60.0)
+    monkeypatch.setattr(memory_file, "_LONGEST_SETTLING", patience)
+    monkeypatch.setattr(time, "sleep", lambda _: path.write_text("## TODO\n- [ ] a\n"))
+    path.write_text("## TO")
+    assert MemoryFile(tmp_path).read().text == text
 
 
 def test_a_name_with_a_nul_is_refused(tmp_path: Path) -> None:

@@ -44,6 +44,9 @@ def test_the_newest_stand_where_the_file_has_them() -> None:
     up = "## Decisions\n- 2026-02-01 b\n- 2026-03-01 c\n- 2026-03-01 d\n"
     assert [note.text for note in notes.newest(Document(up), "decisions")] == ["d", "c", "b"]
     assert [note.text for note in notes.newest(Document(down), "decisions")] == ["c", "b"]
+    mixed = "## Decisions\n- 2026-02-01 b\n- 2026-04-01 d\n- 2026-03-01 c\n- a\n"
+    assert [note.text for note in notes.newest(Document(mixed), "decisions")] == ["d", "c", "b", "a"]
+    assert notes.add(Document(mixed), "decisions", "e", today=TODAY)[0].text == f"{mixed}- 2026-11-22 e\n"
 
 
 def test_the_same_is_not_noted_twice() -> None:
@@ -55,6 +58,12 @@ def test_the_same_is_not_noted_twice() -> None:
 
 def test_a_bullet_is_no_part_of_the_text() -> None:
     assert notes.add(Document(""), "decisions", "- * a", today=TODAY)[1].text == "a"
+
+
+def test_one_is_found_by_its_id_or_beginning() -> None:
+    document = Document("## Preferences\n- short answers\n- long names\n")
+    for wanted in ("lo", notes.notes(document, "preferences")[1].id):
+        assert notes.find(document, "preferences", wanted).text == "long names"
 
 
 def test_removing() -> None:

@@ -1,5 +1,6 @@
 """A large task in parts: what becomes a TODO of its own, and what it is called."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from localllm.base.errors import ToolExecutionError
 from localllm.memory.external_memory import ExternalMemorySystem
 from localllm.memory.task_splitting import TASK_SIZE, Part, Parts, chunk, parts_of
-from localllm.memory.todos import LARGEST, read_plan
+from localllm.memory.todos import read_plan
 
 pytestmark = pytest.mark.anyio
 
@@ -29,6 +30,8 @@ def titles(task: str, source: str = "", first_line: int = 1) -> list[str]:
         ("1. only one\n   with more", Part("only one", "   with more")),
         ("#3 is broken", Part("#3 is broken")),
         ("long " * 300, Part(("long " * 300).strip())),
+        ("# Plan\n- a\nwords\n\nmore words\n\nof it", Part("Plan", "- a\nwords\n\nmore words\n\nof it")),
+        ("- a\n\nwords\n\n- b\n\nwords\n\nand words", Part("a", "\nwords\n\n- b\n\nwords\n\nand words")),
     ],
 )
 def test_what_is_one_task_stays_one(task: str, part: Part) -> None:
@@ -55,6 +58,17 @@ def test_of_a_file_the_items_count_also_behind_other_words() -> None:
     prose = "A page of prose.\n" * 30
     assert titles(f"{prose}\n- and\n- two\n", "plan.md") == ["A page of prose @plan.md:1-33"]
     assert cut("A page.\n\nOf prose.\n", "plan.md").parts == (Part("A page.", "\nOf prose."),)
+
+
+def test_as_many_items_as_other_lines_are_a_list() -> None:
+    assert titles("- a\n\nwords\n\n- b\n\nwords") == ["a", "b"]
+
+
+def test_an_item_that_is_too_long_for_a_line_is_nested_whole() -> None:
+    long = "Make it work. " + "and more of it " * 150
+    assert cut(f"- {long}\n  nested\n- b\n").parts[0] == Part("Make it work", f"{long.strip()}\n  nested")
+    assert cut(f"- {long}\n- b\n").parts[0] == Part("Make it work", long.strip())
+    assert cut(f"- {'a' * TASK_SIZE}\n- b\n").parts[0] == Part("a" * TASK_SIZE)
 
 
 def test_an_item_with_much_below_it_points_to_its_lines() -> None:
@@ -93,6 +107,8 @@ async def test_all_parts_come_onto_the_list_at_once_and_none_twice(tmp_path: Pat
 
 async def test_what_nobody_would_work_through_is_refused(tmp_path: Path) -> None:
     memory = ExternalMemorySystem(tmp_path)
+    await memory.put_todos("".join(f"- begun {n}\n" for n in range(100)))
+    before = memory.file.read().text
     for task, key in (
         ("".join(f"- task {n}\n" for n in range(101)), "memory_too_many"),
         ("- [x] a\n- [x] b", "memory_text_empty"),
@@ -100,7 +116,7 @@ async def test_what_nobody_would_work_through_is_refused(tmp_path: Path) -> None
         with pytest.raises(ToolExecutionError) as raised:
             await memory.put_todos(task)
         assert raised.value.key == key
-    assert not memory.file.path.exists()
+    assert memory.file.read().text == before
 
 
 def test_a_plan_is_read_from_a_file(tmp_path: Path) -> None:
@@ -110,12 +126,35 @@ def test_a_plan_is_read_from_a_file(tmp_path: Path) -> None:
     assert (part.text.strip(), part.source, part.first_line) == ("二つ目の作業", "plan.md", 2)
 
 
+def test_a_plan_is_read_from_home_and_links_lead_nowhere_outside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, home = tmp_path / "project", tmp_path / "home"
+    project.mkdir()
+    home.mkdir()
+    (home / "plan.md").write_text("a" * 1_000_000)
+    (home / "link.md").symlink_to("plan.md")
+    monkeypatch.setenv("HOME", str(home))
+    plan = read_plan(project, "~/link.md")
+    assert (len(plan.text), plan.source, plan.first_line) == (1_000_000, str(home / "link.md"), 1)
+    (project / "link.md").symlink_to(home / "plan.md")
+    with pytest.raises(ToolExecutionError):
+        read_plan(project, "link.md")
+
+
 def test_what_is_no_plan_is_said(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\x7fELF\2\1\1\0" + bytes(range(256)))
     with (tmp_path / "large").open("wb") as file:
-        file.truncate(LARGEST + 1)
-    for name in ("none", ".", "binary", "large", "a\0b", "~nobody-at-all/x"):
+        file.truncate(1_000_001)
+    os.mkfifo(tmp_path / "pipe")
+    reasons = {"none": "No such file", "pipe": "pipe", "binary": "binary"}
+    lowest = os.dup(0)
+    os.close(lowest)
+    for name in ("none", ".", "binary", "large", "pipe", "a\0b", "~nobody-at-all/x", "no\nne"):
         with pytest.raises(ToolExecutionError) as raised:
             read_plan(tmp_path, name)
         assert raised.value.key == "todo_file_unreadable"
-        assert raised.value.why
+        assert reasons.get(name, "") in str(raised.value.why)
+        assert "\n" not in raised.value.what
+    assert os.dup(0) == lowest  # nothing was left open
+    os.close(lowest)

@@ -78,6 +78,17 @@ def test_old_records_are_folded() -> None:
     assert fold(document).text == document.text
 
 
+def test_many_old_records_are_folded_at_once_whatever_their_order() -> None:
+    items = history(10).text.split("\n- ")[1:]
+    for number in range(10, 13):
+        items.append(put(Document(""), record(number, f"goal {number}")).text.split("\n- ")[1])
+    items = [item.rstrip("\n") for item in items]
+    folded = [item if number > 2 else item.partition("\n")[0] for number, item in enumerate(items)]
+    for order in (1, -1):
+        text = "## Session records\n\n- " + "\n- ".join(items[::order])
+        assert fold(Document(text)).text == "## Session records\n\n- " + "\n- ".join(folded[::order])
+
+
 def test_the_file_stops_growing() -> None:
     sizes = [len(history(count).text) for count in (60, 120)]
     assert sizes[1] - sizes[0] < 300

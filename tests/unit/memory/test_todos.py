@@ -294,6 +294,65 @@ def test_the_notation_in_another_text_is_understood(text: str, line: str) -> Non
     assert todos.set_text(document, "1", text, today=TODAY)[0].text == f"## TODO\n{line}\n"
 
 
+@each(
+    ("before", "text", "after"),
+    [
+        ("[x] foo ✓2026-01-01", "bar", "[x] bar ✓2026-01-01"),
+        ("[x] foo ✓2026-01-01", "[x] bar", "[x] bar ✓2026-01-01"),
+        ("[x] foo ✓2026-01-01", "bar ✓2026-03-03", "[x] bar ✓2026-03-03"),
+        ("[x] foo ✓2026-01-01", "[ ] bar", "[ ] bar"),
+        ("[x] foo ✓2026-01-01", "[-] bar", "[-] bar ✗2026-11-22"),
+        ("foo", "bar\n  and\nmore", "bar and more"),
+    ],
+)
+def test_another_text_changes_the_state_only_where_it_says_so(before: str, text: str, after: str) -> None:
+    document = Document(f"## TODO\n- {before}\n")
+    assert todos.set_text(document, "1", text, today=TODAY)[0].text == f"## TODO\n- {after}\n"
+
+
+def test_an_item_without_a_mark_gets_that_of_the_last_item_that_has_one() -> None:
+    document = Document("## TODO\n- [ ] a\n- 【予定】b\n- c\n")
+    for wanted in "ac":
+        document, _ = todos.set_state(document, wanted, "done", today=TODAY)
+    assert document.text == "## TODO\n- [x] a ✓2026-11-22\n- 【予定】b\n- 【完了】c ✓2026-11-22\n"
+
+
+@each(
+    ("line", "plan", "after", "added"),
+    [
+        ("", "- [ ] a (high)\n  - how", "- [ ] a (high) +2026-11-22\n  - how", 1),
+        ("", "- [~] a", "- [~] a +2026-11-22", 1),
+        ("", "- [x] a", "", 0),
+        ("- [ ] A", "- [~] a", "- [~] A", 0),
+        ("- [ ] a", "- [x] a", "- [x] a ✓2026-11-22", 0),
+        ("- [~] a", "- [-] a", "- [-] a ✗2026-11-22", 0),
+        ("- [x] a", "- [ ] a", "- [x] a", 0),
+        ("- [-] a", "- [~] a", "- [-] a", 0),
+    ],
+)
+def test_a_plan_is_taken_over_but_not_what_the_user_has_finished(line: str, plan: str, after: str, added: int) -> None:
+    document = Document(f"## TODO\n- [ ] z\n{line}\n")
+    changed, count = todos.take_over(document, f"## TODO\n- [x] gone\n{plan}\n", today=TODAY)
+    assert changed.text.rstrip("\n") == f"## TODO\n- [ ] z\n{after}".rstrip("\n")
+    assert count == added
+
+
+@each(
+    ("content", "task"),
+    [
+        ("[ ] a (high)", ("a", "high")),
+        (" [~] a", ("a", None)),
+        ("a", ("a", None)),
+        ("[x] a", None),
+        ("a ✓2026-01-01", None),
+        ("[ ]", None),
+        ("", None),
+    ],
+)
+def test_what_an_item_says_is_to_be_done(content: str, task: tuple[str, Priority | None] | None) -> None:
+    assert todos.open_task(content) == task
+
+
 LISTED = Document("## TODO\n- [~] 分類 を書く (高)\n- [ ] write docs +2026-01-01\n- [x] write docs for all\n")
 
 
