@@ -11,7 +11,7 @@ from localllm.base.errors import ConfigurationError, LLMConnectionError
 from localllm.base.events import Json
 from localllm.config.schema import KEY_VARIABLES, SECRET_VARIABLES, LLMSettings
 from localllm.ensemble.config import AgentConfig, EnsembleConfig, SystemSettings
-from localllm.ensemble.hosts import Host, HostReport, served
+from localllm.ensemble.hosts import NOT_THERE, Host, HostReport, served
 from localllm.llm.client import ASSUMED_CONTEXT_WINDOW
 from localllm.llm.factory import make_provider
 from localllm.llm.messages import Message
@@ -22,9 +22,6 @@ from localllm.llm.tokens import Calibration
 CONNECT_SECONDS = 3.0
 """For a connection, and for what a server tells of its models: a host in the network takes it within a round trip, and
 one that is switched off must not hold up every question."""
-
-NOT_THERE = frozenset({"llm_refused", "llm_unreachable", "llm_offline"})
-"""Errors of a server that could not be connected to."""
 
 
 class _Place(msgspec.Struct, frozen=True):
@@ -72,10 +69,12 @@ class Endpoint:
         return self.provider.constrains
 
     async def get_ready(self) -> None:
-        """Have the model described before its first request, which pins its window. Whoever comes meanwhile waits for
-        the same answer, so that a host that is gone costs them all one connection's time. Raises LLMConnectionError
-        where nobody takes the connection; one that tells nothing may still answer."""
-        if self._info is not None:
+        """Have the model described before its first request, which pins its window, and where it is doubtful that its
+        host is there. Whoever comes meanwhile waits for the same answer, so that a host that is gone costs them all one
+        connection's time. Raises LLMConnectionError where nobody takes the connection, EnsembleError while the host
+        rests after that; one that tells nothing may still answer."""
+        self.host.refuse_rest(self.provider.address)
+        if self._info is not None and not self.host.is_doubtful:
             return
         if self._describing is None:
             self._describing = asyncio.get_running_loop().create_task(self._describe())
@@ -88,6 +87,7 @@ class Endpoint:
         if not self._has_answered and info is not None and not info.context_window:
             self._info = None
         self._has_answered = True
+        self.host.note_connection()
 
     def learn_from(self, error: LLMConnectionError, messages: Sequence[Message]) -> bool:
         """Whether the refusal of these messages teaches something: that the window is smaller than was thought, or that
@@ -114,6 +114,7 @@ class Endpoint:
                 return await self.provider.describe(self.model)
         except (LLMConnectionError, TimeoutError) as error:
             if isinstance(error, LLMConnectionError) and error.key in NOT_THERE:
+                self.host.note_failure(error)
                 raise
             return ModelInfo(self.model)
 
@@ -121,6 +122,7 @@ class Endpoint:
         self._describing = None
         if not task.cancelled() and task.exception() is None:
             self._info = task.result()
+            self.host.note_connection()
 
 
 class Agent(msgspec.Struct, frozen=True):

@@ -114,6 +114,7 @@ class _Request:
                     return await self._attempt()
                 except LLMConnectionError as error:
                     self.failure = error
+                    host.note_failure(error)
                     await self._pause_after(error, deadline)
         finally:
             host.leave(model)

@@ -1,13 +1,24 @@
 """The servers behind an ensemble's agents: whose turn it is on each, and what they tell of their models."""
 
 import asyncio
+import errno
 from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
 
-from localllm.base.errors import LocalLLMError
+from localllm.base.errors import EnsembleError, LLMConnectionError, LocalLLMError
+from localllm.base.i18n import Phrase
 from localllm.llm.providers.base import ModelInfo
+
+NOT_THERE = frozenset({"llm_refused", "llm_unreachable", "llm_offline"})
+"""Errors of a server that could not be connected to."""
+
+REST_SECONDS = 12.0
+"""After a connection that nobody took in its time: each question before would cost that time again. No machine starts
+so fast that somebody would notice."""
+
+_SILENT = frozenset({errno.EHOSTUNREACH, getattr(errno, "EHOSTDOWN", errno.EHOSTUNREACH)})
 
 
 class Host:
@@ -23,6 +34,7 @@ class Host:
         self._limit = limit
         self._active: Counter[str] = Counter()
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []
+        self._rests_until = 0.0
 
     @property
     def limit(self) -> int:
@@ -43,6 +55,30 @@ class Host:
     def waiting(self) -> int:
         """Requests that wait for their turn."""
         return len(self._waiting)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether nobody took the last connection in its time."""
+        return self._rests_until > 0
+
+    def note_failure(self, error: LLMConnectionError) -> None:
+        """A request has failed: after a connection that nobody took the host rests. One that was refused says that the
+        machine runs, where a server may start at any moment."""
+        if error.key in NOT_THERE and _is_silence(error):
+            self._rests_until = asyncio.get_running_loop().time() + REST_SECONDS
+
+    def note_connection(self) -> None:
+        """The server is there."""
+        self._rests_until = 0.0
+
+    def refuse_rest(self, url: str) -> None:
+        """Raise EnsembleError, for the server at `url`, while it rests."""
+        if self._rests_until and (left := self._rests_until - asyncio.get_running_loop().time()) > 0:
+            ago = REST_SECONDS - left
+            reason = Phrase(
+                "It took no connection {ago:.0f} s ago, and is not tried for {left:.0f} s", ago=ago, left=left
+            )
+            raise EnsembleError("ensemble_unreachable", url=url, reason=reason)
 
     async def enter(self, model: str) -> None:
         """Wait for the turn of a request for `model`; `leave` ends it."""
@@ -79,6 +115,15 @@ class Host:
                     self._active[model] += 1
                     turn.set_result(None)
             self._waiting = [each for each in self._waiting if each[0] != model]
+
+
+def _is_silence(error: BaseException | None) -> bool:
+    """Whether a connection failed because nothing came back, as of a machine that is switched off."""
+    while error is not None:
+        if isinstance(error, TimeoutError) or (isinstance(error, OSError) and error.errno in _SILENT):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 class ServedModel(msgspec.Struct, frozen=True):

@@ -170,7 +170,7 @@ class Run:
             return None
 
         async def get_ready() -> None:
-            with suppress(LLMConnectionError):
+            with suppress(LocalLLMError):
                 await endpoint.get_ready()
 
         return asyncio.get_running_loop().create_task(get_ready())

@@ -1,6 +1,9 @@
-"""An HTTP server on loopback, in a thread of this process."""
+"""An HTTP server on loopback, in a thread of this process, and a port behind which nothing answers."""
 
+import socket
 import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 
@@ -26,3 +29,21 @@ class LoopbackServer:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+
+@contextmanager
+def silent_port(port: int = 0) -> Iterator[int]:
+    """A port, this one or any, whose connections nobody takes and nobody refuses, as that of a machine that is switched
+    off."""
+    with closing(socket.socket()) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(("127.0.0.1", port))
+        listening.listen(0)
+        port = listening.getsockname()[1]
+        waiting = [socket.socket() for _ in range(4)]
+        for each in waiting:
+            each.setblocking(False)
+            each.connect_ex(("127.0.0.1", port))
+        yield port
+        for each in waiting:
+            each.close()

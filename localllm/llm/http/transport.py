@@ -143,6 +143,9 @@ def _import_httpx():
 
 __all__ = ["HttpFailure", "HttpRequest", "HttpTransport", "refused"]
 
+_TO_CONNECT = 0.9
+"""Of the time of a short request: where nobody takes the connection, that is known before the time is over."""
+
 _MAX_ERROR_BYTES = 65_536
 _FIRST_FAILURE = 300
 
@@ -176,12 +179,12 @@ class HttpTransport:
 
         Reading has no time limit: a local server may read a long prompt for minutes before it says a word.
         """
-        return _Exchange(self, request)
+        return _Exchange(self, request, self._timeout)
 
     async def fetch(self, request: HttpRequest) -> bytes:
         """The body of a short request, within the time limit. Raises HttpFailure and LLMConnectionError."""
         try:
-            async with asyncio.timeout(self._timeout), self.stream(request) as body:
+            async with asyncio.timeout(self._timeout), _Exchange(self, request, _TO_CONNECT * self._timeout) as body:
                 return await self._whole(body)
         except TimeoutError as error:
             raise LLMConnectionError(
@@ -192,10 +195,10 @@ class HttpTransport:
         """Close every connection."""
         await self._carrier.aclose()
 
-    async def open(self, request: HttpRequest) -> HttpResponse:
+    async def open(self, request: HttpRequest, connect_seconds: float) -> HttpResponse:
         """The beginning of the answer, to be closed by its reader. Raises HttpFailure, LLMConnectionError."""
         try:
-            response = await self._carrier.send(request, self._timeout)
+            response = await self._carrier.send(request, connect_seconds)
         except CARRIER_ERRORS as error:
             raise self.explained(error) from _cause(error)
         if response.status >= _FIRST_FAILURE:
@@ -251,12 +254,13 @@ class _Exchange:
 
     _response: HttpResponse
 
-    def __init__(self, transport: HttpTransport, request: HttpRequest) -> None:
+    def __init__(self, transport: HttpTransport, request: HttpRequest, connect_seconds: float) -> None:
         self._transport = transport
         self._request = request
+        self._connect_seconds = connect_seconds
 
     async def __aenter__(self) -> Body:
-        self._response = await self._transport.open(self._request)
+        self._response = await self._transport.open(self._request, self._connect_seconds)
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -1,24 +1,23 @@
 """Agents keep their connections, pin their windows, send no key but their own, and cost little when they are gone."""
 
 import asyncio
-import socket
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import closing
+from collections.abc import AsyncGenerator, Sequence
 
-import msgspec
 import pytest
 
-from localllm.base.errors import ConfigurationError, LLMConnectionError
+from localllm.base.errors import ConfigurationError, LLMConnectionError, LocalLLMError
+from localllm.base.i18n import Phrase
 from localllm.ensemble import agents
 from localllm.ensemble.agents import AgentPool, Endpoint, check_agents
 from localllm.ensemble.config import AgentConfig, EnsembleConfig, SystemSettings
-from localllm.ensemble.hosts import Host
+from localllm.ensemble.hosts import REST_SECONDS, Host
 from localllm.llm.messages import AssistantMessage, CompletionRequest, UserMessage
 from localllm.llm.providers.base import Chunk, ModelInfo
 from localllm.llm.providers.ollama import Ollama
 from tests.ensemble_servers import MODEL, Gate, OllamaServers, Play
 from tests.ensemble_servers.asking import agent, asking, config_of
 from tests.ensemble_servers.play import until
+from tests.support.loopback import silent_port
 
 pytestmark = pytest.mark.anyio
 
@@ -200,47 +199,77 @@ def _config(**fields: object) -> EnsembleConfig:
     return EnsembleConfig(reviewer_agent=reviewer, worker_agents=(worker,), system_settings=SystemSettings())
 
 
-@pytest.fixture
-def silent_port() -> Iterator[int]:
-    """A port whose connections nobody takes and nobody refuses, as that of a machine that is switched off."""
-    with closing(socket.socket()) as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen(0)
-        port: int = listening.getsockname()[1]
-        waiting = [socket.socket() for _ in range(4)]
-        for each in waiting:
-            each.setblocking(False)
-            each.connect_ex(("127.0.0.1", port))
-        yield port
-        for each in waiting:
-            each.close()
+def _left(error: LocalLLMError | None) -> float | None:
+    """For how many seconds an unreachable host is not tried, as the error says; None where it was tried."""
+    assert error is not None
+    assert error.key == "ensemble_unreachable"
+    reason = error.params["reason"]
+    return float(str(reason.params["left"])) if isinstance(reason, Phrase) else None
+
+
+class Tried:
+    """Counts how often each address is looked at; a connection gets 0.3 s."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._addresses: list[str] = []
+        describe = Ollama.describe
+
+        async def counted(provider: Ollama, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
+            self._addresses.append(provider.address)
+            return await describe(provider, model, listed)
+
+        monkeypatch.setattr(agents, "CONNECT_SECONDS", 0.3)
+        monkeypatch.setattr(Ollama, "describe", counted)
+
+    def count(self, port: int) -> int:
+        return self._addresses.count(f"http://127.0.0.1:{port}")
 
 
 class TestHostsThatAreGone:
-    async def test_they_cost_a_short_time_once_for_all_that_ask_them(
-        self, silent_port: int, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(agents, "CONNECT_SECONDS", 0.3)
-        described: list[str] = []
-        describe = Ollama.describe
+    async def test_they_cost_a_short_time_once_for_all_that_ask_them(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        tried = Tried(monkeypatch)
+        with silent_port() as port:
+            async with asking(Play()) as asked:
+                worker = agent("Gone", asked.workers[0], api_url=f"http://127.0.0.1:{port}")
+                asked.use(asked.source.current.worker_agents[0], worker)
+                results = await asyncio.gather(*(asked.result() for _ in range(8)))
+        for result in results:
+            error = result.answers[1].error
+            assert error is not None
+            assert error.key == "ensemble_unreachable"
+            assert result.final_answer == "It is 42."
+        assert tried.count(port) == 1
 
-        async def counted(self: Ollama, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
-            described.append(self.address)
-            return await describe(self, model, listed)
-
-        monkeypatch.setattr(Ollama, "describe", counted)
+    async def test_they_rest_and_are_tried_again_afterwards(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        tried, loop = Tried(monkeypatch), asyncio.get_running_loop()
         async with asking(Play()) as asked:
-            gone = msgspec.structs.replace(
-                asked.source.current.worker_agents[0], name="Gone", api_url=f"http://127.0.0.1:{silent_port}"
-            )
-            asked.use(asked.source.current.worker_agents[0], gone)
-            results = await asyncio.gather(*(asked.result() for _ in range(8)))
-            for result in results:
-                error = result.answers[1].error
-                assert error is not None
-                assert error.key == "ensemble_unreachable"
-                assert result.final_answer == "It is 42."
-            assert described.count(f"http://127.0.0.1:{silent_port}") == 1
+            with silent_port() as port:
+                asked.use(agent("Gone", asked.workers[0], api_url=f"http://127.0.0.1:{port}"))
+                first = await asked.result()
+            asked.servers.add(Play(answer="back"), port=port)
+            second = await asked.result()
+            assert _left(first.answers[0].error) is None
+            assert 0 < (_left(second.answers[0].error) or 0) <= REST_SECONDS
+            assert tried.count(port) == 1
+            now = loop.time
+            monkeypatch.setattr(loop, "time", lambda: now() + REST_SECONDS)
+            for _ in range(2):
+                assert (await asked.result()).answers[0].text == "back"
+            assert tried.count(port) == 2
+
+    async def test_so_do_those_that_have_answered_before(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        tried = Tried(monkeypatch)
+        async with asking(Play()) as asked:
+            await asked.result()
+            asked.servers.stop(asked.reviewer)
+            port = int(asked.reviewer.url.rpartition(":")[2])
+            with silent_port(port):
+                results = [await asked.result() for _ in range(3)]
+            left = [_left(result.reviewer_error) for result in results]
+            assert left[0] is None
+            assert all(left[1:])
+            assert tried.count(port) == 1
+            assert {result.final_answer for result in results} == {"An answer."}
 
     async def test_one_that_comes_back_is_asked_again(self) -> None:
         async with asking(Play(), Play()) as asked:
