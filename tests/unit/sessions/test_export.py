@@ -95,6 +95,8 @@ class TestMarkdown:
         text = text_of(entries, "md")
         assert text.count("line") == 40 + 1
         assert "60 lines left out" in text
+        whole = ToolFinished(call_id="c", name="t", success=True, summary="s", payload={"output": "line\n" * 40})
+        assert "left out" not in text_of([whole], "md")
 
 
 class _Checker(HTMLParser):

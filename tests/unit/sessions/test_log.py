@@ -82,6 +82,26 @@ def test_half_a_surrogate_pair_does_not_stop_the_log(tmp_path: Path) -> None:
     assert kept == RunFinished(status="done", answer="name \ufffd.txt")
 
 
+def test_a_log_is_made_with_the_first_event_and_held_from_then_on(tmp_path: Path) -> None:
+    made: list[bool] = []
+    log = SessionLog(tmp_path / "sessions", "one", BEGAN, lambda: made.append(log.is_open))
+    log.append(ENTRIES[0])
+    assert (made, log.is_open, log.file.parent.exists()) == ([], False, False)
+    for entry in ENTRIES[1:4]:
+        log.append(entry)
+    assert (made, log.is_open) == ([True], True)
+    assert stat.S_IMODE(log.file.parent.stat().st_mode) == 0o700
+    with pytest.raises(ConfigurationError):
+        SessionLog.resume(log.file.parent, "one", patience=0.0)
+    log.close()
+    log.close()
+    assert not log.is_open
+    again = SessionLog.resume(log.file.parent, "one", patience=0.0)
+    assert (again.is_open, again.failure) == (True, None)
+    again.close()
+    assert isinstance(SessionLog.resume(tmp_path, "none").failure, FileNotFoundError)
+
+
 def test_each_entry_is_on_disk_before_the_next(tmp_path: Path) -> None:
     log = SessionLog(tmp_path, "one", BEGAN)
     log.append(ENTRIES[0])
