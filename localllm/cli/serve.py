@@ -134,7 +134,7 @@ def _refuse_contradictions(file: Path | None, values: Mapping[str, Any]) -> None
 def _token(host: str) -> str:
     """The token clients have to send; empty where none is set, and only this machine is listened to. Raises
     ConfigurationError."""
-    from localllm.ensemble.server.listening import is_private
+    from localllm.ensemble.server.port import is_private
 
     token = os.environ.get(SERVE_TOKEN, "").strip()
     if not token and not is_private(host):
@@ -198,9 +198,9 @@ async def _serve(
     site: Site, source: ConfigSource, environ: Mapping[str, str], root: Path, forced_end: ForcedEnd
 ) -> int:
     """Serve until a signal comes; the exit code. Raises ConfigurationError, PortTakenError."""
-    from localllm.ensemble.server.listening import PortTakenError, listen, url_of, who_answers
     from localllm.ensemble.server.options import ServerOptions
-    from localllm.ensemble.server.serving import RunningEnsemble
+    from localllm.ensemble.server.port import PortTakenError, listen, url_of, who_answers
+    from localllm.ensemble.server.running_ensemble import RunningEnsemble
 
     try:
         listening = listen(site.host, site.port)

@@ -11,9 +11,9 @@ import pytest
 
 from localllm.base.files import atomic_write
 from localllm.ensemble.config_watch import ConfigWatch
-from localllm.ensemble.server.listening import listen, url_of
 from localllm.ensemble.server.options import ServerOptions
-from localllm.ensemble.server.serving import RunningEnsemble
+from localllm.ensemble.server.port import listen, url_of
+from localllm.ensemble.server.running_ensemble import RunningEnsemble
 from tests.ensemble_servers import OllamaServers, Play
 
 _CLIENTS = 3

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from localllm.base.errors import ConfigurationError
-from localllm.ensemble.server.listening import PortTakenError, is_private, listen, url_of, who_answers
+from localllm.ensemble.server.port import PortTakenError, is_private, listen, url_of, who_answers
 from tests.ensemble_servers import OllamaServers
 from tests.support.each import each
 
