@@ -28,6 +28,7 @@ _OUTCOMES = {
     "answered": N_("answered"),
     "reviewer_failed": N_("reviewer failed"),
     "all_failed": N_("no answer"),
+    "broken_off": N_("broken off"),
 }
 
 

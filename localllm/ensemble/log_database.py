@@ -46,7 +46,7 @@ _TABLES = (
     "CREATE INDEX IF NOT EXISTS answers_of_run ON answers (run)",
 )
 
-Outcome = Literal["answered", "reviewer_failed", "all_failed"]
+Outcome = Literal["answered", "reviewer_failed", "all_failed", "broken_off"]
 
 
 class LogLimits(msgspec.Struct, frozen=True, kw_only=True):

@@ -39,7 +39,8 @@ class WorkerStatistics(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LogStatistics(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole log. `since`: the end of the oldest run, in seconds of the epoch; None where there is none."""
+    """The whole log. `p50_seconds`, `p95_seconds`: of the runs that were not broken off. `since`: the end of the oldest
+    run, in seconds of the epoch; None where there is none."""
 
     runs: int
     outcomes: dict[str, int]
@@ -66,7 +67,7 @@ def statistics(file: Path) -> LogStatistics:
     with reading(file) as db:
         runs = [] if db is None else db.execute(_RUNS).fetchall()
         rows = [] if db is None else [_Row(*row) for row in db.execute(_ANSWERS)]
-    seconds = [row[2] for row in runs]
+    seconds = [row[2] for row in runs if row[0] != "broken_off"]
     workers: dict[tuple[str, str], list[_Row]] = {}
     for row in rows:
         workers.setdefault((row.agent, row.model), []).append(row)

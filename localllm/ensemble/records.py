@@ -80,12 +80,14 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunStarted(msgspec.Struct, frozen=True, tag=True):
-    """A run has begun. `workers`: the names of those that are asked, whose place in it is their index from now on."""
+    """A run has begun. `workers`: the names of those that are asked, whose place in it is their index from now on;
+    `models`: theirs, in the same order."""
 
     run_id: str
     strategy: StrategyName
     workers: tuple[str, ...]
     reviewer: str
+    models: tuple[str, ...] = ()
 
 
 class WorkerText(msgspec.Struct, frozen=True, tag=True):
@@ -136,7 +138,8 @@ class EnsembleResult(msgspec.Struct, frozen=True, kw_only=True):
 
     `answers` are in the order of the workers. `runtime`: what the paper's JSON has no key for (strategy, consensus,
     fallback, labels, scores, skipped workers, …), as JSON. `reviewer_error` and `all_failed` decide the status:
-    500 and 502; else 200. `finish_reason`: why the final answer ends ("length" where it was cut off).
+    500 and 502; else 200. `finish_reason`: why the final answer ends ("length" where it was cut off). `is_broken_off`:
+    the run was ended before its time, so that nobody was answered; only the request log is given such a result.
     """
 
     run_id: str
@@ -148,6 +151,7 @@ class EnsembleResult(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage
     reviewer_error: LocalLLMError | None = None
     finish_reason: str = "stop"
+    is_broken_off: bool = False
 
     @property
     def all_failed(self) -> bool:

@@ -1,8 +1,9 @@
-"""The log of requests: each finished run, written by a thread of its own, so that no request waits for the disk.
+"""The log of requests: each run, written by a thread of its own, so that no request waits for the disk.
 
-Kept are the prompt, every answer, the reviewer's and what is needed to count; nothing of who has asked, no header and
-none of the turns before, which have entries of their own. Texts are whole up to MOST_CHARACTERS. The secrets the server
-itself holds, keys of known kinds and passwords in addresses are masked.
+Kept are the prompt, every answer, the reviewer's and what is needed to count, of a run that was broken off what had
+come by then; nothing of who has asked, no header and none of the turns before, which have entries of their own. Texts
+are whole up to MOST_CHARACTERS. The secrets the server itself holds, keys of known kinds and passwords in addresses
+are masked.
 """
 
 import threading
@@ -235,6 +236,8 @@ def _count(tokens: int) -> int:
 
 
 def _outcome(result: EnsembleResult) -> Outcome:
+    if result.is_broken_off:
+        return "broken_off"
     if result.all_failed:
         return "all_failed"
     return "reviewer_failed" if result.reviewer_error else "answered"

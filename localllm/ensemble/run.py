@@ -91,7 +91,8 @@ class Run:
         """
         asked = self.workers if workers is None else tuple(workers)
         called = tuple(names) or tuple(agent.name for agent in asked)
-        self.emit(RunStarted(self.run_id, self.strategy, called, self.reviewer.name))
+        models = tuple(agent.config.model for agent in asked)
+        self.emit(RunStarted(self.run_id, self.strategy, called, self.reviewer.name, models))
         _log.info("%s: %s asked (%s)", self.run_id, ", ".join(called), self.strategy)
         getting_ready = self._get_reviewer_ready()
         try:

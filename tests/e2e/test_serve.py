@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -103,6 +104,29 @@ def test_what_is_said_and_answered_stands_in_the_log_unless_it_may_not(world: Se
             assert serving.end() == 0
         kept = b"".join(file.read_bytes() for file in world.work.rglob("*.sqlite*"))
         assert (b"6 times 7" in kept) is (option is None)
+
+
+def test_a_request_whose_client_leaves_is_logged_as_far_as_it_came(world: ServeWorld, agents: Agents) -> None:
+    gate = agents.workers[1].play.gate = Gate()
+    world.configure(configuration(*agents.urls))
+    with world.serving() as serving:
+        with httpx.stream("POST", f"{serving.url}/generate/stream", json={"prompt": "What is it?"}) as leaving:
+            events = leaving.iter_lines()
+            while "worker_end" not in next(events):
+                pass
+            gate.wait_until_it_holds(1)
+        runs: list[dict[str, Any]] = []
+        while not runs:
+            runs = json.loads(world.run("serve", "--history", "--json").stdout)["runs"]
+    (run,) = runs
+    assert (run["outcome"], run["prompt"], run["final_answer"]) == ("broken_off", "What is it?", "")
+    assert [(one["model"], one["text"], one["error_code"]) for one in run["answers"]] == [
+        ("qwen3:8b", "answer 0", ""),
+        ("qwen3:8b", "", "E1148"),
+    ]
+    counted = world.json("serve", "--stats", "--json")
+    assert counted["outcomes"] == {"broken_off": 1}
+    assert [(one["answered"], one["skipped"]) for one in counted["workers"]] == [(1, 0), (0, 1)]
 
 
 def test_a_change_of_the_file_holds_for_the_next_question(world: ServeWorld, agents: Agents) -> None:

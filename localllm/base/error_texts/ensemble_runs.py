@@ -78,6 +78,11 @@ ENSEMBLE_RUNS = {
         "{reason}",
         "Raise the agent's num_ctx, take a model with a larger window, or ask a shorter question.",
     ),
+    "ensemble_broken_off": ErrorText(
+        "E1148",
+        "It had not answered when the request was broken off.",
+        "The client has left, or the server was ended.",
+    ),
     "ensemble_no_check": ErrorText(
         "E1178",
         "The answers were not checked.",

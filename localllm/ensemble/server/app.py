@@ -46,7 +46,7 @@ def create_app(
         config: Returns the configuration that holds now.
         options: Bounds, token, hosts and origins.
         report: Returns what the hosts of the agents tell, for /agents.
-        on_finished: Told of each run that has come to its end; it must not block.
+        on_finished: Told of each run that has come to its end or was broken off; it must not block.
         conversations: What is remembered of them; in memory unless given.
         pages: Routes without a token that are not part of the API, such as a page at "/".
 

@@ -1,6 +1,7 @@
 """Runs as the server has them run: with the turns before, logged, counted, and remembered."""
 
-from collections.abc import AsyncGenerator, Callable
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from uuid import uuid4
 
@@ -8,16 +9,28 @@ import msgspec
 from starlette.types import Scope
 
 from localllm.base import logs
+from localllm.base.errors import EnsembleError
+from localllm.base.events import Usage
 from localllm.base.lazy_patterns import late_pattern
 from localllm.ensemble.conversations import Conversations
 from localllm.ensemble.metrics import EnsembleMetrics
-from localllm.ensemble.records import HOPS_HEADER, Ensemble, EnsembleResult, Question, RunEvent, RunFinished, RunStarted
+from localllm.ensemble.records import (
+    HOPS_HEADER,
+    Ensemble,
+    EnsembleResult,
+    Question,
+    RunEvent,
+    RunFinished,
+    RunStarted,
+    WorkerAnswer,
+    WorkerFinished,
+)
 from localllm.ensemble.server.limits import header
 from localllm.ensemble.server.paper_bodies import Turns
 from localllm.ensemble.server.refusals import RefusalError
 
 OnFinished = Callable[[Question, EnsembleResult], None]
-"""Told of each run that has come to its end; must not block."""
+"""Told of each run that has come to its end, or was broken off before; must not block."""
 
 _log = logs.of("ENSEMBLE")
 _MOST_HOPS = 8
@@ -60,13 +73,17 @@ class EnsembleRuns:
 
     async def events(self, asked: Asked) -> AsyncGenerator[RunEvent]:
         """The events of a run; closing it cancels every request to an agent."""
-        strategy, has_finished = "", False
+        started: RunStarted | None = None
+        answers: dict[int, WorkerAnswer] = {}
+        strategy, began, has_finished = "", time.monotonic(), False
         try:
             async with aclosing(self._ensemble.run(asked.question)) as run:
                 async for event in run:
                     match event:
                         case RunStarted():
-                            strategy = event.strategy
+                            started, strategy = event, event.strategy
+                        case WorkerFinished(worker, answer):
+                            answers[worker] = answer
                         case RunFinished(result):
                             has_finished = True
                             self._finish(asked, result)
@@ -77,6 +94,8 @@ class EnsembleRuns:
         finally:
             if not has_finished:
                 self._metrics.note_broken_off(strategy)
+                if started is not None:
+                    self._take_down(asked.question, _broken_off(started, answers, time.monotonic() - began))
 
     async def result(self, asked: Asked) -> EnsembleResult:
         """The outcome of a run."""
@@ -89,9 +108,32 @@ class EnsembleRuns:
     def _finish(self, asked: Asked, result: EnsembleResult) -> None:
         if asked.turns and result.final_answer:
             self.conversations.add(asked.turns.conversation_id, asked.question.prompt, result.final_answer)
+        self._take_down(asked.question, result)
+
+    def _take_down(self, question: Question, result: EnsembleResult) -> None:
         if self._on_finished is None:
             return
         try:
-            self._on_finished(asked.question, result)
+            self._on_finished(question, result)
         except Exception as error:  # noqa: BLE001 - no answer is lost for what only looks on
             _log.error("run %s could not be taken down", result.run_id, exc_info=error)
+
+
+def _broken_off(started: RunStarted, answers: Mapping[int, WorkerAnswer], seconds: float) -> EnsembleResult:
+    """What there is of a run that was ended after so many seconds."""
+    error = EnsembleError("ensemble_broken_off")
+    models = started.models or ("",) * len(started.workers)
+    known = tuple(
+        answers.get(worker) or WorkerAnswer(agent=name, model=model, error=error, seconds=seconds, is_cancelled=True)
+        for worker, (name, model) in enumerate(zip(started.workers, models, strict=True))
+    )
+    return EnsembleResult(
+        run_id=started.run_id,
+        final_answer="",
+        review_comment="",
+        answers=known,
+        seconds=seconds,
+        runtime={"strategy": started.strategy},
+        usage=sum((answer.usage for answer in known if answer.usage), Usage()),
+        is_broken_off=True,
+    )

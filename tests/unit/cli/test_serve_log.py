@@ -103,6 +103,19 @@ def test_statistics(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [one["agent"] for one in whole["workers"]] == ["a", "b"]
 
 
+def test_a_request_that_was_broken_off_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = RequestLog(tmp_path / "x.sqlite")
+    log.add(Question(prompt="long"), result("r1", [answer("a"), failed("b")], final_answer="", is_broken_off=True))
+    log.close()
+    print_history("9", json=False, file=tmp_path / "x.sqlite")
+    print_history("r1", json=False, file=tmp_path / "x.sqlite")
+    print_statistics(json=False, file=tmp_path / "x.sqlite")
+    listed, *_ = lines = capsys.readouterr().out.splitlines()
+    assert "1/2  (broken off) long" in listed
+    assert any(line.startswith("r1 ") and line.endswith("broken off") for line in lines)
+    assert any("broken off 1" in line for line in lines)
+
+
 def test_an_empty_log_is_said_beside_an_empty_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "x.sqlite"
     assert print_history("20", json=False, file=file) == 0

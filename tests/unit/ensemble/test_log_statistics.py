@@ -36,6 +36,19 @@ def test_workers_are_counted(tmp_path: Path) -> None:
     assert (slow.asked, slow.judged, slow.best, slow.p95_seconds) == (22, 10, 5, 3.0)
 
 
+def test_runs_that_were_broken_off_are_counted_and_tell_no_time(tmp_path: Path) -> None:
+    log = RequestLog(tmp_path / "x.sqlite")
+    log.add(QUESTION, result("whole", [answer("a")], seconds=2.0))
+    left = failed("a", refused(), is_cancelled=True)
+    log.add(QUESTION, result("left", [left], seconds=90.0, final_answer="", is_broken_off=True))
+    log.close()
+    counted = statistics(tmp_path / "x.sqlite")
+    assert counted.outcomes == {"answered": 1, "broken_off": 1}
+    assert (counted.p50_seconds, counted.p95_seconds) == (2.0, 2.0)
+    (worker,) = counted.workers
+    assert (worker.asked, worker.answered, worker.failed, worker.skipped) == (2, 1, 0, 1)
+
+
 def test_a_name_with_another_model_is_counted_apart(tmp_path: Path) -> None:
     log = RequestLog(tmp_path / "x.sqlite")
     for number, model in enumerate(["small", "large", "large"]):

@@ -1,6 +1,7 @@
 """The paper's API over real HTTP: its JSON to the letter, its statuses, conversations, the stream of events."""
 
 import json
+import socket
 from typing import Any
 
 import httpx
@@ -8,10 +9,11 @@ import pytest
 
 from localllm.base.i18n import set_language
 from localllm.ensemble.hosts import HostReport, ServedModel
+from localllm.ensemble.records import EnsembleResult
 from localllm.ensemble.server.options import ServerOptions
 from localllm.llm.messages import AssistantMessage, UserMessage
 from tests.support.each import each
-from tests.support.ensemble_server import REVIEWER, WORKERS, ScriptedEnsemble, config, refused, scripted
+from tests.support.ensemble_server import REVIEWER, WORKERS, ScriptedEnsemble, config, refused, scripted, until
 
 PAPER_KEYS = ["final_answer", "review_comment", "worker_responses", "metadata"]
 
@@ -322,6 +324,29 @@ def test_agents_are_those_of_the_configuration_that_holds_now() -> None:
         after = server.client.get("/agents").json()
     assert (len(before["workers"]), len(after["workers"])) == (2, 1)
     assert after["reviewer"]["name"] == WORKERS[0]
+
+
+@pytest.mark.parametrize("path", ["/generate", "/generate/stream"])
+def test_a_run_that_was_broken_off_is_handed_on_as_far_as_it_came(path: str) -> None:
+    """Its conversation does not remember it."""
+    taken: list[EnsembleResult] = []
+    ensemble = ScriptedEnsemble(is_held=True)
+    with scripted(ensemble, on_finished=lambda question, result: taken.append(result)) as server:
+        content = json.dumps({"prompt": "q", "conversation_id": "c"}).encode()
+        head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(content)}\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", server.port)) as leaving:
+            leaving.sendall(head.encode() + content)
+            until(lambda: ensemble.held == 1)
+        until(lambda: taken)
+        ensemble.is_held = False
+        after = server.client.post("/generate", json={"prompt": "r", "conversation_id": "c"}).json()
+    (left, whole) = taken
+    assert (left.run_id, left.is_broken_off, left.final_answer) == ("run1", True, "")
+    assert [(one.agent, one.is_cancelled, one.error.key) for one in left.answers if one.error] == [
+        (name, True, "ensemble_broken_off") for name in WORKERS
+    ]
+    assert not whole.is_broken_off
+    assert after["runtime"]["conversation_turns"] == 0
 
 
 def test_finished_runs_are_handed_on_and_a_fault_there_loses_no_answer() -> None:
