@@ -357,3 +357,120 @@ def test_what_was_judged_by_its_path_is_what_is_opened(root: ProjectRoot) -> Non
     assert key_of(SafetyViolationError, call.read_bytes, "link/f.txt", 100) == "path_invalid"
     with pytest.raises(OSError, match="symbolic links"):
         root.open_listed("open/f.txt")
+
+
+@pytest.mark.parametrize(
+    ("given", "by_name", "meant"),
+    [
+        ("src\\a.py", False, "src/a.py"),
+        ("src\\new.py", False, "src/new.py"),
+        ("none\\a.py", False, ""),
+        ("new\\", True, ""),
+        ("@src/a.py", True, "src/a.py"),
+        ("@src/a.py", False, ""),
+        ("@none.py", True, ""),
+        ("a.py", True, "src/a.py"),
+        ("a.py", False, ""),
+        ("twice.py", True, ""),
+        ("top.py", True, ""),
+        ("none/a.py", True, ""),
+        ("src", True, ""),
+        ("", True, ""),
+        ("~\\a.py", True, ""),
+    ],
+)
+def test_what_a_path_that_is_not_there_plainly_stands_for(
+    root: ProjectRoot, given: str, by_name: bool, meant: str
+) -> None:
+    for file in ("src/a.py", "src/twice.py", "lib/twice.py", "top.py"):
+        put(root.path / file, "x")
+    assert root.meant(given, by_name=by_name) == meant
+
+
+def test_of_near_names_five_are_told(root: ProjectRoot) -> None:
+    for number in range(7):
+        put(root.path / f"{number}" / "Report.py", "x")
+    assert len(root.near("src/reports.py")) == 5
+    assert root.near("other.txt") == []
+
+
+def test_what_stands_in_the_way_of_a_file_is_removed_and_no_more(root: ProjectRoot, tmp_path: Path) -> None:
+    later, earlier = 9e9, 1.0
+    for name in ("link", "folder", "full", "young"):
+        (root.path / name).mkdir()
+    (root.path / "folder" / "deep" / "deeper").mkdir(parents=True)
+    put(root.path / "full" / "inner" / "file", "x")
+    put(root.path / "file", "x")
+    (root.path / "link").rmdir()
+    (root.path / "link").symlink_to(tmp_path / "outside")
+    os.mkfifo(root.path / "young" / "pipe")
+    root.make_way("young/pipe", earlier)
+    assert names(root.path / "young") == ["pipe"]
+    for path in ("young/pipe", "folder", "full", "file", "link/f.txt", "none"):
+        root.make_way(path, later)
+    assert names(root.path) == ["file", "full", "young"]
+    assert names(root.path / "young") == []
+    assert names(root.path / "full") == ["inner"]
+    assert names(tmp_path / "outside") == ["f.txt"]
+    (root.path / ".git").symlink_to(tmp_path / "outside")
+    root.make_way(".git/config", later)
+    assert (root.path / ".git").is_symlink()
+
+
+def test_what_was_printed_is_read_by_the_name_it_would_have_in_the_project(tmp_path: Path) -> None:
+    project, outputs = tmp_path / "project", tmp_path / "outputs"
+    put(outputs / "run.txt", "printed")
+    project.mkdir()
+    root = ProjectRoot(project, outputs)
+    name = root.name_of(outputs / "run.txt")
+    assert name == ".localllm/tool-output/run.txt"
+    assert root.read_bytes(name, 100) == b"printed"
+    assert (root.relative(name), root.is_kept_outside(name), root.exists(name)) == (name, True, True)
+    assert root.stat(name).st_size == 7
+    for other in (".localllm/tool-output/none.txt", ".localllm/tool-output/..", "run.txt"):
+        assert not root.is_kept_outside(other)
+    assert root.name_of(project / "src" / "a.py") == "src/a.py"
+    assert root.name_of(tmp_path / "a.py") == str(tmp_path / "a.py")
+
+
+def test_a_file_that_does_not_hold_what_was_written_is_said_not_to(
+    root: ProjectRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(root.path / "a", "old")
+    with pytest.raises(ToolExecutionError) as caught:
+        root.write_bytes("a", b"new", over=b"other")
+    assert caught.value.key == "file_changed_since"
+    root.write_bytes("a", b"new", over=b"old")
+    monkeypatch.setattr(paths, "atomic_write_at", lambda *_args, **_options: None)
+    assert key_of(ToolExecutionError, root.write_bytes, "a", b"newer") == "file_not_kept"
+    assert key_of(ToolExecutionError, root.write_bytes, "a", b"ne") == "file_not_kept"
+
+
+def test_a_path_whose_links_never_rest_is_given_up_on(root: ProjectRoot, monkeypatch: pytest.MonkeyPatch) -> None:
+    def moving(path: Path) -> str:
+        tries.append(path)
+        raise OSError
+
+    tries: list[Path] = []
+    monkeypatch.setattr(paths, "real_path", moving)
+    assert key_of(SafetyViolationError, root.exists, "a") == "path_invalid"
+    assert len(tries) == 100
+
+
+def test_names_that_were_found_may_be_odd(root: ProjectRoot) -> None:
+    put(root.path / "a\nb", "x")
+    assert key_of(SafetyViolationError, root.exists, "a\nb") == "path_invalid"
+    assert root.for_any_name().exists("a\nb")
+    assert key_of(SafetyViolationError, root.for_any_name().exists, "../outside/f.txt") == "path_outside"
+
+
+def test_what_undo_brings_back_may_replace_a_read_only_file(root: ProjectRoot) -> None:
+    put(root.path / "a", "old").chmod(0o444)
+    lowest = os.dup(0)
+    os.close(lowest)
+    assert key_of(ToolExecutionError, root.write_bytes, "a", b"new") == "file_unwritable"
+    root.write_bytes("a", b"new", even_read_only=True, mode=0o444)
+    root.write_bytes("b", b"made", even_read_only=True)
+    assert (root.read_bytes("a", 9), root.read_bytes("b", 9)) == (b"new", b"made")
+    assert os.dup(0) == lowest  # nothing was left open
+    os.close(lowest)

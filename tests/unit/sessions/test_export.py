@@ -88,6 +88,14 @@ class TestMarkdown:
         assert "### Top\n```py\n# comment\nx\n```\n" in text
         assert text.count("## You") == 2
 
+    def test_nothing_in_a_request_or_a_result_ends_its_block(self) -> None:
+        entries: list[Entry] = [
+            RunStarted(session_id="s", query="one\n\ntwo", provider="p", model="m"),
+            ToolStarted(call_id="c", name="t", arguments={}),
+            ToolFinished(call_id="c", name="t", success=True, summary="", payload={"output": "`a` ```` b ``"}),
+        ]
+        assert text_of(entries, "md").endswith("> one\n>\n> two\n\n**✓ t**\n\n`````\n`a` ```` b ``\n`````\n")
+
     def test_long_results_are_cut(self) -> None:
         entries: list[Entry] = [
             ToolFinished(call_id="c", name="t", success=True, summary="s", payload={"output": "line\n" * 100})

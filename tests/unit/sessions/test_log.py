@@ -5,10 +5,13 @@ import os
 import stat
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import (
+    Compacted,
+    Delegated,
     MessageCompleted,
     Notice,
     RunFinished,
@@ -75,6 +78,16 @@ def test_what_the_model_has_read_is_not_kept_twice(tmp_path: Path) -> None:
     (_, kept) = read_session(write(tmp_path, [whole])).entries
     assert isinstance(kept, ToolFinished)
     assert kept.payload == {"diff": "+" * 5000, "metadata": {"return_code": 1}}
+
+
+def test_the_messages_of_a_compaction_stand_before_it_and_are_not_kept_twice(tmp_path: Path) -> None:
+    compacted = Compacted(how="summarised", before=9, after=1, messages=({"role": "user"},))
+    finished = ToolFinished(call_id="c", name="t", success=True, summary="s", payload={"content": "x" * 5000, "n": 1})
+    delegated = Delegated(agent="a", event=finished)
+    (_, _, kept, inner) = read_session(write(tmp_path, [ENTRIES[1], compacted, delegated])).entries
+    assert kept == msgspec.structs.replace(compacted, messages=())
+    assert isinstance(inner, Delegated)
+    assert inner.event == msgspec.structs.replace(finished, payload={"n": 1})
 
 
 def test_half_a_surrogate_pair_does_not_stop_the_log(tmp_path: Path) -> None:

@@ -134,6 +134,18 @@ class TestFinding:
                 store.find(wanted)
             assert caught.value.key == key
 
+    def test_of_many_that_could_be_meant_some_are_named(self, tmp_path: Path) -> None:
+        store = sessions(tmp_path)
+        for number in range(6):
+            keep_as(store, f"20260101-000000-aaa{number}", turn("q", "a"))
+            with pytest.raises(ConfigurationError) as caught:
+                store.find("2026" if number else "2025")
+            if number > 3:
+                names = str(caught.value)
+                assert (names.count("20260101-"), "…" in names) == (5, number == 5)
+        assert len(store.search("q")) == 6
+        assert len(store.search("q", 2)) == 2
+
     def test_by_what_was_asked_for(self, tmp_path: Path) -> None:
         store = sessions(tmp_path)
         login = keep(store, turn("fix the login page", "done"))
@@ -411,6 +423,12 @@ class TestSearching:
         (session,) = store.all()
         assert [one.id for one in store.search("grapefruit")] == [log.file.stem]
         assert 25_000 < len(session.words) <= 40_000
+
+    def test_a_word_is_kept_once(self, tmp_path: Path) -> None:
+        store = sessions(tmp_path)
+        keep(store, [*turn("x " * 1_000 + "marmalade plum " * 9, "a"), *turn("plum fig " * 9, "a", number=2)])
+        (session,) = store.all()
+        assert sorted(session.words.split()) == ["fig", "marmalade", "plum"]
 
 
 class TestSeal:
