@@ -221,15 +221,27 @@ async def _serve(
 
 
 def _request_log(site: Site, source: ConfigSource, environ: Mapping[str, str]) -> "RequestLog | None":
-    """Where questions and answers are kept, without the keys that are in use now; None where none are to be."""
+    """Where questions and answers are kept, without the keys that are in use, now or after a change of the
+    configuration; None where none are to be."""
     from localllm.ensemble.log_database import log_file
     from localllm.ensemble.request_log import RequestLog
 
     if not site.keeps_log:
         return None
-    variables = {agent.api_key_env for agent in _agents(source.current)}
-    keys = {environ.get(variable, "").strip() for variable in variables}
-    return RequestLog(log_file(), secrets={*keys, site.token} - {""})
+    log = RequestLog(log_file(), secrets={*_keys(source.current, environ), site.token})
+
+    def keep_new_keys_out(event: ConfigEvent) -> None:
+        if isinstance(event, ConfigChanged):
+            log.keep_out(_keys(event.config, environ))
+
+    if isinstance(source, ConfigWatch):
+        source.listen(keep_new_keys_out)
+    return log
+
+
+def _keys(config: EnsembleConfig, environ: Mapping[str, str]) -> set[str]:
+    """The keys that the agents are asked with; an empty text among them is of no account."""
+    return {environ.get(agent.api_key_env, "").strip() for agent in _agents(config)}
 
 
 @asynccontextmanager

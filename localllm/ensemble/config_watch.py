@@ -89,7 +89,7 @@ class ConfigWatch:
         """
         self._file = file
         self._check = check
-        self._on_event = on_event
+        self._listeners = [on_event]
         self._patience = patience
         self._clock = clock
         self._seen = self._read = _signature(file)
@@ -102,6 +102,10 @@ class ConfigWatch:
     def current(self) -> EnsembleConfig:
         """The configuration now, whole; it never changes itself."""
         return self._current
+
+    def listen(self, on_event: Callable[[ConfigEvent], None]) -> None:
+        """Have somebody else, too, called with what becomes of a change, before a question is asked by it."""
+        self._listeners.append(on_event)
 
     async def follow(self, seconds: float = SECONDS) -> None:
         """Look at the file every so many seconds, until this is cancelled."""
@@ -146,10 +150,10 @@ class ConfigWatch:
         if config != before:
             names = ", ".join(agent.name for agent in config.worker_agents)
             _log.info("%s has changed: %s reviews; workers: %s", self._file, config.reviewer_agent.name, names)
-            self._on_event(ConfigChanged(before, config))
+            self._tell(ConfigChanged(before, config))
         elif was_refused:
             _log.info("%s can be used again, and says what has held all the while", self._file)
-            self._on_event(ConfigRestored())
+            self._tell(ConfigRestored())
 
     def _refuse(self, error: ConfigurationError, signature: Signature) -> None:
         """Say what is wrong, once; at first it may be a step of an editor's."""
@@ -162,7 +166,11 @@ class ConfigWatch:
         if error.english != self._refused:
             self._refused = error.english
             _log.warning("%s %s The configuration read before stays in use.", error.code, error.english)
-            self._on_event(ConfigRefused(error))
+            self._tell(ConfigRefused(error))
+
+    def _tell(self, event: ConfigEvent) -> None:
+        for on_event in self._listeners:
+            on_event(event)
 
 
 def _signature(file: Path) -> Signature:

@@ -72,7 +72,8 @@ class RequestLog:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.file = file
-        self._secrets = sorted({one for one in secrets if len(one) >= _LEAST_SECRET}, key=len, reverse=True)
+        self._secrets: tuple[str, ...] = ()
+        self.keep_out(secrets)
         self._limits = limits
         self._on_failure = on_failure
         self._clock = clock
@@ -97,6 +98,11 @@ class RequestLog:
                 self._changed.notify()
                 return
         self._say(RequestLogError("request_log_behind", file=self.file, count=count))
+
+    def keep_out(self, secrets: Collection[str]) -> None:
+        """Mask these texts as well from now on, in runs that end later and in those that wait to be written."""
+        known = {*self._secrets, *(one for one in secrets if len(one) >= _LEAST_SECRET)}
+        self._secrets = tuple(sorted(known, key=len, reverse=True))  # replaced whole: the thread reads it
 
     def close(self) -> None:
         """Write what is still waiting, for some seconds at most."""

@@ -129,6 +129,25 @@ def test_a_request_whose_client_leaves_is_logged_as_far_as_it_came(world: ServeW
     assert [(one["answered"], one["skipped"]) for one in counted["workers"]] == [(1, 0), (0, 1)]
 
 
+def test_a_key_that_a_change_of_the_file_brings_is_masked_in_the_log(tmp_path: Path, agents: Agents) -> None:
+    key = "a few plain words"  # no form of a key gives it away
+    world = ServeWorld(tmp_path, more={"KEY_OF_W1": key})
+    before = configuration(*agents.urls)
+    with_key = {**before["worker_agents"][1], "api_key_env": "KEY_OF_W1"}
+    agents.workers[1].play.answer = f"I was asked with: {key}"
+    world.configure(before)
+    with world.serving("--config", "config.json") as serving:
+        world.configure({**before, "worker_agents": [before["worker_agents"][0], with_key]})
+        serving.wait_for("config.json")
+        assert key in serving.ask().text
+        serving.signal(signal.SIGTERM)
+        assert serving.end() == 0
+    assert agents.workers[1].heads[0]["authorization"] == f"Bearer {key}"
+    (run,) = world.json("serve", "--history", "--json")["runs"]
+    assert run["answers"][1]["text"] == "I was asked with: ***"
+    assert not [file for file in world.work.rglob("requests.*") if key.encode() in file.read_bytes()]
+
+
 def test_a_change_of_the_file_holds_for_the_next_question(world: ServeWorld, agents: Agents) -> None:
     world.configure(configuration(*agents.urls))
     with world.serving() as serving:
