@@ -4,12 +4,14 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from localllm.base.errors import ToolExecutionError
 from localllm.safety.paths import ProjectRoot
+from localllm.snapshots.change_log import ChangeLog
 from localllm.snapshots.file_state import ABSENT, look
 from localllm.snapshots.store import Snapshots
 from tests.support.tools import put
@@ -313,6 +315,7 @@ def test_what_an_earlier_program_made_in_this_session_is_of_no_other(
 def test_programs_working_at_once_lose_nothing(root: ProjectRoot, tmp_path: Path) -> None:
     program = """
 import sys
+import time
 from pathlib import Path
 from localllm.safety.paths import ProjectRoot
 from localllm.snapshots.store import Snapshots
@@ -521,3 +524,58 @@ def test_where_the_folder_cannot_be_used_undo_says_so_and_not_the_question_befor
     with pytest.raises(ToolExecutionError) as caught:
         store.undo(root)
     assert caught.value.key == "undo_no_folder"
+
+
+def test_no_call_stays_open(store: Snapshots, root: ProjectRoot, tmp_path: Path) -> None:
+    """What is open counts as a call that was killed."""
+    change(store, root, a="1", b="1")
+    with store.around(root, ["a"], tool="nothing"):
+        pass
+    store.undo(root)
+    change(store, root, a="2")
+    store.rewind(root, 0)
+    assert ChangeLog(tmp_path / "state" / "snapshots" / "changes.jsonl").read().open_calls == []
+
+
+def test_old_changes_are_looked_for_once_a_day(
+    store: Snapshots, root: ProjectRoot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pruned: list[str] = []
+    monkeypatch.setattr(store, "prune", lambda: pruned.append(text(root, "a")))
+    stamp = tmp_path / "state" / "snapshots" / "pruned"
+    for content, days in (("first", 0), ("young", 0.9), ("old", -1.1), ("again", 0), ("ahead", 1.1), ("last", 0)):
+        if stamp.exists() and days:
+            os.utime(stamp, (time.time() + days * 86_400,) * 2)
+        change(store, root, a=content)
+    assert pruned == ["old", "ahead"]
+
+
+def test_why_a_change_could_not_be_recorded_is_told_once(store: Snapshots, root: ProjectRoot, tmp_path: Path) -> None:
+    (tmp_path / "state" / "snapshots" / "changes.jsonl").mkdir(parents=True)
+    change(store, root, a="new")
+    assert text(root, "a") == "new"
+    assert "directory" in store.take_failure()
+    assert store.take_failure() == ""
+
+
+def test_what_was_made_since_a_position_is_known(store: Snapshots, root: ProjectRoot, tmp_path: Path) -> None:
+    change(store, root, a="1")
+    position, size, since = store.position, store.recorded, time.time()
+    change(store, root, a="2", b="1")
+    change(store, root, a="1", b="2")
+    assert position == 1
+    assert store.changed_since(position) == ["b"]
+    assert store.changed_since(0) == ["a", "b"]
+    assert [made.path for made in store.made_since(position)] == ["a", "b", "a", "b"]
+    states = store.recorded_since(since, size)
+    assert states == store.recorded_since(since)
+    assert [(before == after, before == ABSENT) for before, after in (states["a"], states["b"])] == [
+        (True, False),
+        (False, True),
+    ]
+    assert store.recorded_since(time.time() + 60) == {}
+    later = Snapshots(tmp_path / "state" / "snapshots")
+    later.adopt(store.made_since(0))
+    assert later.changed_since(0) == ["a", "b"]
+    assert later.goes_on() == "own"
+    assert Snapshots(tmp_path / "state" / "snapshots").goes_on() == "earlier"
