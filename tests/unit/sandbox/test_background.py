@@ -120,3 +120,48 @@ async def test_the_oldest_that_ended_are_forgotten() -> None:
         commands.get(2)
     assert raised.value.key == "background_unknown"
     commands.kill_all()
+
+
+@pytest.mark.parametrize(
+    ("outcome", "state"),
+    [
+        (Ended(-9, "memory"), "killed: too much memory"),
+        (Ended(0), "exit 0"),
+        (Ended(1, "time"), "killed: ran too long"),
+    ],
+)
+async def test_how_one_ended_is_said_in_a_few_words(outcome: Ended, state: str) -> None:
+    commands, starter = BackgroundCommands(), Starter()
+    command = await start(commands, starter)
+    assert (str(command.state), commands.is_any_running) == ("running", True)
+    starter.handles[0].end.set_result(outcome)
+    await command.wait(1)
+    seconds = command.seconds
+    command.kill()
+    assert (str(command.state), command.was_stopped, commands.is_any_running) == (state, False, False)
+    assert command.seconds == seconds
+    assert (command.level, command.reverted) == ("namespaces", ())
+
+
+async def test_one_that_could_not_be_run_says_so() -> None:
+    commands, starter = BackgroundCommands(), Starter()
+    command = await start(commands, starter)
+    with pytest.raises(ToolExecutionError, match="1"):
+        commands.get(7)
+    starter.handles[0].end.set_exception(ToolExecutionError("command_lost", status=-9))
+    await command.wait(1)
+    assert str(command.state) == "not run"
+    assert command.error
+    assert command.error.key == "command_lost"
+    with pytest.raises(ToolExecutionError, match="–"):
+        BackgroundCommands().get(1)
+
+
+async def test_the_last_character_is_given_out_torn_when_nothing_comes_any_more() -> None:
+    commands, starter = BackgroundCommands(), Starter()
+    command = await start(commands, starter)
+    starter.handles[0].output.add("日".encode()[:-1])
+    assert command.read() == ("", 0)
+    starter.handles[0].stop()
+    await command.wait(1)
+    assert command.read() == ("\ufffd", 0)

@@ -147,3 +147,24 @@ def test_links_are_copied_and_not_followed(root: Path, own: OwnFolder) -> None:
         "folder": True,
     }
     own.give_back(copy)
+
+
+def test_a_copy_is_like_the_original_and_what_is_written_as_it_was_has_not_changed(root: Path, own: OwnFolder) -> None:
+    there = root / ".localllm"
+    (there / "notes").write_text("text")
+    (there / "notes").chmod(0o640)
+    (there / "link").symlink_to("notes")
+    copy = taken(own)
+    facts, original = (copy.folder / "notes").stat(), (there / "notes").stat()
+    assert (facts.st_mode, facts.st_mtime_ns) == (original.st_mode, original.st_mtime_ns)
+    assert (copy.is_intact, copy.changed()) == (True, ())
+    (copy.folder / "link").unlink()
+    (copy.folder / "link").symlink_to("notes")
+    (copy.folder / "notes").write_text("text")
+    assert (copy.is_intact, copy.changed()) == (False, ())
+    (copy.folder / "notes").chmod(0o600)
+    (copy.folder / "link").unlink()
+    (copy.folder / "link").symlink_to("other")
+    (copy.folder / "new").mkdir()
+    assert copy.changed() == (".localllm/link", ".localllm/new", ".localllm/notes")
+    own.give_back(copy)

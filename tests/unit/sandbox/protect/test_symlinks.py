@@ -21,6 +21,12 @@ def test_the_links_on_the_way(root: Path) -> None:
     assert follow(f"{root}/a/b") == [f"{root}/a/b"]
     assert follow(f"{root}/l/../l/b") == [f"{root}/l", f"{root}/l", f"{root}/a/b"]
     assert follow(f"{root}/loop")[:2] == [f"{root}/loop", f"{root}/loop"]
+    (root / "n0").symlink_to("a")
+    for number in range(1, 42):
+        (root / f"n{number}").symlink_to(f"n{number - 1}")
+    assert follow(f"{root}/n39")[-1] == f"{root}/a"
+    assert len(follow(f"{root}/n39")) == 41
+    assert follow(f"{root}/n40")[-1] != f"{root}/a"
 
 
 @pytest.mark.parametrize(
