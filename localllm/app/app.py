@@ -314,9 +314,7 @@ class LocalLLMCode(Answerer):
 
     def offer_answer(self, query: str, answer: str) -> None:
         """Let the model read, with the next request, what the ensemble has answered the person."""
-        self.react_agent.offer(
-            f"[The user asked an ensemble of models: {query}. Its answer:]\n{answer}\n[End of answer]"
-        )
+        self._conversation.offer_answer(query, answer)
 
     def undo(self, *, turn: bool = False) -> list[str]:
         """Take back the last change, or all of the last turn; a line for each file. If that was a rewind, the

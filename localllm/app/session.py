@@ -70,6 +70,9 @@ if TYPE_CHECKING:
     from localllm.sandbox.runner import SandboxRunner
     from localllm.web.services import WebAccess
 
+_MOST_OF_ANSWER, _MOST_OF_QUESTION = 6_000, 1_000
+"""Characters of an ensemble's answer, and of what it was asked, that go into the conversation: some three pages."""
+
 
 class Recorder:
     """Puts the entries of a session into its log: before each, whether strangers' text has come in by now, and which
@@ -311,6 +314,12 @@ class Conversation:
             self._journal.write(entry)
         except OSError as error:
             logs.of("TOOL").warning("the journal cannot be written: %s", error)
+
+    def offer_answer(self, query: str, answer: str) -> None:
+        """Let the model read, with the next request, what an ensemble has answered the person."""
+        asked = self.tool_system.shortened(query, "ensemble_question", _MOST_OF_QUESTION)
+        answered = self.tool_system.shortened(answer, "ensemble_answer", _MOST_OF_ANSWER)
+        self.agent.offer(f"[The user asked an ensemble of models: {asked}\nIts answer:]\n{answered}\n[End of answer]")
 
     def tell(self, event: AgentEvent) -> None:
         """Take note of an event of a run, whether or not anybody iterates over them."""

@@ -46,6 +46,7 @@ from localllm.tools.registry import first_line, parse_arguments
 from localllm.tools.results import (
     Record,
     ToolResult,
+    cap,
     failed,
     keep_same,
     own_entry,
@@ -223,6 +224,12 @@ class ToolSystem:
     def keep_words(self, words: str) -> str:
         """Write what the person said into a file the model can read; its path for tools. Raises OSError."""
         return keep_same(words, self._context, "words")
+
+    def shortened(self, text: str, kind: str, most: int) -> str:
+        """`text` for the model in at most so many characters, and no more than a tool's output has: of a longer one the
+        beginning and the end, and the file that holds it all, whose name begins with `kind`."""
+        limit = min(most, self._context.output_limit)
+        return cap(text, msgspec.structs.replace(self._context, output_limit=limit), kind, head=0.5)
 
     def limit_output(self, characters: int) -> None:
         """Give the model at most so many characters of one tool's output from now on."""

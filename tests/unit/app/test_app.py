@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -68,7 +69,7 @@ async def app_over(
     mode: Mode = "ask",
     front_end: Nobody | None = None,
     research: ResearchSettings = ResearchSettings(),  # noqa: B008 - immutable
-    **llm: str,
+    **llm: str | int,
 ) -> AsyncIterator[LocalLLMCode]:
     """The program with one server for LM Studio's, and nobody at the other addresses."""
     with closed_ports(2) as (closed, other):
@@ -332,3 +333,32 @@ class TestProfiles:
             events = await played(app, "hello")
             assert events[-1].status == "done"  # type: ignore[attr-defined] - RunFinished
             assert {tool.offered for tool in app.tools()} == {True}
+
+
+class TestAnswersOfAnEnsemble:
+    @pytest.mark.parametrize(("window", "most"), [(200_000, 6_000), (8_192, 3_500)])
+    async def test_a_long_one_is_cut_and_says_where_all_of_it_is(self, tmp_path: Path, window: int, most: int) -> None:
+        lines = [f"{number}. A line of a long answer." for number in range(2_000)]
+        answer = "\n".join(lines)
+        with WireServer([says("ok"), says("ok")], models=("m",)) as server:
+            async with app_over(tmp_path, server.url, provider="lmstudio", model="m", context_window=window) as app:
+                app.offer_answer("Why? " * 2_000, answer)
+                await played(app, "hello")
+        said = server.bodies()[0]["messages"][-1]["content"]
+        asked, _, offered = said.partition("Its answer:]\n")
+        assert len(asked) < 3_000
+        offered = offered.partition("\n[End of answer]")[0]
+        assert most / 2 < len(offered) < most + 400  # with the note
+        assert offered.startswith(lines[0])
+        assert offered.endswith(lines[-1])
+        named = re.findall(r"The whole is in (\S+ensemble_answer\S+\.txt)", offered)
+        assert [(tmp_path / name).read_text() for name in named] == [answer]
+
+    async def test_a_short_one_stands_there_as_it_is(self, tmp_path: Path) -> None:
+        with WireServer([says("ok")], models=("m",)) as server:
+            async with app_over(tmp_path, server.url, provider="lmstudio", model="m") as app:
+                app.offer_answer("Why?", "Because.")
+                await played(app, "hello")
+        said = server.bodies()[0]["messages"][-1]["content"]
+        assert "[The user asked an ensemble of models: Why?\nIts answer:]\nBecause.\n[End of answer]" in said
+        assert not list(tmp_path.rglob("ensemble_answer*"))
