@@ -18,6 +18,7 @@ from localllm.base.i18n import _, ngettext
 from localllm.cli.settings import load_here, say
 from localllm.rag.chat_model import ChatModel
 from localllm.rag.knowledge_base import KnowledgeBase
+from localllm.rag.locations import delivered_collections, delivered_remark
 from localllm.rag.records import Collection, FileRecord, Found, IngestEvent, IngestReport, OnEvent
 from localllm.text.sanitising import clean, json_report, shorten
 
@@ -45,7 +46,7 @@ _as_json = click.option("--json", "json", is_flag=True, help="Print one JSON obj
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @_in_collection
 @click.option("--description", default="", help="What it holds and when to search it; made by rule otherwise.")
-@click.option("--project", "in_project", is_flag=True, help="Keep a new collection in .localllm/ of this project.")
+@click.option("--project", "in_project", is_flag=True, help="Make a new collection for this project alone.")
 @_as_json
 @click.pass_context
 def ingest(
@@ -122,10 +123,14 @@ def search(context: click.Context, query: tuple[str, ...], collection: str, top_
 def list_(context: click.Context, json: bool) -> None:
     """List the collections."""
     collections = _open(context).collections()
+    delivered = _delivered(context, collections)
     if json:
-        click.echo(json_report({"collections": [msgspec.to_builtins(one) for one in collections]}))
+        listed = [msgspec.to_builtins(one) for one in collections]
+        click.echo(json_report({"collections": listed, "delivered": [*delivered]}))
         return
-    if not collections:
+    if delivered:
+        say(str(delivered_remark(delivered)))
+    elif not collections:
         say(_("There are no collections yet. Make one: localllm rag ingest PATH --collection NAME"))
     for one in collections:
         click.echo(f"{one.name}  {_size(one)}")
@@ -203,7 +208,9 @@ def status(context: click.Context, name: str | None, json: bool) -> None:
         _print_collection(one)
         for remark in stale[one.name]:
             click.echo(f"  ! {clean(remark)}")
-    if not collections:
+    if not name and (delivered := _delivered(context, collections)):
+        say(str(delivered_remark(delivered)))
+    elif not collections:
         say(_("There are no collections yet. Make one: localllm rag ingest PATH --collection NAME"))
 
 
@@ -279,6 +286,11 @@ def chat(context: click.Context, words: tuple[str, ...], prompt: str | None, ipo
     project, loaded = load_here(context)
     accept_no_sandbox: bool = context.find_root().params["i_accept_no_sandbox"]
     return run_chat(project, loaded, prompt, ipo, output, accept_no_sandbox=accept_no_sandbox)  # pyright: ignore[reportArgumentType]
+
+
+def _delivered(context: click.Context, own: Sequence[Collection]) -> list[str]:
+    """The names of collections that came with the project, which are not used."""
+    return delivered_collections(load_here(context)[0], {one.name for one in own})
 
 
 def _open(context: click.Context) -> KnowledgeBase:
@@ -394,7 +406,11 @@ def _print_collection(one: Collection) -> None:
         ),
         (
             _("kept in"),
-            {"user": _("your data folder"), "project": _("this project"), "server": _("the Qdrant server")}[one.home],
+            {
+                "user": _("your data folder"),
+                "project": _("your state folder, for this project alone"),
+                "server": _("the Qdrant server"),
+            }[one.home],
         ),
         (_("changed"), one.updated),
     ]

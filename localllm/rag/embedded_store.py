@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import stat
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,7 +10,6 @@ import msgspec
 
 from localllm.base.errors import KnowledgeBaseError
 from localllm.base.files import write_own
-from localllm.base.i18n import Phrase
 from localllm.base.jsontext import decode_json, encode_json
 from localllm.base.regular_files import read_regular
 from localllm.rag.locations import RECORD, is_name
@@ -23,14 +21,12 @@ from localllm.rag.store import SCHEMA, Reader, Writer
 
 MANIFEST = "files.sqlite"
 _LARGEST_RECORD = 1_000_000  # bytes
-_ABOVE = 2  # folders of the project's above that of a collection
 _READ_AT_ONCE = 4_000_000  # bytes
-_MOST_FILES = 20_000  # of a collection; the engine makes some dozens of a segment
 
 
 class EmbeddedStore:
-    """Collections in `folder`, each in a folder of its own. Of a project's none is used that holds a link, or lies
-    behind one: whoever packed the project, or a command, could lead what is written there anywhere."""
+    """Collections in `folder`, each in a folder of its own. Nobody but the user's own programs may write there: SQLite
+    and the engine read what lies in it as their own."""
 
     def __init__(self, folder: Path, home: Home) -> None:
         self._folder = folder
@@ -40,8 +36,6 @@ class EmbeddedStore:
     def collections(self) -> list[Collection]:
         """See Store. One whose record cannot be read is named without anything else."""
         found: list[Collection] = []
-        if self._home == "project" and self._folder.is_symlink():
-            return found
         with suppress(FileNotFoundError, NotADirectoryError):
             for entry in sorted(self._folder.iterdir()):
                 if is_name(entry.name) and not entry.is_symlink() and (entry / RECORD).is_file():
@@ -67,13 +61,11 @@ class EmbeddedStore:
 
     def manifest(self, name: str) -> Path:
         """See Store."""
-        self._refuse_links(name)
         return self.folder(name) / MANIFEST
 
     def create(self, collection: Collection) -> None:
         """See Store."""
         folder = self.folder(collection.name)
-        self._refuse_links(collection.name)
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -163,30 +155,12 @@ class EmbeddedStore:
             shard.close()
 
     def _shard(self, name: str, what: str, place: str = SHARD) -> Shard:
-        self._refuse_links(name)
         if (collection := self.collection(name)) is None:
             raise KnowledgeBaseError("rag_no_collection", name=name, names="")
         return Shard(self.folder(name), collection, what, place)
 
-    def _refuse_links(self, name: str) -> None:
-        """Raise KnowledgeBaseError (rag_damaged) for a link, or anything but files and folders, in a project's."""
-        if self._home != "project":
-            return
-        folder = self.folder(name)
-        pending = [folder.parent.parent, folder.parent, folder]
-        for number, path in enumerate(pending):
-            try:
-                mode = path.lstat().st_mode
-            except OSError:
-                continue  # not there yet, or gone
-            if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)) or number > _MOST_FILES:
-                raise KnowledgeBaseError("rag_damaged", name=name, reason=Phrase("There is a link in it"), path=path)
-            if number >= _ABOVE and stat.S_ISDIR(mode):
-                pending += sorted(path.iterdir())
-
     @contextmanager
     def _locked(self, name: str, what: str) -> Generator[None]:
-        self._refuse_links(name)
         self._let_go(name)
         lock = ShardLock(self.folder(name), name, what)
         lock.acquire()

@@ -1,6 +1,6 @@
 """Which embedding model is used: as the settings say, else what a model server nearby offers, else the embedded one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,13 +9,14 @@ import msgspec
 from localllm.base.errors import KnowledgeBaseUsageError, LLMConnectionError, LocalLLMError
 from localllm.base.i18n import N_, Phrase
 from localllm.config.schema import LLMSettings, Settings
+from localllm.config.trust import runs_elsewhere
 from localllm.llm.factory import make_provider, provider_for
 from localllm.llm.providers.base import Embedding, Provider
 from localllm.rag.embedding import ServerEmbedder, TextEmbedder, Vector, prefixes
 from localllm.rag.language_probe import probe
 from localllm.rag.minilm import NAME as MINILM
 from localllm.rag.minilm import MiniLM, minilm, model_folder
-from localllm.rag.records import Embedder, Home
+from localllm.rag.records import Embedder
 
 _ELSEWHERE = frozenset({"azure", "gemini"})
 """Whose servers get no documents unless they are named for it."""
@@ -31,13 +32,11 @@ class Selected(NamedTuple):
 
 
 async def embedder_for_search(
-    settings: Settings, root: Path, environ: Mapping[str, str], recorded: Embedder, home: Home = "user"
+    settings: Settings, root: Path, environ: Mapping[str, str], recorded: Embedder
 ) -> Selected:
-    """The model a collection was made with, if it is what the settings say, or they leave it open. What a collection of
-    the project says of itself chooses no server: what is asked would go there, with the user's key."""
+    """The model a collection was made with, if it is what the settings say, or they leave it open."""
     provider, _, model = recorded.name.partition(":")
-    chosen = ("minilm", settings.llm.provider, settings.rag.embedding_provider)
-    if not fits(settings, recorded) or (home == "project" and provider not in chosen):
+    if not fits(settings, recorded):
         return Selected(None)
     try:
         if provider == "minilm":
@@ -48,11 +47,13 @@ async def embedder_for_search(
 
 
 def fits(settings: Settings, recorded: Embedder) -> bool:
-    """Whether the settings name the model a collection was made with, or leave it open."""
+    """Whether the settings name the model a collection was made with, or leave it open. One that runs elsewhere must be
+    named: whoever shares a server of collections could have chosen it."""
     provider, _, model = recorded.name.partition(":")
     wanted = settings.rag.embedding_provider
     is_open = wanted == "auto" and provider not in _ELSEWHERE
-    return (is_open or wanted == provider) and settings.rag.embedding_model in ("", model)
+    is_left_open = not settings.rag.embedding_model and not runs_elsewhere(model)
+    return (is_open or wanted == provider) and (is_left_open or settings.rag.embedding_model == model)
 
 
 async def embedder_for_ingest(settings: Settings, root: Path, environ: Mapping[str, str]) -> Selected:
@@ -108,7 +109,7 @@ async def _named(settings: Settings, name: str, root: Path, environ: Mapping[str
     try:
         provider = _made(settings.llm, name, root, environ)
         if not model and isinstance(provider, Embedding):
-            model = next(iter(await provider.list_embedding_models()), "")
+            model = next(_of_here(await provider.list_embedding_models()), "")
     except LLMConnectionError as error:
         raise _unusable(f"{name}:{model or '?'}", error) from error
     if not isinstance(provider, Embedding) or not model:
@@ -126,10 +127,15 @@ async def _nearest(settings: Settings, root: Path, environ: Mapping[str, str]) -
             except LLMConnectionError:
                 models = []
             wanted = settings.rag.embedding_model
-            if model := wanted if wanted in models else "" if wanted else next(iter(models), ""):
+            if model := wanted if wanted in models else "" if wanted else next(_of_here(models), ""):
                 return _of_server(provider, model, None)
         await provider.aclose()
     return minilm() if model_folder() and settings.rag.embedding_model in ("", MINILM.partition(":")[2]) else None
+
+
+def _of_here(models: Sequence[str]) -> Iterator[str]:
+    """Those that do not run in a cloud: such a one gets documents only where the settings name it."""
+    return (model for model in models if not runs_elsewhere(model))
 
 
 async def _providers(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> list[Provider]:

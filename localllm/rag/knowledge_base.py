@@ -2,7 +2,7 @@
 
 import asyncio
 import unicodedata
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ import msgspec
 
 from localllm.base.errors import KnowledgeBaseUsageError, LLMConnectionError
 from localllm.base.i18n import Phrase
-from localllm.base.paths import ensure_project_folder, project_folder
+from localllm.base.paths import project_folder
 from localllm.config.schema import Settings
 from localllm.rag import chunking
 from localllm.rag.chat_model import MOST_RERANKED, ChatModel
@@ -24,16 +24,14 @@ from localllm.rag.embedder_selection import Selected, embedder_for_ingest, embed
 from localllm.rag.embedding import Vector
 from localllm.rag.ingest import Ingest
 from localllm.rag.language_probe import script_of
-from localllm.rag.locations import FOLDER, is_name, user_folder
+from localllm.rag.locations import FOLDER, delivered_collections, is_name, project_collections, user_folder
 from localllm.rag.manifest import Manifest
 from localllm.rag.records import Collection, FileRecord, Found, Hit, IngestEvent, IngestReport, OnEvent
 from localllm.rag.retrieval import Candidates, Query, Weights, find_candidates, merge_neighbours, parse_query, rank
 from localllm.rag.shard_lock import ShardLock
 from localllm.rag.store import SCHEMA, Store
 from localllm.text import tokenising
-from localllm.text.sanitising import clean
 
-_MOST_NAMED = 5
 _NEAREST = 5
 """Passages that are named where nothing was found."""
 _MANY = 20_000
@@ -41,7 +39,8 @@ _MANY = 20_000
 
 
 class KnowledgeBase:
-    """The collections of a user and of the project at `root`. All methods raise KnowledgeBaseError (E84xx).
+    """The collections of a user, and those he made for the project at `root` alone. What came with the project is none
+    of them. All methods raise KnowledgeBaseError (E84xx).
 
     `model` orders passages anew where rag.rerank is set; without it they stand as they were found.
     """
@@ -53,8 +52,8 @@ class KnowledgeBase:
         self._model = model if settings.rag.rerank else None
         self._root = root
         self._environ = environ
-        self._user = _user_store(settings, root, environ)
-        self._project: Store = EmbeddedStore(project_folder(root) / FOLDER, "project")
+        self._user = _user_store(settings, environ)
+        self._project: Store = EmbeddedStore(project_collections(root, environ), "project")
         self._embedders: dict[str, Selected] = {}
         """Those that collections were made with, by their names."""
 
@@ -78,7 +77,7 @@ class KnowledgeBase:
     @property
     def folder(self) -> Path:
         """Where the user's own collections are, there or not."""
-        return user_folder(self._settings, self._root, self._environ)
+        return user_folder(self._settings, self._environ)
 
     def staleness(self, collection: Collection) -> list[Phrase]:
         """Why a collection is not searched as the settings say now, and what would help."""
@@ -130,15 +129,12 @@ class KnowledgeBase:
         description: str = "",
         in_project: bool = False,
     ) -> IngestReport:
-        """Take files and folders into a collection, which is made where it is missing (`in_project`: in `.localllm/`).
-        What is unchanged is left, what is gone from the paths leaves. What an interrupted ingest has written stays, and
-        the next one goes on. What lies elsewhere comes into a collection of the project with `in_project` alone: the
-        project may have brought one of the same name as the user's."""
+        """Take files and folders into a collection, which is made where it is missing (`in_project`: for this project
+        alone). What is unchanged is left, what is gone from the paths leaves. What an interrupted ingest has written
+        stays, and the next one goes on."""
         name = self._usable_name(name)
         roots = real_roots(paths)
         store, collection = self._made(name, in_project=in_project)
-        if not in_project:
-            self._refuse_foreign_roots(collection, map(str, roots))
         known = Manifest(store.manifest(name), name)
         for root in roots:
             if not root.exists() and not any(Path(path).is_relative_to(root) for path in known.files()):
@@ -171,16 +167,13 @@ class KnowledgeBase:
             return await embedder_for_ingest(self._settings, self._root, self._environ)
         if collection.embedder is None:
             return Selected(None)
-        selected = await embedder_for_search(
-            self._settings, self._root, self._environ, collection.embedder, collection.home
-        )
+        selected = await embedder_for_search(self._settings, self._root, self._environ, collection.embedder)
         return selected if selected.embedder else Selected(None, _another_model(collection, selected.remark))
 
     async def reindex(self, name: str, on_event: OnEvent | None = None) -> IngestReport:
         """Make a collection anew from what was ingested into it, as the settings say now: after another embedding model
         was set, or another size of passages. Until it has ended the collection finds what is there already."""
         store, collection = self._find(name)
-        self._refuse_foreign_roots(collection, collection.roots)
         rag = self._settings.rag
         anew = msgspec.structs.replace(
             collection,
@@ -197,15 +190,6 @@ class KnowledgeBase:
         with _ingest_lock(store, name, "localllm rag reindex"):
             await asyncio.to_thread(store.reset, anew)
         return await self.ingest([Path(root) for root in collection.roots], name, on_event)
-
-    def _refuse_foreign_roots(self, collection: Collection, roots: Iterable[str]) -> None:
-        """Raise KnowledgeBaseUsageError where a collection of the project would be filled from elsewhere: what is read
-        lies in the project then, and whoever packed that could have written the collection, with its roots."""
-        inside = self._root.resolve()
-        foreign = [root for root in roots if not Path(root).resolve().is_relative_to(inside)]
-        if collection.home == "project" and foreign:
-            paths = ", ".join(clean(root, keep_newlines=False) for root in foreign[:_MOST_NAMED])
-            raise KnowledgeBaseUsageError("rag_foreign_roots", name=collection.name, paths=paths)
 
     async def optimize(self, name: str) -> Collection:
         """Build the indexes that make searching a large collection fast; searches go on meanwhile. It takes half a
@@ -281,11 +265,9 @@ class KnowledgeBase:
             or not self._settings.rag.dense_weight
         ):
             return None, None
-        name = f"{one.home}:{one.embedder.name}"
+        name = one.embedder.name
         if name not in self._embedders:
-            self._embedders[name] = await embedder_for_search(
-                self._settings, self._root, self._environ, one.embedder, one.home
-            )
+            self._embedders[name] = await embedder_for_search(self._settings, self._root, self._environ, one.embedder)
         selected = self._embedders[name]
         if selected.embedder is None:
             return None, _another_model(one, selected.remark)
@@ -311,10 +293,14 @@ class KnowledgeBase:
     def _find(self, name: str) -> tuple[Store, Collection]:
         """A collection and the store it is in."""
         wanted = unicodedata.normalize("NFC", name)
-        everything = self._all()
+        everything = self._everything()
         for store, one in everything:
             if one.name == wanted:
                 return store, one
+        if wanted in delivered_collections(self._root):
+            raise KnowledgeBaseUsageError("rag_delivered", name=wanted, folder=project_folder(self._root) / FOLDER)
+        if not everything:
+            raise KnowledgeBaseUsageError("rag_no_collections")
         raise KnowledgeBaseUsageError(
             "rag_no_collection", name=name, names=", ".join(one.name for _, one in everything)
         )
@@ -332,8 +318,6 @@ class KnowledgeBase:
         for store, one in self._everything():
             if one.name == name:
                 return store, one
-        if in_project:
-            ensure_project_folder(self._root)
         store = self._project if in_project else self._user
         now = _now()
         rag = self._settings.rag
@@ -364,8 +348,8 @@ class KnowledgeBase:
         return collection
 
 
-def _user_store(settings: Settings, root: Path, environ: Mapping[str, str]) -> Store:
-    folder = user_folder(settings, root, environ)
+def _user_store(settings: Settings, environ: Mapping[str, str]) -> Store:
+    folder = user_folder(settings, environ)
     if not settings.rag.qdrant_url:
         return EmbeddedStore(folder, "user")
     from localllm.rag.server_store import ServerStore

@@ -2,16 +2,21 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from localllm.base.paths import data_folder, project_folder
+from localllm.base.i18n import N_, Phrase
+from localllm.base.paths import data_folder, project_folder, project_name, state_folder
 from localllm.config.schema import Settings
 
 FOLDER = "collections"
-"""Of the collections, in the user's data folder and in `.localllm/` of a project."""
+"""Of the collections, in the user's data folder, and in his state folder those of projects."""
 RECORD = "collection.json"
 """In the folder of each collection: what it is."""
+_DELIVERED = N_(
+    "Came with the project, and not used: {names}. Make your own of the documents:"
+    " localllm rag ingest PATH --project --collection NAME"
+)
 _NAME = re.compile(r"[^\W_][\w.-]{0,63}")
 
 
@@ -21,16 +26,36 @@ def is_name(name: str) -> bool:
     return bool(_NAME.fullmatch(unicodedata.normalize("NFC", name)))
 
 
-def user_folder(settings: Settings, root: Path, environ: Mapping[str, str]) -> Path:
-    """Where the user's own collections are, there or not."""
-    if path := settings.rag.path:
-        return (root / Path(path).expanduser()).absolute()
-    return data_folder(environ) / FOLDER
+def user_folder(settings: Settings, environ: Mapping[str, str]) -> Path:
+    """Where the user's own collections are, there or not; a relative rag.path is one in his data folder."""
+    return data_folder(environ) / Path(settings.rag.path or FOLDER).expanduser()
+
+
+def project_collections(root: Path, environ: Mapping[str, str]) -> Path:
+    """Where the collections of the project at `root` are, there or not: in the state folder, which no command sees. In
+    the project anybody could have put one, and their files are read by SQLite and by Qdrant's engine."""
+    return state_folder(environ) / FOLDER / project_name(root)
+
+
+def delivered_collections(root: Path, own: Collection[str] = ()) -> list[str]:
+    """The names of collections that lie in the project itself, but for those in `own`, the user's: they came with it,
+    and are never opened."""
+    folder = project_folder(root) / FOLDER
+    try:
+        named = sorted(entry.name for entry in folder.iterdir() if is_name(entry.name) and (entry / RECORD).is_file())
+    except OSError:
+        return []
+    return [name for name in named if name not in own]
+
+
+def delivered_remark(names: Sequence[str]) -> Phrase:
+    """That these came with the project and are not used."""
+    return Phrase(_DELIVERED, names=", ".join(names))
 
 
 def has_collections(settings: Settings, root: Path, environ: Mapping[str, str]) -> bool:
     """Whether there is a collection, or a server of them is set."""
-    folders = (user_folder(settings, root, environ), project_folder(root) / FOLDER)
+    folders = (user_folder(settings, environ), project_collections(root, environ))
     return bool(settings.rag.qdrant_url) or any(map(_holds_collections, folders))
 
 

@@ -8,7 +8,7 @@ import msgspec
 from localllm.base.i18n import N_, Phrase
 
 Home = Literal["user", "project", "server"]
-"""Where a collection is kept: the user's data folder, `.localllm/` of the project, a Qdrant server."""
+"""Where a collection is kept: the user's data folder, his state folder for one project alone, a Qdrant server."""
 
 PlaceKind = Literal["lines", "page", "row", "heading"]
 

@@ -77,11 +77,11 @@ KNOWLEDGE: dict[str, ErrorText] = {
         "Run the same command again; if that does not help, make it anew: localllm rag delete {name}.",
     ),
     "rag_no_path": ErrorText("E8414", "{path} does not exist.", "", "Name a file or folder that is there."),
-    "rag_foreign_roots": ErrorText(
+    "rag_delivered": ErrorText(
         "E8430",
-        "The collection {name} lies in this project; {paths} lies outside of it, and was not read.",
-        "What is taken in would lie in the project, and the project may have brought the collection along.",
-        "Take it into a collection of another name, or give localllm rag ingest --project if it is to lie here.",
+        "The collection {name} came with the project, and is not used.",
+        "What lies in {folder} was not made by you: it could hold anything.",
+        "Make your own of the documents: localllm rag ingest PATH --project --collection {name}",
     ),
     "rag_server_unreachable": ErrorText(
         "E8415",

@@ -4,6 +4,7 @@ import asyncio
 
 from localllm.base.errors import KnowledgeBaseUsageError
 from localllm.base.i18n import N_, _, ngettext
+from localllm.rag.locations import delivered_collections, delivered_remark
 from localllm.text.sanitising import clean
 from localllm.tui.commands.registry import Outcome, SlashCall, saying, slash, table
 from localllm.tui.render.report import wrapped
@@ -60,9 +61,12 @@ async def _list(call: SlashCall) -> None:
     screen = call.screen
     knowledge = call.chat.knowledge()
     known = await asyncio.to_thread(knowledge.collections) if knowledge else []
-    if not known:
+    if delivered := delivered_collections(call.chat.root, {one.name for one in known}):
+        screen.print_lines(wrapped("  ", str(delivered_remark(delivered)), "warning", screen.width))
+    elif not known:
         text = _("There are no collections yet. Make one: localllm rag ingest PATH --collection NAME")
         screen.print_lines(wrapped("  ", text, "", screen.width))
+    if not known:
         return
     rows = [
         (one.name, "\n".join(filter(None, (ngettext("{count} file", "{count} files", one.files), one.description))))

@@ -69,9 +69,13 @@ def test_a_description_of_ones_own_and_a_deletion(call: Call, tmp_path: Path) ->
     assert Path("docs/pump.md").exists()
 
 
-def test_a_collection_in_the_project(call: Call) -> None:
+def test_a_collection_of_the_project_alone(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     call("ingest", "docs", "-c", "manuals", "--project")
-    assert Path(".localllm", FOLDER, "manuals", RECORD).is_file()
+    assert "for this project alone" in call("status").output
+    assert not Path(".localllm", FOLDER).exists()
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    assert "There are no collections yet" in call("list").output
 
 
 def test_scores_of_questions_whose_sources_are_known(call: Call) -> None:

@@ -167,18 +167,22 @@ def test_the_script_of_a_query() -> None:
     assert script_of("What is パスワード reset in the settings menu?") == "latin"
 
 
-def test_a_collection_of_the_project_chooses_no_server(server: EmbeddingServer, leave: Path, tmp_path: Path) -> None:
-    async def run() -> None:
-        async with base(settings(server), tmp_path) as knowledge:
-            await knowledge.ingest([leave], "hr", in_project=True)
+def test_a_model_of_a_cloud_is_asked_only_where_the_settings_name_it(leave: Path, tmp_path: Path) -> None:
+    cloud = "embed-large:7b-cloud"
+
+    async def run(server: EmbeddingServer) -> None:
+        async with base(settings(server, "auto"), tmp_path) as knowledge:
+            assert cloud not in str((await knowledge.ingest([leave], "auto")).collection.embedder)
+        assert server.asked == []
+        async with base(settings(server, model=cloud), tmp_path) as knowledge:
+            await knowledge.ingest([leave], "hr")
             assert (await knowledge.search("vacation", "hr")).hits
         asked = len(server.asked)
-        rag = RagSettings(embedding_provider="auto")
-        elsewhere = Settings(rag=rag, llm=LLMSettings(provider="ollama", openai=OpenAISettings(base_url=server.url)))
-        async with base(elsewhere, tmp_path) as knowledge:
+        async with base(settings(server, "auto"), tmp_path) as knowledge:
             found = await knowledge.search("vacation", "hr")
             assert found.hits == ()
             assert found.remarks, "that it is found by its words alone is said"
         assert len(server.asked) == asked
 
-    asyncio.run(run())
+    with EmbeddingServer(cloud) as server:
+        asyncio.run(run(server))
