@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The chat on a pseudo-terminal: when its first line is painted, when it takes keys, and its memory; in a folder of
-10 files and in one of 100,000, with nothing listening. Medians of one run beside the budgets.
+10 files, there in the mode auto as well, and in one of 100,000, with nothing listening. Medians of one run beside the
+budgets.
 
 .venv/bin/python benchmarks/chat.py [ROUNDS]
 """
@@ -42,13 +43,14 @@ def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 9
     print(f"{'median of ' + str(rounds):28} {'painted':>9} {'ready':>9} {'resident':>9}")
     print(f"{'budget':28} {'0.10 s':>9} {'0.25 s':>9} {'80 MB':>9}")
-    for files in (10, 100_000):
+    for files, options in ((10, ()), (10, ("--mode", "auto")), (100_000, ())):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             fill(folder / "project", files)
-            starts = [start(folder) for _ in range(rounds + 1)][1:]
+            starts = [start(folder, *options) for _ in range(rounds + 1)][1:]
         painted, ready, memory = (statistics.median(column) for column in zip(*starts, strict=True))
-        print(f"{f'{files:,} files':28} {painted:7.3f} s {ready:7.3f} s {memory / 1024:6.0f} MB")
+        named = " ".join((f"{files:,} files", *options))
+        print(f"{named:28} {painted:7.3f} s {ready:7.3f} s {memory / 1024:6.0f} MB")
 
 
 def fill(project: Path, files: int) -> None:
@@ -60,7 +62,7 @@ def fill(project: Path, files: int) -> None:
         (folder / f"m{number}.py").write_text(f"x = {number}\n", "ascii")
 
 
-def start(folder: Path) -> Start:
+def start(folder: Path, *options: str) -> Start:
     """One start of the chat."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
@@ -70,7 +72,7 @@ def start(folder: Path) -> Start:
         environment[f"LOCALLLM_LLM_{name}_BASE_URL"] = "http://127.0.0.1:9"  # the discard port: nobody is there
     began = time.perf_counter()
     process = subprocess.Popen(
-        [PROGRAM], cwd=folder / "project", env=environment, stdin=theirs, stdout=theirs, stderr=theirs
+        [PROGRAM, *options], cwd=folder / "project", env=environment, stdin=theirs, stdout=theirs, stderr=theirs
     )
     try:
         painted, ready = watch(ours, began)

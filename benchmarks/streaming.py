@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Streaming: how many chunks a second come through our provider and client, and how late each is, beside a bare reader
-of the same bytes and beside httpx; and the memory of a session of a thousand steps. Ratios are of one run.
+of the same bytes and beside httpx; and the memory of a session of a thousand steps, and what passes between two of
+them. Ratios are of one run.
 
 .venv/bin/python benchmarks/streaming.py [CHUNKS]
 """
@@ -15,7 +16,9 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -29,6 +32,8 @@ from tests.support.wire_server import Reply, WireServer, calls, says
 ROUNDS = 5
 PACED_CHUNKS, PACED_RATE = 1_000, 500
 STEPS, FIRST_LOOK = 1_000, 100
+AROUND = 50
+"""Steps of whose gaps the median is taken."""
 
 Latencies = list[float]
 Reader = Callable[[str], Awaitable[Latencies]]
@@ -89,7 +94,7 @@ def main() -> None:
         finally:
             server.kill()
     print_streaming(chunks, speed, late)
-    print_memory(*session_memory())
+    print_session(long_session())
 
 
 def seconds_of(reader: Reader, address: str) -> float:
@@ -192,28 +197,38 @@ def print_streaming(chunks: int, speed: dict[str, float], late: dict[str, Latenc
         )
 
 
-# --- memory
+# --- a long session
+
+
+class Look(NamedTuple):
+    """Resident bytes of the program and bytes of its request; when that had arrived, and when it was being answered."""
+
+    resident: int
+    request: int
+    arrived: float
+    answered: float
 
 
 class Watched(WireServer):
-    """Notes the program's resident memory, and the size of what it sends, whenever it asks."""
+    """Looks at the program whenever it asks."""
 
     pid = 0
 
     def __init__(self, replies: list[Reply]) -> None:
         super().__init__(replies)
-        self.looks: list[tuple[int, int]] = []
+        self.looks: list[Look] = []
 
     def next_reply(self, body: bytes) -> Reply:
+        arrived = time.perf_counter()
         reply = super().next_reply(body)
         self.requests.clear()
         resident = int(Path(f"/proc/{self.pid}/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-        self.looks.append((resident, len(body)))
+        self.looks.append(Look(resident, len(body), arrived, time.perf_counter()))
         return reply
 
 
-def session_memory() -> tuple[tuple[int, int], tuple[int, int]]:
-    """Resident bytes and bytes of the request, early in a session and after its last step."""
+def long_session() -> list[Look]:
+    """A look at each step of a session, each answered at once with a call of a tool."""
     steps = [
         calls(("read_file", {"file_path": "lines.txt", "start_line": n + 1, "max_lines": 1})) for n in range(STEPS)
     ]
@@ -236,14 +251,19 @@ def session_memory() -> tuple[tuple[int, int], tuple[int, int]]:
             told = process.communicate()[1].decode()
         if process.returncode:
             sys.exit(f"the session left with {process.returncode}:\n{told[-2000:]}")
-        return server.looks[FIRST_LOOK], server.looks[-1]
+        return server.looks
 
 
-def print_memory(early: tuple[int, int], late: tuple[int, int]) -> None:
-    grown, sent = late[0] - early[0], late[1] - early[1]
-    print(f"\na session of {STEPS:,} steps{'resident':>21}{'request':>12}")
-    for name, (resident, request) in ((f"step {FIRST_LOOK}", early), (f"step {STEPS:,}", late)):
-        print(f"{name:22}{resident / 1e6:22.1f} MB{request / 1e3:9.0f} kB")
+def print_session(looks: list[Look]) -> None:
+    early, late = looks[FIRST_LOOK], looks[-1]
+    grown, sent = late.resident - early.resident, late.request - early.request
+    print(f"\na session of {STEPS:,} steps{'resident':>21}{'request':>12}{'between two':>14}   budget 10 ms")
+    for step, look in ((FIRST_LOOK, early), (STEPS, late)):
+        between = [after.arrived - before.answered for before, after in pairwise(looks[step - AROUND : step + 1])]
+        print(
+            f"{f'step {step:,}':22}{look.resident / 1e6:22.1f} MB{look.request / 1e3:9.0f} kB"
+            f"{statistics.median(between) * 1e3:11.1f} ms"
+        )
     print(f"{'growth':22}{grown / 1e6:22.1f} MB{sent / 1e3:9.0f} kB, {grown / sent:.1f} × what is sent")
 
 
