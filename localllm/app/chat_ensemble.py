@@ -1,14 +1,15 @@
 """Questions to an ensemble from within a chat, answered in this process by the agents of its config.json."""
 
 from collections.abc import Callable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from pathlib import Path
 
 from localllm.base import offline
 from localllm.base.errors import ConfigurationError
 from localllm.config.schema import Settings
 from localllm.ensemble.config import EnsembleConfig
-from localllm.ensemble.config_file import CONFIG_FILE, read_config, refuse_far_reach
+from localllm.ensemble.config_file import CONFIG_FILE, read_config
+from localllm.ensemble.config_reach import lies_in, refuse_far_reach
 from localllm.ensemble.config_watch import FixedConfig
 from localllm.ensemble.ensemble import ModelEnsemble
 from localllm.ensemble.records import EnsembleResult, Question, RunEvent, RunFinished
@@ -26,24 +27,33 @@ class ChatEnsemble:
     async def ask(self, prompt: str, on_event: Callable[[RunEvent], None]) -> EnsembleResult:
         """Ask all workers and have the reviewer merge; cancelled, every request ends. Raises ConfigurationError, for
         the configuration alone: what agents do wrong is in the result."""
-        ensemble = ModelEnsemble(FixedConfig(self._configuration()), self._environ, self._file.parent)
-        try:
-            async with aclosing(ensemble.run(Question(prompt=prompt, stream=True))) as events:
-                async for event in events:
-                    if isinstance(event, RunFinished):
-                        return event.result
-                    on_event(event)
-        finally:
-            await ensemble.aclose()
+        config, is_users = self._configuration()
+        with nullcontext() if is_users else offline.own_network_only():
+            ensemble = ModelEnsemble(FixedConfig(config), self._environ, self._file.parent)
+            try:
+                async with aclosing(ensemble.run(Question(prompt=prompt, stream=True))) as events:
+                    async for event in events:
+                        if isinstance(event, RunFinished):
+                            return event.result
+                        on_event(event)
+            finally:
+                await ensemble.aclose()
         raise AssertionError("a run ends with RunFinished")
 
-    def _configuration(self) -> EnsembleConfig:
+    def _configuration(self) -> tuple[EnsembleConfig, bool]:
+        """The configuration, and whether it is the user's own; else it reaches nothing but the own network."""
         if not self._named and not self._file.is_file():
             raise ConfigurationError("ensemble_none_in_chat", folder=self._file.parent)
+        is_users = self._is_users()
         config = read_config(self._file)
-        if self._file.resolve().is_relative_to(self._root.resolve()):  # commands may write it, named or not
+        is_users = is_users and self._is_users()  # a link may have been exchanged meanwhile
+        if not is_users:
             refuse_far_reach(config, self._file)
         elif offline.is_on():
             for agent in (config.reviewer_agent, *config.worker_agents):
                 offline.name_address(agent.base_url)
-        return config
+        return config, is_users
+
+    def _is_users(self) -> bool:
+        """Whether the user has named the file, and it lies where commands cannot write it."""
+        return bool(self._named) and not lies_in(self._file, self._root)

@@ -5,10 +5,12 @@ before it is made, whoever makes it, so that no client can forget to ask. Only w
 library written in another language, is not reported: whoever uses one asks `is_on` first.
 """
 
+import errno
 import socket
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -24,6 +26,10 @@ _WITHIN_THE_MACHINE = ("AF_UNIX", "AF_NETLINK", "AF_VSOCK", "AF_ALG")
 
 _OWN_NETWORK = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "fc00::/7", "fe80::/10")
 """Private, link-local and unique local addresses (RFC 1918, 3927, 4193, 4291)."""
+
+_NOBODYS = ("169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128")
+"""Of these, where nobody sets up a server: what machines give themselves without a network, and what tells a cloud's
+machine its secrets (169.254.169.254; the last is Amazon's)."""
 
 _PORTS = {"http": 80, "https": 443, "redis": 6379, "rediss": 6379}
 
@@ -65,10 +71,8 @@ class Guard:
 
     def judge(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Raise OfflineError for a connection or a look-up that is not to be made."""
-        if event in _CONNECTING:
-            place, family = arguments[1], arguments[0].family
-            if place is not None and all(family != getattr(socket, name, None) for name in _WITHIN_THE_MACHINE):
-                self._judge_connection(_spelt(place[0]), place[1])
+        if (place := _connected_to(event, arguments)) is not None:
+            self._judge_connection(*place)
         elif event in _LOOKING_UP:
             self._judge_name(_spelt(arguments[0][0] if event == "socket.getnameinfo" else arguments[0]))
 
@@ -107,11 +111,10 @@ class _Process:
 
 def switch_on(named: Iterable[str]) -> None:
     """Be offline from now on; see Guard. Called again, what is named now is what counts."""
-    _Process.guard = Guard(named)
-    if not _Process.is_hooked:
-        _Process.is_hooked = True
-        sys.addaudithook(_judge)
+    if not _Process.guard:
         _filter_lookups()
+    _Process.guard = Guard(named)
+    _hook()
 
 
 def name_address(address: str) -> None:
@@ -130,9 +133,59 @@ def named_places() -> tuple[str, ...]:
     return _Process.guard.places if _Process.guard else ()
 
 
+@contextmanager
+def own_network_only() -> Generator[None]:
+    """Within this, and in the tasks begun in it, reach no servers but those of this machine and the own network
+    (`is_own_address`), by no proxy: who named them is not known. OSError EACCES for others."""
+    _hook()
+    token = _own_network_only.set(True)
+    try:
+        yield
+    finally:
+        _own_network_only.reset(token)
+
+
+def is_direct() -> bool:
+    """Whether no proxy may be asked: it would pass on what we must not reach."""
+    return is_on() or _own_network_only.get()
+
+
+def is_own_address(host: str) -> bool:
+    """Whether it is an IP address of this machine or of the user's own network, where servers are set up; no name
+    is."""
+    from ipaddress import ip_network
+
+    parsed = _parsed(host)
+    is_nobodys = parsed is not None and any(parsed in ip_network(network) for network in _NOBODYS)
+    return parsed is not None and (parsed.is_loopback or _is_private(host)) and not is_nobodys
+
+
+_own_network_only: ContextVar[bool] = ContextVar("own_network_only", default=False)
+
+
+def _hook() -> None:
+    if not _Process.is_hooked:
+        _Process.is_hooked = True
+        sys.addaudithook(_judge)
+
+
 def _judge(event: str, arguments: tuple[Any, ...]) -> None:
-    if _Process.guard and event.startswith("socket."):
+    if not event.startswith("socket."):
+        return
+    if _Process.guard:
         _Process.guard.judge(event, arguments)
+    if _own_network_only.get() and (place := _connected_to(event, arguments)) and not is_own_address(place[0]):
+        raise OSError(errno.EACCES, f"{_shown(*place)} is not in your own network")
+
+
+def _connected_to(event: str, arguments: tuple[Any, ...]) -> tuple[str, int] | None:
+    """Host and port of what is reported, None for what is no connection or stays within the machine."""
+    if event not in _CONNECTING:
+        return None
+    place, family = arguments[1], arguments[0].family
+    if place is None or any(family == getattr(socket, name, None) for name in _WITHIN_THE_MACHINE):
+        return None
+    return _spelt(place[0]), place[1]
 
 
 def _filter_lookups() -> None:

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,13 +16,15 @@ from localllm.app.private_log import show_log, start_log
 from localllm.base import logs, offline
 from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import _
+from localllm.base.paths import config_file
 from localllm.cli.serve_log import NEWEST, print_history, print_statistics
 from localllm.cli.settings import load_here, print_error, say
 from localllm.config.loader import SERVE_TOKEN, Loaded
 from localllm.ensemble.agents import check_agents
 from localllm.ensemble.auto_config import make_config
 from localllm.ensemble.config import AgentConfig, EnsembleConfig
-from localllm.ensemble.config_file import CONFIG_FILE, as_json, refuse_far_reach, write_config
+from localllm.ensemble.config_file import CONFIG_FILE, as_json, write_config
+from localllm.ensemble.config_reach import lies_in, refuse_far_reach, refuse_more_reach
 from localllm.ensemble.config_watch import (
     ConfigChanged,
     ConfigEvent,
@@ -116,7 +118,9 @@ def serve(context: click.Context, file: Path | None, **values: Any) -> int:
     site = Site(values["host"], values["port"], token, values["hosts"], values["origins"], not values["no_log"])
     forced_end = ForcedEnd()
     try:
-        return asyncio.run(_serve(site, source, environ, _folder_of(file), forced_end))
+        is_found = file is None and not values["auto"]
+        with offline.own_network_only() if is_found else nullcontext():
+            return asyncio.run(_serve(site, source, environ, _folder_of(file), forced_end))
     finally:
         forced_end.call_off()
 
@@ -159,14 +163,21 @@ def _source(loaded: Loaded, environ: Mapping[str, str], file: Path | None, *, au
     if file is None and not os.path.lexists(CONFIG_FILE):
         raise ConfigurationError("ensemble_unconfigured", folder=Path.cwd())
 
-    def check(config: EnsembleConfig) -> None:
-        if file is None:
-            refuse_far_reach(config, Path(CONFIG_FILE))
-        check_agents(config, environ, _folder_of(file))
-        for agent in _agents(config) if file else ():  # who names a file names the servers in it: see --offline
-            offline.name_address(agent.base_url)
-
     used = file or Path(CONFIG_FILE)
+    first: EnsembleConfig | None = None
+
+    def check(config: EnsembleConfig) -> None:
+        nonlocal first
+        is_named = file is not None and (first is None or lies_in(file, config_file().parent))
+        if file is None:
+            refuse_far_reach(config, used)
+        elif first is not None and not is_named:
+            refuse_more_reach(config, first, used)
+        check_agents(config, environ, _folder_of(file))
+        for agent in _agents(config) if is_named else ():  # who names a file names the servers in it: see --offline
+            offline.name_address(agent.base_url)
+        first = first or config
+
     return ConfigWatch(used, check=check, on_event=partial(_tell, used))
 
 

@@ -4,18 +4,17 @@ import errno
 import json
 import os
 import re
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NoReturn, cast
-from urllib.parse import urlsplit
 
 import msgspec
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import Json
-from localllm.base.files import atomic_write
+from localllm.base.files import atomic_write, atomic_write_at
 from localllm.base.i18n import Phrase
 from localllm.config.keys import Setting, nearest_key
 from localllm.config.reader import read_text
@@ -77,35 +76,6 @@ def parse_config(text: str, file: Path) -> EnsembleConfig:
     return msgspec.convert(data, EnsembleConfig)
 
 
-def refuse_far_reach(config: EnsembleConfig, file: Path) -> None:
-    """Raise ConfigurationError where a file that was only found, and not named, has more done than to ask the servers
-    of the user's own network: it may have come with somebody else's project."""
-    agents = (config.reviewer_agent, *config.worker_agents)
-    far = [agent.api_url for agent in agents if agent.api_url and not _is_near(agent.base_url)]
-    keys = [agent.api_key_env for agent in agents if agent.api_key_env]
-    if config.system_settings.check:
-        reason = Phrase("It runs a command (system_settings.check)")
-    elif any(agent.provider == "gguf" for agent in agents):
-        reason = Phrase("It runs a model file, which native code reads")
-    elif keys:
-        reason = Phrase("It has a key sent from the variable {variable}", variable=keys[0])
-    elif far:
-        reason = Phrase("It sends questions to {address}, which is not in your own network", address=far[0])
-    else:
-        return
-    raise ConfigurationError("ensemble_config_unnamed", file=file, reason=reason)
-
-
-def _is_near(url: str) -> bool:
-    """Whether a server is on this machine or in a private network, by its address; of names, those that only a private
-    network knows."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return ip_address(host).is_private
-    except ValueError:
-        return "." not in host or host.endswith((".local", ".lan", ".internal", ".home.arpa"))
-
-
 def as_json(config: EnsembleConfig) -> str:
     """The text of a config.json that says this; what is at its default is left out, but for what people will want to
     change."""
@@ -119,14 +89,26 @@ def as_json(config: EnsembleConfig) -> str:
 
 
 def write_config(config: EnsembleConfig, file: Path, *, overwrite: bool) -> None:
-    """Write a config.json. Raises ConfigurationError where that cannot be, or one is there already."""
+    """Write a config.json. Raises ConfigurationError where that cannot be, one is there already, or it is a link, which
+    may have come with a project and lead to any file."""
     try:
-        atomic_write(file, as_json(config).encode(), create_only=not overwrite)
+        _write(file, as_json(config).encode(), create_only=not overwrite)
     except FileExistsError as error:
         raise ConfigurationError("ensemble_config_exists", file=file) from error
     except OSError as error:
-        reason = os.strerror(error.errno or errno.EIO)
+        is_link = error.errno == errno.ELOOP
+        reason = Phrase("It is a link to another file") if is_link else os.strerror(error.errno or errno.EIO)
         raise ConfigurationError("ensemble_config_unwritable", file=file, reason=reason) from error
+
+
+def _write(file: Path, data: bytes, *, create_only: bool) -> None:
+    if sys.platform == "win32":
+        return atomic_write(file, data, create_only=create_only)
+    folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        return atomic_write_at(folder, file.name, data, create_only=create_only)
+    finally:
+        os.close(folder)
 
 
 def _set_values(section: Section) -> dict[str, Any]:

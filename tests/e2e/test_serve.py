@@ -164,6 +164,24 @@ def test_a_change_of_the_file_holds_for_the_next_question(world: ServeWorld, age
     assert sum("config.json:1:20" in line for line in serving.said) == 1
 
 
+def test_a_change_that_reaches_further_than_the_start_is_refused(world: ServeWorld, agents: Agents) -> None:
+    before = configuration(*agents.urls)
+    after = json.loads(json.dumps(before))
+    after["worker_agents"][1] |= {"provider": "openai", "api_key_env": "HOME"}
+    world.configure(before)
+    with world.serving("--config", "config.json") as serving:
+        world.configure(after)
+        serving.wait_for("start the server anew")
+        assert serving.ask().json()["metadata"]["successful_workers"] == 2
+    assert agents.workers[1].answered == 1
+    own = world.folder / "home" / "config" / "config.json"
+    own.write_text(json.dumps(before))
+    with world.serving("--config", str(own)) as serving:
+        own.write_text(json.dumps(after))
+        serving.wait_for("W1 ·")
+        assert serving.ask().json()["metadata"]["total_workers"] == 2
+
+
 def _held(agents: Agents) -> Gate:
     gate = Gate()
     agents.reviewer.play.gate = gate

@@ -79,7 +79,14 @@ ENSEMBLE = {
         "E1114",
         "{file} is used only where it is named.",
         "{reason}; a file that merely lies in the folder, perhaps with somebody else's project, may not do that.",
-        "If it is yours, start with --config {file}.",
+        "If it is yours, start with --config {file}; for the chat, move it out of the project and name it there: "
+        "localllm config set ensemble.config FILE.",
+    ),
+    "ensemble_config_reaches_further": ErrorText(
+        "E1116",
+        "{file} asks for more than it did when the server was started.",
+        "{reason}; a command that a model has run may have written that.",
+        "If the change is yours, start the server anew.",
     ),
     "ensemble_no_models": ErrorText(
         "E2080",

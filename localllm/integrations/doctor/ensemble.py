@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing
 
+from localllm.base import offline
 from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import _
 from localllm.ensemble.agents import AgentPool, check_agents
 from localllm.ensemble.config_file import CONFIG_FILE, parse_config, read_config_text
+from localllm.ensemble.config_reach import refuse_far_reach
 from localllm.ensemble.hosts import HostReport
 from localllm.ensemble.server.packages import check_packages
 from localllm.integrations.doctor.inputs import Finding, Surroundings, of_error, ok, warning
@@ -26,12 +28,14 @@ async def ensemble(here: Surroundings) -> list[Finding]:
     environ = here.loaded.allowed_environ(here.environ)
     try:
         config = parse_config(text, file)
+        refuse_far_reach(config, file)  # it may have come with the project: whoever names it starts the server
         check_agents(config, environ, file.parent)
         check_packages()
     except ConfigurationError as error:
-        return [of_error("ensemble", error)]
-    async with aclosing(AgentPool(environ, file.parent)) as pool:
-        found = list(_faults(await pool.report(config)))
+        return [of_error("ensemble", error, "warning" if error.key == "ensemble_config_unnamed" else "problem")]
+    with offline.own_network_only():
+        async with aclosing(AgentPool(environ, file.parent)) as pool:
+            found = list(_faults(await pool.report(config)))
     count = len(config.worker_agents)
     said = _("The ensemble: {reviewer} reviews, workers: {count}.", reviewer=config.reviewer_agent.name, count=count)
     return found or [ok("ensemble", said)]

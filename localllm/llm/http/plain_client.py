@@ -41,7 +41,7 @@ def is_plain(url: str, environ: Mapping[str, str]) -> bool:
 def is_proxied(url: str, environ: Mapping[str, str]) -> bool:
     """Whether a proxy may stand between us and `url`. None is asked for what is on this machine, and none while the
     program is offline: it would pass on what we must not reach."""
-    if offline.is_on() or is_loopback(url):
+    if offline.is_direct() or is_loopback(url):
         return False
     return any(environ.get(name) or environ.get(name.upper()) for name in _PROXIES)
 

@@ -79,7 +79,7 @@ class LibraryHttp:
                 # Loading the certificate store costs 20 ms and no plain-HTTP server needs it. A proxy named in the
                 # environment must not stand between us and this machine.
                 verify, trust_env = self._base_url.startswith("https:"), not is_loopback(self._base_url)
-                direct = httpx.AsyncHTTPTransport(verify=verify, trust_env=trust_env) if offline.is_on() else None
+                direct = httpx.AsyncHTTPTransport(verify=verify, trust_env=trust_env) if offline.is_direct() else None
                 self._client = httpx.AsyncClient(
                     verify=verify,
                     trust_env=trust_env,

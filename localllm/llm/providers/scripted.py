@@ -16,6 +16,8 @@ The file is TOML, a `[[turn]]` for every answer, played in order:
 """
 
 import asyncio
+import errno
+import os
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +27,7 @@ import msgspec
 
 from localllm.base.errors import ConfigurationError, LLMConnectionError
 from localllm.base.events import Json
+from localllm.base.regular_files import READ, opened
 from localllm.config.schema import LLMSettings
 from localllm.llm.http.transport import refused
 from localllm.llm.messages import CompletionRequest
@@ -41,6 +44,7 @@ DEMO = Path(__file__).with_name("demo.toml")
 
 _PIECE = re.compile(r"\s*\S+|\s+")
 _ARGUMENTS_PIECE = 40
+_LONGEST = 10_000_000  # bytes of a script
 
 Failure = Literal["refused", "cut", "server", "busy", "malformed"]
 
@@ -74,11 +78,20 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def load_script(file: Path) -> Script:
     """The script in `file`. Raises ConfigurationError (script_invalid, config_unreadable)."""
     try:
-        return msgspec.toml.decode(file.read_bytes(), type=Script)
+        return msgspec.toml.decode(_content(file), type=Script)
     except OSError as error:
         raise ConfigurationError("config_unreadable", file=file, reason=error.strerror or error) from error
     except (msgspec.DecodeError, ValueError) as error:
         raise ConfigurationError("script_invalid", file=file, reason=str(error).rstrip(".")) from error
+
+
+def _content(file: Path) -> bytes:
+    """What a script holds. OSError also for a pipe, a device and what is too long."""
+    with opened(os.open(file, READ)) as stream:
+        data = stream.read(_LONGEST + 1)
+    if len(data) > _LONGEST:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    return data
 
 
 class Scripted:

@@ -1,11 +1,12 @@
 """What the guard lets through. That Python asks it before each connection: tests/e2e/test_offline.py."""
 
+import asyncio
 import socket
 from collections.abc import Sequence
 
 import pytest
 
-from localllm.base.offline import Guard, OfflineError, offline_error_in
+from localllm.base.offline import Guard, OfflineError, is_direct, offline_error_in, own_network_only
 from tests.support.each import each
 
 NAMED = (
@@ -137,3 +138,27 @@ def test_the_cause_of_an_error_is_found() -> None:
     assert found is not None
     assert found.place == "example.org"
     assert offline_error_in(ValueError()) is None
+
+
+@each(
+    ("host", "why"),
+    [
+        ("127.0.0.1", "Connect call failed"),  # nobody listens there
+        ("203.0.113.9", "not in your own network"),
+        ("169.254.169.254", "not in your own network"),
+    ],
+)
+def test_within_the_own_network_no_task_connects_elsewhere(host: str, why: str) -> None:
+    async def connect() -> None:
+        async with asyncio.timeout(5):
+            await asyncio.open_connection(host, 9)
+
+    async def begin() -> None:
+        with own_network_only():
+            assert is_direct()
+            connecting = asyncio.create_task(connect())
+        assert not is_direct()
+        await connecting
+
+    with pytest.raises(OSError, match=why):
+        asyncio.run(begin())

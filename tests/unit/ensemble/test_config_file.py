@@ -11,7 +11,8 @@ import pytest
 
 from localllm.base.errors import ConfigurationError
 from localllm.ensemble.config import AgentConfig, SystemSettings
-from localllm.ensemble.config_file import as_json, parse_config, read_config, refuse_far_reach
+from localllm.ensemble.config_file import as_json, parse_config, read_config, write_config
+from localllm.ensemble.config_reach import refuse_far_reach
 from tests.support.each import each
 
 FILE = Path("config.json")
@@ -217,26 +218,19 @@ def test_a_written_configuration_is_read_as_the_same() -> None:
     assert "weight" not in as_json(config)
 
 
-@each(
-    ("path", "value", "word"),
-    [
-        ("worker_agents.0.api_key_env", "OTHER_TOKEN", "OTHER_TOKEN"),
-        ("worker_agents.0.api_url", "https://models.example.com", "models.example.com"),
-        ("reviewer_agent.api_url", "http://8.8.8.8:11434", "8.8.8.8"),
-        ("system_settings.check", "pytest", "check"),
-        ("worker_agents.0", {"name": "G", "provider": "gguf", "model": "m.gguf"}, "model file"),
-    ],
-)
-def test_a_file_that_was_only_found_may_not_reach_far(path: str, value: Any, word: str) -> None:
-    config = parse_config(changed(path, value), FILE)
-    with pytest.raises(ConfigurationError) as caught:
-        refuse_far_reach(config, FILE)
-    assert word in caught.value.why
-
-
-@each("address", ["http://192.168.1.4:11434", "localhost", "http://[::1]:1234", "gpu", "gpu.local", "fd00::1"])
-def test_a_file_that_was_only_found_may_ask_the_own_network(address: str) -> None:
-    refuse_far_reach(parse_config(changed("worker_agents.0.api_url", address), FILE), FILE)
+def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
+    victim, link = tmp_path / ".bashrc", tmp_path / "config.json"
+    victim.write_text("mine")
+    link.symlink_to(victim)
+    for overwrite in (True, False):
+        with pytest.raises(ConfigurationError) as caught:
+            write_config(parse_config(EXAMPLE, FILE), link, overwrite=overwrite)
+        assert caught.value.key == ("ensemble_config_unwritable" if overwrite else "ensemble_config_exists")
+    assert victim.read_text() == "mine"
+    link.unlink()
+    for overwrite in (False, True):
+        write_config(parse_config(EXAMPLE, FILE), link, overwrite=overwrite)
+        assert read_config(link) == parse_config(EXAMPLE, FILE)
 
 
 @each(

@@ -1,5 +1,6 @@
 """The scripted provider: a file of turns, played once each."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,13 @@ async def test_a_script_can_be_repeated(tmp_path: Path) -> None:
     client = LLMClient(script(tmp_path, 'repeat = true\n[[turn]]\ntext = "one"\n[[turn]]\ntext = "two"'))
     said = [(await client.complete(HELLO)).message.text for _ in range(5)]
     assert said == ["one", "two", "one", "two", "one"]
+
+
+def test_what_is_no_file_of_a_sensible_size_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with (tmp_path / "long").open("wb") as file:
+        file.truncate(20_000_000)
+    for place in (tmp_path, tmp_path / "pipe", tmp_path / "long", Path("/dev/zero")):
+        with pytest.raises(ConfigurationError) as caught:
+            load_script(place)
+        assert caught.value.key == "config_unreadable"

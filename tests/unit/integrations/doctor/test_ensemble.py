@@ -51,3 +51,14 @@ async def test_who_does_not_answer_and_what_is_not_there_is_named(tmp_path: Path
     said = " ".join(finding.what for finding in findings)
     assert "W0" in said
     assert "no-such-model" in said
+
+
+async def test_nothing_is_sent_where_the_file_would_have_to_be_named(tmp_path: Path) -> None:
+    with OllamaServers() as servers:
+        server = servers.add(Play())
+        data = configuration(server.url, server.url)
+        data["worker_agents"][0] |= {"api_key_env": "HOME", "provider": "openai"}
+        (finding,) = await found(tmp_path, data)
+        assert server.connections == 0
+    assert (finding.name, finding.status) == ("ensemble", "warning")
+    assert "--config" in finding.fix

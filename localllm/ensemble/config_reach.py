@@ -1,0 +1,86 @@
+"""How far a configuration reaches, and what of that a file may ask for which others than its user can write."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from localllm.base.errors import ConfigurationError
+from localllm.base.i18n import Phrase
+from localllm.base.lazy_patterns import late_pattern
+from localllm.base.offline import is_own_address
+from localllm.config.trust import runs_elsewhere
+from localllm.ensemble.config import AgentConfig, EnsembleConfig
+
+_URL = late_pattern(
+    r"https?://(?:\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[a-z0-9_-]+(?:\.[a-z0-9_-]+)*))(?::\d{1,5})?(?:/[a-z0-9._~/-]*)?",
+    re.ASCII | re.IGNORECASE,
+)
+"""Addresses of which no two parsers think differently: ASCII, without users, queries and escapes."""
+
+_NUMBER = late_pattern(r"\d+|0x[0-9a-f]*", re.ASCII)
+"""A last label of this form makes the whole an IPv4 address for resolvers: 134744072, 8.0x80808 (WHATWG URL, 3.5)."""
+
+_PRIVATE_ENDINGS = (".local", ".lan", ".internal", ".home.arpa")
+"""Names that only a private network knows (RFC 6762, RFC 8375, ICANN's resolution 2024.07.29.06; .lan by custom)."""
+
+Reach = tuple[str, ...]
+"""One thing a configuration has done beyond asking the servers of the user's own network."""
+
+
+def refuse_far_reach(config: EnsembleConfig, file: Path) -> None:
+    """Raise ConfigurationError where a file that was only found, and not named, has more done than to ask the servers
+    of the user's own network: it may have come with somebody else's project."""
+    for _reach, reason in _far_reach(config):
+        raise ConfigurationError("ensemble_config_unnamed", file=file, reason=reason)
+
+
+def refuse_more_reach(config: EnsembleConfig, first: EnsembleConfig, file: Path) -> None:
+    """Raise ConfigurationError where a file that was changed reaches further than it did at `first`, when its user
+    named it: since then a command may have written it."""
+    named = {reach for reach, _reason in _far_reach(first)}
+    for reach, reason in _far_reach(config):
+        if reach not in named:
+            raise ConfigurationError("ensemble_config_reaches_further", file=file, reason=reason)
+
+
+def _far_reach(config: EnsembleConfig) -> Iterator[tuple[Reach, Phrase]]:
+    """What has to be named by the user, and why."""
+    if check := config.system_settings.check:
+        yield ("check", check), Phrase("It runs a command (system_settings.check)")
+    for agent in (config.reviewer_agent, *config.worker_agents):
+        yield from _agent_reach(agent)
+
+
+def _agent_reach(agent: AgentConfig) -> Iterator[tuple[Reach, Phrase]]:
+    address = agent.base_url
+    if agent.provider == "gguf":
+        yield ("gguf", agent.model), Phrase("It runs a model file, which native code reads")
+    if agent.provider == "scripted":
+        yield ("scripted", agent.model), Phrase("It has a file played as a model (scripted)")
+    if variable := agent.api_key_env:
+        yield (variable, address), Phrase("It has a key sent from the variable {variable}", variable=variable)
+    if address and not is_near(address):
+        reason = Phrase("It sends questions to {address}, which is not in your own network", address=agent.api_url)
+        yield ("address", address), reason
+    if runs_elsewhere(agent.model):
+        reason = Phrase("It has the model {model} answer, which Ollama runs elsewhere", model=agent.model)
+        yield ("cloud", address, agent.model), reason
+
+
+def is_near(url: str) -> bool:
+    """Whether a server is on this machine or in a private network, by its address; of names, those that only a private
+    network knows."""
+    found = _URL.fullmatch(url)
+    if found is None:
+        return False
+    host = (found["v6"] or found["name"]).lower()
+    if found["v6"] or _NUMBER.fullmatch(host.rpartition(".")[2]):
+        return is_own_address(host)
+    return "." not in host or host.endswith(_PRIVATE_ENDINGS)
+
+
+def lies_in(file: Path, folder: Path) -> bool:
+    """Whether a file is in a folder by its path, or by where the links in that lead."""
+    places = (os.path.abspath(file), os.path.realpath(file))  # noqa: PTH100 - Path.absolute keeps ".."
+    return any(Path(place).is_relative_to(base) for place in places for base in (folder.absolute(), folder.resolve()))
