@@ -98,6 +98,8 @@ def test_what_init_writes_is_known() -> None:
         ),
         ("## TODO\n    code\n", f"## TODO\n    code\n\n{LINE}\n"),
         ("## TODO\n-\n", f"## TODO\n-\n{LINE}\n"),
+        ("## TODO\n-     code\n", f"## TODO\n-     code\n{LINE}\n"),
+        ("## TODO\n-    a\n", "## TODO\n-    a\n-    [ ] new +2026-11-22\n"),
         ("## TODO\n999999999. a\n", "## TODO\n999999999. a\n999999999. [ ] new +2026-11-22\n"),
         ("## TODO\n12. a\n", "## TODO\n12. a\n13. [ ] new +2026-11-22\n"),
     ],

@@ -141,6 +141,9 @@ async def test_a_secret_is_not_kept(memory: ExternalMemorySystem) -> None:
             await change()
         assert error.value.key == "memory_secret"
         assert "abcdefgh" not in str(error.value)
+    with pytest.raises(LocalLLMError) as error:
+        await memory.remember(f"{key} {'and more ' * 60}")
+    assert len(str(error.value)) < 400
     assert memory.file.path.read_text("utf-8") == before
 
 

@@ -81,6 +81,7 @@ def test_headings(text: str, found: list[tuple[int, str]]) -> None:
         "-\n  a\n",
         "- a\r\n  b\r\n",
         " * a\n\n   b\n",
+        "- a\n      deep\nlazy\n",
     ],
 )
 @each("after", ["- z\n", "2) z\n", "\n\n\nz\n", "# z\n", "---\n", "> z\n", "```\n", "<!-- z -->\n"])
@@ -119,6 +120,30 @@ def test_what_a_line_would_do_to_a_paragraph_above_it(
 @pytest.mark.parametrize(("line", "marker"), [("- a", "- "), ("  10)  a", "  10)  "), ("a", ""), ("-", "-")])
 def test_the_marker_of_an_item(line: str, marker: str) -> None:
     assert item_marker(line) == marker
+
+
+@each(
+    ("text", "first"),
+    [
+        ("- a\n  ---\nz\n", "- a\n  ---\n"),
+        ("- a\n\n      code\nz\n", "- a\n\n      code\n"),
+        ("- a\n  # b\nz\n", "- a\n  # b\n"),
+        ("- > a\nz\n", "- > a\n"),
+        ("-     code\nz\n", "-     code\n"),
+        ("- - a\nz\n", "- - a\nz\n"),
+        ("- ~~~\n  a\nz\n", "- ~~~\n  a\n"),
+        ("- a\n  ~~~\n  b\n\n  c\n  ~~~\n  d\nz\n", "- a\n  ~~~\n  b\n\n  c\n  ~~~\n  d\nz\n"),
+        ("-\n\n  a\n", "-\n"),
+    ],
+)
+def test_a_line_that_is_not_indented_goes_on_with_a_paragraph_alone(text: str, first: str) -> None:
+    assert blocks(text)[0] == ("item", first)
+
+
+def test_front_matter_is_a_block() -> None:
+    assert scan(lines_of("---\na: 1\n---\n# B\n")) == [Block("front", 0, 3), Block("heading", 3, 4, 1, "B")]
+    assert scan(lines_of("---\na: 1\n...\n"))[0] == Block("front", 0, 3)
+    assert scan(lines_of("+++\na\n...\n"))[0].kind == "text"
 
 
 def test_not_closed_is_said() -> None:

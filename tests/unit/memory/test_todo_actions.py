@@ -30,6 +30,7 @@ def test_what_it_was_before_is_told_where_it_had_ended_otherwise(before: State |
 )
 def test_a_todo_in_one_line_has_its_priority_unless_it_is_the_usual_one(priority: Priority, text: str) -> None:
     assert todo_text(Todo("tbcdf", 1, "Mend it", priority=priority)) == text
+    assert todo_text(Todo("tbcdf", 1, "Mend\nit")) == "Mend␊it"
 
 
 def test_the_words_for_what_can_be_done_are_english_and_japanese() -> None:
