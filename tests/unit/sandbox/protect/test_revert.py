@@ -188,3 +188,82 @@ def test_what_can_be_pinned_is_found_in_folders_however_deep(root: Path) -> None
     files.begin()
     assert str(root / deep) in files.pins()[0]
     assert not [path for path in files.pins()[0] if path.startswith(f"{root / deep}/")]
+
+
+KEPT = {".envrc": "export A=1\n", "sub/.envrc": "export B=1\n", "src/a.py": "a = 1\n"}
+
+
+@pytest.mark.parametrize(
+    ("command", "changed", "stays"),
+    [
+        ("echo evil > .envrc", (".envrc",), {}),
+        ("rm .envrc", (".envrc",), {}),
+        ("chmod 777 .envrc", (".envrc",), {}),
+        ("rm .envrc; ln -s /etc/passwd .envrc", (".envrc",), {}),
+        ("rm .envrc; mkdir .envrc; echo evil > .envrc/x", (".envrc", ".envrc/x"), {}),
+        ("mv sub other", ("other/.envrc", "sub/.envrc"), {}),
+        ("echo evil > new/.envrc", (), {}),
+        ("mkdir new; echo evil > new/.envrc", ("new/.envrc",), {}),
+        ("mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit", (".git/hooks/pre-commit",), {}),
+        ("git config core.fsmonitor evil", (".git/config",), {}),
+        (
+            "touch .envrc; echo b = 2 >> src/a.py; echo x > src/b.py",
+            (),
+            {"src/a.py": "a = 1\nb = 2\n", "src/b.py": "x\n"},
+        ),
+    ],
+)
+def test_what_a_command_makes_of_protected_files_is_undone_and_nothing_else(
+    root: Path, tmp_path: Path, command: str, changed: tuple[str, ...], stays: dict[str, str]
+) -> None:
+    for name, text in KEPT.items():
+        put(root / name, text)
+    settings = (root / ".git/config").read_text()
+    files = ProtectedFiles(root, tmp_path / "quarantine")
+    files.begin()
+    subprocess.run(["sh", "-c", command], cwd=root, check=False, capture_output=True)
+    assert files.end() == changed
+    for name, text in (KEPT | stays).items():
+        assert (root / name).read_text() == text
+    assert (root / ".envrc").stat().st_mode & 0o777 == 0o644
+    assert (root / ".git/config").read_text() == settings
+    for gone in ("new/.envrc", "other/.envrc", ".git/hooks/pre-commit"):
+        assert not (root / gone).exists()
+    kept = [
+        file.read_text() for file in (tmp_path / "quarantine").rglob("*") if file.is_file() and not file.is_symlink()
+    ]
+    assert ("evil\n" in kept) == ("echo evil" in command and bool(changed))
+    assert files.end() == ()
+
+
+def test_while_commands_run_what_they_have_changed_so_far_is_undone(root: Path) -> None:
+    files = ProtectedFiles(root, None)
+    files.begin()
+    files.begin()
+    assert not files.is_alone
+    put(root / ".envrc")
+    assert files.check() == (".envrc",)
+    assert files.check() == ()
+    put(root / ".envrc")
+    assert files.end() == (".envrc",)
+    assert files.is_alone
+    assert files.end() == ()
+    assert not files.is_overlooked
+
+
+def test_hooks_that_the_users_settings_name_in_a_repository_a_command_has_made(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path / "home" / ".gitconfig", "[core]\n\thooksPath = githooks\n")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("GIT_CONFIG_GLOBAL", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    put(root / "lib/githooks/pre-commit", "old\n")
+    files = ProtectedFiles(root, None)
+    files.begin()
+    subprocess.run(["git", "init", "-q", root / "new"], check=True)
+    put(root / "new/githooks/pre-commit", "evil\n")
+    put(root / "githooks/pre-commit", "evil\n")
+    put(root / "lib/githooks/pre-commit", "new\n")
+    assert set(files.end()) == {"new/githooks/pre-commit", "githooks/pre-commit"}
+    assert (root / "lib/githooks/pre-commit").read_text() == "new\n"
