@@ -32,8 +32,9 @@ from localllm.config.rag_settings import RagSettings  # noqa: E402
 from localllm.config.schema import Settings  # noqa: E402
 from localllm.rag.embedded_store import EmbeddedStore  # noqa: E402
 from localllm.rag.knowledge_base import KnowledgeBase  # noqa: E402
+from localllm.rag.query import parse_query  # noqa: E402
 from localllm.rag.records import Collection, Embedder  # noqa: E402
-from localllm.rag.retrieval import Weights, find_candidates, merge_neighbours, parse_query, rank  # noqa: E402
+from localllm.rag.retrieval import Weights, find_candidates, merge_neighbours, rank  # noqa: E402
 from localllm.rag.sparse_vectors import passage_vector  # noqa: E402
 from localllm.rag.store import SCHEMA, Payload, Point, point_id  # noqa: E402
 from localllm.text import tokenising  # noqa: E402

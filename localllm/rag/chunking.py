@@ -13,8 +13,9 @@ from localllm.llm.tokens import measure
 from localllm.rag.records import Chunk, Place, PlaceKind
 from localllm.text.sentences import split_sentences
 
-VERSION = 1
-"""Grows when the same file is cut differently, so that a collection knows that it is stale."""
+VERSION = 2
+"""Grows when the same file is cut differently, or its chunks are found by other words, so that a collection knows that
+it is stale."""
 
 _HALF = 0.5
 """How full a chunk must be for a heading to begin another."""

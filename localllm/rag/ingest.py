@@ -292,10 +292,24 @@ class _LateWriter:
             self._opening.__exit__(None, None, None)
 
 
-def indexed_text(payload: Payload) -> str:
-    """What of a chunk its words are found by: its file, its text, and its titles, which say what it is about and count
-    twice."""
-    return "\n".join((payload.file, *payload.headings, *payload.headings, payload.text))
+def indexed_text(payload: Payload, lead: str = "") -> str:
+    """What of a chunk its words are found by: its file, how that begins (`lead`), its text, and its titles, which say
+    what it is about and count twice."""
+    return "\n".join((payload.file, lead, *payload.headings, *payload.headings, payload.text))
+
+
+_LONGEST_LEAD = 200
+_MARKS = " \t\r\"'#/*-=<>!;"
+"""What a first line is set off with."""
+
+
+def lead_of(chunks: Sequence[Chunk]) -> str:
+    """The first line of a file, which says what it is about, such as the docstring of a module; "" for a table, and
+    where it is a title of the chunks anyway."""
+    if not chunks or chunks[0].place.kind == "row":
+        return ""
+    line = next((line.strip(_MARKS) for line in chunks[0].text.splitlines() if line.strip(_MARKS)), "")
+    return "" if line in chunks[0].headings else line[:_LONGEST_LEAD]
 
 
 def embedded_text(payload: Payload) -> str:
@@ -318,7 +332,8 @@ def _prepare(record: FileRecord, chunks: Sequence[Chunk]) -> _Prepared:
         )
         for number, chunk in enumerate(chunks)
     ]
-    found = [terms(indexed_text(payload)) for payload in payloads]
+    lead = lead_of(chunks)
+    found = [terms(indexed_text(payload, lead if payload.number else "")) for payload in payloads]
     record = msgspec.structs.replace(record, chunks=len(chunks))
     return _Prepared(KnownFile(record=record, terms=sum(map(len, found))), 0, payloads, found, [])
 

@@ -26,8 +26,9 @@ from localllm.rag.ingest import Ingest
 from localllm.rag.language_probe import script_of
 from localllm.rag.locations import FOLDER, delivered_collections, is_name, project_collections, user_folder
 from localllm.rag.manifest import Manifest
+from localllm.rag.query import Query, parse_query
 from localllm.rag.records import Collection, FileRecord, Found, Hit, IngestEvent, IngestReport, OnEvent
-from localllm.rag.retrieval import Candidates, Query, Weights, find_candidates, merge_neighbours, parse_query, rank
+from localllm.rag.retrieval import Candidates, Weights, find_candidates, merge_neighbours, rank
 from localllm.rag.shard_lock import ShardLock
 from localllm.rag.store import SCHEMA, Store
 from localllm.text import tokenising
@@ -213,7 +214,7 @@ class KnowledgeBase:
         named = [self._find(name)] if name else self._all()
         count = top_k or self._settings.rag.top_k
         parsed = parse_query(query)
-        if not parsed.kinds:
+        if not parsed.words:
             raise KnowledgeBaseUsageError("rag_no_terms")
         wanted = max(count, MOST_RERANKED) if self._model else count
         search = _Search(query, parsed, wanted, script_of(query), {})
@@ -405,7 +406,7 @@ def _ingest_lock(store: Store, name: str, what: str) -> Generator[None]:
 
 def _staleness(collection: Collection) -> list[Phrase]:
     """What the user should know of a collection that was made by another version."""
-    if collection.tokenizer == tokenising.VERSION:
+    if (collection.tokenizer, collection.chunker) == (tokenising.VERSION, chunking.VERSION):
         return []
     text = (
         "{name} was made by another version of localllm, and fewer of its words are found: localllm rag reindex {name}"

@@ -5,19 +5,18 @@ rarity is counted over all of them. The two scores are fused as a weighted sum, 
 over six English sets that is better than fusing ranks (RRF), which loses how far apart the scores are.
 """
 
-import re
-import unicodedata
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
-from functools import reduce
-from math import exp, log1p, sqrt
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, reduce
+from itertools import chain
+from math import exp, log1p
 from typing import NamedTuple
 
-from localllm.base.lazy_patterns import late_pattern
+from localllm.rag.query import Query
 from localllm.rag.records import Collection, Hit, Scores
-from localllm.rag.sparse_vectors import SparseVector, query_vector, term_hash
+from localllm.rag.sparse_vectors import SparseVector, term_hash
 from localllm.rag.store import Payload, Point, Reader, Scored
-from localllm.text.tokenising import stem, terms
+from localllm.text.tokenising import terms
 
 LEG = 100
 """How many passages each kind of search gives."""
@@ -31,48 +30,6 @@ _LOOKED_UP = 2_000
 _FETCHED = 12
 """The least number of passages of a collection that are looked at whole."""
 
-_WHOLE_WORDS = 6.0
-"""Words of a query of which the floor is meant as it stands; of a longer one a passage need not have as many."""
-
-_PIECE, _FILLER = 0.5, 0.25
-"""What a piece of a Japanese word (a single ideograph, two letters of katakana), and what hiragana and words that only
-ask, count beside a word where it is asked how much of a query a passage has."""
-
-_LIGHT = 0.5
-"""What hiragana, two letters of katakana and words that only ask count beside a word in the ranking: of a question that
-is spoken there are many, and what it is about is in few others."""
-
-_QUESTION_WORDS = (
-    "many much get got give tell explain describe find show list please want need know way make use"
-    " interested concerning regarding information anything something looking"
-)
-_ASKING = frozenset(map(stem, _QUESTION_WORDS.split()))
-_ASKING_CHARACTERS = frozenset("何誰教知")
-
-
-class Query(NamedTuple):
-    """What is looked for: the vector for BM25, and what each term counts in the question of coverage."""
-
-    vector: SparseVector
-    kinds: dict[int, float]
-    names: dict[str, frozenset[int]]
-    """The terms of each code and identifier in it, by its folded form: a passage that has none of these is about
-    another thing."""
-
-    def floor(self, floor: float) -> float:
-        """How much of this query a passage must have: the longer it is, the less, as the square root."""
-        words = sum(kind for kind in self.kinds.values() if kind > _PIECE)
-        return floor * min(1.0, sqrt(_WHOLE_WORDS / words)) if words else floor
-
-    def lacking(self, payload: Payload) -> frozenset[int] | None:
-        """The terms of the names a passage has not, if it has others; None where it has no name that is asked for."""
-        if not self.names:
-            return frozenset()
-        text = _folded("\n".join((payload.file, *payload.headings, payload.text)))
-        there = {name for name in self.names if name in text and _stands_alone(name, text)}
-        has = frozenset[int]().union(*(self.names[name] for name in there))
-        return frozenset[int]().union(*self.names.values()) - has if there else None
-
 
 class Weights(NamedTuple):
     """How the passages of a collection are weighed."""
@@ -81,6 +38,11 @@ class Weights(NamedTuple):
     """What the vectors count, from 0 to 1."""
     similar: float | None
     """The cosine from which on a passage is about what is looked for; None: the vectors do not tell."""
+
+
+_UNKNOWN = 0.9
+"""What a word that no passage has counts beside the rarest that some have: it may be the telling one, or only another
+word for it."""
 
 
 class Candidates(NamedTuple):
@@ -95,51 +57,16 @@ class Candidates(NamedTuple):
     meaning: "Range"
     size: int
     """Passages of the collection."""
-    holding: dict[int, float]
-    """How many of them have each term."""
+    rarities: dict[int, float]
+    """The inverse document frequency of each term in it; one that no passage has is not there."""
 
+    def rarity(self, term: int) -> float:
+        """The inverse document frequency of a term in the collection."""
+        return self.rarities[term] if term in self.rarities else _UNKNOWN * log1p((self.size + 0.5) / 0.5)
 
-_NAMES = late_pattern(
-    r"(?<![^\W_])(?:[A-Za-z]{1,4}(?:[-‐‑−][0-9]+|[0-9]{2,})[0-9A-Za-z]*|[^\W_]+(?:_+[^\W_]+)+)(?![^\W_])", re.ASCII
-)
-"""What names one thing: a code (KZ-4077, E2099), an identifier with an underscore. WPA3 and Windows11 are none: they
-are written otherwise as well."""
-
-
-def parse_query(text: str) -> Query:
-    """The terms of a query."""
-    found = Counter(terms(text))
-    kinds = {term_hash(term): _kind(term) for term in found}
-    vector = query_vector({term: count * _weight(term) for term, count in found.items()})
-    names = _NAMES.findall(unicodedata.normalize("NFKC", text))
-    return Query(vector, kinds, {_folded(name): frozenset(map(term_hash, terms(name))) for name in names})
-
-
-def _folded(text: str) -> str:
-    return text.casefold().replace("-", "").replace("‐", "").replace("‑", "").replace("−", "")
-
-
-def _stands_alone(name: str, text: str) -> bool:
-    return re.search(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", text) is not None
-
-
-def _weight(term: str) -> float:
-    return _LIGHT if _is_hiragana(term) or _is_piece_of_katakana(term) or term in _ASKING else 1.0
-
-
-def _kind(term: str) -> float:
-    if _is_hiragana(term) or term in _ASKING or not _ASKING_CHARACTERS.isdisjoint(term):
-        return _FILLER
-    is_ideograph = len(term) == 1 and "\u3400" <= term <= "\u9fff"
-    return _PIECE if is_ideograph or _is_piece_of_katakana(term) else 1.0
-
-
-def _is_hiragana(term: str) -> bool:
-    return "\u3040" <= term[0] <= "\u309f"
-
-
-def _is_piece_of_katakana(term: str) -> bool:
-    return len(term) == 2 and "\u30a0" <= term[0] <= "\u30ff"
+    def holding(self, term: int) -> float:
+        """How many passages have the term, as its rarity tells."""
+        return (self.size + 1) / exp(self.rarities[term]) - 0.5 if term in self.rarities else 0.0
 
 
 def find_candidates(
@@ -153,9 +80,9 @@ def find_candidates(
     for one, score in legs.dense if share else ():
         fused[one] = fused.get(one, 0.0) + share * meaning.spread(score)
     best = sorted(fused, key=lambda one: -fused[one])[: max(_FETCHED, 2 * count)]
-    holding = {term: (legs.size + 1) / exp(rarity) - 0.5 for term, rarity in legs.rarities.items()}
-    dense = dict(legs.dense)
-    return Candidates(collection, reader.fetch(best), weights, dense, words, meaning, legs.size, holding)
+    return Candidates(
+        collection, reader.fetch(best), weights, dict(legs.dense), words, meaning, legs.size, legs.rarities
+    )
 
 
 class Range(NamedTuple):
@@ -200,63 +127,89 @@ class Ranked(NamedTuple):
 def rank(found: Sequence[Candidates], query: Query, floor: float) -> list[Ranked]:
     """The passages of all collections in one order, best first, without those below the floor."""
     size = sum(one.size for one in found)
-    holding = {term: sum(one.holding.get(term, 0.0) for one in found) for term in query.kinds}
-    rarity = {term: log1p((size - count + 0.5) / (count + 0.5)) for term, count in holding.items()}
-    known = {term for term, count in holding.items() if count > 0.25}  # it is a sum of estimates
     wanted = dict(zip(*query.vector, strict=True))
+    holding = {term: sum(one.holding(term) for one in found) for term in wanted}
+    rarity = {term: log1p((size - count + 0.5) / (count + 0.5)) for term, count in holding.items()}
     scored = [(one, {point.id: _bm25(point, wanted, rarity) for point in one.points}) for one in found]
     words = reduce(Range.joined, (one.words.rescaled(max(bm25.values(), default=0.0)) for one, bm25 in scored), _NONE)
     meaning = reduce(Range.joined, (one.meaning for one in found if one.dense), Range(-1.0, -1.0))
-    ranked: list[Ranked] = []
-    for one, bm25 in scored:
-        for point in one.points:
-            dense, share = one.dense.get(point.id), one.weights.dense
-            total = (1 - share) * words.spread(bm25[point.id])
-            total += share * meaning.spread(dense) if dense is not None else 0.0
-            lacking = query.lacking(point.payload)
-            coverage = _coverage(point, query, lacking or frozenset[int](), rarity, known)
-            scores = Scores(total, bm25[point.id], dense, coverage)
-            if not floor or (lacking is not None and is_relevant(scores, query.floor(floor), one.weights.similar)):
-                ranked.append(Ranked(one.collection, point.payload, scores))
-    return sorted(ranked, key=lambda one: (-one.scores.total, one.payload.path, one.payload.number))
+    ranked = [_above(_judged(one, bm25, words, meaning, query), one.weights, floor) for one, bm25 in scored]
+    return sorted(chain(*ranked), key=lambda one: (-one.scores.total, one.payload.path, one.payload.number))
 
 
-_HALF_WORDS, _HALF_MEANING = 0.5, 0.65
-"""Shares of the floor, and of the cosine of what is about the same, that are enough together."""
+def _judged(
+    one: Candidates, bm25: Mapping[int, float], words: Range, meaning: Range, query: Query
+) -> list[tuple[Ranked, bool]]:
+    """The passages of a collection, and whether each has a name that is asked for, where there are any."""
+    around, share = _terms_of_files(one.points), one.weights.dense
+    weighed = query.weighed(one.rarity)
+    judged: list[tuple[Ranked, bool]] = []
+    for point in one.points:
+        dense, payload = one.dense.get(point.id), point.payload
+        named = query.named_in(payload)
+        coverage = query.coverage(
+            weighed, frozenset(point.terms.indices), around.get(payload.path, _NOTHING), named or ()
+        )
+        total = (1 - share) * words.spread(bm25[point.id])
+        total += share * meaning.spread(dense) if dense is not None else 0.0
+        if payload.headings:
+            total += _TITLED * query.coverage(weighed, _title_terms(payload.file, payload.headings), named=named or ())
+        scores = Scores(total / (1 + _TITLED), bm25[point.id], dense, coverage)
+        judged.append((Ranked(one.collection, payload, scores), named is not None))
+    return judged
+
+
+_NOTHING = frozenset[int]()
+
+_TITLED = 0.3
+"""What the words of a query in the titles of a passage and the name of its file count beside all the rest."""
+
+
+def _above(judged: Sequence[tuple[Ranked, bool]], weights: Weights, floor: float) -> list[Ranked]:
+    """The passages that are relevant: where one of a collection reaches the floor, others may be somewhat below it."""
+    if not floor:
+        return [one for one, _ in judged]
+    fitting = [one for one, is_named in judged if is_named]
+    if not any(is_relevant(one.scores, floor, weights.similar) for one in fitting):
+        return []
+    return [one for one in fitting if is_relevant(one.scores, _BESIDE * floor, weights.similar)]
+
+
+_BESIDE = 0.7
+"""The share of the floor that is enough for passages beside one that has reached it."""
+
+
+@lru_cache(maxsize=2_000)
+def _title_terms(file: str, headings: tuple[str, ...]) -> frozenset[int]:
+    return frozenset(map(term_hash, terms("\n".join((file, *headings)))))
+
+
+def _terms_of_files(points: Sequence[Point]) -> dict[str, frozenset[int]]:
+    """What several passages of a file have together, but of tables, where each row is alone."""
+    count = Counter(point.payload.path for point in points if point.payload.kind != "row")
+    shared = {path for path, passages in count.items() if passages > 1}
+    return {
+        path: frozenset(chain.from_iterable(one.terms.indices for one in points if one.payload.path == path))
+        for path in shared
+    }
+
+
+_BOTH = 1.6
+"""What the shares of the floor and of the cosine of what is about the same must be together, where neither is whole."""
 
 
 def is_relevant(scores: Scores, floor: float, similar: float | None) -> bool:
-    """Whether a passage has enough of the query's words, or of its meaning, or something of both."""
+    """Whether a passage has enough of the query's words, or of its meaning, or of both together."""
     if scores.coverage >= floor:
         return True
     if similar is None or scores.dense is None:
         return False
-    has_both = scores.coverage >= _HALF_WORDS * floor and scores.dense >= _HALF_MEANING * similar
-    return has_both or scores.dense >= similar
+    return scores.dense >= similar or scores.coverage / floor + scores.dense / similar >= _BOTH
 
 
 def _bm25(point: Point, wanted: Mapping[int, float], rarity: Mapping[int, float]) -> float:
     pairs = zip(*point.terms, strict=True)
     return sum(wanted[term] * rarity[term] * weight for term, weight in pairs if term in wanted)
-
-
-_UNKNOWN = 0.6
-"""What a word that no passage has counts beside the rarest that some have: it may be the telling one, or only another
-word for it."""
-
-
-def _coverage(
-    point: Point, query: Query, without: Container[int], rarity: Mapping[int, float], known: Container[int]
-) -> float:
-    """The share of the query's terms, but for those `without`, that a passage has, each counted by its rarity."""
-    there = frozenset(point.terms.indices)
-    weights = {
-        term: kind * rarity[term] * (1.0 if term in known else _UNKNOWN)
-        for term, kind in query.kinds.items()
-        if term not in without
-    }
-    total = sum(weights.values())
-    return sum(weight for term, weight in weights.items() if term in there) / total if total else 0.0
 
 
 def merge_neighbours(ranked: Sequence[Ranked], count: int) -> list[Hit]:

@@ -2,8 +2,9 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
+from typing import Literal, NamedTuple, cast
 
 _STEP_2 = (
     "ational>ate tional>tion enci>ence anci>ance izer>ize bli>ble alli>al entli>ent eli>e ousli>ous ization>ize "
@@ -108,21 +109,45 @@ you your yours
 _STOP_WORDS = frozenset(_COMMON.split())
 
 
+RunKind = Literal["kanji", "pairs", "hiragana", "word"]
+"""`pairs`: katakana or hangul."""
+
+
+class Run(NamedTuple):
+    """A run of one script in a text: a Latin word or identifier, ideographs, katakana, hiragana."""
+
+    kind: RunKind
+    text: str
+    terms: tuple[str, ...]
+
+
+def runs(text: str) -> Iterator[Run]:
+    """The runs of `text` in their order, with the terms of each; none of those that have no term."""
+    for match in _runs().finditer(text if text.isascii() else unicodedata.normalize("NFKC", text)):
+        kind = cast("RunKind", match.lastgroup)
+        if found := _terms_of(kind, match[0]):
+            yield Run(kind, match[0], tuple(found))
+
+
 def terms(text: str) -> list[str]:
     """The terms of `text` in their order, each as often as it occurs. The same for what is kept and what is asked."""
     found: list[str] = []
     for match in _runs().finditer(text if text.isascii() else unicodedata.normalize("NFKC", text)):
-        match match.lastgroup:
-            case "kanji":
-                found += _grams(match[0], 1) + _grams(match[0], 2)
-            case "pairs":
-                word = _without_long_vowel(match[0])
-                found += [word] + (_grams(word, 2) if len(word) > 2 else [])
-            case "hiragana":
-                found += _grams(match[0], 3)
-            case _:
-                found += _of_word(match[0])
+        found += _terms_of(cast("RunKind", match.lastgroup), match[0])
     return found
+
+
+def _terms_of(kind: RunKind, run: str) -> Sequence[str]:
+    match kind:
+        case "kanji":
+            return _grams(run, 1) + _grams(run, 2)
+        case "pairs":
+            word = _without_long_vowel(run)
+            return [word, *(_grams(word, 2) if len(word) > 2 else [])]
+        case "hiragana":
+            return _grams(run, 3)
+        case "word":
+            return _of_word(run)
 
 
 @cache

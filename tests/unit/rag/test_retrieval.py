@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from math import log1p
 
+import msgspec
+
+from localllm.rag.query import parse_query
 from localllm.rag.records import Collection, Hit
-from localllm.rag.retrieval import Weights, find_candidates, merge_neighbours, parse_query, rank
+from localllm.rag.retrieval import Weights, find_candidates, merge_neighbours, rank
 from localllm.rag.sparse_vectors import SparseVector, passage_vector
 from localllm.rag.store import Legs, Payload, Point, Scored, point_id
 from localllm.text.tokenising import terms
@@ -97,6 +100,36 @@ def test_what_is_asked_about_counts_more_than_how_it_is_asked() -> None:
 
 
 def test_a_word_for_which_the_passages_have_another_counts_less_than_one_they_have() -> None:
-    texts = [*OTHERS, "The filter is cleaned once a month", "The tank holds water"]
-    assert [hit.text for hit in search("sanitise filter", texts)] == [texts[-2]]
-    assert search("sanitise upholstery filter", texts) == []
+    texts = [*OTHERS, "The filter of the pump is cleaned once a month", "The tank holds water"]
+    assert [hit.text for hit in search("sanitise the pump filter", texts)] == [texts[-2]]
+    assert search("sanitise filter upholstery", texts) == []
+
+
+def test_a_name_that_no_passage_has_finds_nothing() -> None:
+    texts = [*OTHERS, "The server checks the password of a user", "サーバーがユーザーのパスワードを調べる"]
+    assert [hit.text for hit in search("How does the server check the secret?", texts)] == [texts[-2]]
+    assert search("How does the server check LDAP?", texts) == []
+    assert search("サーバーでLDAPのユーザーを設定する", texts) == []
+
+
+def test_what_is_told_beside_the_question_need_not_be_in_a_passage() -> None:
+    texts = [*OTHERS, "Three days of paid leave are given for bereavement", "電源ボタンでブザーを止める"]
+    assert [hit.text for hit in search("My neighbour is ill. How many days of paid leave?", texts)] == [texts[-2]]
+    assert search("How much paid leave does an ill neighbour mean?", texts) == []
+    assert [hit.text for hit in search("夜中に鳴って困っているのですが、ブザーを止めるには?", texts)] == [texts[-1]]
+
+
+def test_beside_a_passage_that_reaches_the_floor_others_may_be_somewhat_below_it() -> None:
+    texts = [*OTHERS, "red pump motor valve seal", "red pump motor", "red pump"]
+    assert [hit.text for hit in search("red pump motor valve seal", texts)] == texts[-3:-1]
+    assert search("red pump motor valve seal", [*OTHERS, *["red pump"] * 3]) == []
+
+
+def test_a_title_counts_beside_the_text() -> None:
+    """Two passages have the words alike; one stands under them."""
+    reader = Passages([*OTHERS, "lock the file", "lock the file"])
+    last = reader.points[-1]
+    reader.points[-1] = last._replace(payload=msgspec.structs.replace(last.payload, headings=("File lock",)))
+    query = parse_query("file lock")
+    found = find_candidates(reader, Collection(name="c", home="user"), query, None, Weights(0.0, None), 5)
+    assert rank([found], query, FLOOR)[0].payload.path == reader.points[-1].payload.path

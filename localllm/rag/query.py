@@ -1,0 +1,230 @@
+"""What is looked for: the terms of a query for BM25, and its words, by which it is judged how much of it a passage has.
+
+A question tells more than it asks. What stands in a sentence before it, or in a clause of circumstances (if I have a
+meeting), may be told in other words than the documents', or not stand there at all: there it counts little that a
+passage lacks a word, and as much as ever that it has one.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Sequence
+from typing import NamedTuple
+
+from localllm.base.lazy_patterns import late_pattern
+from localllm.rag.sparse_vectors import SparseVector, query_vector, term_hash
+from localllm.rag.store import Payload
+from localllm.text.sentences import split_sentences
+from localllm.text.tokenising import Run, runs, stem, terms
+
+Rarity = Callable[[int], float]
+"""How rare a term is among the passages of a collection (its inverse document frequency)."""
+
+_LIGHT = 0.5
+"""What hiragana, two letters of katakana and words that only ask count beside a word in the ranking: of a question that
+is spoken there are many, and what it is about is in few others."""
+
+_FILLER, _SINGLE = 0.1, 0.5
+"""What words that only ask, and a single ideograph, count beside a word where it is asked how much a passage has."""
+
+_TOLD = 0.2
+"""What a word of the circumstances counts, where a passage lacks it."""
+
+_NAME = 2.0
+"""What a name counts, where a passage lacks it: nobody has another word for it."""
+
+_AROUND = 0.5
+"""What a word counts that a passage lacks and others of its file have."""
+
+_MOST_OF_A_WORD = 0.7
+"""The share of the pairs of letters from which on a passage has a word of katakana, such as in a compound."""
+
+_QUESTION_WORDS = """
+many much get got give tell explain describe find show list please want need know way make use interested concerning
+regarding information anything something looking
+"""
+_LIGHT_WORDS = """
+difference between like long far often still even happen mean possible allow may might must let say said go going come
+work works thing things help
+"""
+_ASKING = frozenset(map(stem, _QUESTION_WORDS.split()))
+_FILLERS = _ASKING.union(map(stem, _LIGHT_WORDS.split()))
+"""Words that tell little of what a question is about; of a document they may."""
+_ASKING_CHARACTERS = frozenset("何誰教知")
+
+_CIRCUMSTANCE = late_pattern(
+    r"(?i)(?<=\s)(?:if|when|while|because|since|although|though|whenever|unless|after|before|once)\s"
+    r"(?!(?:is|are|was|were|do|does|did|can|could|may|must|should|will|would)\b)"
+)
+_FIRST_CIRCUMSTANCE = late_pattern(
+    r"(?i)\s*(?:if|when|while|because|since|although|though|whenever|unless|after|before|once)\s[^,]*,"
+)
+_JAPANESE_CIRCUMSTANCES = late_pattern(
+    r".*(?:が|けど|けれど|ので|のに|から|場合は?|ときは?|時は?|際は?|たら|なら|と|れば|て|で|ずに)[、,]", re.DOTALL
+)
+_JAPANESE = late_pattern("[\u3040-\u30ff\u4e00-\u9fff]")
+_NAMES = late_pattern(
+    r"(?<![^\W_])(?:[A-Za-z]{1,4}(?:[-‐‑−][0-9]+|[0-9]{2,})[0-9A-Za-z]*|[^\W_]+(?:_+[^\W_]+)+)(?![^\W_])", re.ASCII
+)
+"""What names one thing: a code (KZ-4077, E2099), an identifier with an underscore. WPA3 and Windows11 are none: they
+are written otherwise as well."""
+
+
+class Word(NamedTuple):
+    """A word of a query, and what it counts."""
+
+    kind: str
+    """As of a Run."""
+    hashes: tuple[int, ...]
+    """Of a Latin word: the whole, then the parts of a compound; of katakana: the whole, then its pairs of letters; of
+    ideographs: the pairs, or the only one."""
+    weight: float
+    absent: float
+    """What it counts, as a share of its weight, where a passage lacks it."""
+
+    def rarity(self, rarity: Rarity) -> float:
+        """How rare it is among the passages."""
+        if self.kind == "kanji":
+            return sum(map(rarity, self.hashes)) / len(self.hashes)
+        return rarity(self.hashes[0])
+
+    def presence(self, there: Container[int]) -> float:
+        """How much of the word is among the terms of a passage, from 0 to 1."""
+        whole, *parts = self.hashes
+        if not parts or (self.kind != "kanji" and whole in there):
+            return float(whole in there)
+        parts = self.hashes if self.kind == "kanji" else parts
+        share = sum(one in there for one in parts) / len(parts)
+        return share if self.kind != "pairs" or share >= _MOST_OF_A_WORD else 0.0
+
+
+class Query(NamedTuple):
+    """A query: the vector for BM25, its words, and the names in it."""
+
+    vector: SparseVector
+    words: tuple[Word, ...]
+    names: dict[str, frozenset[int]]
+    """The terms of each code and identifier in it, by its folded form: a passage that has none of these is about
+    another thing."""
+
+    def named_in(self, payload: Payload) -> frozenset[str] | None:
+        """The names a passage has; None where it has none of those that are asked for."""
+        if not self.names:
+            return frozenset()
+        text = _folded("\n".join((payload.file, *payload.headings, payload.text)))
+        return frozenset(name for name in self.names if name in text and _stands_alone(name, text)) or None
+
+    def weighed(self, rarity: Rarity) -> list[tuple[Word, float]]:
+        """The words, and what each counts among the passages of a collection."""
+        return [(word, word.weight * word.rarity(rarity)) for word in self.words]
+
+    def coverage(
+        self,
+        weighed: Sequence[tuple[Word, float]],
+        there: Container[int],
+        around: Container[int] = (),
+        named: Container[str] = (),
+    ) -> float:
+        """The share of the words that a passage has, each with its weight. Of names those that are `named` in it count,
+        of other words half what only its file has, `around` it."""
+        had = lacked = 0.0
+        of_names = self._of_names(named) if self.names else {}
+        for word, weight in weighed:
+            is_named = of_names.get(word.hashes[0])
+            if is_named is False:
+                continue
+            share = 1.0 if is_named else word.presence(there)
+            if share < 1 and around:
+                share = max(share, _AROUND * word.presence(around))
+            had += weight * share
+            lacked += weight * (1 - share) * word.absent
+        return had / (had + lacked) if had else 0.0
+
+    def _of_names(self, named: Container[str]) -> dict[int, bool]:
+        """The terms of the names, and whether a name that is there has them."""
+        found: dict[int, bool] = {}
+        for name, hashes in self.names.items():
+            found |= {one: found.get(one, False) or name in named for one in hashes}
+        return found
+
+
+def parse_query(text: str) -> Query:
+    """The terms and words of a query."""
+    text = unicodedata.normalize("NFKC", text)
+    counts = Counter(terms(text))
+    vector = query_vector({term: count * _weight(term) for term, count in counts.items()})
+    names = {_folded(name): frozenset(map(term_hash, terms(name))) for name in _NAMES.findall(text)}
+    return Query(vector, tuple(_words(text)), names)
+
+
+def _folded(text: str) -> str:
+    return text.casefold().replace("-", "").replace("‐", "").replace("‑", "").replace("−", "")
+
+
+def _stands_alone(name: str, text: str) -> bool:
+    return re.search(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", text) is not None
+
+
+def _weight(term: str) -> float:
+    is_piece_of_katakana = len(term) == 2 and "\u30a0" <= term[0] <= "\u30ff"
+    return _LIGHT if "\u3040" <= term[0] <= "\u309f" or is_piece_of_katakana or term in _ASKING else 1.0
+
+
+def _words(text: str) -> Iterable[Word]:
+    """The words of a query, each once; hiragana only where there is nothing else."""
+    asked, told = _clauses(text)
+    found: dict[tuple[int, ...], Word] = {}
+    for part, is_asked in ((asked, True), (told, False)):
+        for run in runs(part):
+            word = _word(run, is_asked=is_asked, is_name=run.kind == "word" and _is_name(run.text, part))
+            if word is not None:
+                found.setdefault(word.hashes, word)
+    if not any(word.weight > _FILLER and word.absent >= 1 for word in found.values()):  # what is told is the question
+        found = {hashes: word._replace(absent=max(word.absent, 1.0)) for hashes, word in found.items()}
+    if found:
+        return found.values()
+    return [Word("hiragana", (one,), _FILLER, 1.0) for one in dict.fromkeys(map(term_hash, terms(text)))]
+
+
+def _word(run: Run, *, is_asked: bool, is_name: bool) -> Word | None:
+    absent = (_NAME if is_name else 1.0) if is_asked else _TOLD
+    match run.kind:
+        case "hiragana":
+            return None
+        case "kanji":
+            letters = "".join(one for one in run.text if one not in _ASKING_CHARACTERS)
+            pairs = [letters[at : at + 2] for at in range(len(letters) - 1)] or [letters]
+            weight = 1.0 if len(letters) > 1 else _SINGLE
+            return Word(run.kind, tuple(map(term_hash, pairs)), weight, absent) if letters else None
+        case _:
+            weight = _FILLER if run.terms[0] in _FILLERS else 1.0
+            return Word(run.kind, tuple(map(term_hash, run.terms)), weight, absent)
+
+
+def _is_name(word: str, text: str) -> bool:
+    """Whether a Latin word names something: SMTP, iSCSI, Slack (inside a sentence), and any in a Japanese text."""
+    if not word.isascii() or not word.isalpha() or len(word) < 2:
+        return False
+    if not text.isascii() and _JAPANESE.search(text):
+        return True
+    return (not word[1:].islower() and not word.islower()) or (word[0].isupper() and f" {word}" in text)
+
+
+def _clauses(text: str) -> tuple[str, str]:
+    """What of a query asks, and what it tells beside that."""
+    sentences = [text[span.start : span.end] for span in split_sentences(text)]
+    asked = [one for one in sentences if one.rstrip().endswith("?")] or sentences[-1:]
+    told = [one for one in sentences if one not in asked]
+    for number, sentence in enumerate(asked):
+        begin, end = _asking_part(sentence)
+        told += [sentence[:begin], sentence[end:]]
+        asked[number] = sentence[begin:end]
+    return "\n".join(asked), "\n".join(told)
+
+
+def _asking_part(sentence: str) -> tuple[int, int]:
+    """From where to where a sentence asks."""
+    if found := _JAPANESE_CIRCUMSTANCES.match(sentence) or _FIRST_CIRCUMSTANCE.match(sentence):
+        return found.end(), len(sentence)
+    found = _CIRCUMSTANCE.search(sentence)
+    return 0, found.start() if found else len(sentence)

@@ -1,0 +1,98 @@
+"""Questions and documents of people who had read nothing of the retrieval, searched by words alone: bounds on what is
+found, somewhat below what is (docs/rag.md), so that it does not get worse unseen."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from localllm.config.rag_settings import RagSettings
+from localllm.config.schema import Settings
+from localllm.rag.knowledge_base import KnowledgeBase
+from localllm.rag.records import Found
+
+ROOT = Path(__file__).resolve().parents[2]
+FIXTURES = ROOT / "tests" / "fixtures" / "three_collections"
+
+pytestmark = pytest.mark.timeout(240)  # thousands of passages are taken in
+
+
+class Question(msgspec.Struct, frozen=True):
+    question: str
+    collection: str | None
+    file: str | None
+    fact: str | None
+
+    def is_answered_by(self, found: Found) -> bool:
+        return any(
+            hit.collection == self.collection
+            and hit.file.endswith(f"/{self.file}")
+            and flat(self.fact or "") in flat(hit.text)
+            for hit in found.hits
+        )
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """At least so many questions lead to the right collection, and to the fact; so many of the others find nothing."""
+
+    collection: int
+    fact: int
+    refused: int
+
+
+SETS = {"storage": Bounds(collection=26, fact=23, refused=5)}
+
+
+def flat(text: str) -> str:
+    return "".join(text.split())
+
+
+def places(name: str) -> dict[str, Path]:
+    return {
+        "products": FIXTURES / name / "products",
+        "rules": FIXTURES / name / "rules",
+        "code": ROOT / "localllm",
+    }
+
+
+def questions(name: str) -> list[Question]:
+    return msgspec.json.decode((FIXTURES / name / "questions.json").read_bytes(), type=list[Question])
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_facts_are_there(name: str) -> None:
+    gone = [
+        f"{one.collection}/{one.file} no longer has {one.fact!r}: which line answers {one.question!r} now?"
+        for one in questions(name)
+        if one.collection and one.file and one.fact
+        if flat(one.fact) not in flat((places(name)[one.collection] / one.file).read_text("utf-8"))
+    ]
+    assert not gone, "\n".join(gone)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_most_questions_lead_to_their_fact(name: str, tmp_path: Path) -> None:
+    settings = Settings(rag=RagSettings(embedding_provider="none"))
+
+    async def ask() -> dict[str, Found]:
+        async with KnowledgeBase(settings, tmp_path, {"LOCALLLM_DATA_DIR": str(tmp_path)}) as knowledge:
+            for collection, place in places(name).items():
+                await knowledge.ingest([place], collection)
+            return {one.question: await knowledge.search(one.question, top_k=5) for one in questions(name)}
+
+    found = asyncio.run(ask())
+    answerable = [one for one in questions(name) if one.collection]
+    unanswered = [one for one in questions(name) if not one.collection]
+    astray = [
+        one.question
+        for one in answerable
+        if not (hits := found[one.question].hits) or hits[0].collection != one.collection
+    ]
+    missed = [one.question for one in answerable if not one.is_answered_by(found[one.question])]
+    answered = [one.question for one in unanswered if found[one.question].hits]
+    bounds = SETS[name]
+    assert (len(answerable), len(unanswered)) == (30, 10)
+    assert len(answerable) - len(astray) >= bounds.collection, astray
+    assert len(answerable) - len(missed) >= bounds.fact, missed
+    assert len(unanswered) - len(answered) >= bounds.refused, answered

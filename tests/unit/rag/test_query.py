@@ -1,0 +1,74 @@
+"""Queries: what asks in them and what is told beside it, names, and how much of one a passage has."""
+
+import pytest
+
+from localllm.rag.query import Query, Word, parse_query
+from localllm.rag.sparse_vectors import term_hash
+from localllm.text.tokenising import terms
+
+
+def word(query: Query, text: str) -> Word:
+    return next(one for one in query.words if one.hashes[0] == term_hash(terms(text)[0]))
+
+
+def coverage(query: str, passage: str, around: str = "") -> float:
+    parsed = parse_query(query)
+    there, beside = (frozenset(map(term_hash, terms(text))) for text in (passage, around))
+    return parsed.coverage(parsed.weighed(lambda _: 1.0), there, beside)
+
+
+@pytest.mark.parametrize(
+    ("query", "asked", "told"),
+    [
+        ("My father has died. How many days of leave?", "leave", "father"),
+        ("May I fly if a meeting is cancelled?", "fly", "meeting"),
+        ("When the tank leaks, who repairs it?", "repair", "tank"),
+        ("When is the doctor asked?", "doctor", ""),
+        ("By when do I take the holiday?", "holiday", ""),
+        ("ブザーが鳴ったのですが、フィルターは?", "フィルター", "ブザー"),
+    ],
+)
+def test_what_asks_counts_more_than_what_is_told(query: str, asked: str, told: str) -> None:
+    parsed = parse_query(query)
+    assert word(parsed, asked).absent == 1
+    assert not told or word(parsed, told).absent < 0.5
+
+
+def test_what_is_told_is_the_question_where_nothing_else_is_asked() -> None:
+    assert word(parse_query("My father has died. What should I do?"), "father").absent == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "name", "is_name"),
+    [
+        ("does it check the LDAP password", "ldap", True),
+        ("send a Slack message", "slack", True),
+        ("Slack messages are sent", "slack", False),  # as any word that begins a sentence
+        ("iscsi の設定", "iscsi", True),
+        ("send a message", "message", False),
+    ],
+)
+def test_a_name_that_is_lacking_counts_twice(query: str, name: str, is_name: bool) -> None:
+    assert word(parse_query(query), name).absent == (2 if is_name else 1)
+
+
+def test_words_that_only_ask_hardly_count() -> None:
+    assert coverage("how many days is it", "days of it") > 0.5
+    assert coverage("please tell me about the pump", "pump") > 0.8
+
+
+def test_hiragana_counts_where_there_is_nothing_else() -> None:
+    assert coverage("フィルターはどうすればいいですか", "フィルター") == 1
+    assert coverage("うっかりして", "うっかりして") == 1
+
+
+def test_a_compound_is_there_in_parts() -> None:
+    assert 0 < coverage("外部接続", "外部への接続") < 1
+    assert coverage("スナップショット", "スナップショットフォルダー") > 0.5
+    assert coverage("フィルター", "フィ") == 0
+    assert 0 < coverage("openLock", "lock the door") < 1
+
+
+def test_what_only_the_file_has_counts_half() -> None:
+    assert coverage("pump filter", "pump") == 0.5
+    assert coverage("pump filter", "pump", around="filter") == 0.75
