@@ -54,9 +54,7 @@ class ChatResearch:
         """How a run is done: the web is searched where the chat may, and folders and collections of documents. Raises
         ResearchUsageError where there is neither."""
         settings = self._setup.settings
-        folders = tuple(
-            str((self._root / Path(folder).expanduser()).resolve()) for folder in (*settings.research.docs, *docs)
-        )
+        folders = tuple(str(self._root / Path(folder).expanduser()) for folder in (*settings.research.docs, *docs))
         if not self._uses_web and not (folders or settings.research.collections):
             raise ResearchUsageError("research_chat_off")
         return options_for(settings.research, preset, use_web=self._uses_web, docs=folders)

@@ -119,6 +119,7 @@ async def open_researcher(
             tracer=tracer,
             open_store=open_store,
             knowledge=await _open_knowledge(setup, options, stack),
+            project=setup.root,
         )
 
 

@@ -109,6 +109,14 @@ def _home_and_above() -> tuple[Path, ...]:
     return (home, *home.parents)
 
 
+def leads_out(path: Path, root: Path) -> bool:
+    """Whether a path that the user has named enters the project at `root`, and a link in there leads out of it again:
+    whoever packed the project, or a command, chose where."""
+    inside, named = os.path.realpath(root), Path(os.path.abspath(path))  # noqa: PTH100 - as the user sees it, links left
+    enters = any(Path(os.path.realpath(place)).is_relative_to(inside) for place in (named, *named.parents))
+    return enters and not Path(os.path.realpath(named)).is_relative_to(inside)
+
+
 def project_name(root: Path) -> str:
     """A name for the project at `root` that no other one on this machine has: for folders in `state_folder`."""
     return hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]

@@ -4,6 +4,7 @@ tells whether a file is still the same."""
 import errno
 import os
 import stat
+import sys
 import time
 from datetime import UTC, datetime
 from io import BufferedReader
@@ -29,12 +30,29 @@ _STILL_CHANGING = 2_000_000_000
 
 def read_regular(path: Path, limit: int) -> bytes:
     """What a regular file holds. OSError: none there, a link, something else than a file, more than `limit` bytes."""
-    return _whole(os.open(path, READ | NO_LINK), limit)
+    return _whole(open_regular(path), limit)
 
 
 def open_regular(path: Path) -> BufferedReader:
     """A regular file, open for reading. OSError: none there, a link, something else than a file."""
     return opened(os.open(path, READ | NO_LINK))
+
+
+def open_linkless(path: Path) -> BufferedReader:
+    """`open_regular` of an absolute path with no link anywhere in it: OSError ELOOP where one has come since it was
+    resolved. On Windows only the last part is looked at."""
+    if sys.platform == "win32":
+        return open_regular(path)
+    top = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        return opened(open_beneath(top, str(path).lstrip("/"), READ | NO_LINK, links=False))
+    finally:
+        os.close(top)
+
+
+def read_linkless(path: Path, limit: int) -> bytes:
+    """What the file that `open_linkless` opens holds. OSError EFBIG for more than `limit` bytes."""
+    return _whole(open_linkless(path), limit)
 
 
 def read_beginning(path: Path, most: int) -> bytes:
@@ -45,7 +63,7 @@ def read_beginning(path: Path, most: int) -> bytes:
 
 def read_beneath(root_fd: int, path: str, limit: int) -> bytes:
     """`read_regular` of a path below the open folder `root_fd`; a link on the way is an error as well."""
-    return _whole(open_beneath(root_fd, path, READ | NO_LINK, links=False), limit)
+    return _whole(opened(open_beneath(root_fd, path, READ | NO_LINK, links=False)), limit)
 
 
 def opened(fd: int) -> BufferedReader:
@@ -57,9 +75,9 @@ def opened(fd: int) -> BufferedReader:
     raise OSError(errno.EINVAL, "not a regular file")
 
 
-def _whole(fd: int, limit: int) -> bytes:
-    with opened(fd) as file:
-        data = file.read(limit + 1) if os.fstat(fd).st_size <= limit else None
+def _whole(stream: BufferedReader, limit: int) -> bytes:
+    with stream as file:
+        data = file.read(limit + 1) if os.fstat(file.fileno()).st_size <= limit else None
     if data is None or len(data) > limit:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
     return data

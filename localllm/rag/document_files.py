@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from localllm.base.directory_walk import walk
 from localllm.base.errors import KnowledgeBaseUsageError
+from localllm.base.paths import leads_out
 
 
 class Listed(NamedTuple):
@@ -17,10 +18,18 @@ class Listed(NamedTuple):
     """What it is called: the folder that was named, and the path in it."""
 
 
-def real_roots(paths: Sequence[Path]) -> list[Path]:
-    """The paths, absolute and each once; of those in one another the outer."""
-    resolved = sorted({path.expanduser().resolve() for path in paths})
+def real_roots(paths: Sequence[Path], project: Path) -> list[Path]:
+    """The paths, absolute and each once; of those in one another the outer. Raises KnowledgeBaseUsageError for a link
+    in the project that leads out of it."""
+    resolved = sorted({_real(path.expanduser(), project) for path in paths})
     return [path for path in resolved if not any(other != path and path.is_relative_to(other) for other in resolved)]
+
+
+def _real(path: Path, project: Path) -> Path:
+    real = path.resolve()
+    if leads_out(path, project):
+        raise KnowledgeBaseUsageError("rag_link_out", path=path, target=real)
+    return real
 
 
 def listed_files(roots: Sequence[Path], exclude: Sequence[str]) -> Iterator[Listed]:

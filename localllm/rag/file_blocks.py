@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from localllm.base.regular_files import UNKNOWN, Stamp, is_settled, open_regular, stamp_of
+from localllm.base.regular_files import UNKNOWN, Stamp, is_settled, open_linkless, stamp_of
 from localllm.documents.notebooks import notebook_text
 from localllm.documents.pdf import PdfError, pdf_pages
 from localllm.documents.word import WordError, word_markdown
@@ -52,10 +52,11 @@ class Content(NamedTuple):
 
 
 def read_content(path: Path) -> Content:
-    """Read a file. Raises SkippedError: it is too large, cannot be read, or changes while it is read."""
+    """Read a file by its real path: no link that has come into it since is followed. Raises SkippedError: it is too
+    large, cannot be read, or changes while it is read."""
     try:
         for _ in range(_READS):
-            with open_regular(path) as file:
+            with open_linkless(path) as file:
                 before = os.fstat(file.fileno())
                 limit = largest(path.name)
                 if before.st_size > limit:

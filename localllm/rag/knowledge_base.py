@@ -101,12 +101,6 @@ class KnowledgeBase:
         store, collection = self._find(name)
         return [known.record for known in Manifest(store.manifest(collection.name), name).files().values()]
 
-    def may_read(self, hit: Hit) -> bool:
-        """Whether the file of a hit may be read: a collection that came with a project may name any file of its user's,
-        so of those only what lies in the project."""
-        home = self.collection(hit.collection).home
-        return home != "project" or Path(hit.path).resolve().is_relative_to(self._root.resolve())
-
     def describe(self, name: str, description: str) -> Collection:
         """Set what a collection holds and when it is to be searched; empty lets the next ingest say it."""
         store, collection = self._find(name)
@@ -134,7 +128,7 @@ class KnowledgeBase:
         alone). What is unchanged is left, what is gone from the paths leaves. What an interrupted ingest has written
         stays, and the next one goes on."""
         name = self._usable_name(name)
-        roots = real_roots(paths)
+        roots = real_roots(paths, self._root)
         store, collection = self._made(name, in_project=in_project)
         known = Manifest(store.manifest(name), name)
         for root in roots:

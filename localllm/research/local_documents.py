@@ -1,7 +1,6 @@
 """Documents in folders of the user's own, searched like the web: the text of each, ranked by BM25."""
 
 import asyncio
-import os
 from collections.abc import Iterator, Sequence
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -9,9 +8,9 @@ from typing import NamedTuple, Protocol
 
 from localllm.base.directory_walk import walk
 from localllm.base.errors import ResearchUsageError
-from localllm.base.files import open_folder
 from localllm.base.i18n import N_
-from localllm.base.regular_files import read_beneath
+from localllm.base.paths import leads_out
+from localllm.base.regular_files import read_linkless
 from localllm.documents.notebooks import notebook_text
 from localllm.documents.pdf import PdfError
 from localllm.research.records import Remark
@@ -81,10 +80,10 @@ class JoinedDocuments:
 
 class LocalDocuments:
     """The documents in `folders`. They are read when they are first searched. Raises ResearchUsageError at once for a
-    folder that cannot be read."""
+    folder that cannot be read, and for a link in the `project` that leads out of it."""
 
-    def __init__(self, folders: Sequence[Path]) -> None:
-        self._folders = [folder.expanduser().resolve() for folder in folders]
+    def __init__(self, folders: Sequence[Path], project: Path | None = None) -> None:
+        self._folders = [_real(folder.expanduser(), project) for folder in folders]
         self._documents: dict[str, LocalDocument] = {}
         self._index: Bm25 | None = None
         self.remarks: list[Remark] = []
@@ -137,6 +136,13 @@ class LocalDocuments:
                     yield folder, entry.path
 
 
+def _real(folder: Path, project: Path | None) -> Path:
+    real = folder.resolve()
+    if project and leads_out(folder, project):
+        raise ResearchUsageError("research_link_out", folder=folder, target=real)
+    return real
+
+
 def _largest(path: str) -> int:
     """How many bytes a document of this name may have; 0 where it is none."""
     kind = Path(path).suffix.lower()
@@ -146,8 +152,8 @@ def _largest(path: str) -> int:
 async def read_document(folder: Path, path: str) -> LocalDocument:
     """The text of the document at a path below a folder. Whatever is put into its place meanwhile, a link or a pipe is
     not followed, nor waited for. Raises OSError, NoTextError, PdfError, ValueError."""
-    data = await asyncio.to_thread(_read, folder, path)
     file = folder / path
+    data = await asyncio.to_thread(read_linkless, file, _largest(path))
     kind = file.suffix.lower()
     if kind == ".ipynb":
         title, text = "", await asyncio.to_thread(notebook_text, data)
@@ -159,14 +165,6 @@ async def read_document(folder: Path, path: str) -> LocalDocument:
     if not text.strip():
         raise NoTextError
     return LocalDocument(file, clean(title or _heading(text) or file.name, keep_newlines=False), text)
-
-
-def _read(folder: Path, path: str) -> bytes:
-    opened = open_folder(folder)
-    try:
-        return read_beneath(opened, path, _largest(path))
-    finally:
-        os.close(opened)
 
 
 def _heading(text: str) -> str:

@@ -46,6 +46,7 @@ class Researcher:
 
     `language` is that of the report ("ja" or "en") where the options leave it open. `tracer` traces the runs; None
     traces nothing. `task` is the id of the task the runs are for. `open_store` opens the store in the folder of a run.
+    No link in the `project` leads out of it to documents.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Researcher:
         task: str = "",
         open_store: Callable[[Path], RunStore] = RunStore,
         knowledge: "KnowledgeBase | None" = None,
+        project: Path | None = None,
     ) -> None:
         self._client = client
         self._search = search
@@ -79,6 +81,7 @@ class Researcher:
         self._task = task
         self._open_store = open_store
         self._knowledge = knowledge
+        self._project = project
 
     async def forecast(self) -> Forecast:
         """What a run will take, at the speed this model had in the newest run with it. Raises LLMConnectionError."""
@@ -166,7 +169,7 @@ class Researcher:
         """What is searched besides the web. Raises ResearchUsageError, KnowledgeBaseUsageError."""
         places: list[Documents] = []
         if options.docs:
-            places.append(LocalDocuments([Path(folder) for folder in options.docs]))
+            places.append(LocalDocuments([Path(folder) for folder in options.docs], self._project))
         if options.collections and self._knowledge is not None:
             from localllm.research.collection_documents import CollectionDocuments
 

@@ -83,6 +83,12 @@ KNOWLEDGE: dict[str, ErrorText] = {
         "What lies in {folder} was not made by you: it could hold anything.",
         "Make your own of the documents: localllm rag ingest PATH --project --collection {name}",
     ),
+    "rag_link_out": ErrorText(
+        "E8433",
+        "{path} leads out of the project, to {target}; nothing was read.",
+        "A link that came with the project, or that a command made, could lead to any of your files.",
+        "Name {target} itself, if that is what you want to take in.",
+    ),
     "rag_server_unreachable": ErrorText(
         "E8415",
         "The Qdrant server at {url} does not answer: {reason}.",

@@ -55,6 +55,12 @@ RESEARCH: dict[str, ErrorText] = {
     "research_docs": ErrorText(
         "E7010", "The folder {folder} cannot be searched.", "{reason}.", "Name a folder of documents: --docs FOLDER."
     ),
+    "research_link_out": ErrorText(
+        "E7071",
+        "{folder} leads out of the project, to {target}; nothing was read.",
+        "A link that came with the project, or that a command made, could lead to any of your files.",
+        "Name {target} itself, if that is what you want to be searched.",
+    ),
     "research_chat_off": ErrorText(
         "E7043",
         "There is nothing to search.",

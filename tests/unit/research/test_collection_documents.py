@@ -47,17 +47,16 @@ def test_a_collection_there_is_not_is_an_error_before_anything(knowledge: Knowle
         CollectionDocuments(knowledge, ["none"])
 
 
-def test_of_a_project_only_what_lies_in_it_is_read(tmp_path: Path, docs: Path) -> None:
-    environ = {"LOCALLLM_DATA_DIR": str(tmp_path / "data")}
-    own = KnowledgeBase(Settings(), tmp_path / "project", environ)
-    asyncio.run(own.ingest([docs], "manuals", in_project=True))
-    assert asyncio.run(CollectionDocuments(own, ["manuals"]).search("warranty pump", 5))
-    hit = asyncio.run(own.search("warranty pump", "manuals")).hits[0]
-    assert own.may_read(hit)
-    (docs / "pump.md").rename(tmp_path / "elsewhere.md")
-    (docs / "pump.md").symlink_to(tmp_path / "elsewhere.md")
-    assert not own.may_read(hit)
-    assert asyncio.run(CollectionDocuments(own, ["manuals"]).search("warranty pump", 5)) == []
+@pytest.mark.parametrize("name", ["docs", "docs/pump.md"])
+def test_what_took_the_place_of_a_document_is_not_read(
+    knowledge: KnowledgeBase, docs: Path, tmp_path: Path, name: str
+) -> None:
+    place = tmp_path / "project" / name
+    place.rename(tmp_path / "elsewhere")
+    place.symlink_to(tmp_path / "elsewhere")
+    documents = CollectionDocuments(knowledge, ["manuals"])
+    assert asyncio.run(documents.search("warranty of the pump", 5)) == []
+    assert documents.remarks[0].params == {"file": "docs/pump.md"}
 
 
 def test_documents_of_several_places_come_in_turn_and_once(knowledge: KnowledgeBase, docs: Path) -> None:

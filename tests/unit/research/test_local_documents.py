@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from localllm.base.errors import ResearchUsageError
 from localllm.research import local_documents
 from localllm.research.local_documents import LocalDocuments, read_document
 
@@ -69,3 +70,13 @@ def test_no_more_is_held_than_there_is_room_for(folder: Path, monkeypatch: pytes
 def test_a_folder_may_be_a_link_of_the_users(folder: Path) -> None:
     (folder.parent / "link").symlink_to(folder)
     assert search(folder.parent / "link", "warranty") == ["pump.md"]
+
+
+def test_a_link_that_leads_out_of_the_project_is_not_followed(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project/docs").symlink_to(folder)
+    with pytest.raises(ResearchUsageError) as caught:
+        LocalDocuments([tmp_path / "project/docs"], tmp_path / "project")
+    assert caught.value.key == "research_link_out"
+    assert LocalDocuments([folder], tmp_path / "project")
+    assert LocalDocuments([tmp_path / "project/docs"], tmp_path / "other")
