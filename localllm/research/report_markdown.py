@@ -76,7 +76,7 @@ def _side(side: ReportSide, words: Words) -> str:
 
 def _reference(reference: Reference, words: Words) -> str:
     link = link_of(reference)
-    address = link if link else f"`{shown_address(reference.url).replace('`', '%60')}`"
+    address = f"<{link}>" if link else f"`{shown_address(reference.url).replace('`', '%60')}`"
     lines = [f"[{reference.number}] {markdown_text(reference.title)}", address, words.accessed(reference)]
     quotes = [f"> {words.say(N_('“{quote}”'), quote=markdown_text(_quote(one.text)))}" for one in reference.quotes]
     return "\n\n".join(["  \n".join(filter(None, lines)), "\n>\n".join(quotes)])

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from markdown_it import MarkdownIt
 
 from localllm.research.records import ResearchState, Section, Sentence
 from localllm.research.report import build_report
@@ -50,7 +51,19 @@ def test_addresses_that_are_none_of_the_web_are_inert(url: str) -> None:
 def test_an_address_stays_on_its_line() -> None:
     state = told_state()
     state.sources[0] = msgspec.structs.replace(state.sources[0], url="https://a.example/x\n\n# Heading <b>")
-    assert "https://a.example/x%0A%0A#%20Heading%20%3Cb%3E" in to_markdown(build_report(state))
+    assert "\n<https://a.example/x%0A%0A#%20Heading%20%3Cb%3E>  \n" in to_markdown(build_report(state))
+
+
+@pytest.mark.parametrize(
+    "path", ["a)![](https://e.example/pixel.png)", "a>![](https://e.example/pixel.png)", "[Click](/b)*c*", "a_b_&copy;"]
+)
+def test_an_address_is_a_link_and_nothing_else(path: str) -> None:
+    state = told_state()
+    state.sources[0] = msgspec.structs.replace(state.sources[0], url=f"https://a.example/{path}")
+    page = MarkdownIt("commonmark").render(to_markdown(build_report(state)))
+    assert "<img" not in page
+    assert page.count("<a ") == page.count("</a>") == len(state.sources)
+    assert "<em>c" not in page
 
 
 def test_a_report_of_nothing_says_so() -> None:
