@@ -18,7 +18,7 @@ _MARK = late_pattern(
     rf"\s*[\[［【(（〔]\s*(?:(?:evidence|source|出典|証拠|根拠)\s*:?\s*)?(?P<ids>{_ID}(?:\s*(?:[,、，;；・/]|and|と)?\s*{_ID})*)\s*[\]］】)）〕]",
     re.IGNORECASE,
 )
-_NUMBER = late_pattern(r"\d+")
+_NUMBER = late_pattern(r"(?<!\d)\d{1,6}(?!\d)")
 _FOREIGN = late_pattern(  # a link, whose words stay; [3], [S2], 【4】; an address
     r"\[(?P<label>[^\]\n]{1,200})\]\([^)\s]{1,500}\)"
     r"|\s*[\[［【〔]\s*[SＳTＴ^]?\s*\d{1,4}(?:\s*[,、，;–—-]\s*[SＳTＴ]?\s*\d{1,4})*\s*[\]］】〕](?!\()"

@@ -6,6 +6,7 @@ citation and of lists, and digits within names are no quantities.
 
 import re
 from functools import lru_cache
+from math import isfinite
 
 from localllm.base.lazy_patterns import late_pattern
 from localllm.text.dates import moments
@@ -101,6 +102,7 @@ def _quantities(text: str) -> tuple[Quantity, ...]:
             _take(taken, noise.start(), noise.end())
     found += _ratios(plain, taken)
     found += _numbers(plain, taken)
+    found = [one for one in found if isfinite(one.value)]  # hundreds of digits are no quantity
     found.sort(key=lambda one: one.span.start)
     return tuple(joined(plain, dated(plain, linked(plain, found))))
 

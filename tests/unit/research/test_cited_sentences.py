@@ -90,6 +90,7 @@ def test_a_model_sees_a_sentence_with_its_marks() -> None:
 def test_ids_in_any_form() -> None:
     assert ids_in("E7, [E12] ・ 3 Ｅ７") == ["E7", "E12", "E3"]
     assert ids_in("none") == []
+    assert ids_in(f"E7, {'9' * 5_000}") == ["E7"]
 
 
 def test_a_text_without_an_end_is_no_sentence() -> None:

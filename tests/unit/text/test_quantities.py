@@ -186,3 +186,12 @@ def test_spans_are_of_the_raw_text() -> None:
 )
 def test_ranges_and_rows_are_read_in_the_unit_of_their_last(text: str, values: list[float]) -> None:
     assert [round(one.value, 6) for one in quantities(text)] == values
+
+
+def test_hundreds_of_digits_are_no_quantity() -> None:
+    digits = "9" * 400
+    told = " ".join(
+        f"{shape}." for shape in (digits, f"in {digits}", f"{digits}%", f"{digits} years", f"{digits}/{digits}")
+    )
+    assert all(abs(one.value) < 1e309 for one in quantities(told))
+    assert [one.value for one in quantities(f"{digits} and 120 people")] == [120.0]
