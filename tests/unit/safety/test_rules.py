@@ -2,13 +2,21 @@
 
 import posixpath
 
+import msgspec
 import pytest
 
 from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.base.i18n import N_
 from localllm.config.schema import SafetyRule, SafetySettings
 from localllm.safety.policy import Policy, Situation, Verdict, was_said
-from localllm.safety.rules import check_rules, lasting_rule
+from localllm.safety.rules import (
+    asked_before_reading,
+    check_rules,
+    closed_to_reading,
+    lasting_rule,
+    still_showing,
+    usable_rules,
+)
 from localllm.safety.tool_definition import Tool
 from localllm.tools.builtin import TOOLS
 from tests.support.each import each
@@ -248,3 +256,67 @@ class TestLasting:
     def test_folders(self, scope: str, shown: str | None) -> None:
         rule = lasting_rule("edit_file", "docs/api/", scope)
         assert (rule and str(rule)) == shown
+
+
+class TestOfOthers:
+    """Rules that a project or a page adds to the user's own."""
+
+    def test_those_that_are_no_rules_are_left_out_and_said(self) -> None:
+        own = SafetySettings(
+            deny=("run_command(git push)",), allow=("run_command(ls)", "nothing(x)", "run_command(a|b)")
+        )
+        table = SafetyRule(tool="run_command", prefix="make", decision="ask", match=("ls",))
+        settings = msgspec.structs.replace(own, rules=(table,))
+        usable, errors = usable_rules(
+            settings, {"safety.allow": ["nothing(x)", "run_command(a|b)"], "safety.rules": [table]}, TOOLS
+        )
+        assert usable.allow == ("run_command(ls)",)
+        assert usable.deny == own.deny
+        assert [(rule.prefix, rule.match) for rule in usable.rules] == [("make", ())]
+        assert [error.key for error in errors] == ["rule_unknown_tool", "rule_malformed"]
+        with pytest.raises(ConfigurationError):
+            usable_rules(settings, {"safety.rules": [table]}, TOOLS)
+
+    @each(
+        ("deny", "tools"),
+        [
+            (("read_file",), True),
+            (("read_file(secret)",), False),
+            (("*",), False),
+            (("write_file",), False),
+            (("read_file", "run_command"), True),
+        ],
+    )
+    def test_which_tools_still_show_what_may_not_be_read(self, deny: tuple[str, ...], tools: bool) -> None:
+        showing = still_showing(SafetySettings(deny=deny))
+        assert bool(showing) == tools
+        assert ("run_command" in showing) == (tools and "run_command" not in deny)
+
+    def test_what_is_closed_and_asked_about_is_known_by_every_name(self) -> None:
+        settings = SafetySettings(
+            deny=("read_file(link/)", "write_file(w)", "fetch(https://x.example)"),
+            ask=("read_file(asked)", "*(every)", "run_command(make)"),
+            allow=("read_file(open)",),
+        )
+
+        def canonical(path: str) -> str:
+            if path == "every":
+                raise SafetyViolationError("path_outside", path=path, root=".")
+            return {"link/": "real"}.get(path, path)
+
+        assert closed_to_reading(settings, canonical) == ["link", "real"]
+        assert asked_before_reading(settings, canonical) == ["asked", "every", "link", "real"]
+        assert asked_before_reading(SafetySettings(ask=("read_file",)), canonical) == ["."]
+
+    def test_what_a_preview_asks_is_answered_by_a_rule_or_the_mode_auto(self) -> None:
+        policy = Policy(SafetySettings(mode="ask"))
+        assert policy.with_question(Verdict("allow")) == Verdict("ask", why="preview", lasting=True)
+        for verdict in (Verdict("allow", "a rule"), Verdict("deny"), Verdict("ask", why="address")):
+            assert policy.with_question(verdict) is verdict
+        assert Policy(SafetySettings(mode="auto")).with_question(Verdict("allow")) == Verdict("allow")
+
+    def test_the_dangerous_part_of_a_line_is_named(self) -> None:
+        policy = Policy(SafetySettings(dangerous_commands=("shutdown",)))
+        assert policy.dangerous_part("ls && rm -r -f x") == "rm -rf"
+        assert policy.dangerous_part("ls; shutdown now") == "shutdown"
+        assert policy.dangerous_part("ls") == ""
