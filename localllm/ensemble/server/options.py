@@ -22,6 +22,7 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_runs: int = 32
     body_seconds: float = 30.0
     head_seconds: float = 10.0
+    idle_seconds: float = 20.0
     write_seconds: float = 60.0
     keep_alive_seconds: float = 15.0
     stop_seconds: float = 30.0

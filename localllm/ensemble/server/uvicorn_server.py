@@ -1,6 +1,7 @@
 """uvicorn as the ensemble runs it: slow clients are cut off, and a server that stops lets its requests finish."""
 
 import asyncio
+import math
 import socket
 from typing import Any
 
@@ -12,10 +13,9 @@ from localllm.base import logs
 from localllm.ensemble.server.limits import RequestGate
 from localllm.ensemble.server.options import ServerOptions
 
-_KEEP_ALIVE = 20  # seconds an idle connection stays open
 _LOOK_EVERY = 0.05  # seconds
 _LAST_WORDS = 2.0  # seconds for which the errors of cancelled requests are sent
-_LONGEST_HEAD = 65_536  # bytes
+_LONGEST_HEAD = 65_536  # bytes; also of what stands behind a body
 _MOST_CONNECTIONS = 512
 """Each takes a file of the process, which often may have 1,024; the agents' connections take some, too."""
 
@@ -34,7 +34,7 @@ class _Config(uvicorn.Config):
             access_log=False,
             proxy_headers=False,
             server_header=False,
-            timeout_keep_alive=_KEEP_ALIVE,
+            timeout_keep_alive=math.ceil(options.idle_seconds),
             timeout_graceful_shutdown=int(_LAST_WORDS),
         )
 
@@ -64,15 +64,21 @@ class EnsembleServer(uvicorn.Server):
 
 
 class _BoundedProtocol(HttpToolsProtocol):
-    """A connection that may neither keep the server waiting for the head of a request, nor have one without end, nor
-    refuse to read for ever."""
+    """A connection that may neither keep the server waiting, nor send what is no body without end, nor refuse to read
+    for ever.
+
+    Whatever has come, something is awaited within a time: a head; then an answer, whose maker bounds the body and the
+    writing; then the next request. uvicorn's own timer for that ends with any byte, of a body nobody reads as well.
+    """
 
     def __init__(self, config: _Config, *args: Any, **kwargs: Any) -> None:
         super().__init__(config, *args, **kwargs)
         self._options = config.options
         self._head_timer: asyncio.TimerHandle | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
-        self._head_bytes = 0
+        self._packet_bytes = 0
+        self._bytes_without_body = 0
         self._is_in_head = True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as uvicorn's own
@@ -86,26 +92,43 @@ class _BoundedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_timer = _stopped(self._head_timer)
+        self._idle_timer = _stopped(self._idle_timer)
         self._write_timer = _stopped(self._write_timer)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        self._packet_bytes = len(data)
         super().data_received(data)
-        self._head_bytes += len(data)
-        if self._is_in_head and self._head_bytes > _LONGEST_HEAD:
+        self._bytes_without_body += len(data)
+        if self._bytes_without_body > _LONGEST_HEAD:
             self.transport.abort()
 
     def on_message_begin(self) -> None:
         if self._is_answering():
             raise ValueError("a second request came before the first was answered")
+        self._idle_timer = _stopped(self._idle_timer)
         if not self._is_in_head:
             self._begin_head()
         super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep a field of the head. One that comes behind the body is none of it (RFC 9110, 6.5.1)."""
+        if self._is_in_head:
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         self._is_in_head = False
         self._head_timer = _stopped(self._head_timer)
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._bytes_without_body = -self._packet_bytes
+        super().on_body(body)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._idle_timer = _stopped(self._idle_timer)
+        self._idle_timer = self.loop.call_later(self._options.idle_seconds, self.transport.abort)
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no HTTP. Requests that are sent ahead break the connection: while they wait, nobody would see
@@ -125,7 +148,7 @@ class _BoundedProtocol(HttpToolsProtocol):
 
     def _begin_head(self) -> None:
         self._is_in_head = True
-        self._head_bytes = 0
+        self._bytes_without_body = 0
         self._head_timer = self.loop.call_later(self._options.head_seconds, self.transport.abort)
 
     def _is_answering(self) -> bool:

@@ -93,6 +93,47 @@ async def test_an_endless_head_ends_the_connection() -> None:
         assert server.client.get("/health").status_code == 200
 
 
+@pytest.mark.anyio
+@pytest.mark.parametrize("field", [b"a: b\r\n", b"a"])
+async def test_what_stands_behind_a_body_is_not_kept_and_has_an_end(field: bytes) -> None:
+    """Refused or not: nobody reads it, so that it must not gather anywhere."""
+    with scripted(options=ServerOptions(token="t" * 20, stop_seconds=0.2)) as server:
+        begun = head("/generate", "transfer-encoding: chunked") + b"0\r\n" + (b"a: " if field == b"a" else b"")
+        reader, writer = await send(server, begun)
+        assert await status_of(reader) == 401
+        writer.write(field * 200_000)
+        assert await closed(reader)
+        writer.close()
+        assert server.client.get("/health").status_code == 200
+
+
+@pytest.mark.anyio
+async def test_a_field_behind_a_body_is_no_header() -> None:
+    ensemble = ScriptedEnsemble()
+    with scripted(ensemble, ServerOptions(token="t" * 20, stop_seconds=0.2)) as server:
+        trailer = b"authorization: Bearer " + b"t" * 20 + b"\r\n\r\n"
+        begun = head("/generate", "transfer-encoding: chunked", "content-type: application/json")
+        reader, writer = await send(server, begun + b'f\r\n{"prompt": "q"}\r\n0\r\n' + trailer)
+        assert await status_of(reader) == 401
+        writer.close()
+    assert ensemble.questions == []
+
+
+@pytest.mark.anyio
+async def test_a_body_in_small_pieces_is_no_head_without_end() -> None:
+    ensemble = ScriptedEnsemble()
+    with scripted(ensemble) as server:
+        prompt = "x" * 40_000
+        reader, writer = await send(server, head("/generate", "transfer-encoding: chunked"))
+        for start in range(0, len(text := f'{{"prompt": "{prompt}"}}'), 1_000):
+            writer.write(b"".join(b"1\r\n%c\r\n" % byte for byte in text[start : start + 1_000].encode()))
+            await writer.drain()
+        writer.write(b"0\r\n\r\n")
+        assert await status_of(reader) == 200
+        writer.close()
+    assert [question.prompt for question in ensemble.questions] == [prompt]
+
+
 # time
 
 
@@ -122,6 +163,26 @@ async def test_the_head_of_a_later_request_has_to_come_in_time_as_well() -> None
         first = await asyncio.wait_for(reader.readuntil(b"}"), 20)
         assert b" 200 OK" in first
         writer.write(b"GET /hea")
+        assert await closed(reader)
+        writer.close()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("begun", "more"),
+    [
+        (head("/generate", "content-length: 3000000"), b"x"),
+        (head("/generate", "transfer-encoding: chunked"), b"1\r\n"),
+        (head("/health", method="GET"), b"\r\n"),
+        (head("/nothing", "content-length: 9", method="GET"), b"x" * 9),
+    ],
+)
+async def test_after_an_answer_no_byte_but_a_request_holds_the_connection(begun: bytes, more: bytes) -> None:
+    options = ServerOptions(idle_seconds=0.3, head_seconds=20, token="t" * 20, stop_seconds=0.2)
+    with scripted(options=options) as server:
+        reader, writer = await send(server, begun)
+        assert await status_of(reader) in (200, 401)
+        writer.write(more)
         assert await closed(reader)
         writer.close()
 
