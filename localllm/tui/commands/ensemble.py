@@ -22,9 +22,11 @@ async def ensemble(call: SlashCall) -> Outcome:
     from localllm.tui.render.ensemble_columns import EnsembleColumns
 
     columns = EnsembleColumns(screen)
-    async with columns.shown():
-        result = await call.chat.ensemble.ask(question, columns.handle)
-    columns.print()
+    try:
+        async with columns.shown():
+            result = await call.chat.ensemble.ask(question, columns.handle)
+    finally:
+        columns.print()  # broken off, it leaves what was said by then
     if result.all_failed:
         screen.print_lines(wrapped("✗ ", _("No worker has answered."), "error", screen.width))
         return
@@ -32,7 +34,8 @@ async def ensemble(call: SlashCall) -> Outcome:
         said = _("The reviewer failed, so this is the answer of one worker: {error}", error=result.reviewer_error)
         screen.print_lines(wrapped("! ", said, "warning", screen.width))
     elif comment := clean(result.review_comment).strip():
-        screen.print_lines(wrapped("  ", comment, "dim", screen.width))
+        said = f"{columns.reviewer}: {comment}" if columns.reviewer else comment
+        screen.print_lines(wrapped("  ", said, "dim", screen.width))
     screen.print(("", ""))
     view = AnswerView(screen)
     view.feed(result.final_answer)

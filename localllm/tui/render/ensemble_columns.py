@@ -8,9 +8,11 @@ from contextlib import asynccontextmanager
 from localllm.base.i18n import _, ngettext
 from localllm.ensemble.records import (
     ReviewStarted,
+    ReviewText,
     RunEvent,
     RunStarted,
     WorkerFinished,
+    WorkerRetried,
     WorkerText,
 )
 from localllm.text.sanitising import clean, display_width, shorten
@@ -20,7 +22,7 @@ from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Line, Span, Style
 
 _NARROWEST, _GAP, _INDENT = 28, 2, 2  # cells
-_LIVE_ROWS, _FINAL_ROWS = 5, 12
+_LIVE_ROWS, _FINAL_ROWS, _REVIEW_ROWS = 5, 12, 4
 _REPAINT_SECONDS = 0.1
 _TAIL = 2_000
 """Characters of an answer that is being written, of which the last rows are shown."""
@@ -40,9 +42,9 @@ class _Column:
         answer = event.answer
         self.ended = duration(answer.seconds)
         if answer.error is None:
-            self.text, self.mark, self.style = clean(answer.text), "✓", "good"
+            self.text, self.mark, self.style = _plain(answer.text), "✓", "good"
         else:
-            self.text, self.mark, self.style = clean(str(answer.error)), "✗", "warning"
+            self.text, self.mark, self.style = _plain(str(answer.error)), "✗", "warning"
 
 
 class EnsembleColumns:
@@ -51,8 +53,13 @@ class EnsembleColumns:
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
         self._columns: list[_Column] = []
-        self._reviewer = ""
+        self._reviewer = self._review = ""
         self._began = time.monotonic()
+
+    @property
+    def reviewer(self) -> str:
+        """The reviewer's name, once it was asked."""
+        return self._reviewer
 
     def handle(self, event: RunEvent) -> None:
         """Take in the next event of the run."""
@@ -60,17 +67,22 @@ class EnsembleColumns:
             case RunStarted(workers=workers):
                 self._columns = [_Column(name) for name in workers]
             case WorkerText(worker=worker, text=text):
-                self._columns[worker].text += clean(text)
+                self._columns[worker].text += _plain(text)
+            case WorkerRetried(worker=worker):
+                self._columns[worker].text = ""
             case WorkerFinished(worker=worker):
                 self._columns[worker].finish(event)
             case ReviewStarted(reviewer=reviewer):
-                self._reviewer = clean(reviewer, keep_newlines=False)
+                self._reviewer, self._review = clean(reviewer, keep_newlines=False), ""
+            case ReviewText(text=text):
+                self._review += _plain(text)
             case _:
                 pass
 
     @asynccontextmanager
     async def shown(self) -> AsyncGenerator[None]:
-        """Paint the columns anew while this is open; their last rows, as a person follows them."""
+        """Paint the columns anew while this is open; their last rows, as a person follows them, and those of the
+        review."""
         painter = asyncio.create_task(self._keep_painting())
         try:
             yield
@@ -79,8 +91,9 @@ class EnsembleColumns:
             self._screen.erase()
 
     def print(self) -> None:
-        """Print the columns for good, each with its beginning."""
-        self._screen.print_lines(self._lines(self._screen.width, _FINAL_ROWS, live=False))
+        """Print the columns for good, each with its beginning, and a blank line below."""
+        if self._columns:
+            self._screen.print_lines([*self._lines(self._screen.width, _FINAL_ROWS, live=False), (("", ""),)])
 
     async def _keep_painting(self) -> None:
         screen = self._screen
@@ -88,9 +101,17 @@ class EnsembleColumns:
             screen.print(("dim", "  " + _("asking the ensemble")))
             return
         while True:
-            lines = [*self._lines(screen.width, _LIVE_ROWS, live=True), self._state(), *screen.below(screen.width)]
-            screen.draw([screen.format(line) for line in lines])
+            screen.draw([screen.format(line) for line in self._picture(*screen.size())])
             await asyncio.sleep(_REPAINT_SECONDS)
+
+    def _picture(self, width: int, height: int) -> list[Line]:
+        """All that is painted, in fewer rows than the screen has: one that scrolled out could not be painted anew."""
+        below = [self._state(), *self._screen.below(width)]
+        review = _rows(self._review, width - _INDENT, _REVIEW_ROWS, live=True) if self._review else []
+        room = height - 1 - len(below) - len(review)
+        groups = -(-len(self._columns) // self._abreast(width)) if self._columns else 1
+        columns = self._lines(width, max(0, min(_LIVE_ROWS, room // groups - 1)), live=True)
+        return [*columns[: max(0, room)], *((("dim", " " * _INDENT + row),) for row in review), *below]
 
     def _state(self) -> Line:
         left = sum(not column.ended for column in self._columns)
@@ -104,18 +125,29 @@ class EnsembleColumns:
             ("dim", shorten(f"  {doing} · {duration(time.monotonic() - self._began)} · Ctrl+C", self._screen.width)),
         )
 
+    def _abreast(self, width: int) -> int:
+        """How many columns have room beside each other."""
+        return max(1, min(len(self._columns), (width - _INDENT + _GAP) // (_NARROWEST + _GAP)))
+
     def _lines(self, width: int, rows: int, *, live: bool) -> list[Line]:
         """The columns, as many beside each other as have room; the last rows of each while it is written."""
-        abreast = max(1, min(len(self._columns), (width - _INDENT + _GAP) // (_NARROWEST + _GAP)))
+        abreast = self._abreast(width)
         cells = max(1, (width - _INDENT - _GAP * (abreast - 1)) // abreast)
         lines: list[Line] = []
         for first in range(0, len(self._columns), abreast):
             group = self._columns[first : first + abreast]
+            if lines and not live:
+                lines.append((("", ""),))
             lines.append(_row([(column.style, _head(column, cells)) for column in group], cells))
             texts = [_rows(column.text, cells, rows, live=live) for column in group]
             for number in range(max(map(len, texts), default=0)):
                 lines.append(_row([("", text[number] if number < len(text) else "") for text in texts], cells))
         return lines
+
+
+def _plain(text: str) -> str:
+    """A text whose every character takes the cells that are counted for it."""
+    return clean(text).replace("\t", "    ")
 
 
 def _head(column: _Column, cells: int) -> str:
@@ -126,7 +158,7 @@ def _head(column: _Column, cells: int) -> str:
 def _rows(text: str, cells: int, rows: int, *, live: bool) -> list[str]:
     found = [row for row in wrap(text[-_TAIL:] if live else text, cells) if row.strip()]
     if live:
-        return found[-rows:]
+        return found[-rows:] if rows else []
     return found if len(found) <= rows else [*found[: rows - 1], "…"]
 
 

@@ -1,5 +1,6 @@
 """/ensemble: the workers side by side, the merged answer, and what is said where agents fail."""
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
@@ -69,6 +70,7 @@ async def test_columns_come_first_then_the_review_and_the_answer() -> None:
     assert chat.ensemble.asked == ["What is the capital of France?"]
     head = next(line for line in text.splitlines() if "✓ Worker A" in line)
     assert "ワーカーB" in head  # beside each other
+    assert "Boss: Worker A is right." in text
     assert text.index("Paris is the capital.") < text.index("Worker A is right.") < text.index("It is")
     assert all(display_width(line) <= 80 for line in text.splitlines())
 
@@ -96,6 +98,22 @@ async def test_where_nobody_answered_there_is_no_answer_to_pass_on() -> None:
 async def test_a_failed_reviewer_is_named_above_the_answer_that_is_left() -> None:
     text = await said(Chat(GOOD, reviewer_error=REFUSED), "ensemble capital?")
     assert text.index("The reviewer failed") < text.index("It is")
+
+
+async def test_broken_off_it_leaves_what_was_said_by_then() -> None:
+    class Held(Desk):
+        async def ask(self, prompt: str, on_event: Callable[[RunEvent], None]) -> EnsembleResult:
+            on_event(RunStarted(run_id="r", strategy="review", workers=("Worker A", "Worker B"), reviewer="Boss"))
+            on_event(WorkerFinished(worker=0, answer=GOOD))
+            on_event(WorkerText(worker=1, text="It may be"))
+            raise asyncio.CancelledError
+
+    chat, shown = Chat(), list[str]()
+    chat.ensemble = Held()
+    with pytest.raises(asyncio.CancelledError):
+        await said(chat, "ensemble capital?", shown=shown)
+    assert all(text in shown[0] for text in ("✓ Worker A", GOOD.text, "· Worker B", "It may be"))
+    assert not chat.offered
 
 
 async def test_without_a_question_nobody_is_asked() -> None:
