@@ -10,7 +10,7 @@ from localllm.base.errors import KnowledgeBaseUsageError, LocalLLMError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, Phrase
 from localllm.safety.tool_definition import Risk, ToolOutput
-from localllm.text.sanitising import clean
+from localllm.text.sanitising import clean, shorten
 from localllm.tools.context import Knowledge, ToolContext, closed_paths
 from localllm.tools.registry import tool
 
@@ -25,8 +25,10 @@ _LEAST_OF_A_HIT = 200
 
 @tool(risk=Risk.SAFE, brief="Search the user's collections of documents.")
 async def search_rag_knowledge_base(context: ToolContext, query: str, collection: str = "") -> ToolOutput:
-    """Search the user's collections of documents. Gives passages, each with the reference to cite it by.
+    """Search the user's collections of documents. Gives passages, each with the reference to cite it by. Nothing found:
+    search again in other words.
 
+    query: words the document would use, in its language
     collection: name of one; all are searched without it
     """
     knowledge = _knowledge(context)
@@ -101,20 +103,39 @@ def passages_text(hits: "Sequence[Hit]", room: int) -> str:
 
 
 def _nothing(context: ToolContext, found: "Found") -> str:
+    """That nothing was found, and what to search for next: titles, collections and their languages."""
     where = f"collection {found.searched[0]}" if len(found.searched) == 1 else "collections"
     if found.elsewhere:
         names = ", ".join(found.elsewhere)
         return (
             f"Nothing about it in the {where}. There are passages in: {names}. Search there, or without a collection."
         )
-    near = [f"- {_place(hit)}" for hit in found.nearest if _may_be_read(context, hit.path)]
-    if not near:
-        return f"Nothing about it in the {where}. Try other words once; if nothing comes again, say it is not there."
-    return (
-        f"No passage of the {where} clearly answers it. These share some of its words:\n"
-        + "\n".join(near)
-        + "\nIf one may be about it, search again with the words of its title; if nothing comes, say it is not there."
-    )
+    near = list(dict.fromkeys(f"- {_place(hit)}" for hit in found.nearest if _may_be_read(context, hit.path)))
+    lines = [f"No passage of the {where} clearly answers it."]
+    if near:
+        lines += ["These share some of its words:", *near]
+    there = _knowledge(context).collections()
+    lines += ["Collections:", *(_brief(one) for one in there[:_MOST_LISTED])]
+    lines += [f"- also {', '.join(one.name for one in there[_MOST_LISTED:])}"] if there[_MOST_LISTED:] else []
+    return "\n".join((*lines, _AGAIN))
+
+
+_AGAIN = (
+    "Search again in other words: synonyms, the name of the thing, the words of such a title, in the language of the"
+    " collection. Nothing in two more searches: say it is not there."
+)
+_MOST_LISTED = 8
+_LONGEST_DESCRIPTION = 80
+"""Cells."""
+
+
+def _brief(collection: "Collection") -> str:
+    """A collection, what it holds, and that it is in Japanese where its description is."""
+    from localllm.rag.language_probe import script_of
+
+    described = shorten(_described(collection), _LONGEST_DESCRIPTION)
+    language = " (Japanese)" if script_of(described) == "japanese" else ""
+    return f"- {collection.name}{language}: {described}" if described else f"- {collection.name}"
 
 
 def _place(hit: "Hit") -> str:

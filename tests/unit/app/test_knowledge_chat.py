@@ -21,14 +21,16 @@ SEARCH = calls(("search_rag_knowledge_base", {"query": "warranty of the pump", "
 
 
 @asynccontextmanager
-async def chat_over(tmp_path: Path, turns: list[Reply], ipo: IpoLog | None = None) -> AsyncIterator[KnowledgeChat]:
+async def chat_over(
+    tmp_path: Path, turns: list[Reply], ipo: IpoLog | None = None, description: str = ""
+) -> AsyncIterator[KnowledgeChat]:
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "pump.md").write_text("# Pump\n\n## Warranty\n\nThe pump has a warranty of two years.\n")
     with WireServer(turns, models=("qwen3-8b",)) as server:
         async with app_over(tmp_path, server.url, provider="lmstudio") as app:
             knowledge = KnowledgeBase(app.settings, tmp_path, {"LOCALLLM_STATE_DIR": str(tmp_path / "state")})
-            await knowledge.ingest([docs], "manuals")
+            await knowledge.ingest([docs], "manuals", description=description)
             again = app.knowledge()
             assert again is not None
             app.clear()  # a conversation that begins with the collection
@@ -47,6 +49,17 @@ async def test_an_answer_keeps_the_references_that_point_to_passages(tmp_path: P
         finished = await ended(chat, "How long is the warranty?")
     assert finished.answer == "Two years [docs/pump.md:1-5]. For ever."
     assert "docs/other.md:3" in finished.unverified[0]
+
+
+async def test_where_nothing_is_found_the_model_is_told_what_there_is_and_in_which_language(tmp_path: Path) -> None:
+    ask = calls(("search_rag_knowledge_base", {"query": "Garantie der Maschine"}))
+    turns = [ask, SEARCH, says("Two years [docs/pump.md:1-5].")]
+    ipo = IpoLog(tmp_path / "ipo.log")
+    async with chat_over(tmp_path, turns, ipo, description="ポンプの説明書") as chat:
+        assert (await ended(chat, "Wie lange?")).answer == "Two years [docs/pump.md:1-5]."
+    said = next(line for line in ipo.lines_file.read_text("utf-8").splitlines() if '"tool_result"' in line)
+    assert "- manuals (Japanese): ポンプの説明書" in said
+    assert "Search again in other words" in said
 
 
 async def test_what_tools_were_used_is_told_where_it_is_asked(tmp_path: Path) -> None:
