@@ -27,6 +27,7 @@ from localllm.config.schema import (
     AzureSettings,
     GgufSettings,
     LLMSettings,
+    OpenAISettings,
     PanelSettings,
     RoleSettings,
     ScriptedSettings,
@@ -35,6 +36,7 @@ from localllm.config.schema import (
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import CompletionRequest
 from localllm.llm.providers.base import Ability, Chunk, FinishChunk, ModelInfo, Provider, TextChunk
+from localllm.llm.providers.openai_compatible import OpenAICompatible
 from localllm.llm.retry import Health
 
 pytestmark = pytest.mark.anyio
@@ -244,6 +246,26 @@ class TestClients:
         await parts.aclose()
         assert closed == ["other"]
         assert parts.client("boss") is not before["boss"], "what is closed is asked no more"
+
+
+@pytest.mark.parametrize(
+    ("role", "key"),
+    [
+        (RoleSettings(base_url="http://127.0.0.1:8"), None),
+        (RoleSettings(base_url="http://127.0.0.1:8", model="m"), None),
+        (RoleSettings(base_url="http://127.0.0.1:8", model="m", provider="openai"), "Bearer sk-own"),
+        (RoleSettings(base_url="http://localhost:9/v1", model="m"), "Bearer sk-own"),
+    ],
+)
+def test_the_key_goes_to_an_address_that_names_its_provider_or_is_the_users_own(
+    role: RoleSettings, key: str | None
+) -> None:
+    llm = LLMSettings(provider="openai", openai=OpenAISettings(base_url="http://127.0.0.1:9/v1"))
+    settings = Settings(llm=llm, agents=AgentsSettings(panel=PanelSettings(boss=role)))
+    parts = Members(LLMClient(Server(), model="m"), settings, Path(), {"OPENAI_API_KEY": "sk-own"})
+    provider = parts.client("boss").provider
+    assert isinstance(provider, OpenAICompatible)
+    assert provider.prepare(CompletionRequest(model="m", messages=())).headers.get("authorization") == key
 
 
 class TestSettings:
