@@ -86,6 +86,7 @@ class Ingest:
         """Take in the files of the roots. Raises KnowledgeBaseError, and LLMConnectionError where the embedding model
         fails; what was written till then is kept."""
         self._known = await asyncio.to_thread(self._manifest.files)
+        await asyncio.to_thread(self._manifest.add_roots, map(str, roots))
         listed = await asyncio.to_thread(lambda: list(listed_files(roots, self._exclude)))
         there = {one.path for one in listed}
         gone = [path for path in self._known if path not in there and is_beneath(path, roots)]

@@ -101,6 +101,15 @@ class KnowledgeBase:
         store, collection = self._find(name)
         return [known.record for known in Manifest(store.manifest(collection.name), name).files().values()]
 
+    def may_read(self, hit: Hit) -> bool:
+        """Whether the file of a hit may be read: a server could name any, so of its collections only what was taken in
+        on this machine. Reads the manifest."""
+        store, collection = self._find(hit.collection)
+        if collection.home != "server":
+            return True
+        known = Manifest(store.manifest(collection.name), collection.name).files().get(hit.path)
+        return known is not None and known.record.reason is None
+
     def describe(self, name: str, description: str) -> Collection:
         """Set what a collection holds and when it is to be searched; empty lets the next ingest say it."""
         store, collection = self._find(name)
@@ -169,6 +178,7 @@ class KnowledgeBase:
         """Make a collection anew from what was ingested into it, as the settings say now: after another embedding model
         was set, or another size of passages. Until it has ended the collection finds what is there already."""
         store, collection = self._find(name)
+        roots = await asyncio.to_thread(_roots, store, collection)
         rag = self._settings.rag
         anew = msgspec.structs.replace(
             collection,
@@ -184,7 +194,7 @@ class KnowledgeBase:
         )
         with _ingest_lock(store, name, "localllm rag reindex"):
             await asyncio.to_thread(store.reset, anew)
-        return await self.ingest([Path(root) for root in collection.roots], name, on_event)
+        return await self.ingest([Path(root) for root in roots], name, on_event)
 
     async def optimize(self, name: str) -> Collection:
         """Build the indexes that make searching a large collection fast; searches go on meanwhile. It takes half a
@@ -350,6 +360,16 @@ def _user_store(settings: Settings, environ: Mapping[str, str]) -> Store:
     from localllm.rag.server_store import ServerStore
 
     return ServerStore(settings.rag.qdrant_url, environ.get("QDRANT_API_KEY", "").strip(), folder)
+
+
+def _roots(store: Store, collection: Collection) -> Sequence[str]:
+    """What a collection is made anew from. What the record of one on a server says of it does not count: whoever shares
+    the server could have the user's home taken in. Raises KnowledgeBaseUsageError where nothing is known."""
+    if collection.home != "server":
+        return collection.roots
+    if roots := Manifest(store.manifest(collection.name), collection.name).roots():
+        return roots
+    raise KnowledgeBaseUsageError("rag_no_roots", name=collection.name)
 
 
 class _Search(NamedTuple):

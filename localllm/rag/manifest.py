@@ -1,4 +1,5 @@
-"""The files of a collection: which are in it with what content, which were skipped and why. One SQLite file."""
+"""The files of a collection: which are in it with what content, which were skipped and why, and what was named for them
+to be taken in. One SQLite file."""
 
 from collections.abc import Generator, Iterable
 from contextlib import closing, contextmanager
@@ -15,11 +16,14 @@ if TYPE_CHECKING:
     import sqlite3
 
 _SECONDS = 5.0
-_TABLE = """
+_TABLES = (
+    """
 CREATE TABLE IF NOT EXISTS files (
     path TEXT PRIMARY KEY, file TEXT NOT NULL, hash TEXT NOT NULL, stamp TEXT NOT NULL, chunks INTEGER NOT NULL,
     terms INTEGER NOT NULL, reason TEXT, detail TEXT NOT NULL, finished INTEGER NOT NULL) WITHOUT ROWID
-"""
+""",
+    "CREATE TABLE IF NOT EXISTS roots (path TEXT PRIMARY KEY) WITHOUT ROWID",
+)
 
 
 class KnownFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +64,16 @@ class Manifest:
         with self._open() as database:
             database.executemany("DELETE FROM files WHERE path = ?", ((path,) for path in paths))
 
+    def add_roots(self, paths: Iterable[str]) -> None:
+        """Note files and folders that the user has named on this machine."""
+        with self._open() as database:
+            database.executemany("INSERT OR IGNORE INTO roots VALUES (?)", ((path,) for path in paths))
+
+    def roots(self) -> list[str]:
+        """Those that were noted."""
+        with self._open() as database:
+            return [path for (path,) in database.execute("SELECT path FROM roots ORDER BY path")]
+
     def totals(self) -> tuple[int, int, int, int]:
         """Files and their chunks, the terms of these, and the files that were skipped."""
         with self._open() as database:
@@ -81,7 +95,8 @@ class Manifest:
 
         try:
             with closing(sqlite3.connect(self._file, timeout=_SECONDS)) as database, database:
-                database.execute(_TABLE)
+                for table in _TABLES:
+                    database.execute(table)
                 yield database
         except sqlite3.Error as error:
             raise _meaning(error, self._collection, self._file) from error

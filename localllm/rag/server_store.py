@@ -7,7 +7,7 @@ collection. Which files are in it is known on the machine that has taken them in
 import hashlib
 import warnings
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,9 +18,10 @@ from localllm.base.i18n import Phrase
 from localllm.base.jsontext import encode_json
 from localllm.base.offline import offline_error_in
 from localllm.llm.addresses import is_loopback
+from localllm.rag.locations import is_name
 from localllm.rag.records import Collection
 from localllm.rag.sparse_vectors import SparseVector
-from localllm.rag.store import DENSE, SCHEMA, TERMS, Legs, Payload, Point, Reader, Scored, Writer
+from localllm.rag.store import DENSE, SCHEMA, TERMS, Legs, Payload, Point, Reader, Scored, Writer, understood
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
@@ -41,7 +42,7 @@ class ServerStore:
     there already, and stays open."""
 
     def __init__(self, url: str, key: str, folder: Path, client: "QdrantClient | None" = None) -> None:
-        self._url = url
+        self.url = url
         self._key = key
         self._folder = folder / "servers" / hashlib.sha256(url.encode()).hexdigest()[:16]
         self._made = client
@@ -51,7 +52,7 @@ class ServerStore:
         """See Store."""
         names = [one.name for one in self._call(lambda client: client.get_collections()).collections]
         ours = sorted(name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX))
-        return [found for name in ours if (found := self.collection(name))]
+        return [found for name in ours if is_name(name) and (found := self.collection(name))]
 
     def collection(self, name: str) -> Collection | None:
         """See Store."""
@@ -64,7 +65,7 @@ class ServerStore:
         try:
             collection = msgspec.json.decode(text, type=Collection)
         except msgspec.DecodeError as error:
-            raise KnowledgeBaseError("rag_damaged", name=name, reason=str(error), path=self._url) from error
+            raise KnowledgeBaseError("rag_damaged", name=name, reason=str(error), path=self.url) from error
         if collection.schema > SCHEMA:
             raise KnowledgeBaseError("rag_newer", name=name, schema=collection.schema, known=SCHEMA)
         return msgspec.structs.replace(collection, name=name, home="server")
@@ -142,12 +143,12 @@ class ServerStore:
         except UnexpectedResponse as error:
             reason = f"{error.status_code} {error.reason_phrase}"
             if error.status_code in (401, 403):
-                raise KnowledgeBaseUsageError("rag_server_key", url=self._url, reason=reason) from error
+                raise KnowledgeBaseUsageError("rag_server_key", url=self.url, reason=reason) from error
             raise KnowledgeBaseError("rag_store_failed", name=name or "?", reason=reason) from error
         except (ApiException, OSError, ValueError) as error:
             if offline_error_in(error):
-                raise KnowledgeBaseUsageError("rag_offline", url=self._url) from error
-            raise KnowledgeBaseError("rag_server_unreachable", url=self._url, reason=str(error)) from error
+                raise KnowledgeBaseUsageError("rag_offline", url=self.url) from error
+            raise KnowledgeBaseError("rag_server_unreachable", url=self.url, reason=str(error)) from error
 
     def _client(self) -> "QdrantClient":
         if self._made is None:
@@ -155,12 +156,12 @@ class ServerStore:
                 from qdrant_client import QdrantClient
             except ImportError as error:
                 raise KnowledgeBaseError("rag_missing", package="qdrant-client", extra="qdrant") from error
-            if self._key and not (self._url.startswith("https://") or is_loopback(self._url)):
-                raise KnowledgeBaseUsageError("rag_server_insecure", url=self._url)
+            if self._key and not (self.url.startswith("https://") or is_loopback(self.url)):
+                raise KnowledgeBaseUsageError("rag_server_insecure", url=self.url)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # of a key to this machine: that was judged above
                 self._made = QdrantClient(
-                    url=self._url, api_key=self._key or None, timeout=_SECONDS, check_compatibility=False
+                    url=self.url, api_key=self._key or None, timeout=_SECONDS, check_compatibility=False
                 )
         return self._made
 
@@ -187,7 +188,9 @@ class ServerCollection:
         sparse = models.SparseVector(indices=[index for index, _ in known], values=[value for _, value in known])
         asked = [models.QueryRequest(query=sparse, using=TERMS, limit=limit)] if known else []
         asked += [models.QueryRequest(query=list(vector), using=DENSE, limit=limit)] if vector else []
-        legs = [[Scored(int(point.id), point.score) for point in found] for found in self._batch(asked)]
+        answers = self._batch(asked)
+        with self._understood():
+            legs = [[Scored(int(point.id), point.score) for point in found] for found in answers]
         by_terms = legs.pop(0) if known else []
         return Legs(self.count(), rarities, by_terms, legs.pop(0) if vector else [])
 
@@ -201,10 +204,12 @@ class ServerCollection:
             for term in terms
         ]
         known: dict[int, float] = {}
-        for term, found in zip(terms, self._batch(asked), strict=True):
-            for point in found:
-                vector = _sparse(point.vector)
-                known[term] = point.score / vector.values[vector.indices.index(term)]
+        answers = self._batch(asked)
+        with self._understood():
+            for term, found in zip(terms, answers, strict=True):
+                for point in found:
+                    vector = _sparse(point.vector)
+                    known[term] = point.score / vector.values[vector.indices.index(term)]
         return known
 
     def fetch(self, ids: Sequence[int]) -> list[Point]:
@@ -213,7 +218,10 @@ class ServerCollection:
             lambda client: client.retrieve(PREFIX + self._name, list(ids), with_payload=True, with_vectors=[TERMS]),
             self._name,
         )
-        return [Point(int(one.id), _sparse(one.vector), None, msgspec.convert(one.payload, Payload)) for one in found]
+        with self._understood():
+            return [
+                Point(int(one.id), _sparse(one.vector), None, msgspec.convert(one.payload, Payload)) for one in found
+            ]
 
     def upsert(self, points: Sequence[Point]) -> None:
         """See Writer."""
@@ -241,6 +249,9 @@ class ServerCollection:
 
     def give_way(self) -> Phrase | None:
         """See Writer: a server serves all at once."""
+
+    def _understood(self) -> AbstractContextManager[None]:
+        return understood(self._name, self._store.url)
 
     def _batch(self, asked: "list[wire.QueryRequest]") -> "list[list[wire.ScoredPoint]]":
         if not asked:

@@ -21,7 +21,7 @@ from localllm.rag.records import Collection
 from localllm.rag.shard_lock import ShardLock
 from localllm.rag.shard_process import BOOT, WirePoint, read_message, write_message
 from localllm.rag.sparse_vectors import SparseVector
-from localllm.rag.store import Legs, Payload, Point, Scored
+from localllm.rag.store import Legs, Payload, Point, Scored, understood
 
 SHARD = "shard"
 OLDER = "shard.older"
@@ -99,10 +99,12 @@ class Shard:
 
     def fetch(self, ids: Sequence[int]) -> list[Point]:
         """See Reader."""
-        return [
-            Point(number, SparseVector(tuple(indices), tuple(values)), None, msgspec.convert(payload, Payload))
-            for number, indices, values, payload in self._ask("fetch", list(ids))
-        ]
+        found = self._ask("fetch", list(ids))
+        with understood(self._name, self._folder):
+            return [
+                Point(number, SparseVector(tuple(indices), tuple(values)), None, msgspec.convert(payload, Payload))
+                for number, indices, values, payload in found
+            ]
 
     def upsert(self, points: Sequence[Point]) -> None:
         """See Writer."""

@@ -1,13 +1,14 @@
 """What a store of collections is: points with a sparse and a dense vector, searched by either, and their records."""
 
 import hashlib
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import msgspec
 
+from localllm.base.errors import KnowledgeBaseError
 from localllm.base.i18n import Phrase
 from localllm.rag.records import Chunk, Collection, Place, PlaceKind
 from localllm.rag.sparse_vectors import SparseVector
@@ -38,6 +39,15 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True):
     def chunk(self) -> Chunk:
         """The chunk."""
         return Chunk(text=self.text, headings=self.headings, place=Place(self.kind, self.first, self.last))
+
+
+@contextmanager
+def understood(collection: str, place: object) -> Generator[None]:
+    """Raise KnowledgeBaseError (rag_damaged) for what is kept at `place` and is none of ours."""
+    try:
+        yield
+    except (msgspec.ValidationError, ValueError, TypeError) as error:
+        raise KnowledgeBaseError("rag_damaged", name=collection, reason=str(error), path=place) from error
 
 
 class Point(NamedTuple):

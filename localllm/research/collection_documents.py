@@ -44,6 +44,8 @@ class CollectionDocuments:
     async def _load(self, hit: Hit) -> LocalDocument | None:
         path = Path(hit.path)
         try:
+            if not await asyncio.to_thread(self._knowledge.may_read, hit):
+                raise SkippedError("unreadable")  # noqa: TRY301 - the same as a file that is gone
             content = await asyncio.to_thread(read_content, path)
             blocks = await read_blocks(path, content.data)
         except SkippedError:

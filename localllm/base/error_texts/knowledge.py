@@ -89,6 +89,12 @@ KNOWLEDGE: dict[str, ErrorText] = {
         "A link that came with the project, or that a command made, could lead to any of your files.",
         "Name {target} itself, if that is what you want to take in.",
     ),
+    "rag_no_roots": ErrorText(
+        "E8434",
+        "Nothing of the collection {name} was taken in on this machine; it was left as it is.",
+        "It lies on a server: what its record there says of your files could be anybody's.",
+        "Name the files or folders: localllm rag ingest PATH --collection {name}",
+    ),
     "rag_server_unreachable": ErrorText(
         "E8415",
         "The Qdrant server at {url} does not answer: {reason}.",

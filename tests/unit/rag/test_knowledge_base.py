@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.errors import KnowledgeBaseUsageError
+from localllm.base.errors import KnowledgeBaseError, KnowledgeBaseUsageError
 from localllm.config.rag_settings import RagSettings
 from localllm.config.schema import Settings
+from localllm.rag.embedded_store import EmbeddedStore
 from localllm.rag.knowledge_base import KnowledgeBase
 from localllm.rag.records import IngestEvent
 from localllm.rag.shard import Shard
+from localllm.rag.sparse_vectors import passage_vector
+from localllm.text.tokenising import terms
 
 
 @pytest.fixture
@@ -152,3 +155,18 @@ def test_a_relative_folder_of_collections_lies_in_no_project(tmp_path: Path, mon
     environ = {"LOCALLLM_DATA_DIR": str(tmp_path / "data")}
     knowledge = KnowledgeBase(Settings(rag=RagSettings(path="kb")), tmp_path / "project", environ)
     assert knowledge.folder == tmp_path / "data" / "kb"
+
+
+@pytest.mark.parametrize("wrong", [{"first": "x"}, {"kind": "zzz"}, {"path": None}, {"headings": 5}])
+def test_a_malformed_passage_is_an_error_of_its_collection(
+    knowledge: KnowledgeBase, docs: Path, wrong: dict[str, object]
+) -> None:
+    asyncio.run(knowledge.ingest([docs], "docs"))
+    found = passage_vector(terms("the zebra of the zoo"), 10.0)
+    good = {"path": "/x/a.md", "file": "a.md", "hash": "", "number": 0, "text": "the zebra of the zoo"}
+    with EmbeddedStore(knowledge.folder, "user").writing("docs") as shard:
+        assert isinstance(shard, Shard)
+        shard._ask("upsert", [(1, found.indices, found.values, b"", {**good, **wrong})])
+    with pytest.raises(KnowledgeBaseError) as caught:
+        asyncio.run(knowledge.search("zebra zoo"))
+    assert caught.value.key == "rag_damaged"
