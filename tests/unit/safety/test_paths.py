@@ -474,3 +474,21 @@ def test_what_undo_brings_back_may_replace_a_read_only_file(root: ProjectRoot) -
     assert (root.read_bytes("a", 9), root.read_bytes("b", 9)) == (b"new", b"made")
     assert os.dup(0) == lowest  # nothing was left open
     os.close(lowest)
+
+
+@pytest.mark.parametrize(("writable", "key"), [(True, "file_unwritable"), (False, "project_read_only")])
+def test_a_project_that_takes_nothing_is_said_to(
+    root: ProjectRoot, monkeypatch: pytest.MonkeyPatch, writable: bool, key: str
+) -> None:
+    put(root.path / "a", "x").chmod(0o444)
+    monkeypatch.setattr(os, "access", lambda _path, _mode: writable)
+    assert key_of(ToolExecutionError, root.write_bytes, "a", b"new") == key
+
+
+def test_what_a_killed_program_left_beside_a_file_goes(root: ProjectRoot) -> None:
+    put(root.path / "src" / "a", "x")
+    put(root.path / "src" / ".localllm-0a.tmp", "half")
+    put(root.path / ".localllm-0b.tmp", "of another folder")
+    root.remove_leftovers("src/a")
+    assert names(root.path / "src") == ["a"]
+    assert names(root.path) == [".localllm-0b.tmp", "src"]

@@ -8,7 +8,7 @@ import pytest
 
 from localllm.base.errors import ConfigurationError
 from localllm.safety.rules import Rule
-from localllm.safety.saved_rules import Remembered, RememberedRules
+from localllm.safety.saved_rules import Remembered, RememberedRules, rule_of
 
 MAKE = Rule(tool="run_command", decision="allow", prefix="make test", exact=True)
 DOCS = Rule(tool="edit_file", decision="allow", prefix="docs")
@@ -77,3 +77,11 @@ def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as caught:
         RememberedRules(tmp_path / "rules.json", tmp_path).add(DOCS, "project")
     assert caught.value.key == "config_unwritable"
+
+
+def test_those_of_the_user_lie_in_his_state_folder(tmp_path: Path) -> None:
+    rules = RememberedRules.of_user(tmp_path, {"XDG_STATE_HOME": str(tmp_path / "state"), "HOME": str(tmp_path)})
+    assert rules.file == tmp_path / "state" / "localllm" / "rules.json"
+    assert rules.rules() == []
+    for prefix, whole in (("", None), (".", None), ("src", "src")):
+        assert rule_of("write_file", prefix, exact=False).prefix == whole

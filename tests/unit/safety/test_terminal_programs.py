@@ -95,3 +95,9 @@ def test_what_does_not(line: str) -> None:
 def test_what_may_go_on_in_the_background() -> None:
     assert found("tail -f log", background=True) == ""
     assert found("vim a.py", background=True) == "vim"
+
+
+def test_what_never_ends_is_no_wait_in_the_background_alone() -> None:
+    script = line_of("tail -f log").script
+    assert waiting(script) == waiting(script, background=False) is not None
+    assert waiting(script, background=True) is None

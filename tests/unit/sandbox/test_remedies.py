@@ -2,7 +2,7 @@
 
 import pytest
 
-from localllm.sandbox.probe import remedies
+from localllm.sandbox.probe import landlock_remedy, remedies
 
 APPARMOR = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 DEBIAN = "/proc/sys/kernel/unprivileged_userns_clone"
@@ -88,3 +88,10 @@ def test_bubblewrap_is_worth_installing_only_where_it_is_not() -> None:
 )
 def test_landlock(kernel: str, key: str) -> None:
     assert keys("landlock", kernel=kernel) == [key]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "is_old"), [("6.1.0-9", True), ("6.2", False), ("5.15", True), ("10.0", False), ("odd", False)]
+)
+def test_a_kernel_that_is_too_old_for_landlock_is_said_to_be(kernel: str, is_old: bool) -> None:
+    assert ("or newer: before it" in str(landlock_remedy(kernel))) is is_old
