@@ -25,7 +25,7 @@ from localllm.integrations.task_queue import research_worker
 from localllm.integrations.task_queue.handover import Handover, handed_over
 from localllm.integrations.task_queue.job_board import PREFIX, JobBoard
 from localllm.integrations.task_queue.redis_server import QueueServer
-from localllm.integrations.task_queue.research_worker import enqueue
+from localllm.integrations.task_queue.research_worker import enqueue, open_broker
 from localllm.research.options import ResearchOptions
 from localllm.research.records import ResearchState
 from localllm.research.run_events import Finished, ResearchEvent, StageBegun
@@ -382,6 +382,21 @@ async def test_a_fault_of_the_program_lets_nobody_wait_for_ever(
     with worker_here(world, []), pytest.raises(ResearchError) as caught:
         await world.follow(run)
     assert "E1090" in caught.value.what
+
+
+async def test_a_job_whose_id_is_a_path_has_no_folder_deleted(make_world: Callable[[HeldModel], World]) -> None:
+    world = make_world(HeldModel())
+    kept = world.folder / "valuable" / "kept.txt"
+    kept.parent.mkdir()
+    kept.write_text("kept")
+    for name in (str(kept.parent), "../../valuable"):
+        world.board.client.hset(f"{PREFIX}:job:{name}", mapping={"run": "no id", "status": "waiting", "attempts": 0})
+        enqueue(open_broker(world.board, QueueSettings()), name)
+    said: list[str] = []
+    with worker_here(world, said):
+        await world.follow(world.begin())
+    assert said == ["running", "done"]
+    assert kept.read_text() == "kept"
 
 
 @contextmanager

@@ -4,6 +4,7 @@ For each job there are: what is to be done and how it stands, everything the run
 asks for nothing again), the newest events for whoever watches, and a lock, which only one worker has at a time.
 """
 
+import re
 import secrets
 import threading
 import time
@@ -52,6 +53,9 @@ _AnyEvent = (
 )
 
 _EVENT_DECODER: msgspec.json.Decoder[_AnyEvent] = msgspec.json.Decoder(_AnyEvent)
+
+_JOB_ID = re.compile(r"[0-9a-f]{32}")
+"""A worker names a folder after it: whoever can write to the queue must choose none by it."""
 
 JobStatus = Literal["waiting", "running", "done", "failed"]
 
@@ -115,7 +119,9 @@ class JobBoard:
         return job
 
     def job(self, name: str) -> Job | None:
-        """The job with this id, None where there is none any more."""
+        """The job with this id, None where there is none any more, or it is no id."""
+        if not _JOB_ID.fullmatch(str(name)):
+            return None
         with self.server.failing():
             found: dict[bytes, bytes] = self._redis.hgetall(_key(name, "job"))
         if b"run" not in found:
