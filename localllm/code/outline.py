@@ -29,7 +29,7 @@ _PARSE_SECONDS = 5.0
 _PARSE_MEMORY = 400_000_000
 _MAX_NESTING = 1_000  # some parsers take the square of it in memory, all at once at the very end, where it is unclosed
 _MAX_DEPTH = 500  # the cost of a query grows with the square of the depth, and nobody nests definitions this deep
-_MAX_SIBLINGS = 30_000  # … and of the number of children of a broken node; half a second at this size
+_MAX_SIBLINGS = 30_000  # … and of the number of children of a broken node; some two seconds at this size
 _MAX_ERRORS = 10
 _LONGEST_PARENT = 1_000  # characters, the last: names of hundreds of definitions within each other would take gigabytes
 
@@ -108,6 +108,7 @@ def analyse(text: bytes, language: str) -> Analysed:
     """What an outline is made of. Raises NotParsedError."""
     text = valid_utf8(text)
     root = parse(text, language).root_node
+    _check_broken(root)
     return Analysed(text, language, root, _capture(text, language, root))
 
 
@@ -183,18 +184,31 @@ def _peak_memory() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def _error_lines(root: "Node", last: int) -> tuple[int, ...]:
-    """The lines of the first errors; one found at the very end counts for the last line."""
-    lines: set[int] = set()
+def _check_broken(root: "Node") -> None:
+    """See that a query will not take minutes, in which nothing could end it: a row of 100,000 `*` in C is one broken
+    node. The costs of all that are broken add up. Raises NotParsedError (broken)."""
+    cost = 0
+    for node in _broken(root):
+        cost += node.child_count**2
+        if cost > _MAX_SIBLINGS**2:
+            raise NotParsedError("broken")
+
+
+def _broken(root: "Node") -> Iterator["Node"]:
+    """The nodes with an error in them. The children of each are looked at after it was taken."""
     waiting = [root] if root.has_error else []
     while waiting:
         node = waiting.pop()
-        if node.child_count > _MAX_SIBLINGS:
-            raise NotParsedError("broken")
-        inside = [child for child in node.children if child.has_error]
-        if (node.is_error and not inside) or node.is_missing:
+        yield node
+        waiting += [child for child in node.children if child.has_error]
+
+
+def _error_lines(root: "Node", last: int) -> tuple[int, ...]:
+    """The lines of the first errors; one found at the very end counts for the last line."""
+    lines: set[int] = set()
+    for node in _broken(root):
+        if node.is_missing or (node.is_error and not any(child.has_error for child in node.children)):
             lines.add(min(_line_of_error(node), last))
-        waiting += inside
     return tuple(sorted(lines)[:_MAX_ERRORS])
 
 

@@ -446,6 +446,9 @@ def test_odd_text_is_answered(language: str, text: bytes) -> None:
         ("broken", "csharp", b"a<" * 100_000),
         ("broken", "bash", b"\0" * 100_000),
         ("broken", "javascript", b"}" * 40_000),
+        ("broken", "c", b"int x;\n" + b"*" * 400_000),
+        ("broken", "cpp", b"int x;\n" + b"!" * 400_000),
+        ("broken", "python", b"~" * 400_000),
         ("large", "python", b"\n" * (MAX_BYTES + 1)),
     ],
 )
