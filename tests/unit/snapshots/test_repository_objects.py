@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from localllm.safety.paths import ProjectRoot
+from localllm.snapshots.blob_store import Contents, Programs
+from localllm.snapshots.file_state import Known
+from localllm.snapshots.project_scan import Sign
 from localllm.snapshots.repository_objects import (
     PackIndex,
     has_checksum,
@@ -17,6 +21,7 @@ from localllm.snapshots.repository_objects import (
     loose_name,
     packed_refs,
 )
+from localllm.snapshots.repository_restore import differs
 from tests.support.each import each
 
 ONE, TWO = "1" * 40, "2" * 40
@@ -122,3 +127,18 @@ def test_what_a_log_names() -> None:
     log = f"{'0' * 40} {ONE} A <a@b> 1 +0000\tcommit\n{ONE} {TWO} A <a@b> 2 +0000\tmove\n"
     assert ids_in("x/logs/HEAD", log.encode()) == {ONE, TWO}
     assert ids_in("x/logs/HEAD", b"x" * 130 + f" {ONE}\n".encode()) == set()
+
+
+def test_whether_a_file_is_still_as_it_was_kept(root: Path, tmp_path: Path) -> None:
+    contents = Contents(tmp_path / "objects", Programs(tmp_path / "programs"))
+    kept = contents.put([b"whole\n"])
+    known = Known(Sign(1, 6, 1, 1, 0o644), f"{kept}:644", settled=True, ignored=False)
+    project = ProjectRoot(root)
+    for data, is_other in ((b"whole\n", False), (b"other\n", True), (b"whole\nmore", True), (b"", True)):
+        (root / ".git" / "kept").write_bytes(data)
+        assert differs(project, ".git/kept", known, contents) is is_other
+    (root / ".git" / "kept").unlink()
+    assert differs(project, ".git/kept", known, contents)
+    contents.path(kept).unlink()
+    with pytest.raises(FileNotFoundError):
+        differs(project, ".git/kept", known, contents)
