@@ -51,7 +51,7 @@ class World:
             rows=rows,
         )
         self.chats.append(chat)
-        chat.wait("›")
+        chat.wait(READY)
         return chat
 
     def gone(self) -> OllamaServer:

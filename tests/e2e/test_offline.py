@@ -5,6 +5,7 @@ Every program here runs in a process where a connection that leaves the machine 
 """
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.e2e.test_oneshot import environment
-from tests.support.dials import PRIVATE, PUBLIC, watched
+from tests.ensemble_servers import OllamaServers, Play
+from tests.support.dials import PRIVATE, PUBLIC, ROOT, watched
+from tests.support.serving import ServeWorld, configuration
 from tests.support.wire_server import Reply, WireServer, calls, says
 
 MAIN = "from localllm.cli import main; main()"
@@ -325,3 +328,29 @@ def test_without_a_sandbox_no_command_is_run(tmp_path: Path, monkeypatch: pytest
         asyncio.run(runner.run("touch here", cwd=tmp_path, timeout=5))
     assert caught.value.code == "E9023"
     assert not (tmp_path / "here").exists()
+
+
+@pytest.mark.parametrize(
+    ("host", "option", "is_asked"),
+    [(PRIVATE, ("--config", "config.json"), True), (PRIVATE, (), False), (PUBLIC, ("--config", "config.json"), False)],
+)
+def test_an_ensemble_asks_machines_of_the_own_network_that_the_user_has_named(
+    tmp_path: Path, host: str, option: Sequence[str], is_asked: bool
+) -> None:
+    """Who names the file names the servers in it; one that only lies there reaches this machine alone."""
+    report = tmp_path / "dials"
+    report.write_text("")
+    with OllamaServers() as servers:
+        agent = servers.add(Play(answer="## Evaluation\nGood.\n\n## Final answer\n42"))
+        dials = {"report": str(report), "names": {}, "stand_ins": {host: int(agent.url.rpartition(":")[2])}}
+        path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH", ""))))
+        world = ServeWorld(tmp_path / "user", more={"DIALS": json.dumps(dials), "PYTHONPATH": path})
+        world.command = (sys.executable, "-c", f"from tests.support import dials; dials.watch()\n{MAIN}")
+        url = f"http://{host}:11434"
+        world.configure(configuration(url, url, max_retries=0))
+        with world.serving(*option, before=("--offline",)) as serving:
+            answered = serving.ask()
+    assert answered.status_code == (200 if is_asked else 502)
+    assert answered.json()["final_answer"] == ("42" if is_asked else "")
+    assert set(report.read_text().splitlines()) == ({f"dial {host}:11434"} if is_asked else set())
+    assert len(agent.chats) == (2 if is_asked else 0)

@@ -12,7 +12,9 @@ PATIENCE = 60.0
 
 
 class Program:
-    """A user's home in `folder`. `more` is what the environment has besides."""
+    """A user's home in `folder`. `more` is what the environment has besides; `command` starts the program."""
+
+    command: tuple[str, ...] = (sys.executable, "-m", "localllm")
 
     def __init__(self, folder: Path, language: str = "C.UTF-8", more: Mapping[str, str] | None = None) -> None:
         self.folder = folder
@@ -37,7 +39,7 @@ class Program:
     def begin(self, *arguments: str) -> "subprocess.Popen[str]":
         """Start the program."""
         return subprocess.Popen(
-            [sys.executable, "-m", "localllm", *arguments],
+            [*self.command, *arguments],
             cwd=self.project,
             env=self.environment(),
             stdin=subprocess.DEVNULL,
@@ -50,7 +52,7 @@ class Program:
     def run(self, *arguments: str, stdin: str | None = None) -> "subprocess.CompletedProcess[str]":
         """Run the program to its end."""
         return subprocess.run(
-            [sys.executable, "-m", "localllm", *arguments],
+            [*self.command, *arguments],
             cwd=self.project,
             env=self.environment(),
             input=stdin,
