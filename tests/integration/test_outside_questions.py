@@ -41,7 +41,10 @@ class Bounds(msgspec.Struct, frozen=True):
     refused: int
 
 
-SETS = {"storage": Bounds(collection=26, fact=23, refused=5)}
+SETS = {
+    "storage": Bounds(collection=26, fact=23, refused=5),
+    "till": Bounds(collection=26, fact=22, refused=4),
+}
 
 
 def flat(text: str) -> str:

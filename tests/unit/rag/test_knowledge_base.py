@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from localllm.base.errors import KnowledgeBaseError, KnowledgeBaseUsageError
@@ -55,6 +56,25 @@ def test_what_is_taken_in_is_found_with_its_place(knowledge: KnowledgeBase, docs
     found = asyncio.run(knowledge.search("有給休暇は何日もらえますか", "docs"))
     assert [hit.file for hit in found.hits] == ["docs/規則.md"]
     assert asyncio.run(knowledge.search("tensor decomposition of quantum chromodynamics")).hits == ()
+
+
+def test_a_passage_is_found_by_the_first_line_of_its_file(knowledge: KnowledgeBase, tmp_path: Path) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    body = "\n".join(f"    total = total + part_{number} * {number}" for number in range(60))
+    (code / "sums.py").write_text(f'"""The invoices of a customer."""\n\n\ndef sums(total: int) -> int:\n{body}\n')
+    (code / "other.py").write_text("def other() -> None:\n    return None\n")
+    report = asyncio.run(knowledge.ingest([code], "code"))
+    assert report.chunks > 3
+    found = asyncio.run(knowledge.search("invoices total part_59"))
+    assert found.hits[0].file == "code/sums.py"
+    assert found.hits[0].scores.coverage == 1
+
+
+def test_a_collection_whose_passages_have_other_words_now_is_stale(knowledge: KnowledgeBase, docs: Path) -> None:
+    collection = asyncio.run(knowledge.ingest([docs], "docs")).collection
+    assert knowledge.staleness(collection) == []
+    assert knowledge.staleness(msgspec.structs.replace(collection, chunker=collection.chunker - 1))
 
 
 def test_only_what_changed_is_read_and_what_is_gone_leaves(knowledge: KnowledgeBase, docs: Path) -> None:
