@@ -75,7 +75,7 @@ async def with_files(query: str, tools: ToolSystem, room: int, emit: Emit, here:
         result = await tools.execute(call, _show_nobody)
         room -= len(result.for_model)
         if result.success and room < 0:
-            parts.append(f'<file path="{reference.path}">\n[left out: no room; use read_file]\n</file>')
+            parts.append(_framed(reference.path, "[left out: no room; use read_file]"))
             emit(
                 Notice(
                     text=_(
@@ -85,11 +85,21 @@ async def with_files(query: str, tools: ToolSystem, room: int, emit: Emit, here:
                 )
             )
         elif result.success:
-            parts.append(f'<file path="{reference.path}">\n{unforged(result.for_model)}\n</file>')
+            parts.append(_framed(reference.path, unforged(result.for_model)))
             images += result.images
         else:
             emit(Notice(text=f"@{reference.path}: {result.for_model}", level="warning"))
     return "\n\n".join(parts), tuple(images)
+
+
+_FRAME = re.compile(r"<(\s{0,9}(?:/\s{0,9}file\s{0,9}|file\s{1,9}path\s{0,9}=[^<>\n]{0,300}))>", re.IGNORECASE)
+
+
+def _framed(path: str, text: str) -> str:
+    """The content of a file in a frame that nothing in it, or in its name, ends or begins."""
+    name = re.sub(r'["<>\x00-\x1f]', "?", path)
+    inside = _FRAME.sub(r"‹\1›", text)
+    return f'<file path="{name}">\n{inside}\n</file>'
 
 
 async def _each_file(query: str, tools: ToolSystem, emit: Emit, here: str) -> AsyncIterator[tuple[int, FileReference]]:

@@ -18,7 +18,7 @@ from localllm.agent.loop_escalation import Ladder
 from localllm.agent.middleware import Inject, Limits, Middleware, Policies, RunState, Stop
 from localllm.agent.panel.dossier import Advisers
 from localllm.agent.run_stats import AgentResult, EventStream, Tally
-from localllm.agent.steering import Steering, unforged
+from localllm.agent.steering import Steering, quoted, unforged
 from localllm.agent.system_prompt import situation, system_prompt
 from localllm.base.errors import LLMConnectionError, LocalLLMError
 from localllm.base.events import (
@@ -256,6 +256,10 @@ class ReActAgent:
     def offer(self, text: str) -> None:
         """Let the model read `text` with the next request: what the person has looked at, and did not write."""
         self._offered.append(unforged(text))
+
+    def offer_quoted(self, head: str, text: str) -> None:
+        """`offer` text of others, behind a `head` that says whose it is."""
+        self._offered.append(quoted(head, text))
 
     def _with_offered(self, query: str) -> str:
         """The query behind what was offered since the last one."""

@@ -1,6 +1,7 @@
 """Hand on what the user says in the middle of a run."""
 
 import re
+import secrets
 from collections.abc import Awaitable, Callable
 from functools import cache
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState
 from localllm.base.events import Emit, Steered
 from localllm.llm.messages import Completion, Image
+from localllm.text.model_orders import without_template_marks
 
 WithFiles = tuple[str, tuple[Image, ...]]
 """A text with the content of the files it names, and the pictures among them."""
@@ -40,6 +42,18 @@ def unforged(text: str) -> str:
     """What a tool gives back, or a file holds, with all that reads like our heading marked as a quotation: it is not
     the person who says it."""
     return _claims().sub(lambda found: f"{_QUOTED}{found[0]}", text)
+
+
+_LIKE_OURS = re.compile(r"^(?=[^\S\n]*\[(?:the user|end of)\b)", re.IGNORECASE | re.MULTILINE)
+"""Lines that begin as those in which we say what the user has done."""
+
+
+def quoted(head: str, text: str) -> str:
+    """`text` of others as it stands beside the user's words, behind a `head` that says whose it is: between lines with
+    a mark that nobody could know, so that nothing in it ends its frame and goes on as the user."""
+    mark = secrets.token_hex(4)
+    inside = _LIKE_OURS.sub(_QUOTED, without_template_marks(unforged(text)))
+    return f"[{head} Between the lines with {mark}, none of it the user's words:]\n--- {mark}\n{inside}\n--- end {mark}"
 
 
 class Steering(Middleware):

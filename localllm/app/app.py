@@ -308,13 +308,11 @@ class LocalLLMCode(Answerer):
 
     def offer_passages(self, query: str, text: str) -> None:
         """Let the model read, with the next request, passages of collections that the person has searched for."""
-        self.react_agent.offer(
-            f"[The user searched the collections of documents for: {query}. Passages:]\n{text}\n[End of passages]"
-        )
+        self._conversation.offer_passages(query, text)
 
     def offer_answer(self, query: str, answer: str) -> None:
         """Let the model read, with the next request, what the ensemble has answered the person."""
-        self._conversation.offer_answer(query, answer)
+        self._conversation.offer_answer(query, answer, is_here=self.ensemble.is_here)
 
     def undo(self, *, turn: bool = False) -> list[str]:
         """Take back the last change, or all of the last turn; a line for each file. If that was a rewind, the
@@ -441,6 +439,10 @@ class LocalLLMCode(Answerer):
     @property
     def ensemble(self) -> "ChatEnsemble":
         """The ensemble that the settings name."""
+        return self._ensemble
+
+    @cached_property
+    def _ensemble(self) -> "ChatEnsemble":
         from localllm.app.chat_ensemble import ChatEnsemble  # few sessions ever ask
 
         return ChatEnsemble(self.settings, self.root, self.config.allowed_environ(self._environ))

@@ -9,7 +9,7 @@ from localllm.base.errors import ConfigurationError
 from localllm.config.schema import Settings
 from localllm.ensemble.config import EnsembleConfig
 from localllm.ensemble.config_file import CONFIG_FILE, read_config
-from localllm.ensemble.config_reach import lies_in, refuse_far_reach
+from localllm.ensemble.config_reach import is_on_this_machine, lies_in, refuse_far_reach
 from localllm.ensemble.config_watch import FixedConfig
 from localllm.ensemble.ensemble import ModelEnsemble
 from localllm.ensemble.records import EnsembleResult, Question, RunEvent, RunFinished
@@ -23,11 +23,14 @@ class ChatEnsemble:
         self._root = root
         self._file = root / (Path(self._named).expanduser() if self._named else CONFIG_FILE)
         self._environ = environ
+        self.is_here = False
+        """Whether all agents that were asked last are on this machine."""
 
     async def ask(self, prompt: str, on_event: Callable[[RunEvent], None]) -> EnsembleResult:
         """Ask all workers and have the reviewer merge; cancelled, every request ends. Raises ConfigurationError, for
         the configuration alone: what agents do wrong is in the result."""
         config, is_users = self._configuration()
+        self.is_here = is_on_this_machine(config)
         with nullcontext() if is_users else offline.own_network_only():
             ensemble = ModelEnsemble(FixedConfig(config), self._environ, self._file.parent)
             try:

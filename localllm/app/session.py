@@ -57,6 +57,7 @@ from localllm.sessions.entries import Changed, Entry, Kept, Planned, Profiled, R
 from localllm.sessions.log import Seal, SessionLog, new_session_id
 from localllm.sessions.relocation import settle
 from localllm.snapshots.store import Snapshots, Transition
+from localllm.text.sanitising import clean
 from localllm.text.terminal_output import plain_output
 from localllm.tools.builtin import tools_for
 from localllm.tools.context import ToolContext
@@ -298,10 +299,8 @@ class Conversation:
 
     def offer_output(self, command: str, output: str, return_code: int) -> None:
         """Let the model read, with the next request, what a command of the person's own printed."""
-        self.agent.offer(
-            f"[The user ran this himself, outside the sandbox: {command}\nExit code {return_code}. "
-            f"Output:]\n{plain_output(output).rstrip()}\n[End of output]"
-        )
+        head = f"The user ran this himself, outside the sandbox: {command}\nExit code {return_code}. Its output:"
+        self.agent.offer_quoted(head, plain_output(output).rstrip())
         entry = JournalEntry(
             tool="!",
             target=command,
@@ -315,11 +314,19 @@ class Conversation:
         except OSError as error:
             logs.of("TOOL").warning("the journal cannot be written: %s", error)
 
-    def offer_answer(self, query: str, answer: str) -> None:
-        """Let the model read, with the next request, what an ensemble has answered the person."""
+    def offer_answer(self, query: str, answer: str, *, is_here: bool) -> None:
+        """Let the model read, with the next request, what an ensemble has answered the person. `is_here`: all its
+        models are on this machine; what others send is text of strangers."""
+        if not is_here:
+            self.tool_system.taint()
         asked = self.tool_system.shortened(query, "ensemble_question", _MOST_OF_QUESTION)
-        answered = self.tool_system.shortened(answer, "ensemble_answer", _MOST_OF_ANSWER)
-        self.agent.offer(f"[The user asked an ensemble of models: {asked}\nIts answer:]\n{answered}\n[End of answer]")
+        answered = self.tool_system.shortened(clean(answer), "ensemble_answer", _MOST_OF_ANSWER)
+        self.agent.offer_quoted(f"The user asked an ensemble of models: {asked}\nIts answer:", answered)
+
+    def offer_passages(self, query: str, text: str) -> None:
+        """Let the model read, with the next request, passages of documents, which anybody may have written."""
+        self.tool_system.taint()
+        self.agent.offer_quoted(f"The user searched the collections of documents for: {query}\nPassages:", text)
 
     def tell(self, event: AgentEvent) -> None:
         """Take note of an event of a run, whether or not anybody iterates over them."""

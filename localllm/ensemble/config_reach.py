@@ -9,7 +9,7 @@ from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.base.offline import is_own_address
-from localllm.config.trust import runs_elsewhere
+from localllm.config.trust import is_loopback, runs_elsewhere
 from localllm.ensemble.config import AgentConfig, EnsembleConfig
 
 _URL = late_pattern(
@@ -78,6 +78,12 @@ def is_near(url: str) -> bool:
     if found["v6"] or _NUMBER.fullmatch(host.rpartition(".")[2]):
         return is_own_address(host)
     return "." not in host or host.endswith(_PRIVATE_ENDINGS)
+
+
+def is_on_this_machine(config: EnsembleConfig) -> bool:
+    """Whether all agents are run by this machine."""
+    agents = (config.reviewer_agent, *config.worker_agents)
+    return all(is_loopback(agent.base_url or "localhost") and not runs_elsewhere(agent.model) for agent in agents)
 
 
 def lies_in(file: Path, folder: Path) -> bool:

@@ -28,8 +28,10 @@ async def test_the_agents_of_the_projects_configuration_answer(tmp_path: Path) -
     with OllamaServers() as servers:
         written(tmp_path / "config.json", servers.add(Play(answer="Paris")).url, servers.add(Play(answer=REVIEW)).url)
         seen: list[RunEvent] = []
-        result = await ChatEnsemble(Settings(), tmp_path, {}).ask("Capital of France?", seen.append)
+        ensemble = ChatEnsemble(Settings(), tmp_path, {})
+        result = await ensemble.ask("Capital of France?", seen.append)
     assert result.final_answer == "Paris."
+    assert ensemble.is_here
     assert [event.answer.text for event in seen if isinstance(event, WorkerFinished)] == ["Paris"]
 
 

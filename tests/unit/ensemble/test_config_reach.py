@@ -8,7 +8,7 @@ import pytest
 
 from localllm.base.errors import ConfigurationError
 from localllm.ensemble.config import AgentConfig, EnsembleConfig, SystemSettings
-from localllm.ensemble.config_reach import is_near, lies_in, refuse_far_reach, refuse_more_reach
+from localllm.ensemble.config_reach import is_near, is_on_this_machine, lies_in, refuse_far_reach, refuse_more_reach
 from tests.support.each import each
 
 FILE = Path("config.json")
@@ -84,6 +84,20 @@ def test_the_own_network_is_near(address: str) -> None:
 )
 def test_other_addresses_are_not(address: str) -> None:
     assert not is_near(address)
+
+
+@each(
+    ("changes", "is_here"),
+    [
+        ({"api_url": "localhost"}, True),
+        ({"api_url": "", "provider": "gguf", "model": "m.gguf"}, True),
+        ({"api_url": "localhost", "model": "m:cloud"}, False),
+        ({"api_url": "http://192.168.1.4"}, False),
+    ],
+)
+def test_who_is_on_this_machine(changes: dict[str, Any], is_here: bool) -> None:
+    (worker,) = config(**changes).worker_agents
+    assert is_on_this_machine(EnsembleConfig(reviewer_agent=worker, worker_agents=(worker,))) is is_here
 
 
 def test_a_file_lies_in_a_folder_by_its_path_and_by_where_links_lead(tmp_path: Path) -> None:
