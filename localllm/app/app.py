@@ -32,6 +32,7 @@ from localllm.memory.project_memory import ProjectMemory
 from localllm.rag.locations import has_collections
 from localllm.repo_map.repo_map import RepoMap
 from localllm.repo_map.request import RepoMapText
+from localllm.safety.closed_files import closed_files
 from localllm.safety.confirmation import Confirmer
 from localllm.safety.hard_links import close_other_names
 from localllm.safety.paths import ProjectRoot
@@ -408,7 +409,8 @@ class LocalLLMCode(Answerer):
         from localllm.rag.chat_model import ChatModel
         from localllm.rag.knowledge_base import KnowledgeBase
 
-        return KnowledgeBase(self.settings, self.root, environ, ChatModel(self.llm_client))
+        is_closed = closed_files(self.settings.safety, self.root)
+        return KnowledgeBase(self.settings, self.root, environ, ChatModel(self.llm_client), is_closed)
 
     @cached_property
     def project_analyzer(self) -> "ProjectAnalyzer":

@@ -21,6 +21,7 @@ from localllm.research.researcher import CACHE, Researcher
 from localllm.research.run_context import OnEvent, nobody
 from localllm.research.run_store import RunStore
 from localllm.research.tracing import Tracer
+from localllm.safety.closed_files import closed_files
 from localllm.web.meta_search import open_meta_search
 from localllm.web.page_reader import PageReader
 from localllm.web.services import page_reader
@@ -120,6 +121,7 @@ async def open_researcher(
             open_store=open_store,
             knowledge=await _open_knowledge(setup, options, stack),
             project=setup.root,
+            is_closed=closed_files(setup.settings.safety, setup.root),
         )
 
 
@@ -131,7 +133,9 @@ async def _open_knowledge(
         return None
     from localllm.rag.knowledge_base import KnowledgeBase
 
-    return await stack.enter_async_context(KnowledgeBase(setup.settings, setup.root, setup.environ))
+    is_closed = closed_files(setup.settings.safety, setup.root)
+    knowledge = KnowledgeBase(setup.settings, setup.root, setup.environ, is_closed=is_closed)
+    return await stack.enter_async_context(knowledge)
 
 
 async def open_model(setup: ResearchSetup, stack: AsyncExitStack, client: LLMClient | None = None) -> LLMClient:

@@ -20,6 +20,7 @@ from localllm.rag.chat_model import ChatModel
 from localllm.rag.knowledge_base import KnowledgeBase
 from localllm.rag.locations import delivered_collections, delivered_remark
 from localllm.rag.records import Collection, FileRecord, Found, IngestEvent, IngestReport, OnEvent
+from localllm.safety.closed_files import closed_files
 from localllm.text.sanitising import clean, json_report, shorten
 
 _MOST_SKIPPED = 20
@@ -296,7 +297,8 @@ def _delivered(context: click.Context, own: Sequence[Collection]) -> list[str]:
 def _open(context: click.Context) -> KnowledgeBase:
     """The knowledge base by the settings here. Raises ConfigurationError, KnowledgeBaseError."""
     project, loaded = load_here(context)
-    return KnowledgeBase(loaded.settings, project, loaded.allowed_environ(os.environ))
+    is_closed = closed_files(loaded.settings.safety, project)
+    return KnowledgeBase(loaded.settings, project, loaded.allowed_environ(os.environ), is_closed=is_closed)
 
 
 async def _with(context: click.Context, work: Callable[[KnowledgeBase], Coroutine[Any, Any, Result]]) -> Result:
@@ -314,8 +316,9 @@ async def _search(context: click.Context, query: str, collection: str, top_k: in
         if loaded.settings.rag.rerank:
             client = await stack.enter_async_context(open_chat_client(project, loaded.settings.llm, environ))
             model = ChatModel(client) if client else None
-        knowledge = await stack.enter_async_context(KnowledgeBase(loaded.settings, project, environ, model))
-        return await knowledge.search(query, collection, top_k)
+        is_closed = closed_files(loaded.settings.safety, project)
+        knowledge = KnowledgeBase(loaded.settings, project, environ, model, is_closed)
+        return await (await stack.enter_async_context(knowledge)).search(query, collection, top_k)
 
 
 async def _described_by_model(context: click.Context, report: IngestReport) -> IngestReport:

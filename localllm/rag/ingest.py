@@ -8,7 +8,7 @@ themselves.
 import asyncio
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -54,7 +54,7 @@ class _Prepared(msgspec.Struct):
 
 class Ingest:
     """One ingest of files into a collection that is there. `embedder` makes the vectors, None where the collection has
-    none or another model made them."""
+    none or another model made them. `is_closed`: whether a rule closes a file, by its path, to reading."""
 
     def __init__(
         self,
@@ -63,12 +63,14 @@ class Ingest:
         embedder: TextEmbedder | None,
         *,
         exclude: Sequence[str] = (),
+        is_closed: Callable[[str], bool],
         on_event: OnEvent | None = None,
     ) -> None:
         self._store = store
         self._collection = collection
         self._embedder = embedder
         self._exclude = exclude
+        self._is_closed = is_closed
         self._on_event = on_event
         self._manifest = Manifest(store.manifest(collection.name), collection.name)
         self._known: dict[str, KnownFile] = {}
@@ -79,6 +81,8 @@ class Ingest:
         self._done = self._total = 0
         self._indexed = self._unchanged = self._removed = self._chunks = 0
         self._skipped: list[FileRecord] = []
+        self.has_closed = False
+        """Passages have left because a rule closes their file now."""
         self.contents = Contents()
         """What the passages that were taken in are about."""
 
@@ -133,6 +137,9 @@ class Ingest:
     async def _take(self, listed: Listed, writer: "_LateWriter") -> None:
         """Read a file, and put it to those that are to be written, unless it is unchanged or skipped."""
         known = self._known.get(listed.path)
+        if self._is_closed(listed.path):
+            self.has_closed |= bool(known and known.record.chunks)
+            return await self._skip(listed, known, SkippedError("closed"), "", writer)
         if known and known.finished and known.stamp != UNKNOWN and known.stamp == _stamp(listed.path):
             return self._leave(known)
         digest = ""
@@ -174,7 +181,7 @@ class Ingest:
         if error.reason != "changing":
             if known and known.record.chunks:
                 await self._delete([known], writer)
-            again = _may_be_read_now(record) or error.reason == "unreadable"
+            again = _may_be_read_now(record) or error.reason in ("unreadable", "closed")
             stamp = _stamp(listed.path)
             stamp = UNKNOWN if again or not is_settled(stamp) else stamp
             await asyncio.to_thread(self._manifest.finish, [KnownFile(record=record, stamp=stamp)])

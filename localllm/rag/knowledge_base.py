@@ -2,7 +2,7 @@
 
 import asyncio
 import unicodedata
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,6 @@ from localllm.base.paths import project_folder
 from localllm.config.schema import Settings
 from localllm.rag import chunking
 from localllm.rag.chat_model import MOST_RERANKED, ChatModel
-from localllm.rag.description import Contents
 from localllm.rag.document_files import real_roots
 from localllm.rag.embedded_store import EmbeddedStore
 from localllm.rag.embedder_selection import Selected, embedder_for_ingest, embedder_for_search, fits
@@ -39,20 +38,31 @@ _MANY = 20_000
 """Passages without indexes from which on a search takes noticeable time."""
 
 
+def _never(_path: str) -> bool:
+    return False
+
+
 class KnowledgeBase:
     """The collections of a user, and those he made for the project at `root` alone. What came with the project is none
     of them. All methods raise KnowledgeBaseError (E84xx).
 
-    `model` orders passages anew where rag.rerank is set; without it they stand as they were found.
+    `model` orders passages anew where rag.rerank is set; without it they stand as they were found. Of files that
+    `is_closed` says a rule closes to reading, by their absolute paths, nothing is found or taken in.
     """
 
     def __init__(
-        self, settings: Settings, root: Path, environ: Mapping[str, str], model: ChatModel | None = None
+        self,
+        settings: Settings,
+        root: Path,
+        environ: Mapping[str, str],
+        model: ChatModel | None = None,
+        is_closed: Callable[[str], bool] = _never,
     ) -> None:
         self._settings = settings
         self._model = model if settings.rag.rerank else None
         self._root = root
         self._environ = environ
+        self._is_closed = is_closed
         self._user = _user_store(settings, environ)
         self._project: Store = EmbeddedStore(project_collections(root, environ), "project")
         self._embedders: dict[str, Selected] = {}
@@ -151,12 +161,14 @@ class KnowledgeBase:
                     collection = msgspec.structs.replace(collection, embedder=made_by)
                     await asyncio.to_thread(store.reset, collection)  # also what a broken-off ingest began otherwise
                 exclude = self._settings.project.exclude_patterns
-                ingest = Ingest(store, collection, selected.embedder, exclude=exclude, on_event=on_event)
+                ingest = Ingest(
+                    store, collection, selected.embedder, exclude=exclude, is_closed=self._is_closed, on_event=on_event
+                )
                 report = await ingest.run(roots)
             finally:
                 if selected.embedder:
                     await selected.embedder.aclose()
-            made = self._saved(store, report, description, ingest.contents)
+            made = self._saved(store, report, description, ingest)
             report = msgspec.structs.replace(report, contents=ingest.contents.listed() if report.chunks else "")
             if report.chunks and made.chunks - made.optimized >= max(_MANY, made.chunks // 5):
                 if on_event:
@@ -256,7 +268,8 @@ class KnowledgeBase:
             if one.embedder and vector:
                 trust, similar = one.embedder.scripts.get(search.script, 1.0), one.embedder.similar.get(search.script)
                 weights = Weights(rag.dense_weight * trust, similar)
-            found.append(await asyncio.to_thread(_candidates, store, one, search, vector, weights))
+            best = await asyncio.to_thread(_candidates, store, one, search, vector, weights)
+            found.append(best._replace(points=[each for each in best.points if not self._is_closed(each.payload.path)]))
         if ranked := rank(found, search.query, rag.floor):
             return merge_neighbours(ranked, search.top_k), []
         return [], merge_neighbours(rank(found, search.query, 0.0), _NEAREST)
@@ -340,15 +353,16 @@ class KnowledgeBase:
         store.create(collection)
         return store, collection
 
-    def _saved(self, store: Store, report: IngestReport, description: str, contents: Contents) -> Collection:
-        """The record after an ingest. A description made by rule is made anew where half of the passages are new."""
+    def _saved(self, store: Store, report: IngestReport, description: str, ingest: Ingest) -> Collection:
+        """The record after an ingest. A description made by rule is made anew where half of the passages are new, or
+        some were closed to reading."""
         collection = msgspec.structs.replace(report.collection, updated=_now())
         if description:
             collection = msgspec.structs.replace(collection, description=description, description_is_own=True)
         elif not collection.description or (
-            not collection.description_is_own and 2 * report.chunks > collection.chunks
+            not collection.description_is_own and (ingest.has_closed or 2 * report.chunks > collection.chunks)
         ):
-            collection = msgspec.structs.replace(collection, description=contents.described())
+            collection = msgspec.structs.replace(collection, description=ingest.contents.described())
         store.save(collection)
         return collection
 

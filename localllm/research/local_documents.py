@@ -1,7 +1,7 @@
 """Documents in folders of the user's own, searched like the web: the text of each, ranked by BM25."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -79,13 +79,21 @@ class JoinedDocuments:
 
 
 class LocalDocuments:
-    """The documents in `folders`. They are read when they are first searched. Raises ResearchUsageError at once for a
-    folder that cannot be read, and for a link in the `project` that leads out of it."""
+    """The documents in `folders`, but for those that `is_closed` says a rule closes to reading. They are read when they
+    are first searched. Raises ResearchUsageError at once for a folder that cannot be read, and for a link in the
+    `project` that leads out of it."""
 
-    def __init__(self, folders: Sequence[Path], project: Path | None = None) -> None:
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        project: Path | None = None,
+        is_closed: Callable[[str], bool] = lambda _path: False,
+    ) -> None:
+        self._is_closed = is_closed
         self._folders = [_real(folder.expanduser(), project) for folder in folders]
         self._documents: dict[str, LocalDocument] = {}
         self._index: Bm25 | None = None
+        self._closed = 0
         self.remarks: list[Remark] = []
         for folder in self._folders:
             try:
@@ -118,6 +126,12 @@ class LocalDocuments:
         if is_full:
             said = N_("Only the first {most:,} documents of the folders were searched.")
             self.remarks.append(remark(said, most=len(self._documents) + len(unread)))
+        if self._closed:
+            text = N_(
+                "One document was left out: a rule closes it to reading.",
+                "{count} documents were left out: rules close them to reading.",
+            )
+            self.remarks.append(remark(text, count=self._closed))
         if unread:
             names = ", ".join(unread[:5])
             text = N_("One document could not be read: {names}.", "{count} documents could not be read: {names} …")
@@ -133,7 +147,10 @@ class LocalDocuments:
             for entry in walk(folder, exclude=()):
                 most = _largest(entry.path)
                 if most and not entry.is_dir and not entry.is_link and 0 < entry.size <= most:
-                    yield folder, entry.path
+                    if self._is_closed(str(folder / entry.path)):
+                        self._closed += 1
+                    else:
+                        yield folder, entry.path
 
 
 def _real(folder: Path, project: Path | None) -> Path:

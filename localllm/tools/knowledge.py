@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from localllm.base.errors import KnowledgeBaseUsageError, LocalLLMError
+from localllm.base.errors import KnowledgeBaseUsageError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, Phrase
 from localllm.safety.tool_definition import Risk, ToolOutput
 from localllm.text.sanitising import clean, shorten
-from localllm.tools.context import Knowledge, ToolContext, closed_paths
+from localllm.tools.context import Knowledge, ToolContext
 from localllm.tools.registry import tool
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ async def search_rag_knowledge_base(context: ToolContext, query: str, collection
     """
     knowledge = _knowledge(context)
     found = await knowledge.search(query, _named(knowledge, collection))
-    hits = [hit for hit in found.hits if _may_be_read(context, hit.path)]
+    hits = found.hits
     return ToolOutput(
         payload={
             "query": query,
@@ -78,15 +78,6 @@ def _named(knowledge: Knowledge, name: str) -> str:
     return next((one.name for one in knowledge.collections() if folded(one.name) == folded(wanted)), wanted)
 
 
-def _may_be_read(context: ToolContext, path: str) -> bool:
-    """Whether no rule closes the file a passage is of."""
-    try:
-        inside = context.root.relative(path)
-    except LocalLLMError:  # it is not in the project: the user took it in
-        return True
-    return not any(inside == closed or inside.startswith(f"{closed}/") for closed in closed_paths(context))
-
-
 def passages_text(hits: "Sequence[Hit]", room: int) -> str:
     """The passages as a model reads them, in about `room` characters; what has no room is named."""
     parts: list[str] = []
@@ -110,7 +101,7 @@ def _nothing(context: ToolContext, found: "Found") -> str:
         return (
             f"Nothing about it in the {where}. There are passages in: {names}. Search there, or without a collection."
         )
-    near = list(dict.fromkeys(f"- {_place(hit)}" for hit in found.nearest if _may_be_read(context, hit.path)))
+    near = list(dict.fromkeys(f"- {_place(hit)}" for hit in found.nearest))
     lines = [f"No passage of the {where} clearly answers it."]
     if near:
         lines += ["These share some of its words:", *near]

@@ -67,6 +67,7 @@ async def app_over(
     *,
     agent: AgentSettings = _AGENT,
     mode: Mode = "ask",
+    deny: tuple[str, ...] = (),
     front_end: Nobody | None = None,
     research: ResearchSettings = ResearchSettings(),  # noqa: B008 - immutable
     **llm: str | int,
@@ -82,7 +83,7 @@ async def app_over(
         )
         environ = {"LOCALLLM_ALSO_LOOK_AT": other, "LOCALLLM_STATE_DIR": os.environ["LOCALLLM_STATE_DIR"]}
         loaded = Loaded(
-            settings=Settings(llm=settings, agent=agent, safety=SafetySettings(mode=mode), research=research)
+            settings=Settings(llm=settings, agent=agent, safety=SafetySettings(mode=mode, deny=deny), research=research)
         )
         app = LocalLLMCode(tmp_path, loaded, front_end or Nobody(), environ=environ)
         await app.initialize()

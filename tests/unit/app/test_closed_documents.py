@@ -1,0 +1,74 @@
+"""Files that a rule closes to reading: nothing of them comes by way of collections or research."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from localllm.config.rag_settings import RagSettings
+from localllm.config.schema import SafetySettings, Settings
+from localllm.rag.knowledge_base import KnowledgeBase
+from localllm.research.collection_documents import CollectionDocuments
+from localllm.research.local_documents import LocalDocuments
+from localllm.safety.closed_files import closed_files
+from tests.support.wire_server import WireServer, says
+from tests.unit.app.test_app import app_over, state
+
+__all__ = ["state"]
+
+CLOSED = SafetySettings(deny=("read_file(secrets/)",))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "project/secrets").mkdir(parents=True)
+    (tmp_path / "project/secrets/vault.md").write_text("# Vault\n\nThe combination of the vault is zanzibar.\n")
+    (tmp_path / "project/pump.md").write_text("# Pump\n\nThe pump has a warranty of two years.\n")
+    return tmp_path / "project"
+
+
+def base(project: Path, safety: SafetySettings) -> KnowledgeBase:
+    settings = Settings(rag=RagSettings(embedding_provider="none"), safety=safety)
+    environ = {"LOCALLLM_STATE_DIR": str(project.parent / "state")}
+    return KnowledgeBase(settings, project, environ, is_closed=closed_files(safety, project))
+
+
+def test_what_was_taken_in_before_the_rule_is_found_no_more(project: Path) -> None:
+    asyncio.run(base(project, SafetySettings()).ingest([project], "own"))
+    assert asyncio.run(base(project, SafetySettings()).search("vault combination")).hits
+    found = asyncio.run(base(project, CLOSED).search("vault combination"))
+    assert (found.hits, found.nearest) == ((), ())
+    assert asyncio.run(base(project, CLOSED).search("warranty of the pump")).hits
+    documents = CollectionDocuments(base(project, CLOSED), ["own"])
+    assert asyncio.run(documents.search("vault combination", 5)) == []
+
+
+def test_the_next_ingest_takes_it_out_and_says_so_until_the_rule_is_gone(project: Path) -> None:
+    before = asyncio.run(base(project, SafetySettings()).ingest([project], "own")).collection
+    assert "Vault" in before.description
+    report = asyncio.run(base(project, CLOSED).ingest([project], "own"))
+    assert {one.file: one.reason for one in report.skipped} == {"project/secrets/vault.md": "closed"}
+    assert "ault" not in report.collection.description
+    assert asyncio.run(base(project, SafetySettings()).search("vault combination")).hits == ()
+    assert asyncio.run(base(project, SafetySettings()).ingest([project], "own")).indexed == 1
+
+
+def test_folders_of_research_are_searched_without_it(project: Path) -> None:
+    documents = LocalDocuments([project], project, closed_files(CLOSED, project))
+    assert asyncio.run(documents.search("vault combination zanzibar", 5)) == []
+    assert [one.path.name for one in asyncio.run(documents.search("warranty", 5))] == ["pump.md"]
+    assert [one.params["count"] for one in documents.remarks] == [1]
+
+
+@pytest.mark.anyio
+async def test_the_chat_opens_collections_without_it(project: Path) -> None:
+    own = base(project, SafetySettings())
+    await own.ingest([project], "own")
+    await own.aclose()
+    with WireServer([says("Fine.")], models=("qwen3-32b",)) as server:
+        async with app_over(project, server.url, deny=CLOSED.deny) as app:
+            knowledge = app.knowledge()
+            assert knowledge
+            async with knowledge:
+                assert (await knowledge.search("vault combination")).hits == ()
+                assert (await knowledge.search("warranty of the pump")).hits
