@@ -28,6 +28,8 @@ _BARE = late_pattern(rf"(?<![\w/.:\[-])`?(?P<whole>{_WORD}:\d+(?:[-–]\d+)?)`?(
 _BETWEEN = late_pattern(r"\s*[;；]\s*|\s*,\s+(?=\S+\.[A-Za-z]\w*(?:[:\s]|$))|\s*、\s*")
 
 
+_LONGEST_NUMBER = 9
+"""Digits; no file has so many lines."""
 _LEAST_OF_A_STATEMENT = 8
 """Letters and digits of a sentence that says something."""
 
@@ -113,7 +115,12 @@ def read_reference(written: str) -> Reference | None:
 
 
 def _place(kind: str, first: str, last: str | None) -> Place:
-    return Place(kind, int(first), int(last or first))  # type: ignore[arg-type]
+    return Place(kind, _number(first), _number(last or first))  # type: ignore[arg-type]
+
+
+def _number(digits: str) -> int:
+    """A number in a reference; Python reads none of 4,300 digits and more."""
+    return int(digits) if len(digits) <= _LONGEST_NUMBER else 10**_LONGEST_NUMBER
 
 
 def points_to(reference: Reference, hit: Hit, *, overlap: bool = False) -> bool:

@@ -42,6 +42,7 @@ async def search_rag_knowledge_base(context: ToolContext, query: str, collection
         },
         for_model=passages_text(hits, context.output_limit) if hits else _nothing(context, found),
         summary=Phrase(_FOUND, count=len(hits), query=clean(query, keep_newlines=False)[:60]),
+        untrusted=bool(hits or found.nearest),  # documents come from anybody
     )
 
 
@@ -83,11 +84,12 @@ def passages_text(hits: "Sequence[Hit]", room: int) -> str:
     parts: list[str] = []
     named: list[str] = []
     for hit in hits:
-        head = f"[{hit.reference}] {hit.collection}{''.join(f' › {title}' for title in hit.headings)}"
+        reference = f"[{clean(hit.reference, keep_newlines=False)}]"
+        head = clean(" › ".join((f"{reference} {hit.collection}", *hit.headings)), keep_newlines=False)
         text = clean(hit.text).strip()
         left = room - sum(map(len, parts)) - len(head) - 2
         if parts and left < min(len(text), _LEAST_OF_A_HIT):
-            named.append(f"[{hit.reference}]")
+            named.append(reference)
             continue
         parts.append(f"{head}\n{text if len(text) <= left else text[: max(left, _LEAST_OF_A_HIT)] + ' […]'}")
     return "\n\n".join([*parts, *([f"Also found: {', '.join(named)}"] if named else [])])

@@ -56,7 +56,7 @@ async def test_with_collections_the_tools_and_the_guide_are_there(project: Path,
     put(tmp_path, "docs")
     body = await first_request(project, LARGE)
     assert {"search_rag_knowledge_base", "list_rag_collections"} <= names(body)
-    assert f"{HEAD}\n- docs: Manuals of the pump." in body["messages"][0]["content"]
+    assert f"{HEAD}\n- docs: “Manuals of the pump.”\n" in body["messages"][0]["content"]
 
 
 async def test_a_small_model_gets_one_tool_of_at_most_600_bytes(project: Path, tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ async def test_a_collection_made_meanwhile_is_announced_behind_the_request(proje
         one, two, three = server.bodies()
     assert two["messages"][0] == one["messages"][0]
     assert two["tools"] == one["tools"]
-    assert "- laws: Labour law." in two["messages"][-1]["content"]
+    assert "- laws: “Labour law.”" in two["messages"][-1]["content"]
     assert two["messages"] == three["messages"][: len(two["messages"])]
     assert "laws" not in three["messages"][-1]["content"]
 

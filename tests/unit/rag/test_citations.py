@@ -85,3 +85,10 @@ def test_without_passages_every_reference_points_nowhere() -> None:
 )
 def test_statements_without_a_reference_are_counted(answer: str, count: tuple[int, int]) -> None:
     assert uncited_sentences(answer, HITS) == count
+
+
+def test_a_reference_with_a_number_that_no_file_has_is_taken_out() -> None:
+    number = "9" * 5_000
+    for written in (f"[faq.csv row {number[:300]}]", f"docs/setup.md:{number}", f"docs/setup.md:10-{number}"):
+        checked = check_citations(f"It is so {written} indeed.", HITS)
+        assert (checked.cited, checked.text) == ((), "It is so indeed.")
