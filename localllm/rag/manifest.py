@@ -10,6 +10,7 @@ import msgspec
 
 from localllm.base.errors import KnowledgeBaseError
 from localllm.base.regular_files import UNKNOWN, Stamp
+from localllm.base.sqlite_files import check_companions, check_schema
 from localllm.rag.records import FileRecord
 
 if TYPE_CHECKING:
@@ -94,7 +95,9 @@ class Manifest:
         import sqlite3
 
         try:
+            check_companions(self._file)
             with closing(sqlite3.connect(self._file, timeout=_SECONDS)) as database, database:
+                check_schema(database)
                 for table in _TABLES:
                     database.execute(table)
                 yield database

@@ -19,6 +19,7 @@ from localllm.base.errors import ResearchError, ResearchUsageError
 from localllm.base.file_lock import try_lock
 from localllm.base.i18n import Phrase
 from localllm.base.jsontext import decode_json, encode_json
+from localllm.base.sqlite_files import check_companions, check_schema
 from localllm.research.records import Remark, ResearchState
 
 if TYPE_CHECKING:
@@ -163,12 +164,13 @@ class RunStore:
         self._on_kept = on_kept
         self._file = folder / STORE
         with self._failing():
+            check_companions(self._file)
             if not self._file.exists():
                 os.close(os.open(self._file, os.O_CREAT | os.O_RDWR, 0o600))
             self._db: sqlite3.Connection = sqlite3.connect(self._file, timeout=_SECONDS)
         try:
             with self._writing() as db:
-                db.execute("PRAGMA trusted_schema=OFF")
+                check_schema(db)
                 db.execute("PRAGMA synchronous=FULL")
                 for table in filter(None, map(str.strip, _TABLES.split(";"))):
                     db.execute(table)

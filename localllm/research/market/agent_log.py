@@ -11,6 +11,7 @@ import msgspec
 
 from localllm.base.errors import ResearchError, ResearchUsageError
 from localllm.base.jsontext import decode_json, encode_json
+from localllm.base.sqlite_files import check_companions, check_schema
 from localllm.research.market.market_records import MarketResult
 from localllm.text.bm25 import Bm25
 from localllm.text.tokenising import terms
@@ -129,9 +130,10 @@ class AgentLog:
         file = self.folder / DATABASE
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            check_companions(file)
             file.touch(mode=0o600)
             with closing(sqlite3.connect(file, timeout=_SECONDS)) as db, db:
-                db.execute("PRAGMA trusted_schema=OFF")
+                check_schema(db)
                 db.execute(_TABLE)
                 yield db
         except (sqlite3.Error, OSError) as error:

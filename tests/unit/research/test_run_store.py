@@ -20,6 +20,7 @@ from localllm.research.run_store import (
     run_folder,
     text_hash,
 )
+from tests.support.deadly_database import deadly_database
 
 
 def _reserve(data: Path, names: "multiprocessing.Queue[str]") -> None:
@@ -156,3 +157,14 @@ def test_a_run_that_is_not_there_is_told(tmp_path: Path, name: str) -> None:
     with pytest.raises(ResearchUsageError) as told:
         run_folder(tmp_path, name)
     assert told.value.key == "research_no_run"
+
+
+def test_a_run_that_somebody_laid_there_deletes_nothing(tmp_path: Path) -> None:
+    precious = tmp_path / "precious.txt"
+    precious.write_text("the only copy")
+    (tmp_path / "run").mkdir()
+    deadly_database(tmp_path / "run" / STORE, precious)
+    with pytest.raises(ResearchError) as caught:
+        RunStore(tmp_path / "run")
+    assert caught.value.key == "research_damaged"
+    assert precious.exists()

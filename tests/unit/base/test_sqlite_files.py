@@ -1,0 +1,65 @@
+"""Databases in a folder that somebody else may write to, as SQLite itself would open them."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from localllm.base.sqlite_files import check_companions, check_schema
+from tests.support.deadly_database import deadly_database
+
+
+def test_a_journal_that_names_another_file_is_refused(tmp_path: Path) -> None:
+    file, precious = tmp_path / "run.sqlite", tmp_path / "precious.txt"
+    precious.write_text("the only copy")
+    deadly_database(file, precious)
+    with pytest.raises(sqlite3.DatabaseError, match="names another file"):
+        check_companions(file)
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("SELECT * FROM sqlite_master").fetchall()
+    assert not precious.exists(), "the attack works where nobody looks"
+
+
+def test_a_journal_of_our_own_that_a_killed_program_left_is_played_back(tmp_path: Path) -> None:
+    file = tmp_path / "run.sqlite"
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("CREATE TABLE one (x)")
+        database.execute("INSERT INTO one VALUES (1)")
+    with closing(sqlite3.connect(file, isolation_level=None)) as database:
+        database.execute("PRAGMA cache_size=1")
+        database.execute("BEGIN IMMEDIATE")
+        database.executemany("INSERT INTO one VALUES (?)", [("x" * 4_000,)] * 50)
+        kept = file.read_bytes(), file.with_name("run.sqlite-journal").read_bytes()
+        database.execute("ROLLBACK")
+    file.write_bytes(kept[0])
+    file.with_name("run.sqlite-journal").write_bytes(kept[1])
+    check_companions(file)
+    with closing(sqlite3.connect(file)) as database:
+        assert database.execute("SELECT x FROM one").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize("ending", ["", "-journal", "-wal", "-shm"])
+def test_a_link_is_not_followed(tmp_path: Path, ending: str) -> None:
+    file = tmp_path / "run.sqlite"
+    sqlite3.connect(file).close()
+    (tmp_path / f"run.sqlite{ending}").unlink(missing_ok=True)
+    (tmp_path / f"run.sqlite{ending}").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(sqlite3.DatabaseError):
+        check_companions(file)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE VIEW files AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT x FROM c",
+        "CREATE TRIGGER t AFTER INSERT ON one BEGIN DELETE FROM one; END",
+    ],
+)
+def test_a_view_or_a_trigger_is_refused(tmp_path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(tmp_path / "run.sqlite")) as database:
+        database.execute("CREATE TABLE one (x UNIQUE)")
+        check_schema(database)
+        database.execute(statement)
+        with pytest.raises(sqlite3.DatabaseError, match="view"):
+            check_schema(database)
