@@ -258,7 +258,10 @@ _LONGEST_REPEAT = 2_000
 
 def _joined(text: str, following: str) -> str:
     """Two passages as one, without what the second repeats of the first."""
-    for length in range(min(len(text), len(following), _LONGEST_REPEAT), 0, -1):
-        if text.endswith(following[:length]):
-            return text + following[length:]
+    tail = text[-_LONGEST_REPEAT:]
+    at = tail.find(following[:1])
+    while 0 <= at < len(tail):
+        if following.startswith(tail[at:]):
+            return text + following[len(tail) - at :]
+        at = tail.find(following[:1], at + 1)
     return f"{text}\n\n{following}"

@@ -6,8 +6,8 @@ from math import log1p
 import msgspec
 
 from localllm.rag.query import parse_query
-from localllm.rag.records import Collection, Hit
-from localllm.rag.retrieval import Weights, find_candidates, merge_neighbours, rank
+from localllm.rag.records import Collection, Hit, Scores
+from localllm.rag.retrieval import Ranked, Weights, find_candidates, merge_neighbours, rank
 from localllm.rag.sparse_vectors import SparseVector, passage_vector
 from localllm.rag.store import Legs, Payload, Point, Scored, point_id
 from localllm.text.tokenising import terms
@@ -133,3 +133,14 @@ def test_a_title_counts_beside_the_text() -> None:
     query = parse_query("file lock")
     found = find_candidates(reader, Collection(name="c", home="user"), query, None, Weights(0.0, None), 5)
     assert rank([found], query, FLOOR)[0].payload.path == reader.points[-1].payload.path
+
+
+def test_passages_that_follow_each_other_are_one_without_what_is_repeated() -> None:
+    def passage(number: int, text: str) -> Ranked:
+        payload = Payload(path="a", file="a.md", hash="", number=number, text=text)
+        return Ranked(Collection(name="c", home="user"), payload, Scores(1.0))
+
+    first, second, third = passage(0, "One. Two. To be"), passage(1, "Two. To be\n\nThree."), passage(2, "Four.")
+    assert [hit.text for hit in merge_neighbours([second, first], 5)] == ["One. Two. To be\n\nThree."]
+    assert [hit.text for hit in merge_neighbours([second, third], 5)] == ["Two. To be\n\nThree.\n\nFour."]
+    assert len(merge_neighbours([first, third], 5)) == 2
