@@ -42,6 +42,7 @@ from localllm.tui.signals import ForcedEnd, add_handlers
 
 if TYPE_CHECKING:
     from localllm.ensemble.request_log import RequestLog
+    from localllm.ensemble.server.options import ServerOptions
 
 _LEAST_TOKEN = 16  # characters
 _SECONDS_TO_CLOSE = 5.0
@@ -50,14 +51,12 @@ _SAID = "CONFIG"
 
 
 class Site(NamedTuple):
-    """Where a server is and what it may do: `hosts` and `origins` are those it answers to besides its own."""
+    """Where a server is and what guards it; `token_variable`: where its token is from."""
 
-    host: str
     port: int
-    token: str = ""
-    hosts: tuple[str, ...] = ()
-    origins: tuple[str, ...] = ()
-    keeps_log: bool = True
+    options: "ServerOptions"
+    token_variable: str
+    keeps_log: bool
 
 
 @click.command()
@@ -73,6 +72,23 @@ class Site(NamedTuple):
 @click.option("--auto", is_flag=True, help="Make a configuration of the models that are found.")
 @click.option("--write-config", is_flag=True, help="Write that configuration into config.json, and leave.")
 @click.option("--force", is_flag=True, help="With --write-config: overwrite a file that is there.")
+@click.option("--token-env", metavar="NAME", help="The variable with the clients' token (LOCALLLM_SERVE_TOKEN).")
+@click.option(
+    "--max-runs", default=32, metavar="N", type=click.IntRange(1), help="How many requests are worked on at once (32)."
+)
+@click.option(
+    "--max-seconds",
+    metavar="S",
+    type=click.FloatRange(0, min_open=True),
+    help="The longest a request may take, in seconds.",
+)
+@click.option(
+    "--max-body",
+    default=4_000_000,
+    metavar="BYTES",
+    type=click.IntRange(1),
+    help="The largest request (4000000).",
+)
 @click.option("--no-log", is_flag=True, help="Keep no log of questions and answers.")
 @click.option(
     "--allow-host", "hosts", multiple=True, metavar="NAME", help="Also answer requests that call the server by NAME."
@@ -111,11 +127,10 @@ def serve(context: click.Context, file: Path | None, **values: Any) -> int:
     if values["write_config"]:
         return _write_config(loaded, environ, file or Path(CONFIG_FILE), force=values["force"])
     check_packages()
-    token = _token(values["host"])
+    site = _site(values)
     source = _source(loaded, environ, file, auto=values["auto"])
     start_log(loaded.settings.logging)
     show_log(sys.stderr, "DEBUG" if context.find_root().params["debug"] else "INFO", without={_SAID})
-    site = Site(values["host"], values["port"], token, values["hosts"], values["origins"], not values["no_log"])
     forced_end = ForcedEnd()
     try:
         is_found = file is None and not values["auto"]
@@ -135,22 +150,42 @@ def _refuse_contradictions(file: Path | None, values: Mapping[str, Any]) -> None
         raise click.UsageError(_("--json goes with --history or --stats."))
 
 
-def _token(host: str) -> str:
-    """The token clients have to send; empty where none is set, and only this machine is listened to. Raises
-    ConfigurationError."""
+def _site(values: Mapping[str, Any]) -> Site:
+    """What the command line says of the server. Raises ConfigurationError for its token."""
+    from localllm.ensemble.server.options import ServerOptions
+
+    options = ServerOptions(
+        host=values["host"],
+        token=_token(values["host"], values["token_env"]),
+        allowed_hosts=values["hosts"],
+        allowed_origins=values["origins"],
+        max_body=values["max_body"],
+        max_runs=values["max_runs"],
+        run_seconds=values["max_seconds"] or 0.0,
+    )
+    return Site(values["port"], options, values["token_env"] or SERVE_TOKEN, not values["no_log"])
+
+
+def _token(host: str, named: str | None) -> str:
+    """The token clients have to send, from the variable that was `named` or the usual one; empty where that is not set,
+    and only this machine is listened to. Raises ConfigurationError."""
     from localllm.ensemble.server.port import is_private
 
-    token = os.environ.get(SERVE_TOKEN, "").strip()
-    if not token and not is_private(host):
-        raise ConfigurationError("ensemble_needs_token", host=host)
-    if not (token.isascii() and token.isprintable()) or " " in token:
-        raise ConfigurationError("ensemble_bad_token", reason=_("It holds characters other than printable ASCII"))
-    if 0 < len(token) < _LEAST_TOKEN:
-        raise ConfigurationError(
-            "ensemble_bad_token",
-            reason=_("It has fewer than {count} characters and could be guessed", count=_LEAST_TOKEN),
-        )
-    return token
+    variable = named or SERVE_TOKEN
+    token = os.environ.get(variable, "").strip()
+    if not token and not named and is_private(host):
+        return ""
+    if not token and not named:
+        raise ConfigurationError("ensemble_needs_token", host=host, variable=variable)
+    if not token:
+        reason = _("It is not set, or empty")
+    elif not (token.isascii() and token.isprintable()) or " " in token:
+        reason = _("It holds characters other than printable ASCII")
+    elif len(token) < _LEAST_TOKEN:
+        reason = _("It has fewer than {count} characters and could be guessed", count=_LEAST_TOKEN)
+    else:
+        return token
+    raise ConfigurationError("ensemble_bad_token", variable=variable, reason=reason)
 
 
 def _source(loaded: Loaded, environ: Mapping[str, str], file: Path | None, *, auto: bool) -> ConfigSource:
@@ -209,17 +244,15 @@ async def _serve(
     site: Site, source: ConfigSource, environ: Mapping[str, str], root: Path, forced_end: ForcedEnd
 ) -> int:
     """Serve until a signal comes; the exit code. Raises ConfigurationError, PortTakenError."""
-    from localllm.ensemble.server.options import ServerOptions
     from localllm.ensemble.server.port import PortTakenError, listen, url_of, who_answers
     from localllm.ensemble.server.running_ensemble import RunningEnsemble
 
     try:
-        listening = listen(site.host, site.port)
+        listening = listen(site.options.host, site.port)
     except PortTakenError as error:
-        raise await who_answers(error, site.host, site.port, environ) from error
-    options = ServerOptions(host=site.host, token=site.token, allowed_hosts=site.hosts, allowed_origins=site.origins)
-    running = RunningEnsemble(source, environ, root, options, _request_log(site, source, environ))
-    stop = _Stop(running.stop, options.stop_seconds, forced_end)
+        raise await who_answers(error, site.options.host, site.port, environ) from error
+    running = RunningEnsemble(source, environ, root, site.options, _request_log(site, source, environ))
+    stop = _Stop(running.stop, site.options.stop_seconds, forced_end)
     stop.listen()
     url = url_of(listening)
     async with _followed(source):
@@ -239,7 +272,7 @@ def _request_log(site: Site, source: ConfigSource, environ: Mapping[str, str]) -
 
     if not site.keeps_log:
         return None
-    log = RequestLog(log_file(), secrets={*_keys(source.current, environ), site.token})
+    log = RequestLog(log_file(), secrets={*_keys(source.current, environ), site.options.token})
 
     def keep_new_keys_out(event: ConfigEvent) -> None:
         if isinstance(event, ConfigChanged):
@@ -315,8 +348,8 @@ def _say_start(url: str, source: ConfigSource, site: Site) -> None:
     """Say where the server is, who answers, and how it ends."""
     say(_("The ensemble is at {url} (a page for the browser; POST /generate; OpenAI-compatible: /v1)", url=url))
     _say_agents(source.current)
-    if site.token:
-        say(_("Requests need the token in {variable}.", variable=SERVE_TOKEN))
+    if site.options.token:
+        say(_("Requests need the token in {variable}.", variable=site.token_variable))
     if offline.is_on():
         say(reachable_offline())
     say(_("Ctrl+C ends it."))

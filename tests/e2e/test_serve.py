@@ -135,10 +135,11 @@ def test_a_key_that_a_change_of_the_file_brings_is_masked_in_the_log(tmp_path: P
     before = configuration(*agents.urls)
     with_key = {**before["worker_agents"][1], "api_key_env": "KEY_OF_W1"}
     agents.workers[1].play.answer = f"I was asked with: {key}"
-    world.configure(before)
-    with world.serving("--config", "config.json") as serving:
-        world.configure({**before, "worker_agents": [before["worker_agents"][0], with_key]})
-        serving.wait_for("config.json")
+    own = world.folder / "home" / "config" / "agents.json"  # where a change may name a key: nobody else writes there
+    own.write_text(json.dumps(before))
+    with world.serving("--config", str(own)) as serving:
+        own.write_text(json.dumps({**before, "worker_agents": [before["worker_agents"][0], with_key]}))
+        serving.wait_for("agents.json")
         assert key in serving.ask().text
         serving.signal(signal.SIGTERM)
         assert serving.end() == 0
@@ -303,6 +304,35 @@ def test_a_guessable_token_is_refused(tmp_path: Path) -> None:
     ended = world.run("serve", "--port", "0")
     assert ended.returncode == 2
     assert "hunter2" not in ended.stderr
+
+
+def test_the_token_may_be_in_another_variable(tmp_path: Path, agents: Agents) -> None:
+    token = "t0ken-of-some-length"
+    world = ServeWorld(tmp_path, more={"MY_TOKEN": token, "LOCALLLM_SERVE_TOKEN": "another-of-some-length"})
+    world.configure(configuration(*agents.urls))
+    with world.serving("--token-env", "MY_TOKEN") as serving:
+        assert serving.ask(Authorization="Bearer another-of-some-length").status_code == 401
+        assert serving.ask(Authorization=f"Bearer {token}").status_code == 200
+    assert any("MY_TOKEN" in line for line in serving.said)
+    ended = world.run("serve", "--port", "0", "--token-env", "NOT_SET")
+    assert ended.returncode == 2
+    assert "NOT_SET" in ended.stderr
+
+
+def test_its_limits_can_be_set(world: ServeWorld, agents: Agents) -> None:
+    gate = _held(agents)
+    world.configure(configuration(*agents.urls))
+    with world.serving("--max-runs", "1", "--max-body", "1000", "--max-seconds", "0.5") as serving:
+        assert serving.ask("x" * 2_000).status_code == 413
+        asking = threading.Thread(target=serving.ask)
+        asking.start()
+        gate.wait_until_it_holds(1)
+        busy = serving.ask()
+        asking.join()
+        assert serving.ask().status_code == 504
+        assert busy.status_code == 429
+        gate.open()
+        assert serving.ask().status_code == 200
 
 
 def test_a_key_that_is_not_set_is_named(world: ServeWorld) -> None:

@@ -124,12 +124,12 @@ ENSEMBLE = {
         "E1124",
         "At {host} everybody in the network could use your models.",
         "A server that listens anywhere but on this machine's loopback wants a token from its clients.",
-        "Set LOCALLLM_SERVE_TOKEN to a long random text (python3 -c 'import secrets; print(secrets.token_urlsafe())') "
+        "Set {variable} to a long random text (python3 -c 'import secrets; print(secrets.token_urlsafe())') "
         "and start again; clients send it as Authorization: Bearer TOKEN.",
     ),
     "ensemble_bad_token": ErrorText(
         "E1125",
-        "The token in LOCALLLM_SERVE_TOKEN cannot be used.",
+        "The token in {variable} cannot be used.",
         "{reason}.",
         "Make one with python3 -c 'import secrets; print(secrets.token_urlsafe())'.",
     ),

@@ -36,6 +36,12 @@ ENSEMBLE_API = {
     "api_stopping": ErrorText(
         "E1167", "The server is stopping.", "It takes no new requests and has ended those that took too long.", ""
     ),
+    "api_too_long": ErrorText(
+        "E1171",
+        "The request took longer than {limit:g} s and was ended.",
+        "The server lets none take longer (--max-seconds).",
+        "Give the agents shorter timeouts, or start the server with a higher limit.",
+    ),
     "api_loop": ErrorText(
         "E1168",
         "The ensemble asks itself.",

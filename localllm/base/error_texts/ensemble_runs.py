@@ -81,7 +81,7 @@ ENSEMBLE_RUNS = {
     "ensemble_broken_off": ErrorText(
         "E1148",
         "It had not answered when the request was broken off.",
-        "The client has left, or the server was ended.",
+        "The client has left, the server was ended, or the request took longer than it may.",
     ),
     "ensemble_no_check": ErrorText(
         "E1178",

@@ -43,9 +43,10 @@ _REASONS = {
     500: "The reviewer failed, or the program has a fault.",
     502: "No worker has answered.",
     503: "The server is stopping.",
+    504: "The run took longer than the server lets it.",
     508: "The ensemble asks itself.",
 }
-_OF_BODIES = (400, 408, 413, 415, 429, 500, 502, 503, 508)
+_OF_BODIES = (400, 408, 413, 415, 429, 500, 502, 503, 504, 508)
 _OF_STREAMS = tuple(status for status in _OF_BODIES if status != 502)
 _EVENTS = """Server-sent events, each with JSON as its data: `start`; each worker's `worker_text` and its `worker_end`
 or `worker_error` (after `worker_retry` it begins anew); `review_start` and `review_text`; and at last `result`, which

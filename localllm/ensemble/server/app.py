@@ -53,7 +53,7 @@ def create_app(
     The app's `state.gate` (RequestGate) stops it: see `uvicorn_server`.
     """
     options = options or ServerOptions()
-    gate = RequestGate(options.max_runs)
+    gate = RequestGate(options.max_runs, options.run_seconds)
     metrics = EnsembleMetrics(lambda: gate.running)
     runs = EnsembleRuns(ensemble, metrics, conversations=conversations, on_finished=on_finished)
     paper = PaperApi(runs, gate, options, config, report)

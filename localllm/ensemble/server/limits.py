@@ -29,25 +29,27 @@ class ClientGoneError(Exception):
 
 
 class Ticket:
-    """A request that is worked on."""
+    """A request that is worked on, for so many seconds at most where `limit` is not 0."""
 
-    def __init__(self, on_seconds: Callable[[float], None]) -> None:
+    def __init__(self, on_seconds: Callable[[float], None], limit: float = 0.0) -> None:
         self._on_seconds = on_seconds
+        self._limit = limit
         self._work: asyncio.Task[Any] | None = None
-        self.ended_by: Literal["", "client", "stop"] = ""
+        self.ended_by: Literal["", "client", "stop", "time"] = ""
 
-    def end(self, by: Literal["client", "stop"]) -> None:
+    def end(self, by: Literal["client", "stop", "time"]) -> None:
         """Cancel the work."""
         self.ended_by = self.ended_by or by
         if self._work is not None:
             self._work.cancel()
 
     async def run(self, work: Coroutine[Any, Any, T], receive: Receive) -> T:
-        """Await `work`, which is cancelled when the client leaves or the server stops. The request's body must have
-        been read. Raises ClientGoneError, or RefusalError where the server stops."""
+        """Await `work`, which is cancelled when the client leaves, the server stops or its time is over. The request's
+        body must have been read. Raises ClientGoneError, or RefusalError where the client is still there."""
         begun = time.monotonic()
         task = self._work = asyncio.ensure_future(work)
         watch = asyncio.ensure_future(self._watch(receive))
+        timer = asyncio.get_running_loop().call_later(self._limit, self.end, "time") if self._limit else None
         if self.ended_by:
             task.cancel()
         try:
@@ -57,12 +59,20 @@ class Ticket:
                 raise
         finally:
             watch.cancel()
+            if timer is not None:
+                timer.cancel()
             self._on_seconds(time.monotonic() - begun)
         raise self.reason() from None
 
     def reason(self) -> Exception:
         """Why the work was ended."""
-        return stopping() if self.ended_by == "stop" else ClientGoneError()
+        match self.ended_by:
+            case "stop":
+                return stopping()
+            case "time":
+                return RefusalError("api_too_long", status=504, limit=self._limit)
+            case _:
+                return ClientGoneError()
 
     async def _watch(self, receive: Receive) -> None:
         while (await receive())["type"] != "http.disconnect":
@@ -77,10 +87,12 @@ def _is_cancelled() -> bool:
 
 
 class RequestGate:
-    """Lets so many requests be worked on at once; none while the server stops."""
+    """Lets so many requests be worked on at once, each for `limit` seconds at most (0: as long as it takes); none while
+    the server stops."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, limit: float = 0.0) -> None:
         self._most = most
+        self._limit = limit
         self._tickets: set[Ticket] = set()
         self._seconds = _STARTING_SECONDS
         self._emptied = asyncio.Event()
@@ -101,7 +113,7 @@ class RequestGate:
             raise RefusalError(
                 "api_busy", status=429, headers={"retry-after": str(wait)}, limit=self._most, seconds=wait
             )
-        ticket = Ticket(self._learn)
+        ticket = Ticket(self._learn, self._limit)
         self._tickets.add(ticket)
         try:
             yield ticket

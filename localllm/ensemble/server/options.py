@@ -9,9 +9,10 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     `host`: the address it is bound to, which decides the host names it goes by. `token`: what every request has to
     bring; empty for none. `allowed_hosts`: further host names it goes by. `allowed_origins`: sites whose pages may use
     it, such as https://chat.example.org. `max_body`: bytes of a request. `max_runs`: requests that are worked on at
-    once. `body_seconds`: for the whole body of a request to arrive; `head_seconds`: for its head. `write_seconds`: for
-    a client to take what it is sent. `keep_alive_seconds`: of silence in a stream after which a comment is sent.
-    `stop_seconds`: for which a server that stops lets requests finish.
+    once; `run_seconds`: for each of them, 0 for as long as its agents take. `body_seconds`: for the whole body of a
+    request to arrive; `head_seconds`: for its head. `write_seconds`: for a client to take what it is sent.
+    `keep_alive_seconds`: of silence in a stream after which a comment is sent. `stop_seconds`: for which a server that
+    stops lets requests finish.
     """
 
     host: str = "127.0.0.1"
@@ -20,6 +21,7 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     allowed_origins: tuple[str, ...] = ()
     max_body: int = 4_000_000
     max_runs: int = 32
+    run_seconds: float = 0.0
     body_seconds: float = 30.0
     head_seconds: float = 10.0
     idle_seconds: float = 20.0

@@ -30,7 +30,7 @@ _TYPES = {
 NOT_AGAIN = {"x-should-retry": "false"}
 """For OpenAI's own clients, which would ask three times: the agents were asked again already."""
 
-_FINAL = (500, 502, 508)
+_FINAL = (500, 502, 504, 508)
 """The statuses for which that holds."""
 
 

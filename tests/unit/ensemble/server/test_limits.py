@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from typing import Any
 
 import httpx
 import pytest
@@ -343,3 +344,28 @@ def test_a_second_signal_ends_at_once_what_is_worked_on() -> None:
         server.server.force_exit = True
         asking.join(20)
     assert [response.status_code for response in answered] == [503]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/generate", {"prompt": "q"}),
+        ("/generate/stream", {"prompt": "q"}),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "q"}]}),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "q"}], "stream": True}),
+    ],
+)
+def test_a_request_that_takes_too_long_is_ended(path: str, body: dict[str, Any]) -> None:
+    """Its run is closed, and its client is told why; it is not to be asked again."""
+    ensemble = ScriptedEnsemble(is_held=True)
+    with scripted(ensemble, ServerOptions(run_seconds=0.1, stop_seconds=0.2)) as server:
+        answered = server.client.post(path, json=body)
+        until(lambda: ensemble.closed == 1)
+        ensemble.is_held = False
+        assert server.client.post(path, json=body).status_code == 200
+    is_stream = "stream" in path or "stream" in body
+    assert answered.status_code == (200 if is_stream else 504)
+    assert "E1171" in answered.text
+    if path.startswith("/v1/"):
+        assert '"should_retry":false' in answered.text
+        assert is_stream or answered.headers["x-should-retry"] == "false"
