@@ -1,8 +1,10 @@
 """One session in a project: its agent and tools, its log, and the points it can go back to."""
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
@@ -42,6 +44,7 @@ from localllm.llm.messages import AssistantMessage
 from localllm.llm.model_profiles import Profile, choose, profile_named
 from localllm.memory.project_memory import ProjectMemory
 from localllm.memory.session_plan import SessionPlan
+from localllm.rag.locations import user_folder
 from localllm.repo_map.repo_map import RepoMap
 from localllm.repo_map.request import Focus
 from localllm.safety.confirmation import Confirmer
@@ -155,13 +158,17 @@ def late_runner(settings: Settings, root: Path, *, accept_no_sandbox: bool) -> L
         from localllm.sandbox.runner import SandboxRunner  # the first command comes after the first answer
 
         unreadable, unwritable = closed_to_commands(settings.safety)
+        collections = user_folder(settings, os.environ)
+        if is_inside := collections.resolve().is_relative_to(root.resolve()):  # a home that is the project, rag.path
+            with suppress(OSError):  # what is not there cannot be closed
+                collections.mkdir(mode=0o700, parents=True, exist_ok=True)
         return SandboxRunner(
             root,
             state_folder=state_folder(),
             cache_folder=cache_folder(),
             data_folder=data_folder(),
             accept_no_sandbox=accept_no_sandbox,
-            unreadable=[root / path for path in unreadable],
+            unreadable=[*(root / path for path in unreadable), *([collections] if is_inside else [])],
             unwritable=[root / path for path in unwritable],
             network_hosts=hosts,
         )
