@@ -47,6 +47,31 @@ def write_own(file: Path, data: bytes) -> None:
         os.close(folder)
 
 
+def open_own(file: Path, flags: int) -> int:
+    """Open a file of the program's own as os.open does, in a folder somebody else may have prepared; a new one only its
+    user may read.
+
+    Raises OSError: ELOOP or ENOTDIR where the file or its folder is a link, EMLINK where it has another name as well,
+    EINVAL where it is no regular file.
+    """
+    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    if sys.platform == "win32":
+        if file.parent.is_symlink() or file.is_symlink():
+            raise _os_error(errno.ELOOP, str(file))
+        fd = os.open(file, flags, 0o600)
+    else:
+        folder = open_folder(file.parent)
+        try:
+            fd = os.open(file.name, flags | os.O_CLOEXEC, 0o600, dir_fd=folder)
+        finally:
+            os.close(folder)
+    facts = os.fstat(fd)
+    if stat.S_ISREG(facts.st_mode) and facts.st_nlink <= 1:
+        return fd
+    os.close(fd)
+    raise _os_error(errno.EMLINK if stat.S_ISREG(facts.st_mode) else errno.EINVAL, str(file))
+
+
 def open_folder(folder: Path) -> int:
     """The folder, opened; OSError also where its path ends in a link (ELOOP or ENOTDIR). Not on Windows."""
     return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -12,8 +12,11 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
+
+from localllm.base.files import open_own
 
 LOG = "log"
 DEBUG_LOG = "debug_log"
@@ -81,6 +84,11 @@ class _Daily(logging.FileHandler):
                 self._make_room()
         except OSError:
             self.handleError(record)
+
+    def _open(self) -> TextIOWrapper:
+        """The file, where it is no link: the folder may lie in a project, where a command could have made one."""
+        fd = open_own(Path(self.baseFilename), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        return os.fdopen(fd, "a", encoding="utf-8")
 
     def _begin(self, file: str) -> None:
         self._close_stream()

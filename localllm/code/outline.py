@@ -162,16 +162,18 @@ def parse(text: bytes, language: str) -> "Tree":
 
 
 _NESTING = {**dict.fromkeys(b"([{", 1), **dict.fromkeys(b")]}", -1)}
+_BROKEN_ASSIGNMENT = re.compile(rb"=\s*[>|^%/]")
 _NOT_NESTING = bytes(set(range(256)) - set(_NESTING))
 
 
 def _is_hostile(text: bytes) -> bool:
-    """Whether a parser could take gigabytes for this, before it can be stopped: for brackets or a<a<a<… nested as
-    nobody nests them, or NUL bytes."""
+    """Whether a parser could take gigabytes for this, before it can be stopped: for brackets, a<a<a<… or a=>a=>a=>…
+    nested as nobody nests them, or NUL bytes."""
     brackets = text.translate(None, _NOT_NESTING)
     depths = accumulate((_NESTING[bracket] for bracket in brackets), lambda depth, step: max(0, depth + step))
     angles = (part.count(b"<") for part in re.split(b"[>;{}]", text))
-    return max(depths, default=0) > _MAX_NESTING or max(angles) > _MAX_NESTING or b"\0" in text
+    arrows = (len(_BROKEN_ASSIGNMENT.findall(part)) for part in re.split(b"[;{},]", text))
+    return any(most > _MAX_NESTING for most in (max(depths, default=0), max(angles), max(arrows))) or b"\0" in text
 
 
 def _peak_memory() -> int:

@@ -109,7 +109,7 @@ def reserve_run(data_folder: Path, year: int) -> tuple[str, Path]:
 def run_folder(data_folder: Path, name: str) -> Path:
     """The folder of the run `name`. Raises ResearchUsageError where there is none."""
     folder = data_folder / HISTORY / name
-    if not RUN_ID.fullmatch(name) or not (folder / STORE).is_file():
+    if not RUN_ID.fullmatch(name) or folder.is_symlink() or not (folder / STORE).is_file():
         raise ResearchUsageError("research_no_run", id=name, folder=data_folder / HISTORY)
     return folder
 

@@ -17,7 +17,7 @@ import msgspec
 from localllm.base.errors import ResearchError, ResearchUsageError
 from localllm.base.events import Json
 from localllm.base.file_lock import try_lock
-from localllm.base.files import atomic_write
+from localllm.base.files import write_own
 from localllm.base.i18n import Phrase
 from localllm.research.run_store import RUN_ID, reserve_run
 from localllm.research.schedules import Schedule, next_time
@@ -165,7 +165,7 @@ class TaskStore:
         text = yaml.safe_dump(_plain(task), allow_unicode=True, default_flow_style=False, sort_keys=False, width=100)
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            atomic_write(self.file(task.id), text.encode(), mode=0o600)
+            write_own(self.file(task.id), text.encode())
         except OSError as error:
             reason = error.strerror or str(error)
             raise ResearchError("task_unsaved", id=task.id, folder=self.folder, reason=reason) from error

@@ -19,6 +19,7 @@ from localllm.base.errors import CacheError
 from localllm.base.i18n import Phrase
 from localllm.base.offline import offline_error_in
 from localllm.base.paths import cache_folder
+from localllm.base.sqlite_files import check_companions, check_schema
 from localllm.config.loader import secret
 from localllm.config.schema import WebSettings
 from localllm.text.sanitising import clean
@@ -132,9 +133,10 @@ class DiskCache:
 
         try:
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            check_companions(self._file)
             self._file.touch(mode=0o600)
             with closing(sqlite3.connect(self._file, timeout=_SECONDS)) as db, db:
-                db.execute("PRAGMA trusted_schema=OFF")
+                check_schema(db)
                 db.execute("PRAGMA synchronous=OFF")  # what a power cut takes from a cache is asked for again
                 db.execute(_TABLE)
                 yield db

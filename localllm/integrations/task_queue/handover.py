@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from localllm.base.errors import ResearchError
-from localllm.base.files import atomic_write
+from localllm.base.files import write_own
 from localllm.base.jsontext import decode_json, encode_json
 from localllm.config.research_settings import QueueSettings
 from localllm.integrations.task_queue.job_board import JobBoard
@@ -64,7 +64,7 @@ class Handover:
             with self._board.server.failing():
                 enqueue(self._broker, job.id)
             try:
-                atomic_write(folder / TICKET, encode_json(Ticket(job.id, self._board.server.shown)))
+                write_own(folder / TICKET, encode_json(Ticket(job.id, self._board.server.shown)))
             except OSError as error:
                 reason = error.strerror or str(error)
                 raise ResearchError("research_disk", id=name, folder=folder, reason=reason) from error

@@ -1,5 +1,6 @@
 """The log of scans: each execution as one record in SQLite, in a file of JSON lines where that cannot be written."""
 
+import os
 import re
 import shutil
 from collections.abc import Generator, Sequence
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from localllm.base.errors import ResearchError, ResearchUsageError
+from localllm.base.files import open_own, write_own
 from localllm.base.jsontext import decode_json, encode_json
 from localllm.base.sqlite_files import check_companions, check_schema
 from localllm.research.market.market_records import MarketResult
@@ -92,9 +94,7 @@ class AgentLog:
         file = self.folder / SPARE
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not file.exists():
-                file.touch(mode=0o600)
-            with file.open("ab") as spare:
+            with os.fdopen(open_own(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab") as spare:
                 spare.write(encode_json(result) + b"\n")
         except OSError as error:
             return self._unusable(error)
@@ -111,7 +111,10 @@ class AgentLog:
         """What stands in the file; a line that was not written to its end is passed over."""
         file = self.folder / SPARE
         try:
-            lines = file.read_bytes().splitlines() if file.exists() else []
+            with os.fdopen(open_own(file, os.O_RDONLY), "rb") as spare:
+                lines = spare.read().splitlines()
+        except FileNotFoundError:
+            return []
         except OSError as error:
             raise self._unusable(error) from error
         return [one for line in lines if (one := _record(line))]
@@ -121,7 +124,7 @@ class AgentLog:
         if not file.exists():
             return
         kept = [one for one in self._in_spare() if one.execution_id != name]
-        file.write_bytes(b"".join(encode_json(one) + b"\n" for one in kept))
+        write_own(file, b"".join(encode_json(one) + b"\n" for one in kept))
 
     @contextmanager
     def _opened(self) -> "Generator[sqlite3.Connection]":

@@ -150,3 +150,21 @@ def test_what_a_library_logs_stands_under_a_category_of_ours() -> None:
     logging.getLogger("a_library.part").warning("hm: %s", "this")
     logging.getLogger("a_library.part").info("not this")
     assert [line.partition(" ")[2] for line in screen.getvalue().splitlines()] == ["[WARNING] [SERVER] hm: this"]
+
+
+@pytest.mark.parametrize("made", ["symlink_to", "hardlink_to"])
+def test_no_line_goes_through_a_link(made: str, tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    (tmp_path / "bashrc").write_text("mine")
+    getattr(tmp_path / "log" / "localllm.1970-01-01.log", made)(tmp_path / "bashrc")
+    logs.start(tmp_path, "INFO", clock=lambda: 0.0)
+    logs.of("TOOL").info("x\ntouch PWNED")
+    assert (tmp_path / "bashrc").read_text() == "mine"
+
+
+def test_no_line_goes_through_a_folder_that_is_a_link(tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "log").symlink_to("outside")
+    logs.start(tmp_path, "INFO", clock=lambda: 0.0)
+    logs.of("TOOL").info("said")
+    assert list((tmp_path / "outside").iterdir()) == []

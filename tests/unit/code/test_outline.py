@@ -449,6 +449,8 @@ def test_odd_text_is_answered(language: str, text: bytes) -> None:
         ("broken", "c", b"int x;\n" + b"*" * 400_000),
         ("broken", "cpp", b"int x;\n" + b"!" * 400_000),
         ("broken", "python", b"~" * 400_000),
+        ("broken", "c", b"x=>" * 4_000),
+        ("broken", "java", b"x=\n^" * 4_000),
         ("large", "python", b"\n" * (MAX_BYTES + 1)),
     ],
 )

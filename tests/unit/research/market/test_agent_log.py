@@ -63,3 +63,12 @@ def test_what_is_deleted_is_gone_with_its_pages(tmp_path: Path) -> None:
 def test_an_empty_log_is_not_made_by_looking(tmp_path: Path) -> None:
     assert AgentLog(tmp_path).all() == []
     assert not (tmp_path / MARKET).exists()
+
+
+def test_no_record_goes_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / MARKET / DATABASE).mkdir(parents=True)
+    (tmp_path / "bashrc").write_text("mine")
+    (tmp_path / MARKET / SPARE).symlink_to(tmp_path / "bashrc")
+    trouble = AgentLog(tmp_path).add(record("m-1", "$(touch PWNED)"))
+    assert trouble is not None
+    assert (tmp_path / "bashrc").read_text() == "mine"
