@@ -115,9 +115,9 @@ def medoid(answers: Sequence[WorkerAnswer], weights: Sequence[float] = ()) -> in
 
 
 def _groups(texts: dict[int, str]) -> tuple[AnswerGroup, ...]:
-    workers: dict[str, list[int]] = {}
-    for index, text in texts.items():
-        workers.setdefault(wording(text), []).append(index)
+    workers: dict[tuple[str, str], list[int]] = {}
+    for index, text in texts.items():  # NFKC may make 18 characters of one
+        workers.setdefault((wording(text[:_LONGEST]), text[_LONGEST:]), []).append(index)
     return tuple(AnswerGroup(texts[found[0]], tuple(found)) for found in workers.values())
 
 

@@ -15,6 +15,8 @@ _LONGEST_CLOSER = max(map(len, THINKING.values()))
 _MOST_BLANK = 200
 """Characters of white space at the beginning that are held back for what follows them."""
 
+_PIECE = 8_192  # characters
+
 _ANY = late_pattern("|".join(re.escape(mark) for pair in THINKING.items() for mark in pair), re.IGNORECASE)
 
 _ORPHAN = late_pattern(
@@ -136,7 +138,10 @@ def without_thinking(text: str) -> tuple[str, bool]:
     if not _ANY.search(text):
         return text, False
     reader = AnswerText()
-    rest = reader.feed(text) + reader.close()
+    pieces = [
+        reader.feed(text[at : at + _PIECE]) for at in range(0, len(text), _PIECE)
+    ]  # each line copies what is held
+    rest = "".join(pieces) + reader.close()
     orphan = None if reader.has_thought else _ORPHAN.search(rest)
     if orphan is None or _is_in_code(rest, orphan.start()):
         return rest, reader.has_thought

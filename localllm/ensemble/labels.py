@@ -4,6 +4,7 @@ A reviewer that knows who wrote an answer judges the name too. Labels are letter
 question and the answers, so that a letter in the review is a label and neither a choice, a variable nor a language.
 """
 
+import random
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,9 @@ from localllm.base.lazy_patterns import late_pattern
 
 ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 """Without I and O, which are a pronoun and a zero."""
+
+_LAST_NUMBER = 999  # of a label
+_ATTEMPTS = 100  # on average, at texts that hold all labels there are
 
 _ALONE = late_pattern(r"[A-Z](?<![A-Za-z0-9].)(?![A-Za-z0-9])")
 _ARTICLE = late_pattern(r"A(?<![A-Za-z0-9].)(?=\s+[a-z])")  # what stands before is looked at last: fast
@@ -36,16 +40,26 @@ _BEHIND_A = late_pattern(
 _CODE = late_pattern(r"(```.*?(?:```|\Z)|`[^`\n]{3,}`)", re.DOTALL)
 
 
-def choose_labels(count: int, texts: Sequence[str]) -> list[str]:
+def choose_labels(count: int, texts: Sequence[str], rng: random.Random) -> list[str]:
     """So many letters that do not stand alone in `texts`, neighbours in the alphabet where it can be; numbered ones
-    where there are too few."""
+    that stand nowhere in them, chosen by `rng`, where there are too few."""
+    plain = [unicodedata.normalize("NFKC", text) for text in texts]
     taken: set[str] = set()
-    for text in texts:
-        taken.update(_ALONE.findall(_ARTICLE.sub("", unicodedata.normalize("NFKC", text))))
+    for text in plain:
+        taken.update(_ALONE.findall(_ARTICLE.sub("", text)))
     runs = (ALPHABET[at : at + count] for at in range(len(ALPHABET) - count + 1))
     free = [letter for letter in ALPHABET if letter not in taken]
     letters = next((run for run in runs if taken.isdisjoint(run)), free[:count])
-    return list(letters) if len(letters) == count else [f"A{number}" for number in range(1, count + 1)]
+    return list(letters) if len(letters) == count else _numbered_labels(count, plain, rng)
+
+
+def _numbered_labels(count: int, texts: Sequence[str], rng: random.Random) -> list[str]:
+    """Labels nobody could foresee, who would give them scores in an answer for the reviewer to quote."""
+    while True:
+        letter, first = rng.choice(ALPHABET), rng.randint(100, max(100, _LAST_NUMBER - count))
+        labels = [f"{letter}{number}" for number in range(first, first + count)]
+        if not any(label in text for label in labels for text in texts) or not rng.randrange(_ATTEMPTS):
+            return labels
 
 
 def with_names(text: str, names: Mapping[str, str]) -> str:

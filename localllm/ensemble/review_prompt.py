@@ -197,7 +197,7 @@ def review_prompt(
     if anonymous:
         rng.shuffle(groups)
         rng.shuffle(failed)
-        names = choose_labels(len(groups) + len(failed), texts)
+        names = choose_labels(len(groups) + len(failed), texts, rng)
     else:
         names = [answers[workers[0]].agent for workers in (*groups, *failed)]
     labels = dict(zip(names[: len(groups)], groups, strict=True))

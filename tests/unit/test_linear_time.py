@@ -13,6 +13,7 @@ from localllm.agent.answer_calls import calls_in, holds_change
 from localllm.agent.answer_claims import admits_failing_tests, asks_for_change, is_plan, says_changed
 from localllm.base.errors import ToolExecutionError
 from localllm.config.schema import SafetySettings
+from localllm.ensemble.answer_text import without_thinking
 from localllm.ensemble.review_reply import read_review
 from localllm.safety.dangerous_commands import uses_network
 from localllm.safety.plain_commands import plain_commands
@@ -44,6 +45,10 @@ def _patch(text: str) -> None:
 
 def _review(text: str) -> None:
     read_review(text, {"A": (0,), "B": (1,)})
+
+
+def _orphan(text: str) -> None:
+    without_thinking(f"x</think>{text}")
 
 
 def _calls(text: str) -> None:
@@ -82,6 +87,7 @@ HOSTILE: list[tuple[Callable[[str], Any], str, int]] = [
     (admits_failing_tests, "tests ", 2_000),
     (says_changed, "i have ", 2_000),
     (is_plan, "\n", 5_000),
+    (_orphan, "\n", 100_000),
     (_review, "\n", 10_000),
     (_review, " ", 10_000),
     (_review, "-", 10_000),

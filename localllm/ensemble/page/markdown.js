@@ -11,7 +11,7 @@ const HEADING = /^ {0,3}(#{1,6})(?:[ \t]+|$)/;
 const RULE = /^ {0,3}(?:(?:- ?){3,}|(?:\* ?){3,}|(?:_ ?){3,})[ \t]*$/;
 const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^([ \t]*)([-*+•]|\d{1,9}[.)])(?:[ \t]+|$)/;
-const COLUMNS = /^[ \t|:-]*-[ \t|:-]*$/;
+const COLUMNS = /^[ \t|:-]+$/;
 
 /** The elements of a Markdown text. */
 export function markdown(text) {
@@ -79,7 +79,7 @@ function quote(lines, at, depth) {
 
 function isTable(lines, at) {
   const next = lines[at + 1];
-  return lines[at].includes("|") && next !== undefined && next.length <= LONGEST_LINE && next.includes("|") && COLUMNS.test(next);
+  return lines[at].includes("|") && next !== undefined && next.length <= LONGEST_LINE && next.includes("|") && next.includes("-") && COLUMNS.test(next);
 }
 
 function table(lines, at) {
@@ -158,7 +158,8 @@ const WORD = /[\p{L}\p{N}_]/u;
 const SPACE = /\s/;
 const LONGEST_LABEL = 500;
 const LONGEST_URL = 2_000;
-const MOST_STEPS = 200_000; // of looking for ends of links in one text
+const MOST_STEPS = 200_000; // of looking for links that are none in one text
+const TRAILING = ".,;:!?*_~"; // what stands behind an address and is none of it
 
 /** Put a text into an element, with its code, emphasis and links. */
 export function inline(element, text) {
@@ -304,17 +305,28 @@ class Inline {
   }
 
   #address(element, index, before) {
+    if (this.budget.steps <= 0) return 0;
     const rest = this.text.slice(index, index + LONGEST_URL);
-    let url = /^https?:\/\/[^\s<>"'`|\u3000-\u303f\uff00-\uffef]+/.exec(rest)?.[0] ?? "";
-    url = url.replace(/[.,;:!?*_~]+$/, "");
-    while (url.endsWith(")") && url.split(")").length > url.split("(").length) url = url.slice(0, -1);
+    const url = withoutEnd(/^https?:\/\/[^\s<>"'`|\u3000-\u303f\uff00-\uffef]+/.exec(rest)?.[0] ?? "");
     const link = anchor(url);
-    if (!link) return 0;
+    if (!link) {
+      this.budget.steps -= rest.length;
+      return 0;
+    }
     before();
     link.append(url);
     element.append(link);
     return index + url.length;
   }
+}
+
+/** An address without what ends the sentence it stands in, and without the brackets that it does not open. */
+function withoutEnd(url) {
+  let end = url.length;
+  while (TRAILING.includes(url[end - 1] ?? " ")) end -= 1;
+  const inside = url.slice(0, end);
+  for (let more = inside.split(")").length - inside.split("(").length; more > 0 && url[end - 1] === ")"; more -= 1) end -= 1;
+  return url.slice(0, end);
 }
 
 /** A link that opens in a tab of its own, which learns nothing of this page; null for what is no address of the web. */

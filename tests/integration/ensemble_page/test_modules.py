@@ -92,6 +92,10 @@ def made(page: Page) -> Any:
             '<p>see <a href="https://x.example/a_b_c">https://x.example/a_b_c</a>, (<a href="http://y.example/">http://y.example/</a>).</p>',
         ),
         (
+            "(https://x.example/a_(b)). https://[*a*",
+            '<p>(<a href="https://x.example/a_(b)">https://x.example/a_(b)</a>). https://[<em>a</em></p>',
+        ),
+        (
             "https://x.example/パリ、次",
             '<p><a href="https://x.example/%E3%83%91%E3%83%AA">https://x.example/パリ</a>、次</p>',
         ),
@@ -126,6 +130,9 @@ def _deep(sign: str, times: int = 2_000) -> str:
         "`a``b```c" * 20_000,
         "<" * 200_000,
         "https://" * 25_000,
+        ("https://[" * 100 + ")" * 1_000 + " ") * 100,
+        ("https://[" + "." * 1_900 + "x ") * 100,
+        ("|" + "-" * 1_990 + "x\n") * 100,
         "> " * 100_000,
         "- " * 100_000,
         _deep(">", 600),
@@ -139,7 +146,7 @@ def _deep(sign: str, times: int = 2_000) -> str:
         "\\" * 200_000,
         "a\n" * 100_000,
     ],
-    ids=range(22),
+    ids=range(25),
 )
 def test_markdown_takes_no_longer_the_more_hostile_it_is(made: Any, text: str) -> None:
     """What took a time that grows with the square of the length would not end within the limit of a test."""

@@ -1,5 +1,8 @@
 """Answers get labels that are no other letters of the text, and reviews get names back."""
 
+import random
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,13 +28,26 @@ NAMES = {"A": "Worker B (qwen3:8b)", "B": "Worker A (Llama 3)", "C": "Ｃ係", "
     ],
 )
 def test_labels_are_letters_that_stand_nowhere_else(count: int, texts: tuple[str, ...], labels: str) -> None:
-    assert choose_labels(count, texts) == list(labels)
+    assert choose_labels(count, texts, random.Random(1)) == list(labels)
+
+
+def test_numbered_labels_stand_in_no_text_as_far_as_that_can_be() -> None:
+    """Nor can a worker know them, who would score himself in what the reviewer quotes."""
+    letters = " ".join(ALPHABET)
+    most = " ".join(f"{letter}{number}" for letter in ALPHABET[1:] for number in range(1_000))
+    (label,) = choose_labels(1, (letters, most), random.Random(1))
+    assert label.startswith("A")
+    assert len({choose_labels(1, (letters,), random.Random(seed))[0] for seed in range(20)}) > 10
+    assert (
+        len(choose_labels(2, (letters, most, " ".join(f"Ａ{number}" for number in range(1_000))), random.Random(1)))
+        == 2
+    )
 
 
 def test_labels_are_numbered_where_there_are_too_few_letters() -> None:
-    assert choose_labels(2, (" ".join(ALPHABET),)) == ["A1", "A2"]
-    labels = choose_labels(30, ())
+    labels = choose_labels(30, (), random.Random(1))
     assert len(set(labels)) == 30
+    assert all(re.fullmatch(r"[A-Z]\d{3}", label) for label in labels)
     assert with_names("Answer A3 is better than A12.", {"A3": "x", "A12": "y"}) == "x is better than y."
 
 
