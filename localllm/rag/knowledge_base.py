@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from localllm.base.errors import KnowledgeBaseUsageError, LLMConnectionError
-from localllm.base.i18n import Phrase
+from localllm.base.i18n import N_, Phrase
 from localllm.base.paths import project_folder
 from localllm.config.schema import Settings
 from localllm.rag import chunking
@@ -436,10 +436,12 @@ def _staleness(collection: Collection) -> list[Phrase]:
     """What the user should know of a collection that was made by another version."""
     if (collection.tokenizer, collection.chunker) == (tokenising.VERSION, chunking.VERSION):
         return []
-    text = (
-        "{name} was made by another version of localllm, and fewer of its words are found: localllm rag reindex {name}"
-    )
-    return [Phrase(text, name=collection.name)]
+    return [Phrase(_OTHER_VERSION, name=collection.name)]
+
+
+_OTHER_VERSION = N_(
+    "{name} was made by another version of localllm, and fewer of its words are found: localllm rag reindex {name}"
+)
 
 
 def _now() -> str:
