@@ -123,6 +123,6 @@ def split_error(text: str) -> tuple[str, str, str]:
 
 
 def wrapped(mark: str, text: str, style: Style, width: int) -> list[Line]:
-    """`text` (cleaned here) after the two cells of `mark`, in lines of at most `width` cells."""
-    rows = wrap(clean(text), width - 2)
-    return [((style, (mark if number == 0 else "  ") + row),) for number, row in enumerate(rows)]
+    """`text` (cleaned here) after `mark`, a cell each character, in lines of at most `width` cells."""
+    rows = wrap(clean(text), width - len(mark))
+    return [((style, (mark if number == 0 else " " * len(mark)) + row),) for number, row in enumerate(rows)]

@@ -4,7 +4,7 @@ import pytest
 
 from localllm.base.events import Usage
 from localllm.text.sanitising import display_width
-from localllm.tui.render.report import cost, exchange_lines
+from localllm.tui.render.report import cost, exchange_lines, wrapped
 
 TOKENS = {"prompt_tokens": 1000, "completion_tokens": 20}
 
@@ -53,3 +53,11 @@ def test_where_a_conversation_stood_in_a_few_lines() -> None:
     assert all(display_width(text) <= 40 for text in texts)
     assert {style for line in lines for style, _ in line} == {"dim"}
     assert exchange_lines("", "", 80) == []
+
+
+@pytest.mark.parametrize("mark", ["! ", "    "])
+def test_wrapped_lines_stand_behind_their_mark_and_fit(mark: str) -> None:
+    lines = ["".join(part[1] for part in line) for line in wrapped(mark, "電源を切らないでください。 " * 5, "", 40)]
+    assert len(lines) > 1
+    assert max(map(display_width, lines)) <= 40
+    assert all(line.startswith(mark if number == 0 else " " * len(mark)) for number, line in enumerate(lines))
