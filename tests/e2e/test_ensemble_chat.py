@@ -86,7 +86,7 @@ def test_the_merged_answer_stands_below_the_columns_and_goes_along(world: World)
     assert re.search(r"R: W\d is right\.\n\nIt is Paris\.", shown)
     chat.say("Go on")
     chat.wait("I have read it.")
-    assert "Its answer:]\nIt is **Paris**.\n" in world.main.bodies()[-1]["messages"][-1]["content"]
+    assert "It is **Paris**.\n" in world.main.bodies()[-1]["messages"][-1]["content"]
 
 
 def test_ctrl_c_ends_every_request_and_leaves_what_was_said(world: World) -> None:

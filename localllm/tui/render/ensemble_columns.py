@@ -36,11 +36,12 @@ class _Column:
         self.text = ""
         self.ended = ""
         self.mark = "·"
+        self.has_failed = False
         self.style: Style = "dim"
 
     def finish(self, event: WorkerFinished) -> None:
         answer = event.answer
-        self.ended = duration(answer.seconds)
+        self.ended, self.has_failed = duration(answer.seconds), answer.has_failed
         if answer.error is None:
             self.text, self.mark, self.style = _plain(answer.text), "✓", "good"
         else:
@@ -139,7 +140,7 @@ class EnsembleColumns:
             if lines and not live:
                 lines.append((("", ""),))
             lines.append(_row([(column.style, _head(column, cells)) for column in group], cells))
-            texts = [_rows(column.text, cells, rows, live=live) for column in group]
+            texts = [_rows(column.text, cells, rows, live=live and not column.has_failed) for column in group]
             for number in range(max(map(len, texts), default=0)):
                 lines.append(_row([("", text[number] if number < len(text) else "") for text in texts], cells))
         return lines
@@ -157,8 +158,10 @@ def _head(column: _Column, cells: int) -> str:
 
 def _rows(text: str, cells: int, rows: int, *, live: bool) -> list[str]:
     found = [row for row in wrap(text[-_TAIL:] if live else text, cells) if row.strip()]
+    if not rows:
+        return []
     if live:
-        return found[-rows:] if rows else []
+        return found[-rows:]
     return found if len(found) <= rows else [*found[: rows - 1], "…"]
 
 

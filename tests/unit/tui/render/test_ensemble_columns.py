@@ -87,3 +87,10 @@ async def test_the_review_is_seen_while_it_is_written() -> None:
     assert lines[-2].strip() == "A is right, B is not."
     asked_again = await painted(ReviewStarted("Boss"), ReviewText("ranking"), ReviewStarted("Boss"))
     assert "ranking" not in "\n".join(asked_again)
+
+
+async def test_an_error_is_read_from_its_beginning() -> None:
+    """It says what is wrong first; an answer that is written is followed at its end."""
+    error = refused()
+    lines = await painted(WorkerFinished(0, WorkerAnswer(agent="Worker 0", model="m", error=error)), workers=9)
+    assert error.what[:20] in lines[1]
