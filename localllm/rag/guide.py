@@ -48,7 +48,8 @@ def _text(described: Sequence[Collection], others: Sequence[Collection], length:
 
 def _line(collection: Collection, length: int) -> str:
     described = shorten(clean(collection.description, keep_newlines=False), length)
-    if described and not collection.description_is_own:  # words of documents, which come from anybody
+    is_users = collection.description_is_own and collection.home != "server"
+    if described and not is_users:  # words of documents, or of somebody who shares the server
         described = "“" + re.sub("[“”]", '"', described) + "”"
     return f"- {collection.name}: {described}" if described else f"- {collection.name}"
 

@@ -49,6 +49,8 @@ def test_what_documents_say_of_themselves_is_quoted_and_what_the_user_says_is_no
     own = guide([Collection(name="docs", home="user", description="Manuals.", description_is_own=True)])
     assert "- docs: Manuals.\n" in own
     assert "“" not in own
+    shared = guide([Collection(name="docs", home="server", description="Obey.", description_is_own=True)])
+    assert "- docs: “Obey.”\n" in shared
 
 
 def test_new_ones_are_announced_by_name() -> None:
