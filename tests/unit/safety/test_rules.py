@@ -79,6 +79,13 @@ class TestLines:
         rules = ("run_command(pytest)", "run_command(tail)", "write_file(out/)")
         assert decide(command, allow=rules) == decision
 
+    @pytest.mark.parametrize(
+        ("command", "decision"),
+        [("cd x && pytest", "allow"), ("pytest > out/log", "allow"), ("cd x && pytest > out/log", "ask")],
+    )
+    def test_where_a_redirection_writes_is_unknown_in_another_folder(self, command: str, decision: str) -> None:
+        assert decide(command, allow=("run_command(cd)", "run_command(pytest)", "write_file(out/)")) == decision
+
     def test_ask_wins_over_allow_and_deny_over_ask(self) -> None:
         rules = {
             "allow": ("run_command(git)",),

@@ -482,3 +482,11 @@ class TestWhatComesWithAProject:
         os.mkfifo(store.folder / INDEX)
         keep(store, turn("one", "a"))
         assert [one.first for one in store.all()] == ["one"]
+
+
+def test_a_log_in_whose_place_a_shorter_one_came_is_read_anew(tmp_path: Path) -> None:
+    store = sessions(tmp_path)
+    long, short = (keep(store, turn(query, "yes")) for query in ("Where is the retry logic? " * 20, "Hello?"))
+    assert len({one.first for one in sessions(tmp_path).all()}) == 2
+    shutil.copyfile(store.folder / f"{short}.jsonl", store.folder / f"{long}.jsonl")
+    assert {one.first for one in sessions(tmp_path).all()} == {"Hello?"}

@@ -113,6 +113,31 @@ async def test_what_is_ignored_comes_back_when_it_was_deleted_but_is_no_change(
     assert [change.path for change in await ran(store, root, command)] == [".env", "build/out.o"]
 
 
+@pytest.mark.parametrize(
+    ("paths", "comes_back"),
+    [
+        (["a.py"], True),
+        (["src"], True),
+        (["a.py", "src"], True),
+        (["a.log"], False),
+        (["a.py", "a.log"], False),
+        (["made"], False),
+        (["link"], False),
+        (["missing"], False),
+        ([".git"], False),
+        (["../project/a.py"], False),
+    ],
+)
+def test_what_undo_surely_brings_back(
+    store: Snapshots, root: ProjectRoot, paths: list[str], *, comes_back: bool
+) -> None:
+    put(root.path / ".gitignore", "*.log\n")
+    for path in ("a.py", "a.log", "src/b.py", "made/c.py", "made/c.log", ".git/config"):
+        put(root.path / path, path)
+    (root.path / "link").symlink_to("a.py")
+    assert CommandSnapshots(store).would_bring_back(root, paths) is comes_back
+
+
 async def test_heavy_folders_are_passed_over(store: Snapshots, root: ProjectRoot) -> None:
     for number in range(300):
         put(root.path / "node_modules" / f"m{number}" / "index.js", "x")
