@@ -48,7 +48,7 @@ def _review(text: str) -> None:
 
 
 def _orphan(text: str) -> None:
-    without_thinking(f"x</think>{text}")
+    without_thinking(f"x</think>{text}😀")  # wide, so that copies of it cost more
 
 
 def _calls(text: str) -> None:
@@ -87,7 +87,7 @@ HOSTILE: list[tuple[Callable[[str], Any], str, int]] = [
     (admits_failing_tests, "tests ", 2_000),
     (says_changed, "i have ", 2_000),
     (is_plan, "\n", 5_000),
-    (_orphan, "\n", 100_000),
+    (_orphan, "\n", 80_000),
     (_review, "\n", 10_000),
     (_review, " ", 10_000),
     (_review, "-", 10_000),

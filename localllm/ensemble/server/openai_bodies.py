@@ -29,7 +29,10 @@ class TextPart(Struct, frozen=True, tag_field="type", tag="text"):
     text: str
 
 
-Parts = Annotated[list[TextPart], Meta(min_length=1)]
+_MOST = 10_000
+"""Messages, and parts of one: each takes its time, in which no other request is served."""
+
+Parts = Annotated[list[TextPart], Meta(min_length=1, max_length=_MOST)]
 
 
 class SystemTurn(Struct, frozen=True, tag_field="role", tag="system"):
@@ -90,6 +93,7 @@ class ChatRequest(Struct, frozen=True, kw_only=True):
         list[ChatTurn],
         Meta(
             min_length=1,
+            max_length=_MOST,
             description="The conversation so far, with at least one message of the user's that is not blank.",
             examples=[[{"role": "user", "content": "Why is the sky blue?"}]],
             extra_json_schema={"contains": _SOMETHING_SAID},
