@@ -9,10 +9,11 @@ TIMER = "localllm-tasks.timer"
 
 
 def task_command(work: Path) -> list[str]:
-    """The command that runs what is due in a work folder, as it can be called from anywhere."""
+    """The command that runs what is due in a work folder, as it can be called from anywhere: Python takes no module
+    from the folder it is called in (-P), where a command may have left a package of this name."""
     program = Path(sys.argv[0])
     called = [str(program.resolve())] if program.name == "localllm" and program.is_file() else []
-    return [*(called or [sys.executable, "-m", "localllm"]), "task", "run", "--due", "--work-dir", str(work)]
+    return [*(called or [sys.executable, "-P", "-m", "localllm"]), "task", "run", "--due", "--work-dir", str(work)]
 
 
 def unit_files(work: Path, folder: Path, minutes: int) -> dict[str, str]:

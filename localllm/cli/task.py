@@ -218,6 +218,14 @@ def units(context: click.Context, folder: Path | None, minutes: int, print_: boo
     the folder this is called in.
     """
     work = work_folder_here(context, work_dir)
+    for one in (work, Path.cwd()):
+        if not str(one).isprintable():
+            raise click.UsageError(
+                _(
+                    "{folder}: systemd and cron cannot read this name. Rename it.",
+                    folder=clean(str(one), keep_newlines=False),
+                )
+            )
     files = unit_files(work, Path.cwd(), minutes)
     if print_:
         for name, text in files.items():
