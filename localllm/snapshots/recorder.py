@@ -19,9 +19,10 @@ import msgspec
 from localllm.base.errors import LocalLLMError, ToolExecutionError
 from localllm.base.i18n import N_, _, ngettext
 from localllm.safety.paths import ProjectRoot
+from localllm.sandbox.protect.protected_names import is_instruction
 from localllm.snapshots.change_log import Begun, Change
 from localllm.snapshots.file_state import ABSENT, LOST, FileIndex, Known, is_unkept, state_of, unkept
-from localllm.snapshots.project_scan import Found, ProjectTree, sign_of
+from localllm.snapshots.project_scan import HEAVY, Found, ProjectTree, sign_of
 from localllm.snapshots.store import Snapshots
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ class CommandSnapshots:
         self._loaded: FileIndex | None = None
         self._tree: ProjectTree | None = None
         self._noted: set[str] = set()
+        self._left_out_before = 0
+        """How many files were not kept when the last command began: it may have removed them."""
 
     @cached_property
     def _repositories(self) -> "RepositoryBackup":
@@ -98,11 +101,12 @@ class CommandSnapshots:
 
     def take_note(self) -> str:
         """What the person should know of what is not kept, when it is first so; else empty."""
+        count = max(self.left_out, self._left_out_before)
         notes = {
             N_(
                 "Some of the project is too large, or too much, to be kept (files: {count}): /undo "
                 "does not bring back what commands do to it."
-            ): bool(self.left_out),
+            ): bool(count),
             N_(
                 "The git repository is not kept, or not all of it: /undo does not bring back what a "
                 "command destroys in it."
@@ -110,7 +114,7 @@ class CommandSnapshots:
         }
         new = {key for key, holds in notes.items() if holds} - self._noted
         self._noted |= new
-        return " ".join(_(key, count=self.left_out) for key in notes if key in new)
+        return " ".join(_(key, count=count) for key in notes if key in new)
 
     def recover(self, root: ProjectRoot) -> list[Change]:
         """`Snapshots.recover`, also of commands during which the program was killed."""
@@ -186,7 +190,7 @@ class CommandSnapshots:
     def _begin(self, root: ProjectRoot, tool: str) -> _Call:
         since, recorded = time.time(), self._snapshots.recorded
         try:
-            self.keep(root)
+            self._left_out_before = self.keep(root)
         except OSError as error:
             folder = self._snapshots.index_file.parent
             reason = error.strerror or str(error)
@@ -211,7 +215,7 @@ class CommandSnapshots:
             differ = sorted(path for path, found in now.items() if self._differs(path, found))
             old = [path for path in differ if self._index.get(path)]
             made = [path for path in differ if not self._index.get(path) and not path.endswith(".git")]
-            made.sort(key=lambda path: (found := now[path]) is not None and found.ignored)
+            made.sort(key=lambda path: (not is_instruction(path), (found := now[path]) is not None and found.ignored))
             theirs = self._snapshots.recorded_since(call.since, call.recorded) if differ else {}
             changes: list[Change] = []
             for path in (*old, *made[:MOST_CHANGES]):  # taken back from the end: what was made goes first
@@ -272,7 +276,7 @@ class CommandSnapshots:
             after = seen.state or unkept(new.sign)
         elif unlisted.facts(path):  # its folder, which was left out before as well, is not looked into any more
             return []
-        if new is not None and new.ignored and not path.rpartition("/")[2].startswith(".env"):
+        if new is not None and new.ignored and not _is_told(path):
             return []
         if after == before:
             return []
@@ -307,6 +311,12 @@ class CommandSnapshots:
         if self._tree is None:
             self._tree = ProjectTree(root.path, watch=self._watch, holds=self._index.holds)
         return self._tree
+
+
+def _is_told(path: str) -> bool:
+    """Whether a change is recorded although .gitignore leaves the file out. Packages bring texts for assistants too."""
+    *folders, name = path.split("/")
+    return name.startswith(".env") or (is_instruction(path) and HEAVY.isdisjoint(folders))
 
 
 class _Unlisted:

@@ -15,7 +15,7 @@ from localllm.safety.paths import shown
 from localllm.safety.rules import COMMAND_TOOL
 from localllm.safety.tool_definition import Preview, ToolOutput
 from localllm.snapshots.change_log import Change
-from localllm.snapshots.file_state import ABSENT, is_repository
+from localllm.snapshots.file_state import ABSENT, is_repository, is_unkept
 from localllm.text.error_lines import telling_lines
 from localllm.tools.context import ToolContext
 
@@ -209,6 +209,14 @@ def with_changes_named(result: ToolResult, changes: Sequence[Change]) -> ToolRes
     more = ", …" if len(files) > _MOST_CHANGED else ""
     remark = f"[changed: {len(files)} {plural(len(files), 'file', 'files')}: {', '.join(named)}{more}]"
     return msgspec.structs.replace(result, for_model=f"{result.for_model}\n{remark}")
+
+
+def name_losses(changes: Sequence[Change], emit: Emit) -> None:
+    """Say what a command has changed or removed of which no earlier version is kept."""
+    lost = [shown(path) for path in dict.fromkeys(change.path for change in changes if is_unkept(change.before))]
+    if lost:
+        paths = ", ".join(lost[:_MOST_NAMED]) + (" …" if len(lost) > _MOST_NAMED else "")
+        emit(Notice(text=_("/undo does not bring back, as it was not kept: {paths}", paths=paths), level="warning"))
 
 
 def with_instructions_named(result: ToolResult, emit: Emit) -> ToolResult:

@@ -49,6 +49,7 @@ from localllm.tools.results import (
     cap,
     failed,
     keep_same,
+    name_losses,
     own_entry,
     succeeded,
     with_changes_named,
@@ -303,6 +304,7 @@ class ToolSystem:
         if record.changes:
             result = msgspec.structs.replace(result, changes={change.path: change.after for change in record.changes})
             result = with_instructions_named(with_changes_named(result, record.changes), emit)
+            name_losses(record.changes, emit)
         self._finish(result, record, emit)
         return result
 

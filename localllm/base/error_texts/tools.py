@@ -347,7 +347,10 @@ TOOLS = {
         ),
     ),
     "undo_not_kept": ErrorText(
-        "E8073", "The earlier version of {path} is no longer kept.", "", "It was too old, or there was too much of it."
+        "E8073",
+        "The earlier version of {path} is not kept.",
+        "",
+        "It was too large to be kept, too old, or there was too much of it.",
     ),
     "undo_busy": ErrorText(
         "E8075", "A file is just being changed; nothing was taken back.", "", "Try again when the change is done."

@@ -12,6 +12,7 @@ import pytest
 from localllm.safety.paths import ProjectRoot
 from localllm.snapshots import recorder
 from localllm.snapshots.change_log import Change
+from localllm.snapshots.file_state import is_unkept
 from localllm.snapshots.recorder import CommandSnapshots
 from localllm.snapshots.store import Snapshots
 from tests.support.tools import put
@@ -285,3 +286,46 @@ async def test_a_torn_index_is_written_anew(store: Snapshots, root: ProjectRoot)
     await ran(store, root, file.unlink)
     store.undo(root)
     assert file.read_text() == "new"
+
+
+async def test_texts_that_assistants_obey_are_changes_also_where_they_are_ignored(
+    store: Snapshots, root: ProjectRoot
+) -> None:
+    put(root.path / ".gitignore", "CLAUDE.md\n")
+    put(root.path / "CLAUDE.md", "old")
+
+    def command() -> None:
+        put(root.path / ".gitignore", "*\n")
+        put(root.path / "CLAUDE.md", "new")
+        put(root.path / "AGENTS.md", "made")
+        put(root.path / "packages" / "a" / "CLAUDE.local.md", "made")
+
+    changes = await ran(store, root, command)
+    assert {change.path for change in changes} >= {"CLAUDE.md", "AGENTS.md"}
+    store.undo(root)
+    assert (root.path / "CLAUDE.md").read_text() == "old"
+
+
+async def test_a_text_that_assistants_obey_is_recorded_before_all_else_that_is_new(
+    store: Snapshots, root: ProjectRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder, "MOST_CHANGES", 3)
+
+    def command() -> None:
+        for number in range(9):
+            put(root.path / "0" / str(number), "x")
+        put(root.path / "AGENTS.md", "made")
+
+    assert "AGENTS.md" in [change.path for change in await ran(store, root, command)]
+
+
+async def test_that_something_is_not_kept_is_said_also_where_the_first_command_removes_it(
+    store: Snapshots, root: ProjectRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder, "LARGEST_TEXT", 10)
+    file = put(root.path / "big", "x" * 20)
+    commands = CommandSnapshots(store)
+    async with commands.around(root, tool="run_command") as changes:
+        file.unlink()
+    assert "1" in commands.take_note()
+    assert [is_unkept(change.before) for change in changes] == [True]
