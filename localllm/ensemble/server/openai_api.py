@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from localllm.base.errors import LocalLLMError
-from localllm.base.i18n import _
+from localllm.base.i18n import Phrase, _
 from localllm.ensemble.answer_stream import AnswerStream, Piece
 from localllm.ensemble.conversations import new_id
 from localllm.ensemble.records import (
@@ -50,6 +50,9 @@ from localllm.ensemble.server.request_bodies import is_blank, read_request
 from localllm.ensemble.server.runs import Asked, EnsembleRuns
 from localllm.llm.message_format import normalised
 from localllm.llm.messages import AssistantMessage, Message, SystemMessage, UserMessage
+
+_MOST_MESSAGES = 10_000
+"""Messages of a request, counted by their parts: each takes its time, in which no other request is served."""
 
 _GO_ON = "Go on."
 """The prompt where the conversation ends with an answer."""
@@ -197,6 +200,10 @@ def question_in(asked: ChatRequest, hops: tuple[str, ...]) -> Question:
         raise RefusalError(
             "api_no_model", status=404, param="model", name="model_not_found", model=asked.model, available=available
         )
+    counts = (len(turn.content) if isinstance(turn.content, list) else 1 for turn in asked.messages)
+    if sum(counts) > _MOST_MESSAGES:
+        reason = Phrase("There are more than {most} messages, or parts of them", most=_MOST_MESSAGES)
+        raise RefusalError("api_bad_request", status=400, reason=reason, param="messages")
     said = [_message(turn) for turn in asked.messages if not _is_blank(turn)]
     if not any(isinstance(message, UserMessage) for message in said):
         raise RefusalError("api_no_prompt", status=400, param="messages")

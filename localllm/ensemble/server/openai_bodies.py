@@ -29,10 +29,7 @@ class TextPart(Struct, frozen=True, tag_field="type", tag="text"):
     text: str
 
 
-_MOST = 10_000
-"""Messages, and parts of one: each takes its time, in which no other request is served."""
-
-Parts = Annotated[list[TextPart], Meta(min_length=1, max_length=_MOST)]
+Parts = Annotated[list[TextPart], Meta(min_length=1)]
 
 
 class SystemTurn(Struct, frozen=True, tag_field="role", tag="system"):
@@ -93,7 +90,6 @@ class ChatRequest(Struct, frozen=True, kw_only=True):
         list[ChatTurn],
         Meta(
             min_length=1,
-            max_length=_MOST,
             description="The conversation so far, with at least one message of the user's that is not blank.",
             examples=[[{"role": "user", "content": "Why is the sky blue?"}]],
             extra_json_schema={"contains": _SOMETHING_SAID},
