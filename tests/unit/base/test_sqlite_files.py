@@ -1,6 +1,8 @@
 """Databases in a folder that somebody else may write to, as SQLite itself would open them."""
 
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -47,6 +49,23 @@ def test_a_link_is_not_followed(tmp_path: Path, ending: str) -> None:
     (tmp_path / f"run.sqlite{ending}").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(sqlite3.DatabaseError):
         check_companions(file)
+
+
+def test_looking_takes_no_lock_from_those_who_write(tmp_path: Path) -> None:
+    file = tmp_path / "run.sqlite"
+    with closing(sqlite3.connect(file, isolation_level=None)) as database:
+        database.execute("CREATE TABLE one (x)")
+        database.execute("BEGIN EXCLUSIVE")
+        check_companions(file)
+        other = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('BEGIN IMMEDIATE')"
+        tried = subprocess.run([sys.executable, "-c", other, file], capture_output=True, text=True, check=False)
+    assert "database is locked" in tried.stderr
+
+
+def test_files_that_cannot_be_looked_at_are_not_called_damaged(tmp_path: Path) -> None:
+    (tmp_path / "folder").write_text("a file")
+    with pytest.raises(sqlite3.OperationalError):
+        check_companions(tmp_path / "folder" / "run.sqlite")
 
 
 @pytest.mark.parametrize(
