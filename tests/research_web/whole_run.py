@@ -47,6 +47,7 @@ async def research(
             web=WebSettings(engines=("searxng",), searxng_url=web.search_url, proxy=web.proxy_url, timeout=10),
             research=ResearchSettings(),
         )
+        folder.mkdir(parents=True, exist_ok=True)
         setup = ResearchSetup(settings=settings, root=folder, environ={}, work_folder=folder)
         options = options_for(settings.research, preset, language=question.language, **given)
         async with open_researcher(setup, options) as researcher:
