@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from localllm.base.errors import KnowledgeBaseUsageError, LLMConnectionError
-from localllm.base.i18n import N_, Phrase
+from localllm.base.i18n import Phrase
 from localllm.base.paths import project_folder
 from localllm.config.schema import Settings
 from localllm.rag import chunking
@@ -25,8 +25,10 @@ from localllm.rag.ingest import Ingest
 from localllm.rag.language_probe import script_of
 from localllm.rag.locations import FOLDER, delivered_collections, is_name, project_collections, user_folder
 from localllm.rag.manifest import Manifest
+from localllm.rag.origins import origins
 from localllm.rag.query import Query, parse_query
 from localllm.rag.records import Collection, FileRecord, Found, Hit, IngestEvent, IngestReport, OnEvent
+from localllm.rag.remarks import another_model, other_version
 from localllm.rag.retrieval import Candidates, Weights, find_candidates, merge_neighbours, rank
 from localllm.rag.shard_lock import ShardLock
 from localllm.rag.store import SCHEMA, Store
@@ -94,7 +96,7 @@ class KnowledgeBase:
         """Why a collection is not searched as the settings say now, and what would help."""
         embedder = collection.embedder
         other = embedder is not None and not fits(self._settings, embedder)
-        return [*_staleness(collection), *([_another_model(collection, None)] if other else [])]
+        return [*other_version(collection), *([another_model(collection, None)] if other else [])]
 
     def collections(self) -> list[Collection]:
         """All collections by name; one of the project stands for one of the user's with the same name. Cheap: a small
@@ -155,25 +157,37 @@ class KnowledgeBase:
                 raise KnowledgeBaseUsageError("rag_no_path", path=root)
         with _ingest_lock(store, name, "localllm rag ingest"):
             selected = await self._ingest_embedder(collection)
-            try:
-                made_by = selected.embedder.record if selected.embedder else None
-                if not collection.chunks and collection.embedder != made_by:
-                    collection = msgspec.structs.replace(collection, embedder=made_by)
-                    await asyncio.to_thread(store.reset, collection)  # also what a broken-off ingest began otherwise
-                exclude = self._settings.project.exclude_patterns
-                ingest = Ingest(
-                    store, collection, selected.embedder, exclude=exclude, is_closed=self._is_closed, on_event=on_event
-                )
-                report = await ingest.run(roots)
-            finally:
-                if selected.embedder:
-                    await selected.embedder.aclose()
-            made = self._saved(store, report, description, ingest)
-            report = msgspec.structs.replace(report, contents=ingest.contents.listed() if report.chunks else "")
-            if report.chunks and made.chunks - made.optimized >= max(_MANY, made.chunks // 5):
-                if on_event:
-                    on_event(IngestEvent(kind="optimizing"))
-                made = await self._optimized(store, made)
+            made_by = selected.embedder.record if selected.embedder else None
+            if not collection.chunks and collection.embedder != made_by:
+                collection = msgspec.structs.replace(collection, embedder=made_by)
+                await asyncio.to_thread(store.reset, collection)  # also what a broken-off ingest began otherwise
+            return await self._filled(store, collection, roots, selected, on_event, description)
+
+    async def _filled(
+        self,
+        store: Store,
+        collection: Collection,
+        roots: Sequence[Path],
+        selected: Selected,
+        on_event: OnEvent | None,
+        description: str = "",
+    ) -> IngestReport:
+        """Take the files of the roots in, and close the embedder."""
+        exclude = self._settings.project.exclude_patterns
+        ingest = Ingest(
+            store, collection, selected.embedder, exclude=exclude, is_closed=self._is_closed, on_event=on_event
+        )
+        try:
+            report = await ingest.run(roots)
+        finally:
+            if selected.embedder:
+                await selected.embedder.aclose()
+        made = self._saved(store, report, description, ingest)
+        report = msgspec.structs.replace(report, contents=ingest.contents.listed() if report.chunks else "")
+        if report.chunks and made.chunks - made.optimized >= max(_MANY, made.chunks // 5):
+            if on_event:
+                on_event(IngestEvent(kind="optimizing"))
+            made = await self._optimized(store, made)
         remarks = (selected.remark,) if selected.remark else ()
         return msgspec.structs.replace(report, collection=made, remarks=remarks)
 
@@ -184,29 +198,36 @@ class KnowledgeBase:
         if collection.embedder is None:
             return Selected(None)
         selected = await embedder_for_search(self._settings, self._root, self._environ, collection.embedder)
-        return selected if selected.embedder else Selected(None, _another_model(collection, selected.remark))
+        return selected if selected.embedder else Selected(None, another_model(collection, selected.remark))
 
     async def reindex(self, name: str, on_event: OnEvent | None = None) -> IngestReport:
         """Make a collection anew from what was ingested into it, as the settings say now: after another embedding model
-        was set, or another size of passages. Until it has ended the collection finds what is there already."""
+        was set, or another size of passages. It stays as it is where its files or the embedding model are not there.
+        """
         store, collection = self._find(name)
-        roots = await asyncio.to_thread(_roots, store, collection)
-        rag = self._settings.rag
-        anew = msgspec.structs.replace(
-            collection,
-            chunk_tokens=rag.chunk_tokens,
-            overlap=rag.overlap,
-            tokenizer=tokenising.VERSION,
-            chunker=chunking.VERSION,
-            average_terms=0.0,
-            embedder=None,
-            chunks=0,
-            files=0,
-            skipped=0,
-        )
+        name = collection.name
         with _ingest_lock(store, name, "localllm rag reindex"):
+            roots = await asyncio.to_thread(origins, store, collection, self._root)
+            selected = await embedder_for_ingest(self._settings, self._root, self._environ)
+            if collection.embedder and selected.remark:  # its vectors would be lost because a server does not answer
+                model = collection.embedder.name
+                raise KnowledgeBaseUsageError("rag_embedder_unusable", model=model, reason=selected.remark)
+            rag = self._settings.rag
+            anew = msgspec.structs.replace(
+                collection,
+                chunk_tokens=rag.chunk_tokens,
+                overlap=rag.overlap,
+                tokenizer=tokenising.VERSION,
+                chunker=chunking.VERSION,
+                average_terms=0.0,
+                embedder=selected.embedder.record if selected.embedder else None,
+                chunks=0,
+                files=0,
+                skipped=0,
+                roots=tuple(map(str, roots)),
+            )
             await asyncio.to_thread(store.reset, anew)
-        return await self.ingest([Path(root) for root in roots], name, on_event)
+            return await self._filled(store, anew, roots, selected, on_event)
 
     async def optimize(self, name: str) -> Collection:
         """Build the indexes that make searching a large collection fast; searches go on meanwhile. It takes half a
@@ -234,7 +255,7 @@ class KnowledgeBase:
             raise KnowledgeBaseUsageError("rag_no_terms")
         wanted = max(count, MOST_RERANKED) if self._model else count
         search = _Search(query, parsed, wanted, script_of(query), {})
-        remarks = [remark for _, one in named for remark in _staleness(one)]
+        remarks = [remark for _, one in named for remark in other_version(one)]
         hits, nearest = await self._hits(named, search, remarks)
         if self._model and len(hits) > 1:
             hits, remark = await self._model.rerank(query, hits)
@@ -288,14 +309,14 @@ class KnowledgeBase:
             self._embedders[name] = await embedder_for_search(self._settings, self._root, self._environ, one.embedder)
         selected = self._embedders[name]
         if selected.embedder is None:
-            return None, _another_model(one, selected.remark)
+            return None, another_model(one, selected.remark)
         if name not in search.vectors:
             try:
                 search.vectors[name] = await selected.embedder.embed_query(search.text)
             except LLMConnectionError as error:
-                return None, _another_model(one, error.what_phrase)
+                return None, another_model(one, error.what_phrase)
         vector = search.vectors[name]
-        return (vector, None) if len(vector) == one.embedder.dimension else (None, _another_model(one, None))
+        return (vector, None) if len(vector) == one.embedder.dimension else (None, another_model(one, None))
 
     def _everything(self) -> list[tuple[Store, Collection]]:
         found: dict[str, tuple[Store, Collection]] = {}
@@ -376,16 +397,6 @@ def _user_store(settings: Settings, environ: Mapping[str, str]) -> Store:
     return ServerStore(settings.rag.qdrant_url, environ.get("QDRANT_API_KEY", "").strip(), folder)
 
 
-def _roots(store: Store, collection: Collection) -> Sequence[str]:
-    """What a collection is made anew from. What the record of one on a server says of it does not count: whoever shares
-    the server could have the user's home taken in. Raises KnowledgeBaseUsageError where nothing is known."""
-    if collection.home != "server":
-        return collection.roots
-    if roots := Manifest(store.manifest(collection.name), collection.name).roots():
-        return roots
-    raise KnowledgeBaseUsageError("rag_no_roots", name=collection.name)
-
-
 class _Search(NamedTuple):
     """What is looked for, and its vectors by the names of the models that made them."""
 
@@ -403,24 +414,6 @@ def _candidates(
         return find_candidates(reader, collection, search.query, vector, weights, search.top_k)
 
 
-def _another_model(collection: Collection, reason: Phrase | None) -> Phrase:
-    """What is said where the vectors of a collection cannot be used."""
-    model = collection.embedder.name if collection.embedder else ""
-    if reason:
-        return Phrase(
-            "{name} is searched by words alone, since its embedding model {model} does not answer: {reason}",
-            name=collection.name,
-            model=model,
-            reason=reason,
-        )
-    return Phrase(
-        "{name} is searched by words alone: its vectors were made by {model}, and another embedding model is set."
-        " localllm rag reindex {name} makes them anew.",
-        name=collection.name,
-        model=model,
-    )
-
-
 @contextmanager
 def _ingest_lock(store: Store, name: str, what: str) -> Generator[None]:
     """Held for a whole ingest, so that there is one at a time."""
@@ -430,18 +423,6 @@ def _ingest_lock(store: Store, name: str, what: str) -> Generator[None]:
         yield
     finally:
         lock.release()
-
-
-def _staleness(collection: Collection) -> list[Phrase]:
-    """What the user should know of a collection that was made by another version."""
-    if (collection.tokenizer, collection.chunker) == (tokenising.VERSION, chunking.VERSION):
-        return []
-    return [Phrase(_OTHER_VERSION, name=collection.name)]
-
-
-_OTHER_VERSION = N_(
-    "{name} was made by another version of localllm, and fewer of its words are found: localllm rag reindex {name}"
-)
 
 
 def _now() -> str:

@@ -65,6 +65,11 @@ class Manifest:
         with self._open() as database:
             database.executemany("DELETE FROM files WHERE path = ?", ((path,) for path in paths))
 
+    def clear(self) -> None:
+        """Forget all files; what the user has named stays."""
+        with self._open() as database:
+            database.execute("DELETE FROM files")
+
     def add_roots(self, paths: Iterable[str]) -> None:
         """Note files and folders that the user has named on this machine."""
         with self._open() as database:

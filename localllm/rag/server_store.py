@@ -19,6 +19,7 @@ from localllm.base.jsontext import encode_json
 from localllm.base.offline import offline_error_in
 from localllm.llm.addresses import is_loopback
 from localllm.rag.locations import is_name
+from localllm.rag.manifest import Manifest
 from localllm.rag.records import Collection
 from localllm.rag.sparse_vectors import SparseVector
 from localllm.rag.store import DENSE, SCHEMA, TERMS, Legs, Payload, Point, Reader, Scored, Writer, understood
@@ -103,7 +104,7 @@ class ServerStore:
     def reset(self, collection: Collection) -> None:
         """See Store."""
         self._call(lambda client: client.delete_collection(PREFIX + collection.name), collection.name)
-        self.manifest(collection.name).unlink(missing_ok=True)
+        Manifest(self.manifest(collection.name), collection.name).clear()
         self.create(collection)
 
     def optimize(self, name: str) -> None:

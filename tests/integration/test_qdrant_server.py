@@ -120,6 +120,27 @@ def test_a_record_that_somebody_else_wrote_has_no_file_taken_in(
     assert asyncio.run(theirs.search("vault combination", "shared")).hits == ()
 
 
+def test_what_others_took_in_is_not_lost_by_reindexing(client: QdrantClient, docs: Path, tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more/vault.md").write_text("The vault combination is zanzibar.\n")
+    theirs, mine = base(WORDS, tmp_path / "theirs", client), base(WORDS, tmp_path / "mine", client)
+    asyncio.run(theirs.ingest([docs], "shared"))
+    asyncio.run(mine.ingest([tmp_path / "more"], "shared"))
+    for one in (theirs, mine):
+        with pytest.raises(KnowledgeBaseError) as caught:
+            asyncio.run(one.reindex("shared"))
+        assert caught.value.key == "rag_shared"
+    assert asyncio.run(mine.search("annual leave", "shared")).hits
+    assert asyncio.run(theirs.search("vault combination", "shared")).hits
+
+
+def test_a_reindexing_that_was_broken_off_is_gone_on_with(client: QdrantClient, docs: Path, tmp_path: Path) -> None:
+    knowledge = base(WORDS, tmp_path / "mine", client)
+    asyncio.run(knowledge.ingest([docs], "shared"))
+    knowledge._user.reset(msgspec.structs.replace(knowledge.collection("shared"), chunks=0, files=0))
+    assert asyncio.run(knowledge.reindex("shared")).indexed == 3
+
+
 def test_research_reads_no_file_that_the_server_names(client: QdrantClient, docs: Path, tmp_path: Path) -> None:
     (tmp_path / "diary.md").write_text("The vault combination is zanzibar. Annual leave.\n")
     knowledge = base(WORDS, tmp_path / "mine", client)

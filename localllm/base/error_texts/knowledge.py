@@ -91,9 +91,23 @@ KNOWLEDGE: dict[str, ErrorText] = {
     ),
     "rag_no_roots": ErrorText(
         "E8434",
-        "Nothing of the collection {name} was taken in on this machine; it was left as it is.",
-        "It lies on a server: what its record there says of your files could be anybody's.",
-        "Name the files or folders: localllm rag ingest PATH --collection {name}",
+        "What the collection {name} was made of is not known on this machine; it was left as it is.",
+        "What the record of one on a server says of your files could be anybody's, and earlier versions noted nothing.",
+        "Name the files or folders: localllm rag ingest PATH --collection {name}; then localllm rag reindex {name}",
+    ),
+    "rag_root_gone": ErrorText(
+        "E8435",
+        "{path}, of which {name} has passages, is not there; the collection was left as it is.",
+        "To make it anew without these files would lose what it has of them.",
+        "Make it reachable again. If it is gone for good, take its passages out: localllm rag ingest {path}"
+        " --collection {name}; then localllm rag reindex {name}",
+    ),
+    "rag_shared": ErrorText(
+        "E8436",
+        "The collection {name} also has passages that were taken in on other machines; it was left as it is.",
+        "To make it anew from here would delete them.",
+        "Ask those who share it. Then localllm rag delete {name}, and each takes in the documents again:"
+        " localllm rag ingest PATH --collection {name}",
     ),
     "rag_server_unreachable": ErrorText(
         "E8415",

@@ -10,7 +10,7 @@ import pytest
 
 from localllm.base.errors import KnowledgeBaseError, KnowledgeBaseUsageError
 from localllm.config.rag_settings import RagSettings
-from localllm.config.schema import Settings
+from localllm.config.schema import LLMSettings, OpenAISettings, Settings
 from localllm.rag.embedded_store import EmbeddedStore
 from localllm.rag.knowledge_base import KnowledgeBase
 from localllm.rag.records import IngestEvent
@@ -128,6 +128,54 @@ def test_reindexing_finds_the_same(knowledge: KnowledgeBase, docs: Path) -> None
     report = asyncio.run(knowledge.reindex("docs"))
     assert (report.collection.chunks, report.indexed) == (before.chunks, 3)
     assert asyncio.run(knowledge.search("warranty")).hits[0].file == "docs/setup.md"
+
+
+def test_reindexing_loses_nothing_where_a_folder_is_gone(knowledge: KnowledgeBase, docs: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "sand.md").write_text("Nothing but sand.\n")
+    asyncio.run(knowledge.ingest([docs, other], "docs"))
+    other.rename(tmp_path / "unmounted")
+    with pytest.raises(KnowledgeBaseUsageError) as caught:
+        asyncio.run(knowledge.reindex("docs"))
+    assert caught.value.key == "rag_root_gone"
+    assert asyncio.run(knowledge.search("sand", "docs")).hits
+    assert asyncio.run(knowledge.search("warranty", "docs")).hits
+    assert asyncio.run(knowledge.ingest([other], "docs")).removed == 1  # as the error advises
+    assert asyncio.run(knowledge.reindex("docs")).indexed == 3
+
+
+def test_reindexing_loses_nothing_where_a_root_is_a_link_that_leads_out(
+    knowledge: KnowledgeBase, docs: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "project" / "docs"
+    shutil.copytree(docs, folder)
+    asyncio.run(knowledge.ingest([folder], "docs"))
+    shutil.rmtree(folder)
+    folder.symlink_to(docs)
+    with pytest.raises(KnowledgeBaseUsageError) as caught:
+        asyncio.run(knowledge.reindex("docs"))
+    assert caught.value.key == "rag_link_out"
+    assert asyncio.run(knowledge.search("warranty", "docs")).hits
+
+
+def test_reindexing_loses_nothing_where_the_embedding_model_does_not_answer(
+    knowledge: KnowledgeBase, docs: Path, tmp_path: Path
+) -> None:
+    asyncio.run(knowledge.ingest([docs], "docs"))
+    nowhere = LLMSettings(provider="openai", openai=OpenAISettings(base_url="http://127.0.0.1:9/v1"))
+    settings = Settings(rag=RagSettings(embedding_provider="openai"), llm=nowhere)
+    other = KnowledgeBase(settings, tmp_path / "project", {"LOCALLLM_DATA_DIR": str(tmp_path / "data")})
+    with pytest.raises(KnowledgeBaseUsageError) as caught:
+        asyncio.run(other.reindex("docs"))
+    assert caught.value.key == "rag_embedder_unusable"
+    assert asyncio.run(knowledge.search("warranty", "docs")).hits
+
+
+def test_an_ingest_that_was_broken_off_can_be_reindexed(knowledge: KnowledgeBase, docs: Path) -> None:
+    made = asyncio.run(knowledge.ingest([docs], "docs")).collection
+    EmbeddedStore(knowledge.folder, "user").save(msgspec.structs.replace(made, roots=()))
+    assert asyncio.run(knowledge.reindex("docs")).indexed == 3
 
 
 def test_a_collection_is_searched_while_and_after_it_is_optimized(

@@ -1,0 +1,45 @@
+"""Find what a collection can be made anew from, before anything of it is given up."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from localllm.base.errors import KnowledgeBaseUsageError
+from localllm.rag.document_files import is_beneath, real_roots
+from localllm.rag.manifest import Manifest
+from localllm.rag.records import Collection
+from localllm.rag.store import Store, point_id
+
+_FETCHED_AT_ONCE = 1_000
+
+
+def origins(store: Store, collection: Collection, project: Path) -> list[Path]:
+    """The files and folders a collection is made anew from. Raises KnowledgeBaseUsageError where making it anew would
+    lose passages: of a folder that is not there, or of others who share the server.
+
+    What the record of one on a server says does not count: whoever shares it could have the user's home taken in.
+    """
+    manifest = Manifest(store.manifest(collection.name), collection.name)
+    files = manifest.files()
+    named = manifest.roots()
+    if collection.home != "server":
+        named = list(dict.fromkeys((*collection.roots, *named)))
+    if not named and (collection.chunks or collection.home == "server"):
+        raise KnowledgeBaseUsageError("rag_no_roots", name=collection.name)
+    for root in map(Path, named):
+        if not root.exists() and any(is_beneath(path, [root]) for path in files):
+            raise KnowledgeBaseUsageError("rag_root_gone", path=root, name=collection.name)
+    own = [point_id(path, number) for path, known in files.items() for number in range(known.record.chunks)]
+    if collection.home == "server" and _holds_others(store, collection.name, own):
+        raise KnowledgeBaseUsageError("rag_shared", name=collection.name)
+    return real_roots([Path(root) for root in named if Path(root).exists()], project)
+
+
+def _holds_others(store: Store, name: str, own: list[int]) -> bool:
+    """Whether the collection has passages that were not taken in on this machine."""
+    with store.reading(name) as reader:
+        there = sum(len(reader.fetch(some)) for some in _parts(own))
+        return reader.count() > there
+
+
+def _parts(ids: list[int]) -> Iterator[list[int]]:
+    return (ids[start : start + _FETCHED_AT_ONCE] for start in range(0, len(ids), _FETCHED_AT_ONCE))

@@ -1,0 +1,35 @@
+"""What the user should know of a collection that is not searched as the settings say now."""
+
+from localllm.base.i18n import N_, Phrase
+from localllm.rag import chunking
+from localllm.rag.records import Collection
+from localllm.text import tokenising
+
+_OTHER_VERSION = N_(
+    "{name} was made by another version of localllm, and fewer of its words are found: localllm rag reindex {name}"
+)
+
+
+def another_model(collection: Collection, reason: Phrase | None) -> Phrase:
+    """What is said where the vectors of a collection cannot be used."""
+    model = collection.embedder.name if collection.embedder else ""
+    if reason:
+        return Phrase(
+            "{name} is searched by words alone, since its embedding model {model} does not answer: {reason}",
+            name=collection.name,
+            model=model,
+            reason=reason,
+        )
+    return Phrase(
+        "{name} is searched by words alone: its vectors were made by {model}, and another embedding model is set."
+        " localllm rag reindex {name} makes them anew.",
+        name=collection.name,
+        model=model,
+    )
+
+
+def other_version(collection: Collection) -> list[Phrase]:
+    """What the user should know of a collection that was made by another version."""
+    if (collection.tokenizer, collection.chunker) == (tokenising.VERSION, chunking.VERSION):
+        return []
+    return [Phrase(_OTHER_VERSION, name=collection.name)]
