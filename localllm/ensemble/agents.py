@@ -121,7 +121,9 @@ class Endpoint:
     def _described(self, task: asyncio.Task[ModelInfo]) -> None:
         self._describing = None
         if not task.cancelled() and task.exception() is None:
-            self._info = task.result()
+            info = task.result()
+            if self._info is None or info.context_window:  # a machine that wakes tells nothing yet
+                self._info = info
             self.host.note_connection()
 
 

@@ -24,6 +24,27 @@ pytestmark = pytest.mark.anyio
 KEYS = {"MY_KEY": "secret-1", "OLLAMA_API_KEY": "secret-2", "OPENAI_API_KEY": "secret-3", "OLLAMA_HOST": "far.example"}
 
 
+class SlowAfterwards(Ollama):
+    """Tells a window once; afterwards it takes connections, and tells nothing in time."""
+
+    described = 0
+
+    async def describe(self, model: str) -> ModelInfo:
+        self.described += 1
+        if self.described == 1:
+            return ModelInfo(model, context_window=32_768)
+        raise LLMConnectionError("llm_idle", url=self.address, seconds=3.0, provider="ollama")
+
+
+async def test_a_window_that_was_told_stays_known_when_a_host_that_wakes_tells_none() -> None:
+    endpoint = Endpoint(SlowAfterwards("http://127.0.0.1:1", timeout=3.0, idle_timeout=3.0), MODEL, Host("h"))
+    await endpoint.get_ready()
+    endpoint.note_answer()
+    endpoint.host.__dict__["_rests_until"] = asyncio.get_running_loop().time()  # the rest is just over
+    await endpoint.get_ready()
+    assert (endpoint.provider.__dict__["described"], endpoint.window) == (2, 32_768)
+
+
 class TestConnections:
     async def test_a_reload_keeps_what_it_does_not_change(self) -> None:
         async with asking(Play(), Play()) as asked:
