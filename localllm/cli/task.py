@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -219,10 +220,10 @@ def units(context: click.Context, folder: Path | None, minutes: int, print_: boo
     """
     work = work_folder_here(context, work_dir)
     for one in (work, Path.cwd()):
-        if not str(one).isprintable():
+        if any(unicodedata.category(character) == "Cc" for character in str(one)):
             raise click.UsageError(
                 _(
-                    "{folder}: systemd and cron cannot read this name. Rename it.",
+                    "{folder}: systemd and cron cannot read a name with control characters (line breaks). Rename it.",
                     folder=clean(str(one), keep_newlines=False),
                 )
             )

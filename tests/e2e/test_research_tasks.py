@@ -166,3 +166,9 @@ def test_the_units_are_ones_that_systemd_takes(world: ResearchWorld) -> None:
         assert (judged.returncode, judged.stderr) == (0, ""), judged.stderr
     printed = world.run("task", "units", "--print").stdout
     assert "*/15 * * * * cd " in printed
+
+
+def test_units_take_any_name_without_control_characters(world: ResearchWorld) -> None:
+    for name, code in (("新しい\u3000フォルダー\u00a0👩‍🔬", 0), ("torn\nname", 2), ("bell\x07", 2)):
+        printed = world.run("task", "units", "--print", "--work-dir", str(world.folder / name))
+        assert printed.returncode == code, printed.stderr
