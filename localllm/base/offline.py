@@ -27,9 +27,9 @@ _WITHIN_THE_MACHINE = ("AF_UNIX", "AF_NETLINK", "AF_VSOCK", "AF_ALG")
 _OWN_NETWORK = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "fc00::/7", "fe80::/10")
 """Private, link-local and unique local addresses (RFC 1918, 3927, 4193, 4291)."""
 
-_NOBODYS = ("169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128")
-"""Of these, where nobody sets up a server: what machines give themselves without a network, and what tells a cloud's
-machine its secrets (169.254.169.254; the last is Amazon's)."""
+_NOBODYS = ("169.254.169.0/24", "169.254.170.0/24", "fd00:ec2::254/128")
+"""Of these, where nobody sets up a server: what tells a cloud's machine its secrets (169.254.169.254; 169.254.170.2 and
+the last are Amazon's). Other link-local addresses are those of two machines on a cable, or of a container's host."""
 
 _PORTS = {"http": 80, "https": 443, "redis": 6379, "rediss": 6379}
 
@@ -68,6 +68,11 @@ class Guard:
         """Count an address as named by the user from now on."""
         if place := _place(address):
             self._named |= {place}
+
+    def is_named(self, address: str) -> bool:
+        """Whether the user has named an address, or it is this machine."""
+        place = _place(address)
+        return place is not None and (place in self._named or _is_here(place[0]))
 
     def judge(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Raise OfflineError for a connection or a look-up that is not to be made."""
@@ -126,6 +131,11 @@ def name_address(address: str) -> None:
 def is_on() -> bool:
     """Whether the program is offline."""
     return _Process.guard is not None
+
+
+def is_named(address: str) -> bool:
+    """Whether an address may be asked as far as that is the user's to say: this machine, and what they have named."""
+    return _Process.guard is None or _Process.guard.is_named(address)
 
 
 def named_places() -> tuple[str, ...]:

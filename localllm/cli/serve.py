@@ -24,7 +24,12 @@ from localllm.ensemble.agents import check_agents
 from localllm.ensemble.auto_config import make_config
 from localllm.ensemble.config import AgentConfig, EnsembleConfig
 from localllm.ensemble.config_file import CONFIG_FILE, as_json, write_config
-from localllm.ensemble.config_reach import lies_in, refuse_far_reach, refuse_more_reach
+from localllm.ensemble.config_reach import (
+    is_safe_in,
+    refuse_far_reach,
+    refuse_more_reach,
+    refuse_unnamed_servers,
+)
 from localllm.ensemble.config_watch import (
     ConfigChanged,
     ConfigEvent,
@@ -118,7 +123,7 @@ def serve(context: click.Context, file: Path | None, **values: Any) -> int:
     requests only with the token in LOCALLLM_SERVE_TOKEN.
     """
     _refuse_contradictions(file, values)
-    loaded = load_here(context)[1]
+    project, loaded = load_here(context)
     if values["history"] is not None:
         return print_history(values["history"], json=values["json"])
     if values["stats"]:
@@ -128,7 +133,7 @@ def serve(context: click.Context, file: Path | None, **values: Any) -> int:
         return _write_config(loaded, environ, file or Path(CONFIG_FILE), force=values["force"])
     check_packages()
     site = _site(values)
-    source = _source(loaded, environ, file, auto=values["auto"])
+    source = _source(project, loaded, environ, file, auto=values["auto"])
     start_log(loaded.settings.logging)
     show_log(sys.stderr, "DEBUG" if context.find_root().params["debug"] else "INFO", without={_SAID})
     forced_end = ForcedEnd()
@@ -188,7 +193,9 @@ def _token(host: str, named: str | None) -> str:
     raise ConfigurationError("ensemble_bad_token", variable=variable, reason=reason)
 
 
-def _source(loaded: Loaded, environ: Mapping[str, str], file: Path | None, *, auto: bool) -> ConfigSource:
+def _source(
+    project: Path, loaded: Loaded, environ: Mapping[str, str], file: Path | None, *, auto: bool
+) -> ConfigSource:
     """The configuration that is to be used: that of a file, which is watched, or one that is made.
 
     Raises ConfigurationError where there is none, or a wrong one; LLMConnectionError where none can be made.
@@ -200,20 +207,29 @@ def _source(loaded: Loaded, environ: Mapping[str, str], file: Path | None, *, au
 
     used = file or Path(CONFIG_FILE)
     first: EnsembleConfig | None = None
+    was_safe = False
+
+    def is_safe() -> bool:
+        return is_safe_in(config_file().parent, used, project)
+
+    def before() -> None:
+        nonlocal was_safe
+        was_safe = is_safe()
 
     def check(config: EnsembleConfig) -> None:
         nonlocal first
-        is_named = file is not None and (first is None or lies_in(file, config_file().parent))
+        is_named = file is not None and (first is None or (was_safe and is_safe()))  # a link may have been exchanged
         if file is None:
             refuse_far_reach(config, used)
         elif first is not None and not is_named:
             refuse_more_reach(config, first, used)
+            refuse_unnamed_servers(config, used)
         check_agents(config, environ, _folder_of(file))
         for agent in _agents(config) if is_named else ():  # who names a file names the servers in it: see --offline
             offline.name_address(agent.base_url)
         first = first or config
 
-    return ConfigWatch(used, check=check, on_event=partial(_tell, used))
+    return ConfigWatch(used, before=before, check=check, on_event=partial(_tell, used))
 
 
 def _folder_of(file: Path | None) -> Path:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from localllm.base import offline
 from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
@@ -41,6 +42,18 @@ def refuse_more_reach(config: EnsembleConfig, first: EnsembleConfig, file: Path)
     named = {reach for reach, _reason in _far_reach(first)}
     for reach, reason in _far_reach(config):
         if reach not in named:
+            raise ConfigurationError("ensemble_config_reaches_further", file=file, reason=reason)
+
+
+def refuse_unnamed_servers(config: EnsembleConfig, file: Path) -> None:
+    """Raise ConfigurationError where a file that was changed asks servers which, offline, are not reached: its user has
+    not named them."""
+    for agent in (config.reviewer_agent, *config.worker_agents):
+        if agent.base_url and not offline.is_named(agent.base_url):
+            reason = Phrase(
+                "It asks {address}, and offline no server is reached that was not named at the start",
+                address=agent.api_url,
+            )
             raise ConfigurationError("ensemble_config_reaches_further", file=file, reason=reason)
 
 
@@ -87,6 +100,19 @@ def is_on_this_machine(config: EnsembleConfig) -> bool:
 
 
 def lies_in(file: Path, folder: Path) -> bool:
-    """Whether a file is in a folder by its path, or by where the links in that lead."""
-    places = (os.path.abspath(file), os.path.realpath(file))  # noqa: PTH100 - Path.absolute keeps ".."
-    return any(Path(place).is_relative_to(base) for place in places for base in (folder.absolute(), folder.resolve()))
+    """Whether a file is in a folder by its path, or by where the links in that lead: whether it is in danger there."""
+    return any(_is_beneath(place, folder) for place in _places(file))
+
+
+def is_safe_in(folder: Path, file: Path, project: Path) -> bool:
+    """Whether a file is in a folder, which commands cannot write, both by its path and by where the links in that lead;
+    not where the folder lies in the project, whose commands can."""
+    return all(_is_beneath(place, folder) for place in _places(file)) and not lies_in(folder, project)
+
+
+def _places(file: Path) -> tuple[str, str]:
+    return os.path.abspath(file), os.path.realpath(file)  # noqa: PTH100 - Path.absolute keeps ".."
+
+
+def _is_beneath(place: str, folder: Path) -> bool:
+    return any(Path(place).is_relative_to(base) for base in (folder.absolute(), folder.resolve()))

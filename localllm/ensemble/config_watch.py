@@ -71,6 +71,7 @@ class ConfigWatch:
         self,
         file: Path,
         *,
+        before: Callable[[], None] = lambda: None,
         check: Callable[[EnsembleConfig], None] = lambda config: None,
         on_event: Callable[[ConfigEvent], None] = lambda event: None,
         patience: float = PATIENCE,
@@ -80,6 +81,7 @@ class ConfigWatch:
 
         Args:
             file: Where it is.
+            before: Called before each time it is read.
             check: Raises ConfigurationError for a configuration that is not to be used.
             on_event: Called with what becomes of a change.
             patience: Seconds after which a file that cannot be used is said to be so.
@@ -88,12 +90,13 @@ class ConfigWatch:
         Raises ConfigurationError where it cannot be used.
         """
         self._file = file
+        self._before = before
         self._check = check
         self._listeners = [on_event]
         self._patience = patience
         self._clock = clock
         self._seen = self._read = _signature(file)
-        self._text = read_config_text(file)
+        self._text = self._read_text()
         self._current = self._parsed(self._text)
         self._unusable_since: float | None = None
         self._refused = ""
@@ -129,10 +132,14 @@ class ConfigWatch:
 
     def _outcome(self) -> tuple[str, EnsembleConfig] | ConfigurationError:
         try:
-            text = read_config_text(self._file)
+            text = self._read_text()
             return text, self._current if text == self._text else self._parsed(text)
         except ConfigurationError as error:
             return error
+
+    def _read_text(self) -> str:
+        self._before()
+        return read_config_text(self._file)
 
     def _parsed(self, text: str) -> EnsembleConfig:
         config = parse_config(text, self._file)

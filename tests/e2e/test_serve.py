@@ -181,6 +181,12 @@ def test_a_change_that_reaches_further_than_the_start_is_refused(world: ServeWor
         own.write_text(json.dumps(after))
         serving.wait_for("W1 ·")
         assert serving.ask().json()["metadata"]["total_workers"] == 2
+    world.configure(before)
+    own.unlink()
+    own.symlink_to(world.project / "config.json")
+    with world.serving("--config", str(own)) as serving:
+        world.configure(after)
+        serving.wait_for("start the server anew")
 
 
 def _held(agents: Agents) -> Gate:

@@ -171,6 +171,13 @@ def test_one_that_may_not_be_used_is_refused(tmp_path: Path) -> None:
         ConfigWatch(file, check=check)
 
 
+def test_what_has_to_be_known_before_it_is_read_is_looked_at_then(tmp_path: Path) -> None:
+    file = tmp_path / "config.json"
+    file.write_text(text(0))
+    watch = ConfigWatch(file, before=lambda: file.write_text(text(1)) and None)
+    assert number_of(watch.current) == 1
+
+
 def test_a_link_to_another_file_counts_as_a_change(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(text(0))
     (tmp_path / "b.json").write_text(text(1))
