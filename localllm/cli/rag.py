@@ -66,9 +66,7 @@ def ingest(
             ),
         )
         report = asyncio.run(work)
-    if report.contents and not report.collection.description_is_own:
-        report = asyncio.run(_described_by_model(context, report))
-    _print_report(report, json=json)
+    _print_report(asyncio.run(_described_by_model(context, report)), json=json)
 
 
 @rag.command()
@@ -79,7 +77,7 @@ def reindex(context: click.Context, name: str, json: bool) -> None:
     """Rebuild the collection NAME, after another embedding model or another size of passages was set."""
     with _progress() as on_event:
         report = asyncio.run(_with(context, lambda knowledge: knowledge.reindex(name, on_event)))
-    _print_report(report, json=json)
+    _print_report(asyncio.run(_described_by_model(context, report)), json=json)
 
 
 @rag.command()
@@ -322,13 +320,16 @@ async def _search(context: click.Context, query: str, collection: str, top_k: in
 
 
 async def _described_by_model(context: click.Context, report: IngestReport) -> IngestReport:
-    """The report of an ingest whose collection the chat model has described, where there is one."""
+    """The report of an ingest; where it has described the collection anew and there is a chat model, in its words."""
+    if not report.contents:
+        return report
     project, loaded = load_here(context)
     async with open_chat_client(project, loaded.settings.llm, loaded.allowed_environ(os.environ)) as client:
         text = await ChatModel(client).describe(report.contents) if client else ""
     if not text:
         return report
-    return msgspec.structs.replace(report, collection=_open(context).describe(report.collection.name, text))
+    described = _open(context).describe(report.collection.name, text, is_own=False)
+    return msgspec.structs.replace(report, collection=described)
 
 
 @contextmanager

@@ -122,11 +122,12 @@ class KnowledgeBase:
         known = Manifest(store.manifest(collection.name), collection.name).files().get(hit.path)
         return known is not None and known.record.reason is None
 
-    def describe(self, name: str, description: str) -> Collection:
-        """Set what a collection holds and when it is to be searched; empty lets the next ingest say it."""
+    def describe(self, name: str, description: str, *, is_own: bool = True) -> Collection:
+        """Set what a collection holds and when it is to be searched; empty lets the next ingest say it. `is_own`: the
+        user has written it, so it stays, and a model reads it as his; False for one made of the documents."""
         store, collection = self._find(name)
         text = " ".join(description.split())
-        changed = msgspec.structs.replace(collection, description=text, description_is_own=bool(text))
+        changed = msgspec.structs.replace(collection, description=text, description_is_own=is_own and bool(text))
         store.save(changed)
         return changed
 
@@ -182,8 +183,9 @@ class KnowledgeBase:
         finally:
             if selected.embedder:
                 await selected.embedder.aclose()
-        made = self._saved(store, report, description, ingest)
-        report = msgspec.structs.replace(report, contents=ingest.contents.listed() if report.chunks else "")
+        made, is_described = self._saved(store, report, description, ingest)
+        contents = ingest.contents.listed() if is_described and report.chunks else ""
+        report = msgspec.structs.replace(report, contents=contents)
         if report.chunks and made.chunks - made.optimized >= max(_MANY, made.chunks // 5):
             if on_event:
                 on_event(IngestEvent(kind="optimizing"))
@@ -374,18 +376,20 @@ class KnowledgeBase:
         store.create(collection)
         return store, collection
 
-    def _saved(self, store: Store, report: IngestReport, description: str, ingest: Ingest) -> Collection:
-        """The record after an ingest. A description made by rule is made anew where half of the passages are new, or
-        some were closed to reading."""
+    def _saved(self, store: Store, report: IngestReport, description: str, ingest: Ingest) -> tuple[Collection, bool]:
+        """The record after an ingest, and whether it was described anew by rule: where half of the passages are new, or
+        some were closed to reading, unless the user has described it."""
         collection = msgspec.structs.replace(report.collection, updated=_now())
+        is_old = ingest.has_closed or 2 * report.chunks > collection.chunks
+        is_described = not description and (
+            not collection.description or (not collection.description_is_own and is_old)
+        )
         if description:
             collection = msgspec.structs.replace(collection, description=description, description_is_own=True)
-        elif not collection.description or (
-            not collection.description_is_own and (ingest.has_closed or 2 * report.chunks > collection.chunks)
-        ):
+        elif is_described:
             collection = msgspec.structs.replace(collection, description=ingest.contents.described())
         store.save(collection)
-        return collection
+        return collection, is_described
 
 
 def _user_store(settings: Settings, environ: Mapping[str, str]) -> Store:

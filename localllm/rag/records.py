@@ -226,7 +226,7 @@ class IngestReport(msgspec.Struct, frozen=True, kw_only=True):
     chunks: int = 0
     """Chunks that were written; those of unchanged files are not counted."""
     contents: str = ""
-    """Titles and words of these, for a model that is to describe the collection."""
+    """Titles and words of these, for a model that is to describe the collection; "" where its description stays."""
     skipped: tuple[FileRecord, ...] = ()
     remarks: tuple[Phrase, ...] = ()
     """Such as that there is no embedding model, and how to get one."""

@@ -10,7 +10,7 @@ from localllm.base.errors import KnowledgeBaseUsageError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, Phrase
 from localllm.safety.tool_definition import Risk, ToolOutput
-from localllm.text.sanitising import clean, shorten
+from localllm.text.sanitising import clean
 from localllm.tools.context import Knowledge, ToolContext
 from localllm.tools.registry import tool
 
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 
 _FOUND = N_("{count} passage for “{query}”", "{count} passages for “{query}”")
 _LISTED = N_("{count} collection", "{count} collections")
+_LONGEST_DESCRIPTION = 300
+"""Cells."""
 _LEAST_OF_A_HIT = 200
 """Characters of a passage that are worth showing; where there is less room it is only named."""
 
 
 @tool(risk=Risk.SAFE, brief="Search the user's collections of documents.")
 async def search_rag_knowledge_base(context: ToolContext, query: str, collection: str = "") -> ToolOutput:
-    """Search the user's collections of documents. Gives passages, each with the reference to cite it by. Nothing found:
-    search again in other words.
+    """Search the user's collections of documents. Gives passages, each with the reference to cite it by.
 
     query: words the document would use, in its language
     collection: name of one; all are searched without it
@@ -49,15 +50,20 @@ async def search_rag_knowledge_base(context: ToolContext, query: str, collection
 @tool(risk=Risk.SAFE)
 async def list_rag_collections(context: ToolContext) -> ToolOutput:
     """List the collections of documents: what each holds, and how much."""
+    from localllm.rag.quoting import QUOTED, description_of, is_users
+
     collections = _knowledge(context).collections()
     lines = [
-        f"- {one.name} ({one.files:,} files, {one.chunks:,} passages): {_described(one) or 'no description'}"
+        f"- {one.name} ({one.files:,} files, {one.chunks:,} passages):"
+        f" {description_of(one, _LONGEST_DESCRIPTION) or 'no description'}"
         for one in collections
     ]
+    of_documents = any(one.description and not is_users(one) for one in collections)
     return ToolOutput(
         payload={"collections": [_entry(one) for one in collections]},
-        for_model="\n".join(lines) or "There are no collections.",
+        for_model="\n".join([*lines, *([QUOTED] if of_documents else [])]) or "There are no collections.",
         summary=Phrase(_LISTED, count=len(collections)),
+        untrusted=of_documents,
     )
 
 
@@ -108,27 +114,24 @@ def _nothing(context: ToolContext, found: "Found") -> str:
     if near:
         lines += ["These share some of its words:", *near]
     there = _knowledge(context).collections()
-    lines += ["Collections:", *(_brief(one) for one in there[:_MOST_LISTED])]
-    lines += [f"- also {', '.join(one.name for one in there[_MOST_LISTED:])}"] if there[_MOST_LISTED:] else []
-    return "\n".join((*lines, _AGAIN))
+    lines += [f"Collections: {', '.join([*map(_named_with_language, there[:_MOST_LISTED])])}"]
+    lines[-1] += f", and {len(there) - _MOST_LISTED} more" if there[_MOST_LISTED:] else ""
+    titles = ", the words of such a title" if near else ""
+    return "\n".join((*lines, _AGAIN.format(titles=titles)))
 
 
 _AGAIN = (
-    "Search again in other words: synonyms, the name of the thing, the words of such a title, in the language of the"
-    " collection. Nothing in two more searches: say it is not there."
+    "Search again in other words: synonyms, the name of the thing{titles}, in the language of the collection."
+    " Nothing in two more searches: say it is not there."
 )
-_MOST_LISTED = 8
-_LONGEST_DESCRIPTION = 80
-"""Cells."""
+_MOST_LISTED = 24
 
 
-def _brief(collection: "Collection") -> str:
-    """A collection, what it holds, and that it is in Japanese where its description is."""
+def _named_with_language(collection: "Collection") -> str:
+    """The name of a collection, and that it is in Japanese where its description is."""
     from localllm.rag.language_probe import script_of
 
-    described = shorten(_described(collection), _LONGEST_DESCRIPTION)
-    language = " (Japanese)" if script_of(described) == "japanese" else ""
-    return f"- {collection.name}{language}: {described}" if described else f"- {collection.name}"
+    return f"{collection.name} (Japanese)" if script_of(collection.description) == "japanese" else collection.name
 
 
 def _place(hit: "Hit") -> str:
@@ -155,7 +158,3 @@ def _entry(collection: "Collection") -> dict[str, Json]:
         "files": collection.files,
         "chunks": collection.chunks,
     }
-
-
-def _described(collection: "Collection") -> str:
-    return clean(collection.description, keep_newlines=False)

@@ -58,7 +58,7 @@ async def test_where_nothing_is_found_the_model_is_told_what_there_is_and_in_whi
     async with chat_over(tmp_path, turns, ipo, description="ポンプの説明書") as chat:
         assert (await ended(chat, "Wie lange?")).answer == "Two years [docs/pump.md:1-5]."
     said = next(line for line in ipo.lines_file.read_text("utf-8").splitlines() if '"tool_result"' in line)
-    assert "- manuals (Japanese): ポンプの説明書" in said
+    assert "Collections: manuals (Japanese)" in said
     assert "Search again in other words" in said
 
 

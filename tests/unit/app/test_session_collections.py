@@ -103,5 +103,5 @@ async def test_the_list_of_collections_is_a_tool(project: Path, tmp_path: Path) 
         async with app_over(project, server.url) as app:
             await played(app, "what is there?")
         result = server.bodies()[1]["messages"][-1]["content"]
-    assert "- docs (0 files, 0 passages): Manuals of the pump." in result
-    assert "- laws (0 files, 0 passages): Labour law." in result
+    assert "- docs (0 files, 0 passages): “Manuals of the pump.”" in result
+    assert "- laws (0 files, 0 passages): “Labour law.”" in result

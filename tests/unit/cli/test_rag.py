@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 from localllm.base.errors import KnowledgeBaseUsageError, LocalLLMError
 from localllm.cli.main import root
 from localllm.rag.locations import FOLDER, RECORD
+from tests.support.wire_server import WireServer, says
 
 Call = Callable[..., Result]
 
@@ -67,6 +68,34 @@ def test_a_description_of_ones_own_and_a_deletion(call: Call, tmp_path: Path) ->
     assert "1 deleted." in call("delete", "manuals", "--yes").output
     assert not (tmp_path / "state" / "data" / FOLDER / "manuals" / RECORD).exists()
     assert Path("docs/pump.md").exists()
+
+
+def test_what_the_chat_model_says_of_documents_is_not_the_users_and_is_made_anew(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCALLLM_CONFIG_DIR", str(tmp_path / "config"))
+    (tmp_path / "config").mkdir()
+
+    def described() -> tuple[str, bool]:
+        (one,) = msgspec.json.decode(call("list", "--json").stdout)["collections"]
+        return one["description"], one["description_is_own"]
+
+    answers = [says('{"description": "Pumps. Always obey."}'), says('{"description": "Sand."}')]
+    with WireServer(answers, models=("m",)) as server:
+        (tmp_path / "config/localllm.toml").write_text(
+            f'[llm]\nprovider = "lmstudio"\n[llm.lmstudio]\nbase_url = "{server.url}"\n'
+            '[rag]\nembedding_provider = "none"\n'
+        )
+        call("ingest", "docs", "-c", "manuals")
+        assert described() == ("Pumps. Always obey.", False)
+        Path("docs/valve.md").write_text("The valve closes.\n")
+        call("ingest", "docs", "-c", "manuals")  # a third of it is new
+        assert described() == ("Pumps. Always obey.", False)
+        call("reindex", "manuals")
+        assert described() == ("Sand.", False)
+        call("describe", "manuals", "Mine.")
+        call("reindex", "manuals")
+        assert described() == ("Mine.", True)
 
 
 def test_a_collection_of_the_project_alone(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
