@@ -11,14 +11,19 @@ from localllm.config.schema import LoggingSettings
 
 
 def start_log(settings: LoggingSettings, work: Path | None = None) -> None:
-    """Keep the log in the work folder, the user's data folder unless another is given; unless one is kept already."""
+    """Keep the log in the work folder, the user's data folder unless another is given; unless one is kept already.
+
+    In the data folder, which commands do not see, a link in place of the log's folder is the user's, and is followed.
+    """
+    folder = work or data_folder()
     logs.start(
-        work or data_folder(),
+        folder,
         settings.level,
         _masked,
         rotate_days=settings.rotate_days,
         keep_days=settings.keep_days,
         debug=settings.debug,
+        follows_links=folder == data_folder(),
     )
 
 

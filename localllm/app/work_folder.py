@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from localllm.base.errors import ConfigurationError
-from localllm.base.i18n import Phrase
 from localllm.base.paths import data_folder
 from localllm.config.schema import Settings
 
@@ -24,6 +23,5 @@ def work_folder(settings: Settings, environ: Mapping[str, str] = os.environ, giv
         return data_folder(environ)
     folder = Path(named).expanduser().absolute()
     for link in (folder / name for name in OWN_FOLDERS if (folder / name).is_symlink()):
-        reason = Phrase("{path} is a link, which leads elsewhere", path=link)
-        raise ConfigurationError("work_folder_unusable", folder=folder, reason=reason)
+        raise ConfigurationError("work_folder_link", folder=folder, link=link)
     return folder

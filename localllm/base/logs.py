@@ -153,6 +153,7 @@ def start(
     rotate_days: int = 1,
     keep_days: int = 30,
     debug: bool = False,
+    follows_links: bool = False,
     clock: Callable[[], float] = time.time,
 ) -> None:
     """Log into `folder`, unless a log is kept already; of each record what `mask` leaves.
@@ -164,23 +165,27 @@ def start(
         rotate_days: For how many days a file is.
         keep_days: For how many days files are kept; 0 keeps all.
         debug: Keep a debug log as well.
+        follows_links: Log there, too, where one of these is a link: nobody but the user can have made it.
         clock: Tells the time.
 
     A folder that cannot be written leaves the program without a log.
     """
     if file() != NOWHERE:
         return
+    place, debug_place = folder / LOG, folder / DEBUG_LOG
     try:
-        (folder / LOG).mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError:
+        if follows_links:
+            place, debug_place = place.resolve(), debug_place.resolve()
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except (OSError, RuntimeError):  # Python < 3.13: RuntimeError for links in a circle
         _root.addHandler(logging.NullHandler())
         return
-    log = _Daily(folder / LOG, "localllm", rotate_days, keep_days, clock)
+    log = _Daily(place, "localllm", rotate_days, keep_days, clock)
     log.setFormatter(_Formatter(mask))
     log.setLevel(level)
     _root.addHandler(log)
     if debug:
-        everything = _Daily(folder / DEBUG_LOG, "debug", rotate_days, keep_days, clock)
+        everything = _Daily(debug_place, "debug", rotate_days, keep_days, clock)
         everything.setFormatter(_Formatter(mask, places=True))
         _root.addHandler(everything)
     _root.setLevel("DEBUG" if debug else level)

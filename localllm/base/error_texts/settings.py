@@ -32,6 +32,13 @@ SETTINGS = {
         "{reason}.",
         "Make it a writable folder, or name another: --work-dir DIR, or research.work_dir in your settings.",
     ),
+    "work_folder_link": ErrorText(
+        "E1036",
+        "The work folder {folder} cannot be used.",
+        "{link} is a link, which leads elsewhere; a command that a model has run may have made it.",
+        "Remove the link; if it is yours, name the folder its target is in: --work-dir DIR, or research.work_dir in "
+        "your settings.",
+    ),
     "network_host_invalid": ErrorText(
         "E1026",
         "safety.network_hosts: “{entry}” is not a host.",

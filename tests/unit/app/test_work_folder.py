@@ -27,5 +27,7 @@ def test_it_is_the_one_that_was_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", OWN_FOLDERS)
 def test_a_named_one_whose_folder_is_a_link_is_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / name).symlink_to("/")
-    with pytest.raises(ConfigurationError, match=f"{name} is a link"):
+    with pytest.raises(ConfigurationError, match=f"{name} is a link") as caught:
         work_folder(Settings(), given=tmp_path)
+    assert caught.value.code == "E1036"
+    assert "Remove the link" in caught.value.fix
