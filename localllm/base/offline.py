@@ -11,7 +11,7 @@ import sys
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from localllm.base.i18n import Phrase
@@ -34,6 +34,9 @@ the last are Amazon's). Other link-local addresses are those of two machines on 
 _PORTS = {"http": 80, "https": 443, "redis": 6379, "rediss": 6379}
 
 
+_Kind = TypeVar("_Kind", bound=OSError)
+
+
 class OfflineError(OSError):
     """`place` is not reached, for this `reason`."""
 
@@ -43,9 +46,31 @@ class OfflineError(OSError):
         self.reason = reason
 
 
+class NotOwnNetworkError(OSError):
+    """`place` is not reached: see `own_network_only`. All have one text, for asyncio names none of several causes that
+    differ in theirs."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(errno.EACCES, "not in your own network")
+        self.place = place
+
+
 def offline_error_in(error: BaseException | None) -> OfflineError | None:
     """The OfflineError that `error` is or was made of, None where it has another cause."""
-    while error is not None and not isinstance(error, OfflineError):
+    return _error_in(error, OfflineError)
+
+
+def not_own_network_error_in(error: BaseException | None) -> NotOwnNetworkError | None:
+    """The NotOwnNetworkError that `error` is or was made of, None where it has another cause."""
+    return _error_in(error, NotOwnNetworkError)
+
+
+def _error_in(error: BaseException | None, kind: type[_Kind]) -> _Kind | None:
+    while error is not None and not isinstance(error, kind):
+        if isinstance(error, BaseExceptionGroup):
+            group = cast("BaseExceptionGroup[BaseException]", error)
+            found = (_error_in(each, kind) for each in group.exceptions)
+            return next((each for each in found if each), None)
         error = error.__cause__ or error.__context__
     return error
 
@@ -146,7 +171,7 @@ def named_places() -> tuple[str, ...]:
 @contextmanager
 def own_network_only() -> Generator[None]:
     """Within this, and in the tasks begun in it, reach no servers but those of this machine and the own network
-    (`is_own_address`), by no proxy: who named them is not known. OSError EACCES for others."""
+    (`is_own_address`), by no proxy: who named them is not known. NotOwnNetworkError for others."""
     _hook()
     token = _own_network_only.set(True)
     try:
@@ -185,7 +210,7 @@ def _judge(event: str, arguments: tuple[Any, ...]) -> None:
     if _Process.guard:
         _Process.guard.judge(event, arguments)
     if _own_network_only.get() and (place := _connected_to(event, arguments)) and not is_own_address(place[0]):
-        raise OSError(errno.EACCES, f"{_shown(*place)} is not in your own network")
+        raise NotOwnNetworkError(_shown(*place))
 
 
 def _connected_to(event: str, arguments: tuple[Any, ...]) -> tuple[str, int] | None:

@@ -11,7 +11,7 @@ from localllm.base.errors import EnsembleError, LLMConnectionError, LocalLLMErro
 from localllm.base.i18n import Phrase
 from localllm.llm.providers.base import ModelInfo
 
-NOT_THERE = frozenset({"llm_refused", "llm_unreachable", "llm_offline"})
+NOT_THERE = frozenset({"llm_refused", "llm_unreachable", "llm_offline", "llm_not_own_network"})
 """Errors of a server that could not be connected to."""
 
 REST_SECONDS = 12.0

@@ -18,6 +18,14 @@ MODELS = {
         "Ollama at {url} has it run on machines of its makers.",
         "Use a model that runs on this machine, or leave out --offline (in the settings: offline = false).",
     ),
+    "llm_not_own_network": ErrorText(
+        "E2044",
+        "{url} is not asked: it is not in your own network.",
+        "It stands for {place}, and the config.json that names it was only found here: it may have come with somebody "
+        "else's project.",
+        "If it is yours, name it: localllm serve --config config.json; for the chat, move it out of the project and: "
+        "localllm config set ensemble.config FILE.",
+    ),
     "llm_idle": ErrorText(
         "E2002",
         "The model server at {url} fell silent.",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from localllm.base import offline
 from localllm.base.errors import LLMConnectionError
 from localllm.base.i18n import Phrase
-from localllm.base.offline import offline_error_in
+from localllm.base.offline import not_own_network_error_in, offline_error_in
 from localllm.llm.addresses import is_loopback
 from localllm.llm.http.messages import (
     CARRIER_ERRORS,
@@ -231,6 +231,8 @@ class HttpTransport:
         """What went wrong on the way, as an error of ours."""
         if refused_offline := offline_error_in(error):
             return LLMConnectionError("llm_offline", url=self._base_url, reason=refused_offline.reason)
+        if elsewhere := not_own_network_error_in(error):
+            return LLMConnectionError("llm_not_own_network", url=self._base_url, place=elsewhere.place)
         match error:
             case UnwritableError():
                 return self._cut("the request cannot be written as HTTP")
