@@ -25,7 +25,7 @@ QUERY = "Set the value in a.py to 3"
 MISS: dict[str, Any] = {"file_path": "a.py", "old_string": "y = 2", "new_string": "y = 3"}
 MEND: dict[str, Any] = {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 3"}
 ADVICE = {"verdict": "there is no y", "next_action": "edit x", "avoid": "y", "check": "read a.py", "confidence": 0.9}
-MISSES = 7
+MISSES = 5
 MEMBERS = ("conservative", "progressive", "judge")
 AFTER = "after the panel"
 
