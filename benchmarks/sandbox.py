@@ -9,6 +9,7 @@ below 15 ms in an ordinary project. Then what one command costs when several run
 """
 
 import asyncio
+import os
 import statistics
 import sys
 import tempfile
@@ -39,6 +40,7 @@ async def main() -> None:
 async def measure_project(folder: Path, files: int, rounds: int) -> None:
     project = folder / "project"
     fill(project, files)
+    os.sync()  # else whoever makes a folder waits for the disk, which is still busy with the new files
     await asyncio.sleep(SETTLING_SECONDS)
     runners = [SandboxRunner(project, state_folder=folder / "state", levels=(level,)) for level in LEVELS]
     runners = [runner for runner in runners if runner.level != "none"]
