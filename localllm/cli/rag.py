@@ -128,7 +128,7 @@ def list_(context: click.Context, json: bool) -> None:
         click.echo(json_report({"collections": listed, "delivered": [*delivered]}))
         return
     if delivered:
-        say(str(delivered_remark(delivered)))
+        say(str(delivered_remark(delivered, load_here(context)[0])))
     elif not collections:
         say(_("There are no collections yet. Make one: localllm rag ingest PATH --collection NAME"))
     for one in collections:
@@ -149,7 +149,7 @@ def show(context: click.Context, name: str, json: bool) -> None:
         listed = [{**msgspec.to_builtins(one), "why": str(one.why) if one.why else ""} for one in files]
         click.echo(json_report({"collection": msgspec.to_builtins(collection), "files": listed}))
         return
-    _print_collection(collection)
+    _print_collection(collection, knowledge.place(collection.name))
     for one in files:
         if one.why is None:
             count = ngettext("{count} passage", "{count} passages", one.chunks)
@@ -199,16 +199,24 @@ def status(context: click.Context, name: str | None, json: bool) -> None:
     collections = [knowledge.collection(name)] if name else knowledge.collections()
     stale = {one.name: [str(remark) for remark in knowledge.staleness(one)] for one in collections}
     if json:
-        listed = [{**msgspec.to_builtins(one), "remarks": stale[one.name]} for one in collections]
-        click.echo(json_report({"folder": str(knowledge.folder), "collections": listed}))
+        listed = [
+            {
+                **msgspec.to_builtins(one),
+                "remarks": stale[one.name],
+                "place": knowledge.place(one.name),
+            }
+            for one in collections
+        ]
+        delivered = [] if name else _delivered(context, collections)
+        click.echo(json_report({"folder": str(knowledge.folder), "collections": listed, "delivered": [*delivered]}))
         return
     click.echo(_("Folder: {folder}", folder=knowledge.folder))
     for one in collections:
-        _print_collection(one)
+        _print_collection(one, knowledge.place(one.name))
         for remark in stale[one.name]:
             click.echo(f"  ! {clean(remark)}")
     if not name and (delivered := _delivered(context, collections)):
-        say(str(delivered_remark(delivered)))
+        say(str(delivered_remark(delivered, load_here(context)[0])))
     elif not collections:
         say(_("There are no collections yet. Make one: localllm rag ingest PATH --collection NAME"))
 
@@ -399,7 +407,7 @@ def _print_skipped(skipped: Sequence[FileRecord], *, most: int, name: str = "") 
         click.echo(_("  and {count} more: localllm rag show {name}", count=len(skipped) - most, name=name))
 
 
-def _print_collection(one: Collection) -> None:
+def _print_collection(one: Collection, place: str) -> None:
     click.echo(f"{one.name}  {_size(one)}")
     rows = [
         (_("holds"), one.description),
@@ -414,7 +422,8 @@ def _print_collection(one: Collection) -> None:
                 "user": _("your data folder"),
                 "project": _("your state folder, for this project alone"),
                 "server": _("the Qdrant server"),
-            }[one.home],
+            }[one.home]
+            + f" ({place})",
         ),
         (_("changed"), one.updated),
     ]

@@ -11,7 +11,8 @@ from localllm.config.section import Section
 class RagSettings(Section, frozen=True):
     """The knowledge base: collections of your documents, searched by words and by meaning.
 
-    path: the folder collections are kept in, outside of your projects; empty takes your data folder.
+    path: the folder collections are kept in, outside of your projects; a relative one lies in your data folder; empty
+        takes `collections` there.
     qdrant_url: the address of a Qdrant server that keeps them instead; its key comes from QDRANT_API_KEY.
     qdrant_api_key: always empty in a file.
     collection: the one that is used where none is named; empty searches all.

@@ -108,6 +108,13 @@ class KnowledgeBase:
         """The collection of this name. Raises KnowledgeBaseUsageError."""
         return self._find(name)[1]
 
+    def place(self, name: str) -> str:
+        """Where a collection is kept: its folder, or the address of the server."""
+        store, collection = self._find(name)
+        if collection.home == "server":
+            return self._settings.rag.qdrant_url
+        return str(store.manifest(collection.name).parent)
+
     def files(self, name: str) -> list[FileRecord]:
         """The files of a collection, those that were skipped among them."""
         store, collection = self._find(name)

@@ -14,8 +14,9 @@ FOLDER = "collections"
 RECORD = "collection.json"
 """In the folder of each collection: what it is."""
 _DELIVERED = N_(
-    "Came with the project, and not used: {names}. Make your own of the documents:"
-    " localllm rag ingest PATH --project --collection NAME"
+    "In {folder} lie collections that came with the project or were made by an earlier version, and are not used:"
+    " {names}. Make your own of the documents: localllm rag ingest PATH --project --collection NAME; then delete the"
+    " old ones there."
 )
 _NAME = re.compile(r"[^\W_][\w.-]{0,63}")
 
@@ -48,9 +49,9 @@ def delivered_collections(root: Path, own: Collection[str] = ()) -> list[str]:
     return [name for name in named if name not in own]
 
 
-def delivered_remark(names: Sequence[str]) -> Phrase:
-    """That these came with the project and are not used."""
-    return Phrase(_DELIVERED, names=", ".join(names))
+def delivered_remark(names: Sequence[str], root: Path) -> Phrase:
+    """That these lie in the project at `root` and are not used."""
+    return Phrase(_DELIVERED, names=", ".join(names), folder=project_folder(root) / FOLDER)
 
 
 def has_collections(settings: Settings, root: Path, environ: Mapping[str, str]) -> bool:

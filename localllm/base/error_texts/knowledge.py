@@ -79,9 +79,10 @@ KNOWLEDGE: dict[str, ErrorText] = {
     "rag_no_path": ErrorText("E8414", "{path} does not exist.", "", "Name a file or folder that is there."),
     "rag_delivered": ErrorText(
         "E8430",
-        "The collection {name} came with the project, and is not used.",
-        "What lies in {folder} was not made by you: it could hold anything.",
-        "Make your own of the documents: localllm rag ingest PATH --project --collection {name}",
+        "The collection {name} came with the project or was made by an earlier version, and is not used.",
+        "What lies in {folder} could be anybody's, and hold anything.",
+        "Make your own of the documents: localllm rag ingest PATH --project --collection {name}. The old one you may"
+        " delete: it is the folder {folder}/{name}.",
     ),
     "rag_link_out": ErrorText(
         "E8433",

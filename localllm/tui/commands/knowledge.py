@@ -62,7 +62,7 @@ async def _list(call: SlashCall) -> None:
     knowledge = call.chat.knowledge()
     known = await asyncio.to_thread(knowledge.collections) if knowledge else []
     if delivered := delivered_collections(call.chat.root, {one.name for one in known}):
-        screen.print_lines(wrapped("  ", str(delivered_remark(delivered)), "warning", screen.width))
+        screen.print_lines(wrapped("  ", str(delivered_remark(delivered, call.chat.root)), "warning", screen.width))
     elif not known:
         text = _("There are no collections yet. Make one: localllm rag ingest PATH --collection NAME")
         screen.print_lines(wrapped("  ", text, "", screen.width))

@@ -101,6 +101,9 @@ def test_what_the_chat_model_says_of_documents_is_not_the_users_and_is_made_anew
 def test_a_collection_of_the_project_alone(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     call("ingest", "docs", "-c", "manuals", "--project")
     assert "for this project alone" in call("status").output
+    (one,) = msgspec.json.decode(call("status", "--json").stdout)["collections"]
+    assert (Path(one["place"]) / RECORD).is_file()
+    assert one["place"] in call("status", "manuals").output
     assert not Path(".localllm", FOLDER).exists()
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")

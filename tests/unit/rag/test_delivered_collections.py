@@ -91,6 +91,10 @@ def test_the_user_reads_that_it_is_there(project: Path, tmp_path: Path, monkeypa
     assert "handbook" in listed.output
     assert "localllm rag ingest" in listed.output
     assert ORDER not in listed.output
+    old = str(project / ".localllm/collections")
+    assert old in listed.output
+    assert f"{old}/handbook" in str(rag("delete", "handbook", "--yes").exception)
+    assert msgspec.json.decode(rag("status", "--json").stdout)["delivered"] == ["handbook"]
     assert msgspec.json.decode(rag("list", "--json").stdout) == {"collections": [], "delivered": ["handbook"]}
 
 
