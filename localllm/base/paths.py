@@ -111,10 +111,12 @@ def _home_and_above() -> tuple[Path, ...]:
 
 def leads_out(path: Path, root: Path) -> bool:
     """Whether a path that the user has named enters the project at `root`, and a link in there leads out of it again:
-    whoever packed the project, or a command, chose where."""
+    whoever packed the project, or a command, chose where. The home folder, and what is above it, nobody has packed."""
     inside, named = os.path.realpath(root), Path(os.path.abspath(path))  # noqa: PTH100 - as the user sees it, links left
+    if Path(inside) in _home_and_above():
+        return False
     enters = any(Path(os.path.realpath(place)).is_relative_to(inside) for place in (named, *named.parents))
-    return enters and not Path(os.path.realpath(named)).is_relative_to(inside)
+    return enters and not Path(os.path.realpath(path)).is_relative_to(inside)  # `named` may be elsewhere: link/..
 
 
 def project_name(root: Path) -> str:

@@ -61,6 +61,29 @@ def test_a_link_that_leads_out_of_the_project_is_said_and_not_followed(
     assert knowledge.collections() == []
 
 
+def test_what_is_read_is_judged_not_what_the_path_looks_like(knowledge: KnowledgeBase, tmp_path: Path) -> None:
+    """The system goes up from where a link leads, so what looks like docs/secret is tmp_path/secret."""
+    project = tmp_path / "project"
+    (tmp_path / "deep").mkdir()
+    (project / "docs/secret").mkdir()
+    (project / "docs/out").symlink_to(tmp_path / "deep")
+    with pytest.raises(KnowledgeBaseUsageError) as caught:
+        asyncio.run(knowledge.ingest([project / "docs/out/../secret"], "docs"))
+    assert caught.value.key == "rag_link_out"
+
+
+def test_links_of_ones_own_home_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "disk/note.md").write_text("The pump has a warranty of two years.\n")
+    (home / "Documents").symlink_to(tmp_path / "disk")
+    monkeypatch.setenv("HOME", str(home))
+    settings = Settings(rag=RagSettings(embedding_provider="none"))
+    knowledge = KnowledgeBase(settings, home, {"LOCALLLM_STATE_DIR": str(tmp_path / "state")})
+    assert asyncio.run(knowledge.ingest([home / "Documents"], "docs")).indexed == 1
+
+
 def test_what_lies_outside_and_links_within_are_taken_in(knowledge: KnowledgeBase, tmp_path: Path) -> None:
     project = tmp_path / "project"
     (project / "manuals").symlink_to(project / "docs")
