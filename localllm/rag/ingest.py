@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from localllm.base.lazy_patterns import late_pattern
 from localllm.base.regular_files import UNKNOWN, is_settled, stamp_of
 from localllm.rag.chunking import cut
 from localllm.rag.description import Contents
@@ -309,14 +310,25 @@ def indexed_text(payload: Payload, lead: str = "") -> str:
 _LONGEST_LEAD = 200
 _MARKS = " \t\r\"'#/*-=<>!;"
 """What a first line is set off with."""
+_FRONT_MATTER = late_pattern(r"\s*---[^\S\n]*\n(?:.*\n)*?---[^\S\n]*(?:\n|$)")
+_FORMAL = late_pattern(
+    r"(?i)^#!|^#.*\b(?:fileen)?coding[:=]|\bSPDX-|^\W*(?:copyright\s+(?:\(c\)|©|\d|the\b)|\(c\)\s*\d|©)"
+    r"|\blicensed under\b|\ball rights reserved\b|^<\?xml|^<!doctype"
+    r"|^\W*(?:社外秘|部外秘|機密|極秘|confidential|use strict)\W*$"
+)
+"""A line that says nothing of what a file is about."""
 
 
 def lead_of(chunks: Sequence[Chunk]) -> str:
-    """The first line of a file, which says what it is about, such as the docstring of a module; "" for a table, and
-    where it is a title of the chunks anyway."""
+    """The first line of a file that says what it is about, such as the docstring of a module; "" for a table, and where
+    it is a title of the chunks anyway."""
     if not chunks or chunks[0].place.kind == "row":
         return ""
-    line = next((line.strip(_MARKS) for line in chunks[0].text.splitlines() if line.strip(_MARKS)), "")
+    text = chunks[0].text
+    if found := _FRONT_MATTER.match(text):
+        text = text[found.end() :]
+    telling = (line.strip(_MARKS) for line in text.splitlines() if not _FORMAL.search(line))
+    line = next(filter(None, telling), "")
     return "" if line in chunks[0].headings else line[:_LONGEST_LEAD]
 
 

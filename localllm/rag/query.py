@@ -30,7 +30,7 @@ _FILLER, _SINGLE = 0.1, 0.5
 _TOLD = 0.2
 """What a word of the circumstances counts, where a passage lacks it."""
 
-_NAME = 2.0
+_NAME = 2.2
 """What a name counts, where a passage lacks it: nobody has another word for it."""
 
 _AROUND = 0.5
@@ -52,15 +52,21 @@ _FILLERS = _ASKING.union(map(stem, _LIGHT_WORDS.split()))
 """Words that tell little of what a question is about; of a document they may."""
 _ASKING_CHARACTERS = frozenset("何誰教知")
 
-_CIRCUMSTANCE = late_pattern(
-    r"(?i)(?<=\s)(?:if|when|while|because|since|although|though|whenever|unless|after|before|once)\s"
-    r"(?!(?:is|are|was|were|do|does|did|can|could|may|must|should|will|would)\b)"
+_WHEN = r"(?:if|when|while|because|since|although|though|whenever|unless|after|before|once)\s"
+_ASKS_FIRST = r"(?:is|are|am|was|were|do|does|did|has|have|can|could|may|must|shall|should|will|would)\b"
+_CIRCUMSTANCE = late_pattern(rf"(?i)(?<=\s){_WHEN}(?!{_ASKS_FIRST})")
+_FIRST_CIRCUMSTANCE = late_pattern(rf"(?i)\s*{_WHEN}(?!{_ASKS_FIRST})[^,]*,")
+_JAPANESE_CIRCUMSTANCE = late_pattern(
+    r"(?:が|けど|けれど|ので|のに|から|場合は?|ときは?|時は?|際は?|たら|なら|れば|ずに|(?P<and>て|で|と))[、,]"
 )
-_FIRST_CIRCUMSTANCE = late_pattern(
-    r"(?i)\s*(?:if|when|while|because|since|although|though|whenever|unless|after|before|once)\s[^,]*,"
-)
-_JAPANESE_CIRCUMSTANCES = late_pattern(
-    r".*(?:が|けど|けれど|ので|のに|から|場合は?|ときは?|時は?|際は?|たら|なら|と|れば|て|で|ずに)[、,]", re.DOTALL
+"""`and`: what stands before it may be told, or asked as well."""
+_QUESTION = late_pattern(r"(?:\?|か[。.]?|(?:教えて|知りたい).*)$")
+_REPORT = late_pattern(r"(?:です|ます|ません|でした|ました)[。.]?$")
+_QUESTION_WORD = late_pattern(
+    r"(?i)\b(?:what|how|who|whom|whose|which|where|why)\b"
+    rf"|^\s*(?:when\s+)?{_ASKS_FIRST}"
+    r"|(?:どう(?!しても)|どこ|いつ(?!の間)|誰|だれ|どれ|どちら|いくら|いくつ)(?!か(?!ら)|も|でも)"
+    r"|何(?!か(?!月)|とか|も|度も|回も|でも)|どの|どんな|なぜ|いかが|教えて|知りたい"
 )
 _JAPANESE = late_pattern("[\u3040-\u30ff\u4e00-\u9fff]")
 _NAMES = late_pattern(
@@ -68,6 +74,22 @@ _NAMES = late_pattern(
 )
 """What names one thing: a code (KZ-4077, E2099), an identifier with an underscore. WPA3 and Windows11 are none: they
 are written otherwise as well."""
+
+_EVERYDAY_WORDS = """
+ac ai app cd cm cpu dvd email excel fax faq fi gb gps hdd html hp iphone ipad id ip it kb kg km lan led line mac mail mb
+mm ng office ok os pc pdf powerpoint pw qr sd sim smartphone sns ssd tb tel tv url usb vpn web wi wifi windows word
+"""
+_DATES = """
+monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
+october november december
+"""
+_HYPHENED = late_pattern(r"(?<![A-Za-z0-9_])[A-Za-z]+(?:[-‐‑−][A-Za-z]+)+(?![A-Za-z0-9_])")
+"""Wi-Fi, carry-over: their parts count as one word together."""
+_NO_NAMES = frozenset((*_EVERYDAY_WORDS.split(), *map(stem, _DATES.split())))
+"""Words with a capital that documents say otherwise (パソコン, エクセル, 無線), or leave out."""
+_SMALL_IN_TITLES = frozenset(
+    {"a", "an", "and", "as", "at", "by", "for", "from", "in", "into", "of", "on", "or", "the", "to", "with"}
+)
 
 
 class Word(NamedTuple):
@@ -174,16 +196,22 @@ def _words(text: str) -> Iterable[Word]:
     """The words of a query, each once; hiragana only where there is nothing else."""
     asked, told = _clauses(text)
     found: dict[tuple[int, ...], Word] = {}
+    hyphened = {part: len(parts) for parts in map(_parts, _HYPHENED.findall(text)) for part in parts}
     for part, is_asked in ((asked, True), (told, False)):
         for run in runs(part):
             word = _word(run, is_asked=is_asked, is_name=run.kind == "word" and _is_name(run.text, part))
             if word is not None:
+                word = word._replace(weight=word.weight / hyphened.get(run.text, 1))
                 found.setdefault(word.hashes, word)
     if not any(word.weight > _FILLER and word.absent >= 1 for word in found.values()):  # what is told is the question
         found = {hashes: word._replace(absent=max(word.absent, 1.0)) for hashes, word in found.items()}
     if found:
         return found.values()
     return [Word("hiragana", (one,), _FILLER, 1.0) for one in dict.fromkeys(map(term_hash, terms(text)))]
+
+
+def _parts(hyphened: str) -> list[str]:
+    return re.findall(r"[A-Za-z]+", hyphened)
 
 
 def _word(run: Run, *, is_asked: bool, is_name: bool) -> Word | None:
@@ -203,17 +231,29 @@ def _word(run: Run, *, is_asked: bool, is_name: bool) -> Word | None:
 
 def _is_name(word: str, text: str) -> bool:
     """Whether a Latin word names something: SMTP, iSCSI, Slack (inside a sentence), and any in a Japanese text."""
-    if not word.isascii() or not word.isalpha() or len(word) < 2:
+    lowered = word.lower()
+    if not word.isascii() or not word.isalpha() or len(word) < 2 or not _NO_NAMES.isdisjoint((lowered, stem(lowered))):
         return False
     if not text.isascii() and _JAPANESE.search(text):
         return True
-    return (not word[1:].islower() and not word.islower()) or (word[0].isupper() and f" {word}" in text)
+    if not word[1:].islower() and not word.islower():
+        return word == text.strip() or not text.isupper()
+    return word[0].isupper() and f" {word}" in text and not _is_title(text)
+
+
+def _is_title(text: str) -> bool:
+    """Whether all words begin with a capital, but those that are small in titles: "Annual Leave Carry Over"."""
+    return all(word[0].isupper() or word in _SMALL_IN_TITLES for word in text.split() if word[0].isalpha())
 
 
 def _clauses(text: str) -> tuple[str, str]:
-    """What of a query asks, and what it tells beside that."""
+    """What of a query asks, and what it tells beside that; search words tell nothing."""
     sentences = [text[span.start : span.end] for span in split_sentences(text)]
-    asked = [one for one in sentences if one.rstrip().endswith("?")] or sentences[-1:]
+    asked = [one for one in sentences if _QUESTION.search(one)]
+    asked = asked or [one for one in sentences if _QUESTION_WORD.search(one)]
+    asked = asked or [one for one in sentences if _REPORT.search(one)]
+    if not asked:
+        return text, ""
     told = [one for one in sentences if one not in asked]
     for number, sentence in enumerate(asked):
         begin, end = _asking_part(sentence)
@@ -223,8 +263,12 @@ def _clauses(text: str) -> tuple[str, str]:
 
 
 def _asking_part(sentence: str) -> tuple[int, int]:
-    """From where to where a sentence asks."""
-    if found := _JAPANESE_CIRCUMSTANCES.match(sentence) or _FIRST_CIRCUMSTANCE.match(sentence):
+    """From where to where a question asks."""
+    for border in reversed([*_JAPANESE_CIRCUMSTANCE.finditer(sentence)]):
+        before, after = sentence[: border.start()], sentence[border.end() :]
+        if not _QUESTION_WORD.search(before) and (not border["and"] or _QUESTION_WORD.search(after)):
+            return border.end(), len(sentence)
+    if found := _FIRST_CIRCUMSTANCE.match(sentence):
         return found.end(), len(sentence)
     found = _CIRCUMSTANCE.search(sentence)
     return 0, found.start() if found else len(sentence)

@@ -40,7 +40,7 @@ class Weights(NamedTuple):
     """The cosine from which on a passage is about what is looked for; None: the vectors do not tell."""
 
 
-_UNKNOWN = 0.9
+_UNKNOWN = 0.95
 """What a word that no passage has counts beside the rarest that some have: it may be the telling one, or only another
 word for it."""
 
@@ -62,7 +62,7 @@ class Candidates(NamedTuple):
 
     def rarity(self, term: int) -> float:
         """The inverse document frequency of a term in the collection."""
-        return self.rarities[term] if term in self.rarities else _UNKNOWN * log1p((self.size + 0.5) / 0.5)
+        return self.rarities[term] if term in self.rarities else _UNKNOWN * log1p((self.size - 0.5) / 1.5)
 
     def holding(self, term: int) -> float:
         """How many passages have the term, as its rarity tells."""
@@ -253,14 +253,15 @@ def _hit(group: Sequence[Ranked]) -> Hit:
     )
 
 
-_LONGEST_REPEAT = 2_000
+_SHORTEST_REPEAT, _LONGEST_REPEAT = 8, 2_000
+"""Characters; fewer are alike by chance, such as the line of a table."""
 
 
 def _joined(text: str, following: str) -> str:
     """Two passages as one, without what the second repeats of the first."""
     tail = text[-_LONGEST_REPEAT:]
     at = tail.find(following[:1])
-    while 0 <= at < len(tail):
+    while 0 <= at <= len(tail) - _SHORTEST_REPEAT:
         if following.startswith(tail[at:]):
             return text + following[len(tail) - at :]
         at = tail.find(following[:1], at + 1)

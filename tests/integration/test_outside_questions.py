@@ -42,8 +42,8 @@ class Bounds(msgspec.Struct, frozen=True):
 
 
 SETS = {
-    "storage": Bounds(collection=26, fact=23, refused=5),
-    "till": Bounds(collection=26, fact=22, refused=4),
+    "storage": Bounds(collection=27, fact=25, refused=4),
+    "till": Bounds(collection=25, fact=22, refused=4),
 }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from math import log1p
 
 import msgspec
+import pytest
 
 from localllm.rag.query import parse_query
 from localllm.rag.records import Collection, Hit, Scores
@@ -112,6 +113,35 @@ def test_a_name_that_no_passage_has_finds_nothing() -> None:
     assert search("サーバーでLDAPのユーザーを設定する", texts) == []
 
 
+@pytest.mark.parametrize(
+    ("question", "passage"),
+    [
+        ("PCの電源が入らない", "パソコンの電源が入らないときはケーブルを確認する"),
+        ("Excelファイルが開けない", "エクセルファイルが開けないときは拡張子を確認する"),
+        ("Wi-Fiに接続できない", "無線に接続できない場合は再起動する"),
+        ("PCの持ち出し", "端末の持ち出しは申請が必要"),
+        ("Can I work from home on Monday?", "Staff may work from home two days a week"),
+        ("Annual Leave Carry Over", "Up to five days of annual leave may be carried into the next year"),
+        ("password reset", "Choose reset and type a new one for your account"),
+    ],
+)
+def test_an_everyday_word_that_is_lacking_hides_no_passage(question: str, passage: str) -> None:
+    texts = [*OTHERS, *(f"第{number}章の概要" for number in range(30)), passage]
+    assert [hit.text for hit in search(question, texts)] == [passage]
+
+
+@pytest.mark.parametrize(
+    ("question", "passage"),
+    [
+        ("When is the filter changed, and how much does it cost?", "A parking permit costs 20 euros"),
+        ("reset after power failure", "Use reset to clear the form fields"),
+        ("ライトが赤で点滅し、音が鳴って、止まらない", "エスカレーターが止まったら係員を呼ぶ"),
+    ],
+)
+def test_half_of_what_is_asked_is_not_enough(question: str, passage: str) -> None:
+    assert search(question, [*OTHERS, *(f"第{number}章の概要" for number in range(30)), passage]) == []
+
+
 def test_what_is_told_beside_the_question_need_not_be_in_a_passage() -> None:
     texts = [*OTHERS, "Three days of paid leave are given for bereavement", "電源ボタンでブザーを止める"]
     assert [hit.text for hit in search("My neighbour is ill. How many days of paid leave?", texts)] == [texts[-2]]
@@ -144,3 +174,5 @@ def test_passages_that_follow_each_other_are_one_without_what_is_repeated() -> N
     assert [hit.text for hit in merge_neighbours([second, first], 5)] == ["One. Two. To be\n\nThree."]
     assert [hit.text for hit in merge_neighbours([second, third], 5)] == ["Two. To be\n\nThree.\n\nFour."]
     assert len(merge_neighbours([first, third], 5)) == 2
+    rows = [passage(0, "| a | b |"), passage(1, "| c | d |")]
+    assert [hit.text for hit in merge_neighbours(rows, 5)] == ["| a | b |\n\n| c | d |"]
