@@ -104,4 +104,9 @@ def error_response(path: str, error: LocalLLMError, status: int, headers: dict[s
 def fault(error: Exception) -> InternalError:
     """A fault of the program, which is logged."""
     logs.of("ENSEMBLE").error("a request failed", exc_info=error)
+    return internal_error(error)
+
+
+def internal_error(error: Exception) -> InternalError:
+    """What is said of a fault of the program."""
     return InternalError("internal", reason=type(error).__name__, log=logs.file())

@@ -9,7 +9,7 @@ import msgspec
 from starlette.types import Scope
 
 from localllm.base import logs
-from localllm.base.errors import EnsembleError
+from localllm.base.errors import EnsembleError, LocalLLMError
 from localllm.base.events import Usage
 from localllm.base.lazy_patterns import late_pattern
 from localllm.ensemble.conversations import Conversations
@@ -27,7 +27,7 @@ from localllm.ensemble.records import (
 )
 from localllm.ensemble.server.limits import header
 from localllm.ensemble.server.paper_bodies import Turns
-from localllm.ensemble.server.refusals import RefusalError
+from localllm.ensemble.server.refusals import RefusalError, internal_error
 
 OnFinished = Callable[[Question, EnsembleResult], None]
 """Told of each run that has come to its end, or was broken off before; must not block."""
@@ -76,6 +76,7 @@ class EnsembleRuns:
         started: RunStarted | None = None
         answers: dict[int, WorkerAnswer] = {}
         strategy, began, has_finished = "", time.monotonic(), False
+        reason: LocalLLMError = EnsembleError("ensemble_broken_off")
         try:
             async with aclosing(self._ensemble.run(asked.question)) as run:
                 async for event in run:
@@ -91,11 +92,17 @@ class EnsembleRuns:
                             pass
                     self._metrics.note(event, strategy)
                     yield event
+        except LocalLLMError as error:
+            reason = error
+            raise
+        except Exception as error:
+            reason = internal_error(error)
+            raise
         finally:
             if not has_finished:
                 self._metrics.note_broken_off(strategy)
                 if started is not None:
-                    self._take_down(asked.question, _broken_off(started, answers, time.monotonic() - began))
+                    self._take_down(asked.question, _broken_off(started, answers, time.monotonic() - began, reason))
 
     async def result(self, asked: Asked) -> EnsembleResult:
         """The outcome of a run."""
@@ -119,9 +126,10 @@ class EnsembleRuns:
             _log.error("run %s could not be taken down", result.run_id, exc_info=error)
 
 
-def _broken_off(started: RunStarted, answers: Mapping[int, WorkerAnswer], seconds: float) -> EnsembleResult:
-    """What there is of a run that was ended after so many seconds."""
-    error = EnsembleError("ensemble_broken_off")
+def _broken_off(
+    started: RunStarted, answers: Mapping[int, WorkerAnswer], seconds: float, error: LocalLLMError
+) -> EnsembleResult:
+    """What there is of a run that was ended after so many seconds, for the reason `error`."""
     models = started.models or ("",) * len(started.workers)
     known = tuple(
         answers.get(worker) or WorkerAnswer(agent=name, model=model, error=error, seconds=seconds, is_cancelled=True)

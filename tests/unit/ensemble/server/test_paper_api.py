@@ -349,6 +349,15 @@ def test_a_run_that_was_broken_off_is_handed_on_as_far_as_it_came(path: str) -> 
     assert after["runtime"]["conversation_turns"] == 0
 
 
+def test_a_run_that_a_fault_ends_is_not_said_to_have_lost_its_client() -> None:
+    taken: list[EnsembleResult] = []
+    crashing = ScriptedEnsemble(crash=RuntimeError("a fault"))
+    with scripted(crashing, on_finished=lambda question, result: taken.append(result)) as server:
+        server.client.post("/generate", json={"prompt": "q"})
+    (left,) = taken
+    assert [one.error.key for one in left.answers if one.error] == ["internal"] * len(WORKERS)
+
+
 def test_finished_runs_are_handed_on_and_a_fault_there_loses_no_answer() -> None:
     finished: list[tuple[str, str]] = []
 
