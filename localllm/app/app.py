@@ -409,8 +409,8 @@ class LocalLLMCode(Answerer):
         from localllm.rag.chat_model import ChatModel
         from localllm.rag.knowledge_base import KnowledgeBase
 
-        is_closed = closed_files(self.settings.safety, self.root)
-        return KnowledgeBase(self.settings, self.root, environ, ChatModel(self.llm_client), is_closed)
+        closed = closed_files(self.settings.safety, self.root)
+        return KnowledgeBase(self.settings, self.root, environ, ChatModel(self.llm_client), closed)
 
     @cached_property
     def project_analyzer(self) -> "ProjectAnalyzer":

@@ -121,7 +121,7 @@ async def open_researcher(
             open_store=open_store,
             knowledge=await _open_knowledge(setup, options, stack),
             project=setup.root,
-            is_closed=closed_files(setup.settings.safety, setup.root),
+            closed=closed_files(setup.settings.safety, setup.root),
         )
 
 
@@ -133,8 +133,8 @@ async def _open_knowledge(
         return None
     from localllm.rag.knowledge_base import KnowledgeBase
 
-    is_closed = closed_files(setup.settings.safety, setup.root)
-    knowledge = KnowledgeBase(setup.settings, setup.root, setup.environ, is_closed=is_closed)
+    closed = closed_files(setup.settings.safety, setup.root)
+    knowledge = KnowledgeBase(setup.settings, setup.root, setup.environ, closed=closed)
     return await stack.enter_async_context(knowledge)
 
 

@@ -303,8 +303,8 @@ def _delivered(context: click.Context, own: Sequence[Collection]) -> list[str]:
 def _open(context: click.Context) -> KnowledgeBase:
     """The knowledge base by the settings here. Raises ConfigurationError, KnowledgeBaseError."""
     project, loaded = load_here(context)
-    is_closed = closed_files(loaded.settings.safety, project)
-    return KnowledgeBase(loaded.settings, project, loaded.allowed_environ(os.environ), is_closed=is_closed)
+    closed = closed_files(loaded.settings.safety, project)
+    return KnowledgeBase(loaded.settings, project, loaded.allowed_environ(os.environ), closed=closed)
 
 
 async def _with(context: click.Context, work: Callable[[KnowledgeBase], Coroutine[Any, Any, Result]]) -> Result:
@@ -322,8 +322,8 @@ async def _search(context: click.Context, query: str, collection: str, top_k: in
         if loaded.settings.rag.rerank:
             client = await stack.enter_async_context(open_chat_client(project, loaded.settings.llm, environ))
             model = ChatModel(client) if client else None
-        is_closed = closed_files(loaded.settings.safety, project)
-        knowledge = KnowledgeBase(loaded.settings, project, environ, model, is_closed)
+        closed = closed_files(loaded.settings.safety, project)
+        knowledge = KnowledgeBase(loaded.settings, project, environ, model, closed)
         return await (await stack.enter_async_context(knowledge)).search(query, collection, top_k)
 
 

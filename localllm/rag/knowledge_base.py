@@ -40,16 +40,17 @@ _MANY = 20_000
 """Passages without indexes from which on a search takes noticeable time."""
 
 
-def _never(_path: str) -> bool:
-    return False
+def _none_closed() -> Callable[[str], bool]:
+    return lambda _path: False
 
 
 class KnowledgeBase:
     """The collections of a user, and those he made for the project at `root` alone. What came with the project is none
     of them. All methods raise KnowledgeBaseError (E84xx).
 
-    `model` orders passages anew where rag.rerank is set; without it they stand as they were found. Of files that
-    `is_closed` says a rule closes to reading, by their absolute paths, nothing is found or taken in.
+    `model` orders passages anew where rag.rerank is set; without it they stand as they were found. `closed` is asked
+    once a search or ingest for what tells of an absolute path whether a rule closes it to reading: nothing of such a
+    file is found or taken in.
     """
 
     def __init__(
@@ -58,13 +59,13 @@ class KnowledgeBase:
         root: Path,
         environ: Mapping[str, str],
         model: ChatModel | None = None,
-        is_closed: Callable[[str], bool] = _never,
+        closed: Callable[[], Callable[[str], bool]] = _none_closed,
     ) -> None:
         self._settings = settings
         self._model = model if settings.rag.rerank else None
         self._root = root
         self._environ = environ
-        self._is_closed = is_closed
+        self._closed = closed
         self._user = _user_store(settings, environ)
         self._project: Store = EmbeddedStore(project_collections(root, environ), "project")
         self._embedders: dict[str, Selected] = {}
@@ -183,7 +184,7 @@ class KnowledgeBase:
         """Take the files of the roots in, and close the embedder."""
         exclude = self._settings.project.exclude_patterns
         ingest = Ingest(
-            store, collection, selected.embedder, exclude=exclude, is_closed=self._is_closed, on_event=on_event
+            store, collection, selected.embedder, exclude=exclude, is_closed=self._closed(), on_event=on_event
         )
         try:
             report = await ingest.run(roots)
@@ -263,7 +264,7 @@ class KnowledgeBase:
         if not parsed.words:
             raise KnowledgeBaseUsageError("rag_no_terms")
         wanted = max(count, MOST_RERANKED) if self._model else count
-        search = _Search(query, parsed, wanted, script_of(query), {})
+        search = _Search(query, parsed, wanted, script_of(query), {}, self._closed())
         remarks = [remark for _, one in named for remark in other_version(one)]
         hits, nearest = await self._hits(named, search, remarks)
         if self._model and len(hits) > 1:
@@ -299,7 +300,9 @@ class KnowledgeBase:
                 trust, similar = one.embedder.scripts.get(search.script, 1.0), one.embedder.similar.get(search.script)
                 weights = Weights(rag.dense_weight * trust, similar)
             best = await asyncio.to_thread(_candidates, store, one, search, vector, weights)
-            found.append(best._replace(points=[each for each in best.points if not self._is_closed(each.payload.path)]))
+            found.append(
+                best._replace(points=[each for each in best.points if not search.is_closed(each.payload.path)])
+            )
         if ranked := rank(found, search.query, rag.floor):
             return merge_neighbours(ranked, search.top_k), []
         return [], merge_neighbours(rank(found, search.query, 0.0), _NEAREST)
@@ -416,6 +419,7 @@ class _Search(NamedTuple):
     top_k: int
     script: str
     vectors: dict[str, Vector]
+    is_closed: Callable[[str], bool]
 
 
 def _candidates(

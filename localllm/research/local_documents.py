@@ -78,18 +78,23 @@ class JoinedDocuments:
         return list({str(document.path): document for document in in_turn}.values())[:limit]
 
 
+def none_closed() -> Callable[[str], bool]:
+    """That no rule closes a file."""
+    return lambda _path: False
+
+
 class LocalDocuments:
-    """The documents in `folders`, but for those that `is_closed` says a rule closes to reading. They are read when they
-    are first searched. Raises ResearchUsageError at once for a folder that cannot be read, and for a link in the
-    `project` that leads out of it."""
+    """The documents in `folders`, but for those that a rule closes to reading: `closed` gives what tells so of an
+    absolute path. They are read when they are first searched. Raises ResearchUsageError at once for a folder that
+    cannot be read, and for a link in the `project` that leads out of it."""
 
     def __init__(
         self,
         folders: Sequence[Path],
         project: Path | None = None,
-        is_closed: Callable[[str], bool] = lambda _path: False,
+        closed: Callable[[], Callable[[str], bool]] = none_closed,
     ) -> None:
-        self._is_closed = is_closed
+        self._closed_now = closed
         self._folders = [_real(folder.expanduser(), project) for folder in folders]
         self._documents: dict[str, LocalDocument] = {}
         self._index: Bm25 | None = None
@@ -143,11 +148,12 @@ class LocalDocuments:
 
     def _files(self) -> Iterator[tuple[Path, str]]:
         """Each document: the folder it is found in, and its path there."""
+        is_closed = self._closed_now()
         for folder in self._folders:
             for entry in walk(folder, exclude=()):
                 most = _largest(entry.path)
                 if most and not entry.is_dir and not entry.is_link and 0 < entry.size <= most:
-                    if self._is_closed(str(folder / entry.path)):
+                    if is_closed(str(folder / entry.path)):
                         self._closed += 1
                     else:
                         yield folder, entry.path

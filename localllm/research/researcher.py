@@ -14,7 +14,7 @@ from localllm.base.events import Json
 from localllm.base.jsontext import decode_json, encode_json
 from localllm.llm.client import LLMClient
 from localllm.research.forecast import forecast
-from localllm.research.local_documents import Documents, JoinedDocuments, LocalDocuments
+from localllm.research.local_documents import Documents, JoinedDocuments, LocalDocuments, none_closed
 from localllm.research.model_calls import Reply, Roles
 from localllm.research.note_cache import NoteCache
 from localllm.research.options import ResearchOptions
@@ -46,7 +46,7 @@ class Researcher:
 
     `language` is that of the report ("ja" or "en") where the options leave it open. `tracer` traces the runs; None
     traces nothing. `task` is the id of the task the runs are for. `open_store` opens the store in the folder of a run.
-    No link in the `project` leads out of it to documents; those that `is_closed` says a rule closes are not read.
+    No link in the `project` leads out of it to documents; those that a rule closes, as `closed` tells, are not read.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Researcher:
         open_store: Callable[[Path], RunStore] = RunStore,
         knowledge: "KnowledgeBase | None" = None,
         project: Path | None = None,
-        is_closed: Callable[[str], bool] = lambda _path: False,
+        closed: Callable[[], Callable[[str], bool]] = none_closed,
     ) -> None:
         self._client = client
         self._search = search
@@ -83,7 +83,7 @@ class Researcher:
         self._open_store = open_store
         self._knowledge = knowledge
         self._project = project
-        self._is_closed = is_closed
+        self._closed = closed
 
     async def forecast(self) -> Forecast:
         """What a run will take, at the speed this model had in the newest run with it. Raises LLMConnectionError."""
@@ -171,7 +171,7 @@ class Researcher:
         """What is searched besides the web. Raises ResearchUsageError, KnowledgeBaseUsageError."""
         places: list[Documents] = []
         if options.docs:
-            places.append(LocalDocuments(list(map(Path, options.docs)), self._project, self._is_closed))
+            places.append(LocalDocuments(list(map(Path, options.docs)), self._project, self._closed))
         if options.collections and self._knowledge is not None:
             from localllm.research.collection_documents import CollectionDocuments
 

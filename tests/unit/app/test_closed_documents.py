@@ -1,6 +1,7 @@
 """Files that a rule closes to reading: nothing of them comes by way of collections or research."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from localllm.config.schema import SafetySettings, Settings
 from localllm.rag.knowledge_base import KnowledgeBase
 from localllm.research.collection_documents import CollectionDocuments
 from localllm.research.local_documents import LocalDocuments
+from localllm.safety import rules
 from localllm.safety.closed_files import closed_files
 from tests.support.wire_server import WireServer, says
 from tests.unit.app.test_app import app_over, state
@@ -30,7 +32,7 @@ def project(tmp_path: Path) -> Path:
 def base(project: Path, safety: SafetySettings) -> KnowledgeBase:
     settings = Settings(rag=RagSettings(embedding_provider="none"), safety=safety)
     environ = {"LOCALLLM_STATE_DIR": str(project.parent / "state")}
-    return KnowledgeBase(settings, project, environ, is_closed=closed_files(safety, project))
+    return KnowledgeBase(settings, project, environ, closed=closed_files(safety, project))
 
 
 def test_what_was_taken_in_before_the_rule_is_found_no_more(project: Path) -> None:
@@ -51,6 +53,25 @@ def test_the_next_ingest_takes_it_out_and_says_so_until_the_rule_is_gone(project
     assert "ault" not in report.collection.description
     assert asyncio.run(base(project, SafetySettings()).search("vault combination")).hits == ()
     assert asyncio.run(base(project, SafetySettings()).ingest([project], "own")).indexed == 1
+
+
+def test_the_rules_are_read_once_a_search_and_once_an_ingest(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(5):
+        (project / f"pump{number}.md").write_text(f"# Pump {number}\n\nThe pump has a warranty of two years.\n")
+    read: list[object] = []
+
+    def closed_to_reading(settings: SafetySettings, canonical: Callable[[str], str]) -> list[str]:
+        read.append(settings)
+        return rules.closed_to_reading(settings, canonical)
+
+    monkeypatch.setattr("localllm.safety.closed_files.closed_to_reading", closed_to_reading)
+    knowledge = base(project, CLOSED)
+    asyncio.run(knowledge.ingest([project], "own"))
+    assert len(read) == 1
+    assert len(asyncio.run(knowledge.search("warranty of the pump")).hits) > 1
+    assert len(read) == 2
+    asyncio.run(LocalDocuments([project], project, closed_files(CLOSED, project)).search("warranty", 5))
+    assert len(read) == 3
 
 
 def test_folders_of_research_are_searched_without_it(project: Path) -> None:
