@@ -77,7 +77,7 @@ are written otherwise as well."""
 
 _EVERYDAY_WORDS = """
 ac ai app cd cm cpu dvd email excel fax faq fi gb gps hdd html hp iphone ipad id ip it kb kg km lan led line mac mail mb
-mm ng office ok os pc pdf powerpoint pw qr sd sim smartphone sns ssd tb tel tv url usb vpn web wi wifi windows word
+mm ng ok os pc pdf powerpoint pw qr sd sim smartphone sns ssd tb tel tv url usb vpn web wi wifi windows word
 """
 _DATES = """
 monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
