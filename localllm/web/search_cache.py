@@ -87,6 +87,10 @@ class MemoryCache:
         """There is always memory."""
 
 
+_OF_OTHERS = 60.0
+"""Seconds: what others have kept meanwhile, who were faster, is no value from the future."""
+
+
 class DiskCache:
     """Keeps entries in an SQLite file that only the user can read; several programs may share it."""
 
@@ -104,10 +108,11 @@ class DiskCache:
 
     def put(self, key: str, value: bytes) -> None:
         """Keep a value; what is too old, or too much, is deleted."""
-        now = self._clock()
         newest = "SELECT key FROM searches ORDER BY stored DESC LIMIT ?"
         with self._turn, self._opened() as db:  # SQLite lets writers wait by turns that get longer and longer
-            db.execute("DELETE FROM searches WHERE stored NOT BETWEEN ? AND ?", (now - self._ttl, now))
+            now = self._clock()
+            kept = now - self._ttl, now + _OF_OTHERS
+            db.execute("DELETE FROM searches WHERE stored NOT BETWEEN ? AND ?", kept)
             db.execute("INSERT OR REPLACE INTO searches VALUES (?, ?, ?)", (key, value, now))
             db.execute(f"DELETE FROM searches WHERE key NOT IN ({newest})", (DISK_ENTRIES,))  # noqa: S608 - no input
 

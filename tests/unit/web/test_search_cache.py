@@ -121,6 +121,15 @@ class TestBackends:
         clock.now -= TTL  # were they there, they would be young enough again
         assert [disk.get(str(number)) for number in range(5)] == [None] * 5
 
+    def test_what_another_program_kept_a_moment_later_stays(self, clock: Clock, tmp_path: Path) -> None:
+        disk = DiskCache(tmp_path / "searches.sqlite", TTL, clock=clock)
+        clock.now += 0.01
+        disk.put("faster", b"1")
+        clock.now -= 0.01
+        disk.put("slower", b"2")
+        clock.now += 0.01
+        assert (disk.get("faster"), disk.get("slower")) == (b"1", b"2")
+
     def test_an_entry_from_the_future_counts_as_too_old(self, clock: Clock, tmp_path: Path) -> None:
         disk = DiskCache(tmp_path / "searches.sqlite", TTL, clock=clock)
         disk.put("k", b"v")
