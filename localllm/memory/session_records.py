@@ -1,6 +1,6 @@
 """The section of session records: what each session was for and came to, in a few lines; old ones folded together.
 
-    - 2026-11-22 14:05 Make the login work (20261122-140500-ab12)
+    - 2026-11-22 14:05 Make the login work (20261122-140500-ab12cd34)
       - decided: tokens expire after an hour
       - changed: login.py, tests/test_login.py
       - failed: `pytest -q`

@@ -94,8 +94,9 @@ _LOCKED_BYTE = 1 << 40  # Windows locks bytes, and nobody else may read those: t
 
 
 def new_session_id() -> str:
-    """A name that sorts by time: 20261121-231500-ab12."""
-    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{os.urandom(2).hex()}"
+    """A name that sorts by time: 20261121-231500-ab12cd34. Two of one second must not be alike: the second could not be
+    kept."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{os.urandom(4).hex()}"
 
 
 class SessionLog:

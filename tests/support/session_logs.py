@@ -64,8 +64,6 @@ def keep(store: Sessions, entries: Sequence[Entry], *, ended: bool = True) -> st
 
 def new(store: Sessions) -> SessionLog:
     session_id = new_session_id()
-    while (store.folder / f"{session_id}.jsonl").exists():  # of many in one second two may have one name
-        session_id = new_session_id()
     return SessionLog(store.folder, session_id, seal_of(store).begin(session_id))
 
 
