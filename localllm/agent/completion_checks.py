@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from localllm.agent import answer_claims as claims
+from localllm.agent import answer_phrases as phrases
 from localllm.agent.announcements import announces, is_only_call, last_command
 from localllm.agent.answer_calls import calls_in, command_in, ends_with_replacement, holds_change, holds_commands
 from localllm.agent.command_kinds import command_kind
@@ -148,16 +148,16 @@ class Finishing(Middleware):
             return False
         if _alone(text) and self._is_wanted(_alone(text), _request(state)):
             return True
-        if claims.is_plan(text) and (self._facts.failed_test or self._facts.failed_edit):
+        if phrases.is_plan(text) and (self._facts.failed_test or self._facts.failed_edit):
             return True
         return self._asked > 0 and bool(last_command(text))
 
     def _is_wanted(self, command: str, request: str) -> bool:
         """Whether a request is answered by running commands, not by naming them: it asks for work, or for what they
         would show, of which nothing has been looked at yet."""
-        if claims.asks_for_change(request) or claims.asks_for_check(request):
+        if phrases.asks_for_change(request) or phrases.asks_for_check(request):
             return True
-        return not self._facts.calls and command_kind(command) == "reading" and not claims.asks_for_command(request)
+        return not self._facts.calls and command_kind(command) == "reading" and not phrases.asks_for_command(request)
 
     def _ask_for_call(self, state: RunState, text: str) -> Inject:
         if self._asked == 1 and not command_in(text) and not is_only_call(text):
@@ -180,7 +180,7 @@ class Finishing(Middleware):
             and not self._facts.was_refused
             and any(tool.name in _WRITERS for tool in state.tools)
             and not is_told_to_plan(state.history)
-            and claims.asks_for_change(_request(state))
+            and phrases.asks_for_change(_request(state))
         )
 
     async def _findings(self, state: RunState, text: str) -> list[Finding]:
@@ -196,13 +196,13 @@ class Finishing(Middleware):
 
     def _of_failed_edit(self, text: str) -> Iterator[Finding]:
         if path := self._facts.failed_edit:
-            is_denied = not claims.admits_failure(text)
+            is_denied = not phrases.admits_failure(text)
             reason = Phrase("the last edit of {path} was not made", path=path)
             yield Finding("edit_failed" if is_denied else None, reason, is_denied, {"path": path})
 
     async def _of_syntax(self, text: str) -> list[Finding]:
         broken = await asyncio.to_thread(self._tools.changes.broken_since, self._position, self._facts.edited)
-        is_denied = not claims.admits_failure(text)
+        is_denied = not phrases.admits_failure(text)
         return [
             Finding(
                 "syntax_error" if is_denied else None,
@@ -216,7 +216,7 @@ class Finishing(Middleware):
     def _of_tests(self, state: RunState, text: str) -> Iterator[Finding]:
         """The last test failed, or the answer says that tests passed and they did not."""
         facts, failed = self._facts, self._facts.failed_test
-        passed = claims.says_tests_pass(text)
+        passed = phrases.says_tests_pass(text)
         if failed is None:
             if passed and not facts.is_tested and self._could_know_of_no_test(state):
                 yield self._to_be_run(state, text, Phrase("no test was run after the last change"), is_wanted=True)
@@ -229,10 +229,10 @@ class Finishing(Middleware):
                 paths=_listed(since),
             )
             finding = self._to_be_run(state, text, reason, is_wanted=True)
-            is_denied = finding.name == "run_tests" and not claims.admits_failing_tests(text)
+            is_denied = finding.name == "run_tests" and not phrases.admits_failing_tests(text)
             yield finding._replace(name=finding.name if is_denied or passed else None, contradicts=is_denied)
         elif facts.changed or passed:
-            is_denied = not claims.admits_failing_tests(text)
+            is_denied = not phrases.admits_failing_tests(text)
             reason = Phrase("the last test run failed ({command})", command=command)
             yield Finding("tests_failed" if is_denied else None, reason, is_denied, {"command": command})
 
@@ -241,7 +241,7 @@ class Finishing(Middleware):
         if self._facts.changed:
             return True
         request = _request(state)
-        is_about_work = claims.asks_for_change(request) or claims.asks_for_check(request)
+        is_about_work = phrases.asks_for_change(request) or phrases.asks_for_check(request)
         asked = next((one.text for one in reversed(state.history.messages) if isinstance(one, UserMessage)), "")
         is_told = "<stdin>" in asked or "<file " in asked or "[The user ran" in asked
         return is_about_work and not is_told and len(state.history.words) == 1 and not self._facts.tests
@@ -249,50 +249,50 @@ class Finishing(Middleware):
     def _of_nothing_done(self, state: RunState, text: str) -> Iterator[Finding]:
         """A change was asked for, none was made, and the answer is no reason why."""
         facts, is_alone = self._facts, not self._tools.is_attended
-        lacks_input = is_alone and bool(state.tools) and not facts.calls and claims.wants_input(text)
+        lacks_input = is_alone and bool(state.tools) and not facts.calls and phrases.wants_input(text)
         if lacks_input:
             yield Finding("nobody", Phrase("it asks for what it can read itself"), contradicts=True)
-        elif is_alone and (path := claims.asks_about_file(text, _request(state), facts.changed)):
+        elif is_alone and (path := phrases.asks_about_file(text, _request(state), facts.changed)):
             reason = Phrase("it asks, and {path}, which it was asked for, was not changed", path=path)
             yield Finding("nobody", reason, contradicts=True)
-        elif facts.changed and ends_with_replacement(text) and claims.asks_for_change(_request(state)):
+        elif facts.changed and ends_with_replacement(text) and phrases.asks_for_change(_request(state)):
             yield Finding("not_written", Phrase("the change in the answer was not made"), contradicts=True)
         elif (
             not self._awaits_change(state)
             or facts.may_have_changed
             or facts.failed_edit
-            or claims.needs_nothing(text)
-            or claims.admits_failure(text)
+            or phrases.needs_nothing(text)
+            or phrases.admits_failure(text)
         ):
             return
         elif holds_change(text):
             yield Finding("not_written", Phrase("the change in the answer was not made"), contradicts=True)
         elif holds_commands(text):
             yield Finding("not_run", Phrase("the commands in the answer were not run"), contradicts=True)
-        elif claims.says_changed(text):
+        elif phrases.says_changed(text):
             yield Finding("no_change", Phrase("the answer tells of a change, and none was made"), contradicts=True)
-        elif is_alone and claims.asks_user(text):
+        elif is_alone and phrases.asks_user(text):
             yield Finding("nobody", Phrase("it asks, and nothing was changed"), contradicts=True)
-        elif is_alone and claims.is_plan(text):
+        elif is_alone and phrases.is_plan(text):
             yield Finding("only_plan", Phrase("there is only a plan; nothing was changed"), contradicts=True)
 
     def _of_rest(self, state: RunState, text: str) -> Iterator[Finding]:
         """Code was changed after the last command."""
         if paths := self._facts.unchecked:
-            is_wanted = bool(self._facts.tests) or claims.asks_for_check(_request(state))
+            is_wanted = bool(self._facts.tests) or phrases.asks_for_check(_request(state))
             reason = Phrase("nothing was run after {paths} was changed", paths=_listed(paths))
             yield self._to_be_run(state, text, reason, is_wanted=is_wanted)
 
     def _to_be_run(self, state: RunState, text: str, reason: Phrase, *, is_wanted: bool) -> Finding:
         """That a test is missing, which is asked for where that makes sense and nobody has to be asked; a wrong claim
         is put right in any case."""
-        facts, passed = self._facts, claims.says_tests_pass(text)
+        facts, passed = self._facts, phrases.says_tests_pass(text)
         command = facts.tests[-1].command if facts.tests else _ANY_TEST
-        is_known = claims.admits_not_run(text) and not passed
+        is_known = phrases.admits_not_run(text) and not passed
         if (
             is_wanted
             and not is_known
-            and not claims.forbids_check(_request(state))
+            and not phrases.forbids_check(_request(state))
             and self._tools.runs_unasked(command)
         ):
             why = (
@@ -305,9 +305,9 @@ class Finishing(Middleware):
 def _request(state: RunState) -> str:
     """What this run is to do: where it is only to go on, what was asked for before."""
     goal = goal_of(state)
-    if not claims.is_agreement(goal):
+    if not phrases.is_agreement(goal):
         return goal
-    return next((words for words in reversed(state.history.words) if not claims.is_agreement(words)), goal)
+    return next((words for words in reversed(state.history.words) if not phrases.is_agreement(words)), goal)
 
 
 def _alone(text: str) -> str:

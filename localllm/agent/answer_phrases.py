@@ -1,4 +1,4 @@
-"""What a request asks for, and what the last words of a run say of it: in English and Japanese, by their sentences."""
+"""Recognise phrases of requests and of answers, in English and Japanese."""
 
 import re
 from collections.abc import Collection

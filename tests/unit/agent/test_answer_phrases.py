@@ -1,6 +1,6 @@
 """What an answer says of itself, as its words tell it."""
 
-from localllm.agent.answer_claims import admits_failing_tests
+from localllm.agent.answer_phrases import admits_failing_tests
 from tests.support.each import each
 
 
