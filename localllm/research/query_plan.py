@@ -141,15 +141,20 @@ def more_words(state: ResearchState, count: int) -> dict[str, tuple[str, ...]]:
 
 
 async def aim_queries(state: ResearchState, roles: Roles, options: ResearchOptions) -> dict[str, tuple[str, ...]]:
-    """Queries for what is open, what was tried least first; as many in a round as there were at first."""
+    """Queries for what is open, what was tried least first; as many in a round as there were at first.
+
+    Once a document of the user's own is evidence, a claim may repeat it: then no claim goes to the web, nor to the
+    model with what does.
+    """
     aims = _aims(state.ledger)[: options.query_count]
     if not aims:
         return more_words(state, options.query_count)
-    written = await _aimed_by_model(state, roles, aims)
+    keeps_claims = options.use_web and _has_own_evidence(state)
+    written = await _aimed_by_model(state, roles, [aim for aim in aims if not (keeps_claims and aim.entry.claim)])
     aimed: list[tuple[str, Purpose, str]] = []
     known = {_form(query.text) for query in state.queries}
-    for number, aim in enumerate(aims):
-        texts = [*written[number : number + 1], *_aimed_by_rule(state, aim)]
+    for aim in aims:
+        texts = [written.get(aim, ""), *_aimed_by_rule(state, aim)]
         masked = {text: privacy_mask.mask(text).text for text in texts if text}
         if text := next((one for one in masked if _form(masked[one]) not in known), ""):
             known.add(_form(masked[text]))
@@ -158,7 +163,13 @@ async def aim_queries(state: ResearchState, roles: Roles, options: ResearchOptio
     state.ledger = [
         msgspec.structs.replace(one, tried=one.tried + 1) if one in searched else one for one in state.ledger
     ]
-    return _add(state, aimed)
+    return _add(state, aimed, keeps_claims=keeps_claims)
+
+
+def _has_own_evidence(state: ResearchState) -> bool:
+    """Whether documents of the user's own are evidence."""
+    own = {source.id for source in state.sources if source.local}
+    return any(evidence.source in own for evidence in state.evidence)
 
 
 def _aims(ledger: Sequence[LedgerEntry]) -> list[_Aim]:
@@ -174,17 +185,19 @@ def _least_tried(ledger: Sequence[LedgerEntry]) -> list[LedgerEntry]:
     return sorted(ledger, key=lambda one: one.tried)
 
 
-async def _aimed_by_model(state: ResearchState, roles: Roles, aims: Sequence[_Aim]) -> list[str]:
-    """The model's queries, in the order of the aims; none where their number is another."""
+async def _aimed_by_model(state: ResearchState, roles: Roles, aims: Sequence[_Aim]) -> dict[_Aim, str]:
+    """The model's query for each of the aims; none where their number is another."""
+    if not aims:
+        return {}
     told = [f"{number}. {_AIM_NAMES[one.purpose]}: {one.entry.subject}" for number, one in enumerate(aims, 1)]
-    already = [query.text for query in state.queries[-12:]]
+    already = [query.text for query in state.queries if not query.local][-12:]
     values = {"question": state.question, "open": "\n".join(told), "already": _lines(already)}
     try:
         answer = await roles.ask("aimed_queries", values, _QUERIES)
     except AnswerUnusable:
-        return []
+        return {}
     found = [_tidy(text) for text in texts_of(answer, "queries")]
-    return found if len(found) == len(aims) else []
+    return dict(zip(aims, found, strict=True)) if len(found) == len(aims) else {}
 
 
 def _aimed_by_rule(state: ResearchState, aim: _Aim) -> list[str]:
@@ -206,8 +219,11 @@ def by_rule(state: ResearchState) -> list[str]:
     return _distinct(filter(None, map(_tidy, made)))
 
 
-def _add(state: ResearchState, wanted: Sequence[tuple[str, Purpose, str]]) -> dict[str, tuple[str, ...]]:
-    """Keep queries as they will leave this machine; by their text the kinds of what was masked."""
+def _add(
+    state: ResearchState, wanted: Sequence[tuple[str, Purpose, str]], *, keeps_claims: bool = False
+) -> dict[str, tuple[str, ...]]:
+    """Keep queries as they will leave this machine; by their text the kinds of what was masked. `keeps_claims`: those
+    about claims stay here."""
     added: dict[str, tuple[str, ...]] = {}
     taken: list[str] = []
     for text, purpose, claim in wanted:
@@ -215,7 +231,8 @@ def _add(state: ResearchState, wanted: Sequence[tuple[str, Purpose, str]]) -> di
         if masked.text not in added:
             added[masked.text] = masked.kinds
             taken += masked.kinds
-            state.queries.append(Query(masked.text, purpose, state.round, claim))
+            is_local = keeps_claims and bool(claim)
+            state.queries.append(Query(masked.text, purpose, state.round, claim, is_local))
     if taken:
         said = remark(N_("Taken out of the queries before they were sent: {kinds}."), kinds=", ".join(_distinct(taken)))
         if said not in state.remarks:

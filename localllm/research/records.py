@@ -45,6 +45,8 @@ class Query(msgspec.Struct, frozen=True):
     round: int = 0
     claim: str = ""
     """The claim it is to settle; empty where it is about none."""
+    local: bool = False
+    """It may tell what a document of the user's own says: only these are searched with it."""
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):

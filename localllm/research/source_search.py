@@ -66,11 +66,12 @@ def tell_queries(run: RunContext, added: dict[str, tuple[str, ...]]) -> None:
 
 
 async def _search_once(run: RunContext, queries: Sequence[Query]) -> int:
-    """Search the web and the folders with `queries`; the number of sources that were not known."""
+    """Search the web and the folders with `queries`, but the web not with those that are for the folders alone; the
+    number of sources that were not known."""
     if not queries:
         return 0
     texts = [query.text for query in queries]
-    web = await _search_web(run, texts)
+    web = await _search_web(run, [query.text for query in queries if not query.local])
     local = await _search_folders(run, texts)
     for failure in web.failures:
         run.remark(failure)
@@ -88,7 +89,7 @@ async def _search_once(run: RunContext, queries: Sequence[Query]) -> int:
 
 async def _search_web(run: RunContext, texts: Sequence[str]) -> SearchRecord:
     """What the engines found; what was found once is not searched for again in this run."""
-    if run.search is None:
+    if run.search is None or not texts:
         return SearchRecord()
     language = run.language
     asked = [_with_sites(text, run.options.sites, run.options.exclude_sites) for text in texts]

@@ -7,7 +7,7 @@ import pytest
 
 from localllm.research.model_calls import Roles
 from localllm.research.query_plan import aim_queries, more_words, normalise, plan_queries
-from localllm.research.records import Brief, LedgerEntry, ResearchState
+from localllm.research.records import Brief, Evidence, LedgerEntry, ResearchState, Source
 from localllm.research.run_store import RunStore
 from tests.support.brains import Brain
 from tests.support.research_parts import QUESTION, Say, options, playing, said_in
@@ -125,3 +125,41 @@ async def test_other_words_are_no_repetition(tmp_path: Path) -> None:
         added = more_words(state, 2)
     assert len(added) == 2
     assert not before & added.keys()
+
+
+@pytest.mark.parametrize("answer", ["nothing", {"queries": ["architect of the Kita tower"]}])
+async def test_what_own_documents_say_is_searched_for_in_them_alone(tmp_path: Path, answer: Say) -> None:
+    """A claim may repeat a document word by word, whatever it cites: no search engine is told it, nor the model that
+    writes queries for one."""
+    with RunStore(tmp_path) as store:
+        state, roles, brain = parts(store, {"aimed queries": answer})
+        state.sources = [
+            Source(id="S1", url="contract.md", local=True),
+            Source(id="S2", url="https://a.example"),
+        ]
+        state.evidence = [Evidence("E1", "S1", 0, 9, "The annex pays 4711 ZEBRA."), Evidence("E2", "S2", 0, 9, "Else.")]
+        for state.round in (1, 2):
+            state.ledger = [
+                LedgerEntry("not_found", "The annex pays 4711 ZEBRA", "C1"),
+                LedgerEntry("gap", "architect"),
+                LedgerEntry("single_source", "The annex pays 4711 ZEBRA twice", "C2"),
+            ]
+            await aim_queries(state, roles, options(query_count=4))
+    told = [query.text for query in state.queries if not query.local]
+    assert told
+    prompts = [message.text for request in brain.requests for message in request.messages]
+    assert not any("ZEBRA" in text for text in (*told, *prompts))
+    assert {query.claim for query in state.queries if query.local} == {"C1", "C2"}
+
+
+@pytest.mark.parametrize(("is_local", "use_web"), [(True, False), (False, True)])
+async def test_without_the_web_or_own_evidence_the_model_writes_queries_for_claims(
+    tmp_path: Path, is_local: bool, use_web: bool
+) -> None:
+    with RunStore(tmp_path) as store:
+        state, roles, _ = parts(store, {"aimed queries": {"queries": ["annex payment"]}})
+        state.sources = [Source(id="S1", url="x", local=is_local)]
+        state.evidence = [Evidence("E1", "S1", 0, 9, "The annex pays.")]
+        state.ledger = [LedgerEntry("not_found", "The annex pays", "C1")]
+        await aim_queries(state, roles, options(query_count=1, use_web=use_web))
+    assert [(query.text, query.local) for query in state.queries] == [("annex payment", False)]

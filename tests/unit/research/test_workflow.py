@@ -388,6 +388,18 @@ async def test_folders_are_searched_without_the_web(tmp_path: Path) -> None:
     assert state.evidence
 
 
+async def test_no_search_engine_is_told_what_own_documents_say(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "tower.md").write_text("The Kita tower opened its annex ZEBRA in May 1998.")
+    unsupported = {"verdict": {"quote": "", "verdict": "not_found"}}
+    world = World(tmp_path, unsupported, docs=(str(docs),), max_validation=3, query_count=5)
+    state = await world.researcher().run(QUESTION)
+    assert len(world.search.asked) > 1
+    assert not any("ZEBRA" in query for asked in world.search.asked for query in asked)
+    assert any("ZEBRA" in query.text for query in state.queries if query.local), "the documents are searched with it"
+
+
 async def test_without_anything_to_search_nothing_is_begun(tmp_path: Path) -> None:
     world = World(tmp_path)
     for researcher, question, key in (
