@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from localllm.agent.panel.dossier import Consultation, Dossier
+from localllm.agent.panel.records import Consultation, Dossier
 from localllm.agent.react_agent import ReActAgent
 from localllm.base.events import Emit
 

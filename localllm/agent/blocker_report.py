@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from localllm.agent.panel.dossier import Attempt
+from localllm.agent.panel.records import Attempt
 from localllm.base.i18n import N_, _
 from localllm.llm.messages import in_few_words
 

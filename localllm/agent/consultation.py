@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from localllm.agent.history import History
-from localllm.agent.panel.dossier import Attempt, Consultation, Dossier
 from localllm.agent.panel.dossier_text import Read, cut_middle, make_dossier
 from localllm.agent.panel.multi_agent import MultiAgentSystem
+from localllm.agent.panel.records import Attempt, Consultation, Dossier
 from localllm.agent.react_agent import ReActAgent
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Emit

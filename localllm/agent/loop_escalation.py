@@ -9,7 +9,7 @@ from localllm.agent.completion import FINISH_REASON
 from localllm.agent.completion_checks import has_announced
 from localllm.agent.loop_detection import Loop, LoopDetector, Step
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState, Stop, goal_of
-from localllm.agent.panel.dossier import Advisers, Attempt, Consultation, Dossier
+from localllm.agent.panel.records import Advisers, Attempt, Consultation, Dossier
 from localllm.agent.system_prompt import remark
 from localllm.base.events import Notice
 from localllm.base.i18n import N_, Phrase, _

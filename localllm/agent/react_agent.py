@@ -16,7 +16,7 @@ from localllm.agent.history import History
 from localllm.agent.loop_detection import PATTERNS, LoopDetector
 from localllm.agent.loop_escalation import Ladder
 from localllm.agent.middleware import Inject, Limits, Middleware, Policies, RunState, Stop
-from localllm.agent.panel.dossier import Advisers
+from localllm.agent.panel.records import Advisers
 from localllm.agent.run_stats import AgentResult, EventStream, Tally
 from localllm.agent.steering import Steering, quoted, unforged
 from localllm.agent.system_prompt import situation, system_prompt

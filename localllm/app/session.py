@@ -15,7 +15,7 @@ from localllm.agent.checkpoints import Checkpoints
 from localllm.agent.compaction import Surroundings
 from localllm.agent.history import History
 from localllm.agent.memory_editor import Remembering
-from localllm.agent.panel.dossier import Advisers
+from localllm.agent.panel.records import Advisers
 from localllm.agent.plan_mode import PlanMode
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.steering import unforged

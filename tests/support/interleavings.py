@@ -16,7 +16,7 @@ import msgspec
 from localllm.agent.checkpoints import Checkpoints, Point
 from localllm.agent.compaction import Surroundings
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState, Stop
-from localllm.agent.panel.dossier import Consultation, Dossier
+from localllm.agent.panel.records import Consultation, Dossier
 from localllm.agent.plan_mode import PlanMode
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.system_prompt import system_prompt

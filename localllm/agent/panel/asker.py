@@ -8,9 +8,9 @@ from typing import NamedTuple
 import msgspec
 
 from localllm.agent.history import with_remark
-from localllm.agent.panel.dossier import Dossier, MainPrompt
 from localllm.agent.panel.dossier_text import question_only
 from localllm.agent.panel.members import Members, Role, instructions, is_same_model, server_of, tail
+from localllm.agent.panel.records import Dossier, MainPrompt
 from localllm.agent.system_prompt import remark
 from localllm.base.errors import ConfigurationError, LLMConnectionError, LocalLLMError
 from localllm.base.events import Emit, Json, Notice, Opinion, Usage

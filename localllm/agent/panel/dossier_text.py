@@ -6,7 +6,7 @@ from itertools import islice
 
 import msgspec
 
-from localllm.agent.panel.dossier import Attempt, Dossier, MainPrompt
+from localllm.agent.panel.records import Attempt, Dossier, MainPrompt
 from localllm.base.events import ToolCall
 from localllm.base.jsontext import encode_json
 from localllm.llm.messages import (

@@ -10,7 +10,6 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from localllm.agent.panel.asker import Answer, Asked, Asker, Question, free_tokens, role_name
-from localllm.agent.panel.dossier import Consultation, Dossier, MainPrompt
 from localllm.agent.panel.dossier_text import MOST_TOKENS, cut_end, dossier_text
 from localllm.agent.panel.members import (
     AGENT_ROLES,
@@ -23,6 +22,7 @@ from localllm.agent.panel.members import (
     name_of,
     server_of,
 )
+from localllm.agent.panel.records import Consultation, Dossier, MainPrompt
 from localllm.agent.panel.verdict import SURE, parts_of, plan_of, plan_without_judge, read_verdict, verdict_schema
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import AgentEvent, Consulted, Emit, Json, Notice, Opinion, Usage

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from localllm.agent.advice import Panel
-from localllm.agent.panel.dossier import Dossier
 from localllm.agent.panel.multi_agent import MultiAgentSystem
+from localllm.agent.panel.records import Dossier
 from localllm.base.events import AgentEvent, Consulted
 from localllm.config.schema import Settings
 from localllm.llm.client import LLMClient

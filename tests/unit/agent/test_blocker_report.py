@@ -3,7 +3,7 @@
 import pytest
 
 from localllm.agent.blocker_report import Blocker
-from localllm.agent.panel.dossier import Attempt
+from localllm.agent.panel.records import Attempt
 from localllm.base.events import ToolCall
 
 ERROR = "old_string was not found in a.py; nothing was changed."

@@ -8,8 +8,8 @@ import pytest
 
 from localllm.agent.consultation import consult, dossier_by_hand
 from localllm.agent.history import History
-from localllm.agent.panel.dossier import Attempt, Consultation, Dossier
 from localllm.agent.panel.multi_agent import MultiAgentSystem
+from localllm.agent.panel.records import Attempt, Consultation, Dossier
 from localllm.agent.react_agent import ReActAgent
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import AgentEvent, Consulted, Emit, ToolCall

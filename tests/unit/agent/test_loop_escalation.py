@@ -10,7 +10,7 @@ from localllm.agent.history import History
 from localllm.agent.loop_detection import LoopDetector, Step
 from localllm.agent.loop_escalation import Ladder, Rung, step_of
 from localllm.agent.middleware import Inject, RunState
-from localllm.agent.panel.dossier import Consultation, Dossier
+from localllm.agent.panel.records import Consultation, Dossier
 from localllm.agent.react_agent import ReActAgent
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import AgentEvent, Emit, Notice, RunFinished, ToolCall, ToolFinished, Usage

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from localllm.agent.panel.dossier import Attempt, Dossier
 from localllm.agent.panel.dossier_text import (
     Read,
     cut_end,
@@ -16,6 +15,7 @@ from localllm.agent.panel.dossier_text import (
     question_only,
     shown_files,
 )
+from localllm.agent.panel.records import Attempt, Dossier
 from localllm.base.events import ToolCall
 from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, ToolSpec, UserMessage
 from localllm.llm.tokens import estimate_tokens

@@ -1,4 +1,4 @@
-"""What is laid before others when the agent asks for advice, and what they answer."""
+"""What the panel is shown of a stuck run, what it answers, and the Protocol by which it is asked."""
 
 from collections.abc import Sequence
 from typing import Protocol
