@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from localllm.agent.history import History
-from localllm.agent.panel.dossier_text import Read, cut_middle, make_dossier
+from localllm.agent.panel.dossier import Read, cut_middle, make_dossier
 from localllm.agent.panel.multi_agent import MultiAgentSystem
 from localllm.agent.panel.records import Attempt, Consultation, Dossier
 from localllm.agent.react_agent import ReActAgent

@@ -209,7 +209,7 @@ class Ladder(Middleware):
 
     async def _consult(self, state: RunState, loop: Loop, advisers: Advisers) -> Decision:
         """Ask the three wise, and the boss where they have no sure advice; or the boss."""
-        from localllm.agent.panel.dossier_text import make_dossier  # few runs ever need advice
+        from localllm.agent.panel.dossier import make_dossier  # few runs ever need advice
 
         attempts, messages = tuple(self.attempts), state.history.messages
         dossier = make_dossier(

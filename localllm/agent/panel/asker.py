@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from localllm.agent.history import with_remark
-from localllm.agent.panel.dossier_text import question_only
+from localllm.agent.panel.dossier import question_only
 from localllm.agent.panel.members import Members, Role, instructions, is_same_model, server_of, tail
 from localllm.agent.panel.records import Dossier, MainPrompt
 from localllm.agent.system_prompt import remark

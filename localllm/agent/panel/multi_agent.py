@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from localllm.agent.panel.asker import Answer, Asked, Asker, Question, free_tokens, role_name
-from localllm.agent.panel.dossier_text import MOST_TOKENS, cut_end, dossier_text
+from localllm.agent.panel.dossier import MOST_TOKENS, cut_end, dossier_text
 from localllm.agent.panel.members import (
     AGENT_ROLES,
     HealthChecker,

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
-from localllm.agent.panel.dossier_text import cut_end
+from localllm.agent.panel.dossier import cut_end
 from localllm.base.events import Json, Opinion
 from localllm.llm.tool_calling.json_repair import repair_json
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from localllm.agent.history import with_remark
-from localllm.agent.panel.dossier_text import make_dossier
+from localllm.agent.panel.dossier import make_dossier
 from localllm.agent.panel.multi_agent import MultiAgentSystem
 from localllm.base.events import AgentEvent, Consulted, ToolCall, Usage
 from localllm.config.schema import AgentsSettings, PanelSettings, Settings

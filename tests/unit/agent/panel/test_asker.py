@@ -12,7 +12,7 @@ import pytest
 
 from localllm.agent.consultation import consult
 from localllm.agent.history import with_remark
-from localllm.agent.panel.dossier_text import make_dossier
+from localllm.agent.panel.dossier import make_dossier
 from localllm.agent.panel.multi_agent import MultiAgentSystem
 from localllm.agent.panel.records import Attempt, Dossier
 from localllm.agent.panel.verdict import PLAN_TOKENS

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from localllm.agent.panel.dossier_text import MOST_TOKENS, cut_end, dossier_text, excerpt, make_dossier, shown_files
+from localllm.agent.panel.dossier import MOST_TOKENS, cut_end, dossier_text, excerpt, make_dossier, shown_files
 from localllm.agent.panel.records import Attempt
 from localllm.base.events import ToolCall
 from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from localllm.agent.panel.dossier_text import dossier_text, make_dossier
+from localllm.agent.panel.dossier import dossier_text, make_dossier
 from localllm.agent.panel.members import AGENT_ROLES, RECENT_SECONDS, TASKS, HealthChecker, Members
 from localllm.agent.panel.multi_agent import MultiAgentSystem
 from localllm.agent.panel.records import Attempt, Consultation, Dossier

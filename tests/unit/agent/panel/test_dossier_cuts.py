@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from localllm.agent.panel.dossier_text import (
+from localllm.agent.panel.dossier import (
     Read,
     cut_end,
     cut_middle,
