@@ -1,18 +1,12 @@
-"""Entries of LOCALLLM.md: written, numbered and read, with the notation of TODOs."""
+"""Read and write the entries of LOCALLLM.md, with the notation of TODOs."""
 
-import hashlib
 import re
 import textwrap
 import unicodedata
-from collections import Counter
-from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Literal, NamedTuple
 
 from localllm.base.errors import ToolExecutionError
-from localllm.base.i18n import Phrase
-from localllm.memory.section_kinds import SectionKind
-from localllm.text.sanitising import clean, display_width, shorten
+from localllm.text.sanitising import clean
 
 State = Literal["planned", "doing", "done", "dropped"]
 Priority = Literal["high", "medium", "low"]
@@ -145,134 +139,7 @@ def restyled(mark: str, state: State) -> str:
     return f"{match[1]}{_MARKS[state][style]}{match[3]}{match[4] or ('' if style == 2 else ' ')}"
 
 
-class Copied(NamedTuple):
-    """What such a line says, each "" where it does not: `number`: the place in the list."""
-
-    id: str
-    number: str
-    text: str
-
-
-_FACT = "in progress|high|medium|low|進行中|高|中|低"
-_ID = r"[tdps][bcdfghjkmnpqrstvwxz]{4,12}(?:-\d+)?"
-
-_BEFORE = (
-    re.compile(r"(?:[-*+・•]|>)\s+"),
-    re.compile(r"(?:TODO|To do|In progress|Done|Dropped|予定|進行中|完了|中止)\s*[:：]\s*", re.IGNORECASE),
-    re.compile(rf"[(（](?:{_FACT})(?:[,、]\s*(?:{_FACT}))*[)）]\s*"),
-    re.compile(r"\d{4}-\d\d-\d\d\s+"),
-)
-_NUMBER = re.compile(r"#?(?P<number>\d{1,5})(?:[.)]|(?=\s))\s*")
-_NAME = re.compile(rf"(?P<id>{_ID})(?:[:：]|(?=\s|$))\s*")
-_FOUND = re.compile(rf"\[(?:todo|decision|preference|session)(?:\s[\d:T-]+)?\s(?P<id>{_ID})\]\s*")
-"""An entry that was searched for: `[todo 2026-11-22 tbcdf] Text`."""
-
-_CUT = re.compile(r"(?:…|\.\.\.)$")
-
-
-def copied(line: str) -> Copied:
-    """The line without all that the lists and answers of the program put around an item."""
-    rest = unicodedata.normalize("NFC", " ".join(line.split()))
-    found = {"id": "", "number": ""}
-    while match := _match(rest, found):
-        found |= {name: value for name, value in match.groupdict().items() if value}
-        rest = rest[match.end() :]
-    return Copied(found["id"], found["number"], _CUT.sub("", parse_task(rest).text).strip())
-
-
-def _match(rest: str, found: dict[str, str]) -> re.Match[str] | None:
-    """What stands before an item, one thing at a time: only one id, and a number before it alone."""
-    patterns = [*_BEFORE, *((_FOUND, _NAME) if not found["id"] else ())]
-    if not found["id"] and not found["number"]:
-        patterns.append(_NUMBER)
-    return next((match for pattern in patterns if (match := pattern.match(rest))), None)
-
-
-_LETTERS = "bcdfghjkmnpqrstvwxz"
-"""Of ids: no vowels (no words come about), no l and no digits (a number means a place in the list)."""
-_SHORTEST, _WHOLE = 4, 12
-_SHORTEST_CUT = 3  # letters of an id that name it, where nothing else begins so
-_SURE = 3  # cells of a text's beginning by which an item may be removed
-_SHOWN = 5
-_LONGEST_SHOWN = 60  # cells
-_NEAR = 3
-_ALIKE = 0.6  # of difflib: 急ぎのけん for 急ぎの件
-_LEAST_COMPARED, _COMPARED, _MOST_COMPARED = 3, 60, 500  # characters of what was typed, and items
 _LONGEST_FOLDED = 2_000  # characters: bringing long runs of accents into order takes the square of their number
-
-
-class Named(NamedTuple):
-    """An item as it may be called. `number` is "" where it has none; `likely` ones are meant before the others."""
-
-    id: str
-    text: str
-    number: str = ""
-    likely: bool = True
-
-
-def ids_of(kind: SectionKind, texts: Sequence[str]) -> list[str]:
-    """An id for each text: the letter of its kind and four more, or as many as it takes to be the only one.
-
-    The same text has the same id in every file; further items of the same text get -2, -3, …
-    """
-    whole = [kind[0] + _spelled(f"{kind}\n{plain(text)}") for text in texts]
-    length = _SHORTEST + 1
-    short = {name: name[:length] for name in whole}
-    while len(taken := Counter(short.values())) < len(short) and length <= _WHOLE:
-        length += 1
-        short = {name: name[:length] if taken[cut] > 1 else cut for name, cut in short.items()}
-    seen: Counter[str] = Counter()
-    ids: list[str] = []
-    for name in whole:
-        seen[name] += 1
-        ids.append(short[name] if seen[name] == 1 else f"{short[name]}-{seen[name]}")
-    return ids
-
-
-def one_of(wanted: str, named: Sequence[Named]) -> int:
-    """The index of the item meant by its id (or what is enough of it), its number, the beginning of its text, or the
-    line that a list has shown of it.
-
-    ToolExecutionError memory_unknown where there is none, memory_ambiguous where there are several.
-    """
-    asked = wanted.strip().removeprefix("#").lstrip()
-    name = unicodedata.normalize("NFKC", asked).lower()
-    for exact in ([one.id for one in named], [one.number for one in named]):
-        if name and name in exact:
-            return exact.index(name)
-    texts = [plain(one.text) for one in named]
-    found = _beginning_so(texts, asked) or [index for index, one in enumerate(named) if _is_cut_id(name, one.id)]
-    if not found:
-        found, is_sure = _on_copied_line(copied(asked), named, texts)
-        if len(found) == 1 and is_sure:
-            return found[0]
-    likely = [index for index in found if named[index].likely]
-    match likely or found:
-        case [index]:
-            return index
-        case []:
-            near = names_of([named[index] for index in _near(asked, named, texts)])
-            told = Phrase("Near it: {names}.", names=near) if near else ""
-            raise ToolExecutionError("memory_unknown", wanted=_shown(asked), near=told)
-        case several:
-            names = names_of([named[index] for index in several])
-            raise ToolExecutionError("memory_ambiguous", wanted=_shown(asked), names=names)
-
-
-def refuse_vague(wanted: str, named: Named, others: Sequence[Named]) -> None:
-    """Raise ToolExecutionError memory_vague where what was typed is `named`'s beginning, and hardly that: for what
-    cannot be had back by saying it again. `others` are all there are."""
-    beginning = plain(wanted.strip().removeprefix("#"))
-    if beginning in (named.id, named.number, plain(named.text)) or display_width(beginning) >= _SURE:
-        return
-    alike = [one for one in others if plain(one.text).startswith(beginning)] or [named]
-    raise ToolExecutionError("memory_vague", wanted=_shown(wanted), names=names_of(alike))
-
-
-def names_of(named: Sequence[Named]) -> str:
-    """The ids and texts of a few."""
-    more = f"; +{len(named) - _SHOWN}" if len(named) > _SHOWN else ""
-    return "; ".join(f"{one.id} {_shown(one.text)}" for one in named[:_SHOWN]) + more
 
 
 def tidy(text: str) -> list[str]:
@@ -298,53 +165,3 @@ def plain(text: str) -> str:
     if len(text) > _LONGEST_FOLDED:
         return " ".join(text.split())
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-
-
-def _is_cut_id(asked: str, name: str) -> bool:
-    return len(asked) >= _SHORTEST_CUT and name.startswith(asked)
-
-
-def _beginning_so(texts: Sequence[str], asked: str) -> list[int]:
-    """The indices of the texts that are this, else of those that begin with it."""
-    beginning = plain(asked)
-    same = [index for index, text in enumerate(texts) if text == beginning]
-    return same or [index for index, text in enumerate(texts) if beginning and text.startswith(beginning)]
-
-
-def _on_copied_line(line: Copied, named: Sequence[Named], texts: Sequence[str]) -> tuple[list[int], bool]:
-    """Which items a line means that a list has shown, and whether that is sure: where its id or number is one item's
-    and its text another's, both are meant. A text that nothing has is a shortened or a reworded one."""
-    by_text = _beginning_so(texts, line.text)
-    by_id = [index for index, one in enumerate(named) if line.id and one.id == line.id]
-    by_number = [index for index, one in enumerate(named) if line.number and one.number == line.number]
-    first = by_id or (by_number if by_text else [])
-    if not first:
-        return by_text, False
-    if not by_text or first[0] in by_text:
-        return first, True
-    return [*first, *by_text], False
-
-
-def _near(asked: str, named: Sequence[Named], texts: Sequence[str]) -> list[int]:
-    """The items somebody may have meant who wrote this."""
-    beginning = plain(asked)[:_COMPARED]
-    if len(beginning) < _LEAST_COMPARED:
-        return []
-    inside = [index for index, text in enumerate(texts) if beginning in text]
-    begins = [text[: len(beginning) + 1] for text in texts[:_MOST_COMPARED]]
-    close = get_close_matches(beginning, [*begins, *(one.id for one in named[:_MOST_COMPARED])], n=_NEAR, cutoff=_ALIKE)
-    alike = [index for index, begin in enumerate(begins) if begin in close or named[index].id in close]
-    return list(dict.fromkeys([*inside, *alike]))[:_NEAR]
-
-
-def _shown(text: str) -> str:
-    return shorten(clean(text.strip(), keep_newlines=False), _LONGEST_SHOWN)
-
-
-def _spelled(text: str) -> str:
-    number = int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
-    letters: list[str] = []
-    for _ in range(_WHOLE):
-        number, rest = divmod(number, len(_LETTERS))
-        letters.append(_LETTERS[rest])
-    return "".join(letters)

@@ -14,7 +14,7 @@ from localllm.base.events import Json
 from localllm.base.lazy_patterns import late_pattern
 from localllm.memory import notes, session_records, todos
 from localllm.memory.document import Document
-from localllm.memory.entries import Named, one_of, refuse_vague
+from localllm.memory.item_ids import Named, one_of, refuse_vague
 from localllm.memory.memory_file import NAME, Change, MemoryFile, T
 from localllm.memory.notes import Note, NoteKind
 from localllm.memory.search import MemoryEntry, Recall, entries_of

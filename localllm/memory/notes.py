@@ -9,7 +9,8 @@ import msgspec
 from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import Phrase
 from localllm.memory.document import Document, Item
-from localllm.memory.entries import Named, ids_of, on_one_line, one_of, plain
+from localllm.memory.entries import on_one_line, plain
+from localllm.memory.item_ids import Named, ids_of, one_of
 
 NoteKind = Literal["decisions", "preferences"]
 
@@ -63,7 +64,7 @@ def add(document: Document, kind: NoteKind, text: str, *, today: date) -> tuple[
 
 
 def find(document: Document, kind: NoteKind, wanted: str) -> Note:
-    """The one meant by its id or the beginning of its text. Errors as `entries.one_of`."""
+    """The one meant by its id or the beginning of its text. Errors as `item_ids.one_of`."""
     return _find(document, kind, wanted)[0]
 
 

@@ -18,7 +18,8 @@ import msgspec
 
 from localllm.memory.document import Document, Item
 from localllm.memory.document_texts import Language, in_language
-from localllm.memory.entries import ids_of, on_one_line
+from localllm.memory.entries import on_one_line
+from localllm.memory.item_ids import ids_of
 from localllm.memory.markdown_structure import content_column
 from localllm.memory.notes import descends
 

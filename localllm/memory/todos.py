@@ -28,19 +28,17 @@ from localllm.memory.entries import (
     OPEN,
     PRIORITIES,
     PRIORITY_OF,
-    Named,
     Parts,
     Priority,
     State,
     ends_in_priority,
-    ids_of,
-    one_of,
     parse,
     parse_task,
     plain,
     restyled,
     tidy,
 )
+from localllm.memory.item_ids import Named, ids_of, one_of
 from localllm.text.decoding import NotTextError, decode
 from localllm.text.sanitising import clean
 
