@@ -13,15 +13,15 @@ from typing import Literal, NamedTuple
 
 from localllm.base.lazy_patterns import late_pattern
 from localllm.text.diffing import Budget
-from localllm.text.fuzzy import fuzzy_span
 from localllm.text.lexer import plain, tokens
 from localllm.text.merging import indent_unit, merge
+from localllm.text.typos import span_despite_typos
 
 _MOST_STEPS = 10_000_000
 """Of the comparisons that putting one replacement everywhere takes, 1 to 2 s: the places after that are only
 indented."""
 
-Step = Literal["exact", "numbers", "escapes", "fence", "trailing", "indent", "punctuation", "space", "fuzzy", "elided"]
+Step = Literal["exact", "numbers", "escapes", "fence", "trailing", "indent", "punctuation", "space", "typos", "elided"]
 """How a passage was found: letter by letter; without the line numbers of a listing; with escapes undone;
 without a code fence around it; but for white space at line ends; but for indentation; but for the form of quotes,
 dashes and the like; but for white space; but for a slip of the pen; by what stands before and after lines left out."""
@@ -215,7 +215,7 @@ def _loose(text: str, old: str, new: str, *, apart: bool) -> Match | None:
         ("space", lambda: _by_tokens(text, old, apart=apart)),
     ]
     if not apart and not (new.strip() and _by_tokens(text, new, apart=False)):  # else it was probably made before
-        searches.append(("fuzzy", lambda: fuzzy_span(text, old)))
+        searches.append(("typos", lambda: span_despite_typos(text, old)))
     for step, search in searches:
         if found := list(_apart(search())) if apart else search():
             unit, budget = indent_unit(text), Budget(_MOST_STEPS)

@@ -31,7 +31,7 @@ _STEP_TEXTS = {
     "indent": N_("(Matched but for the indentation, which was adapted.)"),
     "punctuation": N_("(Matched but for the form of quotes, dashes, spaces or full-width characters.)"),
     "space": N_("(Matched but for white space.)"),
-    "fuzzy": N_("(Matched but for a small difference: check the result.)"),
+    "typos": N_("(Matched but for a small difference: check the result.)"),
     "elided": N_("(“...” in old_string was read as the lines between: check the result.)"),
 }
 

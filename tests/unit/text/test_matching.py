@@ -21,7 +21,7 @@ CODE = "class A:\n    def f(self):\n        x = 1  \n        return x\n\n    def
         (CODE, "x = 1\nreturn x", "indent"),
         (CODE, "return ‘two’", "punctuation"),
         (CODE, "def g( self ):", "space"),
-        (CODE.replace("class A:", "class Reciever:"), "class Receiver:\n    def f(self):", "fuzzy"),
+        (CODE.replace("class A:", "class Reciever:"), "class Receiver:\n    def f(self):", "typos"),
     ],
 )
 def test_each_step_finds_what_is_its_own(text: str, old: str, step: str) -> None:

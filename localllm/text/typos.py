@@ -1,4 +1,4 @@
-"""A passage with a slip of the pen in it, and where it was certainly meant.
+"""Find a passage despite typos in it, where it is certain which place was meant.
 
 Looking alike is not enough: another number, another name or another sign is another place. Only what cannot tell two
 places apart is passed over: white space, commas and quotes, a word left out of a comment, a letter wrong inside a long
@@ -29,7 +29,7 @@ _HARMLESS = frozenset(",;.'\"`:、。，．")
 _COMMENT = late_pattern(r"(?:^|\s)(?:#\s|//|/\*|<!--)|^\s*(?:\*\s|--\s|\"\"\"|''')")
 
 
-def fuzzy_span(text: str, old: str) -> list[tuple[int, int]]:
+def span_despite_typos(text: str, old: str) -> list[tuple[int, int]]:
     """The one place (whole lines) that differs from `old` by a slip of the pen alone; empty where there is none, and
     where there is so much alike that it would take long to tell."""
     try:
