@@ -128,7 +128,7 @@ class ChangeHistory:
     def broken_since(self, position: int, paths: Collection[str]) -> dict[str, str]:
         """Those of the files `paths` that tools have changed since `position` and that have syntax errors now they did
         not have then, with what to tell of these. Reads files; none where earlier versions are not kept."""
-        from localllm.safety.destruction import new_errors
+        from localllm.safety.code_loss import new_errors
 
         before: dict[str, str] = {}
         for made in self._snapshots.made_since(position):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, Phrase
-from localllm.safety.destruction import detect_code_destruction, new_errors, placeholder
+from localllm.safety.code_loss import detect_code_destruction, new_errors, placeholder
 from localllm.safety.paths import shown
 from localllm.safety.tool_definition import ToolOutput
 from localllm.text.decoding import encode, split_lines

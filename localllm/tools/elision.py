@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from localllm.base.errors import ToolExecutionError
-from localllm.safety.destruction import elides
+from localllm.safety.code_loss import elides
 from localllm.safety.paths import shown
 from localllm.text.matching import MOST_PLACES, Match, Span, TooManyPlacesError, find
 from localllm.text.merging import indent_unit, merge

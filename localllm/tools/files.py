@@ -230,7 +230,7 @@ def _preview_create(context: ToolContext, file_path: str, content: str) -> Previ
 @tool(risk=Risk.MEDIUM, writes=("file_path",), preview=_preview_create)
 async def create_file(context: ToolContext, file_path: str, content: str) -> ToolOutput:
     """Create a new file."""
-    from localllm.safety.destruction import new_errors
+    from localllm.safety.code_loss import new_errors
 
     path = _new_path(context.root, file_path)
     text = _unwrapped(path, content)
@@ -278,7 +278,7 @@ class _Change(NamedTuple):
     @property
     def danger(self) -> str | Phrase:
         """What it would lose of the old text, if that is much."""
-        from localllm.safety.destruction import detect_code_destruction
+        from localllm.safety.code_loss import detect_code_destruction
 
         lost = detect_code_destruction(self.old.text, self.new.text, self.path) if self.old else None
         return lost.phrase if lost else ""
@@ -317,7 +317,7 @@ def _preview_write(context: ToolContext, file_path: str, content: str) -> Previe
 @tool(risk=Risk.HIGH, writes=("file_path",), preview=_preview_write)
 async def write_file(context: ToolContext, file_path: str, content: str) -> ToolOutput:
     """Write a whole file. To change a part, use edit_file."""
-    from localllm.safety.destruction import new_errors
+    from localllm.safety.code_loss import new_errors
 
     if isinstance(context.plan, _Change):
         change = context.plan

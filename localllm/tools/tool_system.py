@@ -277,7 +277,7 @@ class ToolSystem:
     def detect_code_destruction(self, old_content: str, new_content: str, file_path: str = "") -> dict[str, Json]:
         """Whether the new text of a file has lost what the old one held: {destructive, …}. The file's name tells the
         language."""
-        from localllm.safety.destruction import detect_code_destruction
+        from localllm.safety.code_loss import detect_code_destruction
 
         found = detect_code_destruction(old_content, new_content, file_path)
         return {"destructive": found is not None, **(msgspec.to_builtins(found) if found else {})}

@@ -88,7 +88,7 @@ TRIES = {
         assert _CPP_HEADER.search(b"x\\n\\n  class A {};")
     """,
     "a body that does nothing": """
-        from localllm.safety.destruction import _body
+        from localllm.safety.code_loss import _body
         from localllm.code.outline import Definition
         place = Definition(kind="function", name="f", line=1, end_line=2)
         assert _body(["def f():", " " * 400_000 + "x"], place)

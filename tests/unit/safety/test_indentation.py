@@ -1,6 +1,6 @@
 """Lines that are indented as no Python text can be."""
 
-from localllm.safety.destruction import misindented
+from localllm.safety.code_loss import misindented
 from tests.support.each import each
 
 

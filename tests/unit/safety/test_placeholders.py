@@ -1,6 +1,6 @@
 """Lines that stand for text are told from lines that only talk of it."""
 
-from localllm.safety.destruction import placeholder
+from localllm.safety.code_loss import placeholder
 from tests.support.each import each
 
 

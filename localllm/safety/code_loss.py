@@ -1,4 +1,4 @@
-"""Detect edits that destroy: placeholders in place of code, and files that lose most of it."""
+"""Detect edits that lose code: placeholders in place of it, and files that lose most of it."""
 
 import io
 import re
@@ -120,7 +120,7 @@ _EMPTY_BODY = late_pattern(
 _COMMENT = late_pattern(r"\s*(?:#|//|/\*|\*|--|<!--|\"\"\"|''').*")
 
 
-class Destruction(msgspec.Struct, frozen=True):
+class CodeLoss(msgspec.Struct, frozen=True):
     """What a change would lose. `missing` names the definitions or imports, or the line that stands for text;
     `before` and `after` are lines."""
 
@@ -136,7 +136,7 @@ class Destruction(msgspec.Struct, frozen=True):
         return Phrase(_LOSSES[self.loss], names=names, before=self.before, after=self.after, count=self.before)
 
 
-def detect_code_destruction(old: str, new: str, path: str) -> Destruction | None:
+def detect_code_destruction(old: str, new: str, path: str) -> CodeLoss | None:
     """What the new version of the file `path` has lost that a change of it would hardly lose; None where nothing.
 
     Judged by the syntax tree where there is a grammar, else by lines. A deletion that was said to be one (edit_file
@@ -144,18 +144,18 @@ def detect_code_destruction(old: str, new: str, path: str) -> Destruction | None
     """
     before, after = _filled(old), _filled(new)
     if not after:
-        return Destruction("emptied", before=before) if before else None
+        return CodeLoss("emptied", before=before) if before else None
     if "".join(old.split()) == "".join(new.split()):
         return None
     if line := placeholder(new, old):
-        return Destruction("placeholder", (line,), before, after)
+        return CodeLoss("placeholder", (line,), before, after)
     was = _outline(old, path)
     has_something = was and (was.definitions or len(was.imports) >= _FEWEST_IMPORTS)
     now = _outline(new, path) if has_something else None
     if was and now and (found := _by_syntax(old, new, was, now)):
         return found
     if before >= _FEWEST_LINES and after < before * _LEAST_LEFT:
-        return Destruction("lines", (), before, after)
+        return CodeLoss("lines", (), before, after)
     return None
 
 
@@ -201,19 +201,19 @@ def _parsed(text: str, path: str) -> Outline | None:
         return None
 
 
-def _by_syntax(old: str, new: str, was: Outline, now: Outline) -> Destruction | None:
+def _by_syntax(old: str, new: str, was: Outline, now: Outline) -> CodeLoss | None:
     before, after = _filled(old), _filled(new)
     lost = _lost(was.definitions, now.definitions)
     gone = len(was.definitions) - len(now.definitions)
     many = gone > max(1, len(was.definitions) * _MOST_DEFINITIONS)
     if lost and gone > 0 and (many or after < before * _LEFT_WITH_FEWER):
-        return Destruction("definitions", lost, before, after)
+        return CodeLoss("definitions", lost, before, after)
     if hollow := _hollow(old, new, was.definitions, now.definitions):
-        return Destruction("bodies", hollow, before, after)
+        return CodeLoss("bodies", hollow, before, after)
     if len(was.imports) >= _FEWEST_IMPORTS and not now.imports and now.definitions:
-        return Destruction("imports", was.imports, before, after)
+        return CodeLoss("imports", was.imports, before, after)
     if now.has_errors and not was.has_errors and lost and gone > 0:
-        return Destruction("cut", lost, before, after)
+        return CodeLoss("cut", lost, before, after)
     return None
 
 

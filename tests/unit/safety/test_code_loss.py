@@ -2,7 +2,7 @@
 
 import pytest
 
-from localllm.safety.destruction import detect_code_destruction, new_errors
+from localllm.safety.code_loss import detect_code_destruction, new_errors
 from tests.support.each import each
 
 PYTHON = "import os\nimport re\nimport sys\n\n\n" + "\n\n".join(
