@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from localllm.app.research_setup import ResearchParts, ResearchSetup, open_researcher
+from localllm.app.stored_options import stored_options
 from localllm.app.work_folder import work_folder
 from localllm.base.errors import ResearchUsageError
 from localllm.config.schema import Settings
@@ -18,7 +19,7 @@ from localllm.research.report_files import report_files
 from localllm.research.researcher import Researcher
 from localllm.research.run_context import OnEvent, nobody
 from localllm.research.run_events import Forecast
-from localllm.research.run_store import RunStore, run_folder
+from localllm.research.run_store import run_folder
 
 
 class FinishedRun(NamedTuple):
@@ -76,12 +77,7 @@ class ChatResearch:
 
     def stored_options(self, name: str) -> ResearchOptions:
         """How the run `name` was begun; the web is searched only where the chat still may. Raises ResearchError."""
-        folder = run_folder(self._setup.work_folder, name)
-        with RunStore(folder) as store:
-            state = store.load_state()
-        if state is None:
-            raise ResearchUsageError("research_no_run", id=name, folder=folder.parent)
-        options = msgspec.convert(state.options, ResearchOptions)
+        options = stored_options(self._setup, name)
         if options.use_web and not self._uses_web and not (options.docs or options.collections):
             raise ResearchUsageError("research_chat_off")
         return msgspec.structs.replace(options, use_web=options.use_web and self._uses_web)

@@ -4,10 +4,7 @@ import tempfile
 from pathlib import Path
 from typing import Literal, get_args
 
-import msgspec
-
 from localllm.base.errors import ResearchUsageError
-from localllm.research.options import ResearchOptions
 from localllm.research.records import ResearchState
 from localllm.research.report import build_report
 from localllm.research.report_files import render, report_files
@@ -29,11 +26,6 @@ def stored_run(work: Path, run: str) -> ResearchState:
     if state is None:
         raise ResearchUsageError("research_no_run", id=run, folder=work / HISTORY)
     return state
-
-
-def stored_options(work: Path, run: str) -> ResearchOptions:
-    """How a run was begun. Raises ResearchError."""
-    return msgspec.convert(stored_run(work, run).options, ResearchOptions)
 
 
 def check_format(form: Format) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 import msgspec
 
 from localllm.app.research_setup import ResearchSetup, open_researcher, report_language
+from localllm.app.stored_options import check_documents, stored_options
 from localllm.base import logs
 from localllm.base.errors import LLMConnectionError, LocalLLMError, ResearchModelError, ResearchUsageError
 from localllm.research.options import ResearchOptions, options_for
@@ -67,6 +68,8 @@ async def run_task(
             return None
         try:
             chosen = options or task_options(setup, taken.task)
+            if (unfinished := _unfinished_run(setup, taken.task)) is not None:
+                stored_options(setup, unfinished)
             if elsewhere is not None:
                 run = _begun(setup, taken, chosen, now())
                 async with showing(taken.task, chosen):
@@ -84,15 +87,25 @@ async def run_task(
             raise
 
 
-def task_options(setup: ResearchSetup, task: Task) -> ResearchOptions:
-    """How the runs of a task are done. Raises ResearchError where its file says what cannot be."""
-    given = dict(task.options)
-    preset = str(given.pop("preset", ""))
+def task_options(setup: ResearchSetup, task: Task, **given: object) -> ResearchOptions:
+    """How the runs of a task are done; `given` comes before what its file says. Raises ResearchError where that says
+    what cannot be."""
+    told = {**task.options, **given}
+    preset = str(told.pop("preset", ""))
     try:
-        return options_for(setup.settings.research, preset, **given)
+        options = options_for(setup.settings.research, preset, **told)
     except (msgspec.ValidationError, TypeError) as error:
         file = TaskStore(setup.work_folder).file(task.id)
         raise ResearchUsageError("task_damaged", file=file, reason=str(error).rstrip(".")) from error
+    if "docs" not in given:
+        check_documents(setup, task.id, options.docs)
+    return options
+
+
+def _unfinished_run(setup: ResearchSetup, task: Task) -> str | None:
+    """The run of a task that was stopped, and is there."""
+    run = task.unfinished
+    return run.id if run and (setup.work_folder / HISTORY / run.id / STORE).is_file() else None
 
 
 async def _run(researcher: Researcher, taken: TakenTask, run: str, now: Callable[[], datetime]) -> ResearchState:
@@ -108,10 +121,9 @@ def _ended(taken: TakenTask, state: ResearchState, now: Callable[[], datetime]) 
 
 def _begun(setup: ResearchSetup, taken: TakenTask, options: ResearchOptions, now: datetime) -> str:
     """The id of the task's run: the one that was stopped, else a new one. Raises ResearchError."""
-    unfinished = taken.task.unfinished
-    if unfinished and (setup.work_folder / HISTORY / unfinished.id / STORE).is_file():
-        taken.begin(unfinished.id, now)
-        return unfinished.id
+    if (unfinished := _unfinished_run(setup, taken.task)) is not None:
+        taken.begin(unfinished, now)
+        return unfinished
     folder = setup.work_folder / HISTORY / taken.task.id
     if (folder / STORE).exists():
         _name, folder = reserve_run(setup.work_folder, now.year)

@@ -119,6 +119,16 @@ def leads_out(path: Path, root: Path) -> bool:
     return enters and not Path(os.path.realpath(path)).is_relative_to(inside)  # `named` may be elsewhere: link/..
 
 
+def is_in_project(path: Path, root: Path) -> bool:
+    """Whether a path lies in the project at `root`, by its text or by where links lead, so that commands may write
+    there. They do not run where the home folder, or what is above it, is the project."""
+    base = Path(os.path.realpath(root))
+    if base in _home_and_above():
+        return False
+    places = os.path.abspath(path), os.path.realpath(path)  # noqa: PTH100 - Path.absolute keeps ".."
+    return any(Path(place).is_relative_to(each) for place in places for each in (base, root.absolute()))
+
+
 def project_name(root: Path) -> str:
     """A name for the project at `root` that no other one on this machine has: for folders in `state_folder`."""
     return hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]

@@ -8,8 +8,8 @@ from typing import Any
 import click
 import msgspec
 
-from localllm.app.report_formats import stored_options
 from localllm.app.research_setup import open_researcher
+from localllm.app.stored_options import stored_options
 from localllm.base.i18n import _
 from localllm.cli.research_options import given_options, research_options
 from localllm.cli.research_run import InterruptedRun, RunDisplay, finish
@@ -54,7 +54,7 @@ def debug(
     with tempfile.TemporaryDirectory(prefix="localllm-debug-") as folder:
         work = Path(folder)
         if from_:
-            options = stored_options(setup.work_folder, from_)
+            options = stored_options(setup, from_)
             copy_run(setup.work_folder, from_, work, anew=anew)
         else:
             options = options_for(setup.settings.research, values["preset"] or "", **given)

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from localllm.app.report_formats import FORMATS, stored_options
+from localllm.app.report_formats import FORMATS
 from localllm.app.research_setup import ResearchSetup
+from localllm.app.stored_options import stored_options
 from localllm.base import logs
 from localllm.base.errors import LocalLLMError, ResearchUsageError
 from localllm.base.i18n import _
@@ -85,7 +86,7 @@ def research(context: click.Context, words: tuple[str, ...], **values: Any) -> i
         return run_tasks(setup, names, report, trace=trace, given=given, preset=values["preset"])
     report.check()
     if values["resume"]:
-        options = stored_options(setup.work_folder, values["resume"])
+        options = stored_options(setup, values["resume"])
         _warn_of_workers(setup, values["resume"])
         return _research(setup, options, report, values, resume=values["resume"])
     question = " ".join(words) or values["prompt"] or _piped_question()

@@ -14,6 +14,7 @@ import msgspec
 
 from localllm.app.report_formats import report_file
 from localllm.app.research_setup import ResearchSetup
+from localllm.app.stored_options import check_documents
 from localllm.app.task_runs import local_now, run_task, task_options
 from localllm.app.task_units import crontab_line, unit_files
 from localllm.base.errors import ConfigurationError, LocalLLMError, ResearchError
@@ -77,6 +78,7 @@ def add(context: click.Context, words: tuple[str, ...], json: bool, **values: An
     if values["preset"]:
         options["preset"] = values["preset"]
     setup = setup_here(context, values)
+    check_documents(setup, "task", options.get("docs", ()))
     now = local_now()
     schedule = make_schedule(values["every"], values["at"], now)
     options = decode_json(encode_json(options), dict[str, Json])  # tuples become lists
@@ -356,8 +358,7 @@ class _Runs:
         if not self._given:
             return None
         task = TaskStore(self._setup.work_folder).read(name)
-        changed = msgspec.structs.replace(task, options={**task.options, **self._given})
-        return task_options(self._setup, changed)
+        return task_options(self._setup, task, **self._given)
 
     async def _tell_end(self, name: str, state: ResearchState) -> None:
         if state.partial and not self.code:

@@ -336,6 +336,23 @@ async def test_no_folder_is_searched_that_the_worker_was_not_given(make_world: C
     assert not world.model.prompts
 
 
+@pytest.mark.parametrize("name", ["~/docs", "~nobody-of-this-name/docs"])
+async def test_no_home_is_searched_in_the_name_of_the_folder_one_stands_in(
+    make_world: Callable[[HeldModel], World], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    world = make_world(HeldModel())
+    (world.folder / "given").mkdir()
+    monkeypatch.setenv("HOME", str(world.folder))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    monkeypatch.chdir(world.folder / "given")
+    options = ResearchOptions(min_validation=0, max_validation=0, use_web=False, docs=(name,))
+    run = world.handover.begin(QUESTION, options, language="en", today=TODAY)
+    with world.worker("one", Path()), pytest.raises(ResearchError) as caught:
+        await world.follow(run)
+    assert name in caught.value.what
+    assert not world.model.prompts
+
+
 async def test_a_run_that_fails_again_and_again_is_given_up(
     make_world: Callable[[HeldModel], World], monkeypatch: pytest.MonkeyPatch
 ) -> None:

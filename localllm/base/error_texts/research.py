@@ -61,6 +61,12 @@ RESEARCH: dict[str, ErrorText] = {
         "A link that came with the project, or that a command made, could lead to any of your files.",
         "Name {target} itself, if that is what you want to be searched.",
     ),
+    "research_docs_unnamed": ErrorText(
+        "E7072",
+        "{id} is to search documents in {folder}, which you have not named; nothing was read.",
+        "It stands in the work folder {work}, in the project, where commands can write.",
+        "If it is to be: localllm config set --user research.docs {folder}; or keep the work folder elsewhere.",
+    ),
     "research_chat_off": ErrorText(
         "E7043",
         "There is nothing to search.",

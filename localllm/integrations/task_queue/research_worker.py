@@ -320,8 +320,16 @@ class ResearchWorker:
             if name not in self._setup.settings.research.collections:
                 raise ResearchError("queue_collection", id=job.run, name=name)
         for name in options.docs:
-            if not any(Path(name).resolve().is_relative_to(folder) for folder in self._folders):
+            if not self._may_search(name):
                 raise ResearchError("queue_folder", id=job.run, folder=name)
+
+    def _may_search(self, name: str) -> bool:
+        """Whether a folder, with `~` and links where the search would have them lead, is in one of this worker's."""
+        try:
+            real = Path(name).expanduser().resolve()
+        except (OSError, RuntimeError, ValueError):  # links in a circle; a home that nobody has; a NUL
+            return False
+        return any(real.is_relative_to(folder) for folder in self._folders)
 
     def _shared_cache(self) -> Any:
         """The settings; where searches would be kept on this machine alone, kept where all workers find them."""
