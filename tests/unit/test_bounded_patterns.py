@@ -72,6 +72,7 @@ TRIES = {
         from localllm.safety.rules import line_of
         for command in ("sudo " * 4_000, "eval " * 4_000, "echo " + "a[" * 50_000, f"python3 -c '{'_' * 100_000}'"):
             assert line_of(command).commands
+        assert line_of("bash -c '" + "$" * 70 + "('").commands
         for command in ("sudo " * 4_000 + "rm -rf /", "a|" * 29_900, "find -exec rm " * 4_000):
             assert line_of(command).unreadable and line_of(command).danger(["rm -rf", "a"])
         assert not line_of("sudo " * 20 + "ls").unreadable
