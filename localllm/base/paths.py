@@ -92,16 +92,22 @@ def find_project(start: Path) -> Path:
     resolved.
     """
     start = start.resolve()
-    no_projects = _home_and_above()
+    no_projects = home_and_above()
     for folder in (start, *start.parents):
         if folder != start and (folder in no_projects or folder == folder.parent):
             return start
-        if any(os.path.lexists(folder / name) for name in (SETTINGS_FILE, ".git")):
+        if is_marked(folder):
             return folder
     return start
 
 
-def _home_and_above() -> tuple[Path, ...]:
+def is_marked(folder: Path) -> bool:
+    """Whether there is what makes a folder a project: a localllm.toml or a .git."""
+    return any(os.path.lexists(folder / name) for name in (SETTINGS_FILE, ".git"))
+
+
+def home_and_above() -> tuple[Path, ...]:
+    """The home folder and those it lies in, which are no projects; none where there is no home."""
     try:
         home = Path.home().resolve()
     except RuntimeError:  # neither HOME nor an entry for this user
@@ -109,21 +115,11 @@ def _home_and_above() -> tuple[Path, ...]:
     return (home, *home.parents)
 
 
-def leads_out(path: Path, root: Path) -> bool:
-    """Whether a path that the user has named enters the project at `root`, and a link in there leads out of it again:
-    whoever packed the project, or a command, chose where. The home folder, and what is above it, nobody has packed."""
-    inside, named = os.path.realpath(root), Path(os.path.abspath(path))  # noqa: PTH100 - as the user sees it, links left
-    if Path(inside) in _home_and_above():
-        return False
-    enters = any(Path(os.path.realpath(place)).is_relative_to(inside) for place in (named, *named.parents))
-    return enters and not Path(os.path.realpath(path)).is_relative_to(inside)  # `named` may be elsewhere: link/..
-
-
 def is_in_project(path: Path, root: Path) -> bool:
     """Whether a path lies in the project at `root`, by its text or by where links lead, so that commands may write
     there. They do not run where the home folder, or what is above it, is the project."""
     base = Path(os.path.realpath(root))
-    if base in _home_and_above():
+    if base in home_and_above():
         return False
     places = os.path.abspath(path), os.path.realpath(path)  # noqa: PTH100 - Path.absolute keeps ".."
     return any(Path(place).is_relative_to(each) for place in places for each in (base, root.absolute()))

@@ -20,8 +20,9 @@ from localllm.app.task_units import crontab_line, unit_files
 from localllm.base.errors import ConfigurationError, LocalLLMError, ResearchError
 from localllm.base.events import Json
 from localllm.base.files import atomic_write
-from localllm.base.i18n import N_, _, ngettext
+from localllm.base.i18n import N_, Phrase, _, ngettext
 from localllm.base.jsontext import decode_json, encode_json
+from localllm.base.named_paths import follow
 from localllm.cli.report_output import ReportOutput, summary
 from localllm.cli.research_options import given_options, research_options
 from localllm.cli.research_run import EXIT_PARTIAL, InterruptedRun, RunDisplay, finish
@@ -237,15 +238,22 @@ def units(context: click.Context, folder: Path | None, minutes: int, print_: boo
         return
     target = folder or Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd" / "user"
     for name, text in files.items():
-        try:
-            target.mkdir(parents=True, exist_ok=True)
-            atomic_write(target / name, text.encode())
-        except OSError as error:
-            raise ConfigurationError(
-                "session_unwritable", file=target / name, reason=error.strerror or error
-            ) from error
+        _write_unit(target / name, text)
         say(_("Written: {file}", file=target / name))
     say(_("Next: systemctl --user daemon-reload; systemctl --user enable --now localllm-tasks.timer"))
+
+
+def _write_unit(file: Path, text: str) -> None:
+    """Write a unit. Raises ConfigurationError, also for a link of a project that leads out of it."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        leads_out = follow(file, Path.cwd()).leads_out
+        if not leads_out:
+            atomic_write(file, text.encode())
+    except OSError as error:
+        raise ConfigurationError("session_unwritable", file=file, reason=error.strerror or error) from error
+    if leads_out:
+        raise ConfigurationError("session_unwritable", file=file, reason=Phrase("It is a link to another file"))
 
 
 def chosen_tasks(setup: ResearchSetup, *, due_only: bool) -> list[str]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from localllm.base.directory_walk import walk
 from localllm.base.errors import KnowledgeBaseUsageError
-from localllm.base.paths import leads_out
+from localllm.base.named_paths import follow
 
 
 class Listed(NamedTuple):
@@ -26,10 +26,13 @@ def real_roots(paths: Sequence[Path], project: Path) -> list[Path]:
 
 
 def _real(path: Path, project: Path) -> Path:
-    real = path.resolve()
-    if leads_out(path, project):
-        raise KnowledgeBaseUsageError("rag_link_out", path=path, target=real)
-    return real
+    try:
+        followed = follow(path, project)
+    except OSError as error:  # links in circles
+        raise KnowledgeBaseUsageError("rag_no_path", path=path) from error
+    if followed.leads_out:
+        raise KnowledgeBaseUsageError("rag_link_out", path=path, target=followed.real)
+    return followed.real
 
 
 def listed_files(roots: Sequence[Path], exclude: Sequence[str]) -> Iterator[Listed]:

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from localllm.base.directory_walk import walk
 from localllm.base.errors import ResearchUsageError
 from localllm.base.i18n import N_
-from localllm.base.paths import leads_out
+from localllm.base.named_paths import follow
 from localllm.base.regular_files import read_linkless
 from localllm.documents.notebooks import notebook_text
 from localllm.documents.pdf import PdfError
@@ -160,10 +160,15 @@ class LocalDocuments:
 
 
 def _real(folder: Path, project: Path | None) -> Path:
-    real = folder.resolve()
-    if project and leads_out(folder, project):
-        raise ResearchUsageError("research_link_out", folder=folder, target=real)
-    return real
+    if project is None:
+        return folder.resolve()
+    try:
+        followed = follow(folder, project)
+    except OSError as error:  # links in circles
+        raise ResearchUsageError("research_docs", folder=folder, reason=error.strerror or str(error)) from error
+    if followed.leads_out:
+        raise ResearchUsageError("research_link_out", folder=folder, target=followed.real)
+    return followed.real
 
 
 def _largest(path: str) -> int:

@@ -172,3 +172,14 @@ def test_units_take_any_name_without_control_characters(world: ResearchWorld) ->
     for name, code in (("新しい\u3000フォルダー\u00a0👩‍🔬", 0), ("torn\nname", 2), ("bell\x07", 2)):
         printed = world.run("task", "units", "--print", "--work-dir", str(world.folder / name))
         assert printed.returncode == code, printed.stderr
+
+
+def test_no_unit_is_written_through_a_link_that_leads_out_of_a_project(world: ResearchWorld) -> None:
+    folder = world.folder / "clone"
+    (folder / ".git").mkdir(parents=True)
+    kept = world.folder / "kept"
+    kept.write_text("precious")
+    (folder / "localllm-tasks.timer").symlink_to("../kept")
+    written = world.run("task", "units", str(folder))
+    assert (written.returncode, "It is a link" in written.stderr) == (2, True)
+    assert kept.read_text() == "precious"
