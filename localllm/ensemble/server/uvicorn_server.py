@@ -148,7 +148,7 @@ class _BoundedProtocol(HttpToolsProtocol):
 
     def _begin_head(self) -> None:
         self._is_in_head = True
-        self._bytes_without_body = 0
+        self._bytes_without_body = min(self._bytes_without_body, 0)  # below: the packet has the end of a body, too
         self._head_timer = self.loop.call_later(self._options.head_seconds, self.transport.abort)
 
     def _is_answering(self) -> bool:

@@ -73,6 +73,19 @@ async def test_a_length_that_is_told_is_refused_before_the_body_comes() -> None:
 
 
 @pytest.mark.anyio
+async def test_the_end_of_a_refused_body_and_the_next_request_may_come_together() -> None:
+    with scripted(options=ServerOptions(max_body=100_000, stop_seconds=0.2)) as server:
+        reader, writer = await send(server, head("/generate", "content-length: 200000"))
+        assert await status_of(reader) == 413
+        (connection,) = server.server.server_state.connections
+        packet = b"x" * 200_000 + head("/health", method="GET")
+        # How bytes are cut into packets is the system's affair, hence not through the socket.
+        connection.loop.call_soon_threadsafe(connection.data_received, packet)
+        assert await asyncio.wait_for(reader.readuntil(b"HTTP/1.1 200 OK"), 20)
+        writer.close()
+
+
+@pytest.mark.anyio
 async def test_an_endless_body_is_read_no_further_than_it_may_be_long() -> None:
     with scripted(options=ServerOptions(max_body=10_000, stop_seconds=0.2)) as server:
         reader, writer = await send(server, head("/generate", "transfer-encoding: chunked"))
