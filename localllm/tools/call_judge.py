@@ -84,7 +84,9 @@ class CallJudge:
             if not self._policy.dangerous_part(command):
                 return CommandFacts(only_reads=self._only_reads(command, folder, root))
             if self._context.settings.safety.auto_backup and not self._context.background.is_any_running:
-                return CommandFacts(kept=self._kept(command, folder, root))
+                from localllm.safety.recoverable_removals import recoverable_removals  # few commands need it
+
+                return CommandFacts(kept=recoverable_removals(command, folder, root, self._commands.would_bring_back))
         return NO_FACTS
 
     def _only_reads(self, command: str, folder: str, root: ProjectRoot) -> bool:
@@ -99,19 +101,6 @@ class CallJudge:
             return False
         level = self._context.runner.level
         return level in BACKENDS and BACKENDS[level].closes_names
-
-    def _kept(self, command: str, folder: str, root: ProjectRoot) -> frozenset[tuple[str, ...]]:
-        from localllm.safety.plain_commands import removed
-
-        inside = f"{root.path}/"
-        return frozenset(
-            words
-            for words, paths in removed(command).items()
-            if self._commands.would_bring_back(
-                root,
-                [os.path.join(folder, path.removeprefix(inside)) for path in paths],  # noqa: PTH118 - strings
-            )
-        )
 
     def scope_of(self, tool: Tool, arguments: dict[str, Any], root: ProjectRoot) -> str:
         """What an answer that lasts would be about: the command, the host of the address, or the folder of the file; in

@@ -1,8 +1,8 @@
-"""Lines so plain that it is certain what they do, and what they remove."""
+"""Lines so plain that it is certain what they do."""
 
 import pytest
 
-from localllm.safety.plain_commands import plain_commands, removed
+from localllm.safety.plain_commands import plain_commands
 
 
 @pytest.mark.parametrize(
@@ -63,36 +63,3 @@ def test_what_is_plain(line: str, words: list[list[str]]) -> None:
 )
 def test_what_is_not(line: str) -> None:
     assert plain_commands(line) == []
-
-
-@pytest.mark.parametrize(
-    ("line", "paths"),
-    [
-        ("rm -rf build", ["build"]),
-        ("rm -r -f -- build dist/x", ["build", "dist/x"]),
-        ("rm --recursive --force build && mkdir build", ["build"]),
-        ("cd sub && rm -rf build", ["sub/build"]),
-        ("rm -rf a; rm -rf b", ["a", "b"]),
-        ("mkdir -p x; echo y; rm -rf x", ["x"]),
-        ("rm -rf build && python build.py", ["build"]),
-        # what another command may have put there before is not what was seen
-        ("python make.py && rm -rf build", []),
-        ("mv .git build; rm -rf build", []),
-        ("rm -rf build; mv .git build; rm -rf build", []),
-        ("ln -s .git build; rm -rf build", []),
-        ("git checkout x && rm -rf build", []),
-        ("rm -rf build & mv .git build", []),
-        ("for x in 1 2; do rm -rf build; mv .git build; done", []),
-        ("cd sub; rm -rf build", []),
-        ("cd .. && cd x && rm -rf build", []),
-        ("cd - && rm -rf build", []),
-        ("cd /x && rm -rf build", []),
-        ("rm -rf build/*", []),
-        ("rm -rf $X", []),
-        ("rm -rf --no-preserve-root build", []),
-        ("sudo rm -rf build", []),
-        ("rm -rf build > log", []),
-    ],
-)
-def test_what_is_removed(line: str, paths: list[str]) -> None:
-    assert [path for found in removed(line).values() for path in found] == paths

@@ -1,0 +1,57 @@
+"""Of a line, the `rm` commands of which it is certain what they remove, and that all of it comes back."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from localllm.safety.paths import ProjectRoot
+from localllm.safety.recoverable_removals import recoverable_removals
+
+
+@pytest.mark.parametrize(
+    ("line", "paths"),
+    [
+        ("rm -rf build", ["build"]),
+        ("rm -r -f -- build dist/x", ["build", "dist/x"]),
+        ("rm --recursive --force build && mkdir build", ["build"]),
+        ("cd sub && rm -rf build", ["sub/build"]),
+        ("rm -rf a; rm -rf b", ["a", "b"]),
+        ("mkdir -p x; echo y; rm -rf x", ["x"]),
+        ("rm -rf build && python build.py", ["build"]),
+        # what another command may have put there before is not what was seen
+        ("python make.py && rm -rf build", []),
+        ("mv .git build; rm -rf build", []),
+        ("rm -rf build; mv .git build; rm -rf build", []),
+        ("ln -s .git build; rm -rf build", []),
+        ("git checkout x && rm -rf build", []),
+        ("rm -rf build & mv .git build", []),
+        ("for x in 1 2; do rm -rf build; mv .git build; done", []),
+        ("cd sub; rm -rf build", []),
+        ("cd .. && cd x && rm -rf build", []),
+        ("cd - && rm -rf build", []),
+        ("cd /x && rm -rf build", []),
+        ("rm -rf build/*", []),
+        ("rm -rf $X", []),
+        ("rm -rf --no-preserve-root build", []),
+        ("sudo rm -rf build", []),
+        ("rm -rf build > log", []),
+    ],
+)
+def test_what_is_removed(line: str, paths: list[str], tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def would_bring_back(_root: ProjectRoot, removed: Iterable[str]) -> bool:
+        asked.extend(removed)
+        return True
+
+    found = recoverable_removals(line, "", ProjectRoot(tmp_path), would_bring_back)
+    assert asked == paths
+    assert bool(found) == bool(paths)
+
+
+def test_only_commands_all_of_whose_paths_come_back_are_found(tmp_path: Path) -> None:
+    root = ProjectRoot(tmp_path)
+    line = f"rm a; rm a x; rm -f {root.path}/b"
+    found = recoverable_removals(line, "", root, lambda _root, paths: set(paths) <= {"a", "b"})
+    assert found == {("rm", "a"), ("rm", "-f", f"{root.path}/b")}
