@@ -22,7 +22,7 @@ def recoverable_removals(
     inside = f"{root.path}/"
     found: list[tuple[str, ...]] = []
     for words, paths in _removed(line).items():
-        relative = [os.path.join(folder, path.removeprefix(inside)) for path in paths]  # noqa: PTH118 - strings
+        relative = [os.path.join(inside, folder, path).removeprefix(inside) for path in paths]  # noqa: PTH118 - strings
         if would_bring_back(root, relative):
             found.append(words)
     return frozenset(found)

@@ -55,3 +55,9 @@ def test_only_commands_all_of_whose_paths_come_back_are_found(tmp_path: Path) ->
     line = f"rm a; rm a x; rm -f {root.path}/b"
     found = recoverable_removals(line, "", root, lambda _root, paths: set(paths) <= {"a", "b"})
     assert found == {("rm", "a"), ("rm", "-f", f"{root.path}/b")}
+
+
+def test_an_absolute_path_is_where_it_says_wherever_the_line_runs(tmp_path: Path) -> None:
+    root = ProjectRoot(tmp_path)
+    line = f"rm a {root.path}/b"
+    assert recoverable_removals(line, "sub", root, lambda _root, paths: list(paths) == ["sub/a", "b"])
