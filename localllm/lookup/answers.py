@@ -7,8 +7,8 @@ from itertools import islice
 from localllm.lookup import vocabulary
 from localllm.lookup.code_units import documentation, is_import, types_of
 from localllm.lookup.conversation import Talk
+from localllm.lookup.file_kinds import Kind, file_kind, is_secret, worth
 from localllm.lookup.index import Place, ProjectIndex
-from localllm.lookup.places import Kind, is_secret, place_kind, worth
 from localllm.lookup.questions import Question
 from localllm.lookup.ranking import rank
 from localllm.lookup.terms import Term, terms_of
@@ -262,7 +262,7 @@ def tests_for(talk: Talk, index: ProjectIndex, subject: str) -> str:
     about = vocabulary.named("of_tests")
     terms = [term for term in terms_of(subject or talk.question) if term.text.lower() not in about]
     ranking = rank(index, terms, wanted="test") if terms else None
-    fitting = [found.place for found in ranking.places if place_kind(found.place.path) == "test"] if ranking else []
+    fitting = [found.place for found in ranking.places if file_kind(found.place.path) == "test"] if ranking else []
     if terms and fitting:
         one_a_file = {place.path: place for place in reversed(fitting[:30])}
         best = sorted(one_a_file.values(), key=fitting.index)[:_LISTED]
@@ -271,7 +271,7 @@ def tests_for(talk: Talk, index: ProjectIndex, subject: str) -> str:
     tests = [
         path
         for path in index.paths()
-        if place_kind(path) == "test"
+        if file_kind(path) == "test"
         and "code" in {*types_of(path), *("code" for kind in types_of(path) if kind == "python")}
     ]
     if terms or not tests:

@@ -15,7 +15,7 @@ from localllm.base.directory_walk import walk
 from localllm.base.regular_files import UNKNOWN, Stamp, is_settled, read_beneath, stamp_of
 from localllm.lookup import vocabulary
 from localllm.lookup.code_units import types_of, units
-from localllm.lookup.places import is_secret
+from localllm.lookup.file_kinds import is_secret
 from localllm.text.decoding import NotTextError, decode
 
 MOST_FILES = 100_000

@@ -14,7 +14,7 @@ from localllm.base.regular_files import read_regular
 from localllm.lookup import vocabulary
 from localllm.lookup.conversation import Call, Talk
 from localllm.lookup.entities import is_path, path_in
-from localllm.lookup.places import is_secret
+from localllm.lookup.file_kinds import is_secret
 
 OrderKind = Literal["tests", "run", "create", "replace", "append", "commit", "several"]
 

@@ -11,8 +11,8 @@ from localllm.lookup import vocabulary
 from localllm.lookup.answers import concept, definitions, excerpt, in_a_line, lines_with, message, numbered, shorten
 from localllm.lookup.code_units import documentation
 from localllm.lookup.conversation import Talk
+from localllm.lookup.file_kinds import is_secret, worth
 from localllm.lookup.index import Place, ProjectIndex
-from localllm.lookup.places import is_secret, worth
 from localllm.lookup.questions import Question
 from localllm.lookup.ranking import words_fit
 from localllm.lookup.terms import stemmed_word, terms_of

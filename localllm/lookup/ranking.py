@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from localllm.lookup import vocabulary
+from localllm.lookup.file_kinds import Kind, worth
 from localllm.lookup.index import Place, ProjectIndex, Words
-from localllm.lookup.places import Kind, worth
 from localllm.lookup.terms import Term, parts_of, stemmed
 
 _CANDIDATES = 300

@@ -1,11 +1,11 @@
 """What a path tells of a file."""
 
-from localllm.lookup.places import is_secret, place_kind, worth
+from localllm.lookup.file_kinds import file_kind, is_secret, worth
 from tests.support.each import each
 
 
 @each(
-    ("path", "place"),
+    ("path", "kind"),
     [
         ("src/a.py", "source"),
         ("src/tests/a.py", "test"),
@@ -23,9 +23,9 @@ from tests.support.each import each
         (".env.example", "source"),
     ],
 )
-def test_places(path: str, place: str) -> None:
-    assert place_kind(path) == place
-    assert is_secret(path) == (place == "secret")
+def test_kinds(path: str, kind: str) -> None:
+    assert file_kind(path) == kind
+    assert is_secret(path) == (kind == "secret")
 
 
 def test_the_program_is_worth_more_than_its_tests_unless_they_are_asked_for() -> None:

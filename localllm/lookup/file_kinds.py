@@ -1,4 +1,4 @@
-"""What a path tells of a file: whether it is the program itself, a test, a document, somebody else's code, a secret."""
+"""Tell the kind of a file by its path: the program itself, a test, a document, somebody else's code, a secret."""
 
 from functools import cache, lru_cache
 from typing import Literal, cast
@@ -20,15 +20,15 @@ _WORTH: dict[Kind, float] = {
 
 
 @lru_cache(maxsize=50_000)
-def place_kind(path: str) -> Kind:
+def file_kind(path: str) -> Kind:
     """What kind of file `path` is, by its name and the folders above it."""
     *folders, name = path.split("/")
-    told = [place for place, pattern in vocabulary.patterns("file_names.txt") if pattern.search(name)]
+    told = [kind for kind, pattern in vocabulary.patterns("file_names.txt") if pattern.search(name)]
     if "secret" in told:
         return "secret"
     for folder in folders:
-        if place := _folders().get(folder.lower()):
-            return place
+        if kind := _folders().get(folder.lower()):
+            return kind
         if folder.endswith((".dist-info", ".egg-info")):
             return "generated"
     return cast("Kind", told[0]) if told else "source"
@@ -36,18 +36,18 @@ def place_kind(path: str) -> Kind:
 
 @cache
 def _folders() -> dict[str, Kind]:
-    return {name: cast("Kind", place) for place, line in vocabulary.sections("places.txt") for name in line.split()}
+    return {name: cast("Kind", kind) for kind, line in vocabulary.sections("folder_names.txt") for name in line.split()}
 
 
 def worth(path: str, wanted: Kind | None = None) -> float:
     """How likely `path` is what a question means (0 to 1), where it asks for nothing special or for `wanted`."""
-    place = place_kind(path)
+    kind = file_kind(path)
     if wanted is not None:
-        return 1.0 if place == wanted else 0.5 * _WORTH[place]
+        return 1.0 if kind == wanted else 0.5 * _WORTH[kind]
     depth = path.count("/")
-    return _WORTH[place] * (1.0 - 0.015 * min(depth, 8))
+    return _WORTH[kind] * (1.0 - 0.015 * min(depth, 8))
 
 
 def is_secret(path: str) -> bool:
     """Whether what is in `path` must not be repeated."""
-    return place_kind(path) == "secret"
+    return file_kind(path) == "secret"
