@@ -15,6 +15,7 @@ from localllm.lookup.conversation import Call, Talk, read_talk
 from localllm.lookup.index import ProjectIndex
 from localllm.lookup.orders import git_calls, next_call, order_in, report
 from localllm.lookup.questions import Question, understand
+from localllm.lookup.tracebacks import has_frames, pasted_error
 from localllm.safety.rules import closed_to_reading
 
 _CACHE = "lookup.sqlite"
@@ -47,8 +48,8 @@ def next_step(request: CompletionRequest, root: Path, environ: Mapping[str, str]
             call = next_call(talk, root, order, tests)
             return call if isinstance(call, str) else (call,)
         index.refresh()
-        if overview.has_frames(f"{talk.question}\n{talk.pasted}"):
-            return overview.pasted_error(talk, index, f"{talk.question}\n{talk.pasted}")
+        if has_frames(f"{talk.question}\n{talk.pasted}"):
+            return pasted_error(talk, index, f"{talk.question}\n{talk.pasted}")
         return _answer(talk, index, question, reads.memory)
 
 
