@@ -7,7 +7,7 @@ from subprocess import SubprocessError
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import _
 from localllm.integrations.doctor.browser import browser
-from localllm.integrations.doctor.ensemble import ensemble
+from localllm.integrations.doctor.ensemble_setup import ensemble
 from localllm.integrations.doctor.inputs import STATUSES, Finding, Surroundings, of_error, problem
 from localllm.integrations.doctor.machine import git, journal, network, program, ripgrep, sandbox, terminal
 from localllm.integrations.doctor.model import model

@@ -1,4 +1,4 @@
-"""The ensemble, where this folder has a configuration of one: whether a server would start, and its agents answer."""
+"""Check the ensemble that this folder is set up for: whether a server would start, and its agents answer."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.integrations.doctor.ensemble import ensemble
+from localllm.integrations.doctor.ensemble_setup import ensemble
 from localllm.integrations.doctor.inputs import Finding
 from tests.ensemble_servers import OllamaServers, Play
 from tests.support.doctor_world import surroundings
