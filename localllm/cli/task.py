@@ -123,7 +123,7 @@ def show(context: click.Context, name: str, json: bool, work_dir: Path | None) -
     """Print the task ID as it stands in its file."""
     store = TaskStore(work_folder_here(context, work_dir))
     found = store.read(name)
-    click.echo(json_report(_json(found)) if json else clean(store.file(name).read_text("utf-8")), nl=json)
+    click.echo(json_report(_json(found)) if json else clean(store.text(name)), nl=json)
 
 
 @task.command()

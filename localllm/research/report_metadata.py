@@ -12,7 +12,10 @@ from localllm.base.errors import LocalLLMError, ResearchError
 from localllm.base.events import Json
 from localllm.base.i18n import Phrase
 from localllm.base.jsontext import encode_json
+from localllm.base.regular_files import read_regular
 from localllm.research.records import ResearchState
+
+_LARGEST = 1_000_000  # bytes of a file
 
 
 class ReportMetadata(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +111,7 @@ def read_metadata(file: Path) -> ReportMetadata:
     """
     run = file.name.removeprefix("report-").removesuffix(".meta.yaml")
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = read_regular(file, _LARGEST).decode().splitlines()
         values = dict(_read_line(line) for line in lines if ": " in line and not line.lstrip().startswith("#"))
         return msgspec.convert(values, ReportMetadata)
     except OSError as error:

@@ -1,11 +1,13 @@
 """What the stages need of the model: to ask it in a role, and to know when an answer was of no use."""
 
+import re
 from collections.abc import Mapping
 from typing import Protocol, cast
 
 from localllm.base.events import Json
 from localllm.base.i18n import Counted, translated
 from localllm.base.i18n import language as spoken
+from localllm.base.lazy_patterns import late_pattern
 from localllm.research.options import ResearchOptions
 from localllm.research.records import Remark
 
@@ -40,13 +42,20 @@ def remark(text: str | Counted, **params: Json) -> Remark:
     return Remark(text, params)
 
 
+_FIELD = late_pattern(r"\{[a-z_]\w{0,40}(?::(?:,|g|,?\.\d[f%]|\?[^{}]{0,40}))?\}")
+"""A place for a value in the texts of ours: as it is, with commas, rounded, or one word or the other for a number."""
+
+
 def in_words(said: Remark, language: str = "") -> str:
-    """A remark in `language`, else in the one spoken now."""
+    """A remark in `language`, else in the one spoken now. One of which the text is none of ours, for whoever can write
+    to a queue or a work folder can make one, stays as it stands."""
+    if any(re.search("[{}]", _FIELD.sub("", text)) for text in (said.text, said.plural)):
+        return said.text
     text = Counted(said.text, said.plural) if said.plural else said.text
-    params = {
-        name: in_words(value, language) if isinstance(value, Remark) else value for name, value in said.params.items()
-    }
-    return translated(language or spoken(), text, **params)
+    try:
+        return translated(language or spoken(), text, **said.params)
+    except (KeyError, ValueError, TypeError):  # no such value, or one of another kind
+        return said.text
 
 
 def texts_of(answer: dict[str, Json] | str, name: str) -> list[str]:

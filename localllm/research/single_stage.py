@@ -1,6 +1,5 @@
 """Work on one stage of a run alone, to see what it does: nothing of the run it begins from is changed."""
 
-import shutil
 from pathlib import Path
 from typing import cast
 
@@ -9,7 +8,7 @@ import msgspec
 from localllm.base.errors import ResearchError
 from localllm.base.events import Json
 from localllm.research.records import STAGES, ResearchState, Stage
-from localllm.research.run_store import HISTORY, LOCK, RunStore, run_folder
+from localllm.research.run_store import HISTORY, RunStore, run_folder
 
 _MADE: dict[Stage, tuple[str, ...]] = {
     "normalise": ("brief",),
@@ -32,17 +31,18 @@ _SHOWN: dict[Stage, tuple[str, ...]] = {
 
 
 def copy_run(work: Path, run: str, other: Path, *, anew: bool = False) -> None:
-    """Copy a run from one work folder into another, where it may be changed; with `anew` without the answers of the
-    model, so that it is asked again. Raises ResearchError."""
+    """Copy what a run has kept from one work folder into another, where it may be changed, and no file that lies beside
+    it; with `anew` without the answers of the model, so that it is asked again. Raises ResearchError."""
     folder = run_folder(work, run)
     target = other / HISTORY / run
     try:
-        shutil.copytree(folder, target, ignore=shutil.ignore_patterns(LOCK))
-    except (OSError, shutil.Error) as error:
+        target.mkdir(mode=0o700, parents=True)
+    except OSError as error:
         raise ResearchError("research_disk", id=run, folder=target, reason=str(error)) from error
-    if anew:
-        with RunStore(target) as store:
-            store.forget_answers()
+    with RunStore(folder) as kept, RunStore(target) as copied:
+        copied.add_rows(kept.rows())
+        if anew:
+            copied.forget_answers()
 
 
 def rewind(state: ResearchState, stage: Stage) -> None:

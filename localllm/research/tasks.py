@@ -6,7 +6,7 @@ nobody holding it is taken again.
 
 import os
 import socket
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from datetime import date, datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ from localllm.base.events import Json
 from localllm.base.file_lock import try_lock
 from localllm.base.files import write_own
 from localllm.base.i18n import Phrase
+from localllm.base.regular_files import read_regular
 from localllm.research.run_store import RUN_ID, reserve_run
 from localllm.research.schedules import Schedule, next_time
 
@@ -126,17 +127,20 @@ class TaskStore:
     def read(self, name: str) -> Task:
         """The task `name`. Raises ResearchUsageError where there is none, ResearchError where its file is damaged."""
         file = self.file(name)
+        task = _task_of(self.text(name), file)
+        if task.id != name:
+            raise ResearchError("task_damaged", file=file, reason=Phrase("Its id is {id}", id=task.id))
+        return task
+
+    def text(self, name: str) -> str:
+        """What stands in the file of the task `name`. Raises as `read`."""
+        file = self.file(name)
         try:
-            with file.open("rb") as opened:
-                text = opened.read(_LARGEST).decode()
+            return read_regular(file, _LARGEST).decode()
         except FileNotFoundError:
             raise ResearchUsageError("task_none", id=name, folder=self.folder) from None
         except (OSError, UnicodeDecodeError) as error:
             raise ResearchError("task_damaged", file=file, reason=str(error)) from error
-        task = _task_of(text, file)
-        if task.id != name:
-            raise ResearchError("task_damaged", file=file, reason=Phrase("Its id is {id}", id=task.id))
-        return task
 
     def delete(self, name: str) -> None:
         """Delete a task that nobody works on; its reports stay. Raises ResearchError."""
@@ -244,6 +248,9 @@ def _task_of(text: str, file: Path) -> Task:
     import yaml
 
     try:
+        events = cast("Iterable[object]", yaml.parse(text, yaml.SafeLoader))  # pyright: ignore[reportUnknownMemberType]
+        if any(isinstance(event, yaml.AliasEvent) for event in events):
+            raise ResearchError("task_damaged", file=file, reason=Phrase("A reference (*) could stand for any length"))
         read = yaml.safe_load(text)
         if not isinstance(read, dict):
             raise ResearchError("task_damaged", file=file, reason=Phrase("It is not a task"))

@@ -11,6 +11,7 @@ import msgspec
 from localllm.base.errors import ResearchError
 from localllm.base.files import write_own
 from localllm.base.jsontext import decode_json, encode_json
+from localllm.base.regular_files import read_regular
 from localllm.config.research_settings import QueueSettings
 from localllm.integrations.task_queue.job_board import JobBoard
 from localllm.integrations.task_queue.research_worker import enqueue, open_broker
@@ -25,6 +26,7 @@ from localllm.research.run_store import HISTORY, RunLock, RunStore, reserve_run,
 TICKET = "queue.json"
 """In the folder of a run: under which id it was handed over."""
 
+_LARGEST_TICKET = 10_000  # bytes
 _SECONDS = 1.0
 
 
@@ -136,7 +138,7 @@ def place_of(data_folder: Path, name: str) -> str:
 
 def _ticket(folder: Path) -> Ticket | None:
     try:
-        return decode_json((folder / TICKET).read_bytes(), Ticket)
+        return decode_json(read_regular(folder / TICKET, _LARGEST_TICKET), Ticket)
     except (OSError, msgspec.DecodeError):
         return None
 

@@ -29,6 +29,7 @@ SPARE = "agent_logs.jsonl"
 EXECUTION_ID = re.compile(r"m-[0-9a-f]{12}")
 
 _SECONDS = 5.0
+_LARGEST_SPARE = 100_000_000  # bytes that are read of the file beside the database
 _TABLE = """
 CREATE TABLE IF NOT EXISTS agent_logs (
     id TEXT PRIMARY KEY, theme TEXT NOT NULL, queries TEXT NOT NULL, results TEXT NOT NULL, metrics TEXT NOT NULL,
@@ -112,7 +113,7 @@ class AgentLog:
         file = self.folder / SPARE
         try:
             with os.fdopen(open_own(file, os.O_RDONLY), "rb") as spare:
-                lines = spare.read().splitlines()
+                lines = spare.read(_LARGEST_SPARE).splitlines()
         except FileNotFoundError:
             return []
         except OSError as error:

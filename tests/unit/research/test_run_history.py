@@ -47,6 +47,13 @@ def test_changed_metadata_does_not_hide_a_run(tmp_path: Path) -> None:
     assert (run.status, run.facts.question) == ("success", "Why?")
 
 
+def test_metadata_without_end_do_not_take_the_memory(tmp_path: Path) -> None:
+    name = run_of(tmp_path, "Why?", done=True)
+    with next((tmp_path / HISTORY / name).glob("*.meta.yaml")).open("r+b") as file:
+        file.truncate(1 << 40)  # a hole
+    assert past_run(tmp_path, name).facts.question == "Why?"
+
+
 def test_a_deleted_run_is_gone_and_its_id_stays_taken(tmp_path: Path) -> None:
     name = run_of(tmp_path, "Why?", done=True)
     delete_run(tmp_path, name)

@@ -47,6 +47,18 @@ def test_the_run_that_is_copied_stays(tmp_path: Path) -> None:
     assert counts == [1, 0, 1]
 
 
+def test_what_lies_beside_a_run_is_not_copied(tmp_path: Path) -> None:
+    """A command may have put links there, to the home or to what has no end."""
+    name, folder = reserve_run(tmp_path / "work", 2026)
+    with RunStore(folder) as store:
+        store.save_state(told_state())
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private/diary.md").touch()
+    (folder / "private").symlink_to(tmp_path / "private")
+    copy_run(tmp_path / "work", name, tmp_path / "other")
+    assert [file.name for file in (tmp_path / "other" / HISTORY / name).iterdir()] == ["run.sqlite"]
+
+
 def test_there_is_no_such_run(tmp_path: Path) -> None:
     with pytest.raises(ResearchUsageError):
         copy_run(tmp_path, "2026-0001", tmp_path / "other")

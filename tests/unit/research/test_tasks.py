@@ -1,5 +1,6 @@
 """Tasks in their files: ids, what is due, who may work on one, and files that people have changed."""
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -161,6 +162,8 @@ def test_how_a_run_ends(
         "id: 2026-0001\nprompt: x\noptions: 3\ncreated_at: '2026-01-01'\n",
         "!!python/object/apply:os.system ['touch /tmp/owned']",
         "a: &a [x, x]\nb: &b [*a, *a]\nid: *b\n",
+        f"id: 2026-0001\nprompt: x\ncreated_at: '2026'\noptions:\n  a: &a {'x' * 9}\n  b: *a\n",
+        f"id: 2026-0001\nprompt: {'x' * 1_000_000}\ncreated_at: '2026'\n",
     ],
 )
 def test_a_file_that_is_no_task_is_told_and_the_others_are_there(tmp_path_factory: Any, text: str) -> None:
@@ -172,6 +175,16 @@ def test_a_file_that_is_no_task_is_told_and_the_others_are_there(tmp_path_factor
     assert [(fault.key, fault.code) for fault in faults] == [("task_damaged", "E6004")]
     with pytest.raises(ResearchError):
         store.read(first.id)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_what_is_no_file_is_not_waited_for_nor_followed(tmp_path: Path, kind: str) -> None:
+    store = TaskStore(tmp_path)
+    task = add(store)
+    file = store.file(task.id)
+    other = file.rename(tmp_path / "elsewhere.yaml")
+    os.mkfifo(file) if kind == "pipe" else file.symlink_to(other)
+    assert [fault.key for fault in store.all()[1]] == ["task_damaged"]
 
 
 @each("name", ["2026-0009", "nonsense", "../2026-0001", "2026-0001.yaml", ""])
