@@ -8,7 +8,7 @@ import msgspec
 from localllm.app.report_formats import stored_run
 from localllm.app.research_setup import ResearchSetup
 from localllm.base.errors import ResearchError, ResearchUsageError
-from localllm.base.paths import is_in_project
+from localllm.base.paths import projects_around
 from localllm.research.options import ResearchOptions
 from localllm.research.run_store import STORE, run_folder
 
@@ -28,10 +28,10 @@ def stored_options(setup: ResearchSetup, run: str) -> ResearchOptions:
 def check_documents(setup: ResearchSetup, name: str, folders: Sequence[str]) -> None:
     """Raise ResearchUsageError where the run or task `name` is to search a folder of documents that its user has not
     named, as far as that can be known: a command may write into a work folder in the project, and have any folder of
-    the user's read. Believed are folders in the project, and those of the settings."""
-    if not is_in_project(setup.work_folder, setup.root):
+    the user's read, from wherever it is run. Believed are folders in that project, and those of the settings."""
+    if not (projects := projects_around(setup.work_folder, setup.root)):
         return
-    named = [_real(folder) for folder in (setup.root, *setup.settings.research.docs)]
+    named = [_real(folder) for folder in (*projects, *setup.settings.research.docs)]
     for folder in folders:
         real = _real(folder)
         if real is None or not any(one and real.is_relative_to(one) for one in named):

@@ -125,6 +125,19 @@ def is_in_project(path: Path, root: Path) -> bool:
     return any(Path(place).is_relative_to(each) for place in places for each in (base, root.absolute()))
 
 
+def projects_around(path: Path, root: Path) -> list[Path]:
+    """The projects that a path lies in, so that commands may have written there: that at `root`, folders above it that
+    look like one, and those in which there was a chat. Not the home folder, and nothing above it."""
+    found = [root] if is_in_project(path, root) else []
+    sessions, no_projects = state_folder() / "sessions", home_and_above()
+    for place in dict.fromkeys((Path(os.path.abspath(path)), Path(os.path.realpath(path)))):  # noqa: PTH100 - as above
+        for folder in (place, *place.parents[:-1]):
+            is_known = (folder != place and is_marked(folder)) or (sessions / project_name(folder)).is_dir()
+            if is_known and folder not in no_projects:
+                found.append(folder)
+    return found
+
+
 def project_name(root: Path) -> str:
     """A name for the project at `root` that no other one on this machine has: for folders in `state_folder`."""
     return hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]

@@ -9,6 +9,7 @@ from localllm.app.research_setup import ResearchSetup
 from localllm.app.stored_options import stored_options
 from localllm.app.task_runs import run_task, task_options
 from localllm.base.errors import ResearchError, ResearchUsageError
+from localllm.base.paths import project_name, state_folder
 from localllm.config.research_settings import ResearchSettings
 from localllm.config.schema import Settings
 from localllm.research.records import ResearchState
@@ -68,6 +69,18 @@ def test_a_link_to_a_work_folder_in_the_project_counts_as_in_it(project: Path) -
     link = project.parent / "link"
     link.symlink_to(project / "reports")
     assert refused(setup_in(project, link), run)
+
+
+@pytest.mark.parametrize("sign", ["mark", "chat", "neither"])
+def test_where_it_is_run_from_makes_no_difference(project: Path, sign: str) -> None:
+    run = keep_run(project / "reports", str(project.parent / "private"))
+    if sign == "mark":
+        (project / ".git").mkdir()
+    if sign == "chat":
+        (state_folder() / "sessions" / project_name(project)).mkdir(parents=True)
+    for elsewhere in (project.parent / "private", Path.home(), Path("/")):
+        assert refused(setup_in(elsewhere, project / "reports"), run) == (sign != "neither")
+        assert not refused(setup_in(elsewhere, project / "reports", project.parent / "private"), run)
 
 
 def test_a_run_with_options_that_are_none_is_damaged(project: Path) -> None:
