@@ -72,7 +72,10 @@ def test_a_link_to_a_work_folder_in_the_project_counts_as_in_it(project: Path) -
 
 
 @pytest.mark.parametrize("sign", ["mark", "chat", "neither"])
-def test_where_it_is_run_from_makes_no_difference(project: Path, sign: str) -> None:
+def test_where_it_is_run_from_makes_no_difference(
+    project: Path, sign: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCALLLM_STATE_DIR", str(tmp_path_factory.mktemp("state")))
     run = keep_run(project / "reports", str(project.parent / "private"))
     if sign == "mark":
         (project / ".git").mkdir()
