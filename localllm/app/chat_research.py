@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from localllm.app.research_setup import ResearchParts, ResearchSetup, open_researcher
-from localllm.app.stored_options import stored_options
+from localllm.app.stored_options import remember_documents, stored_options
 from localllm.app.work_folder import work_folder
 from localllm.base.errors import ResearchUsageError
 from localllm.config.schema import Settings
@@ -55,7 +55,9 @@ class ChatResearch:
         """How a run is done: the web is searched where the chat may, and folders and collections of documents. Raises
         ResearchUsageError where there is neither."""
         settings = self._setup.settings
-        folders = tuple(str(self._root / Path(folder).expanduser()) for folder in (*settings.research.docs, *docs))
+        named = [str(self._root / Path(folder).expanduser()) for folder in docs]
+        remember_documents(self._setup, named)
+        folders = (*(str(self._root / Path(folder).expanduser()) for folder in settings.research.docs), *named)
         if not self._uses_web and not (folders or settings.research.collections):
             raise ResearchUsageError("research_chat_off")
         return options_for(settings.research, preset, use_web=self._uses_web, docs=folders)

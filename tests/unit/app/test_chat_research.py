@@ -18,6 +18,11 @@ from tests.support.research_parts import PAGES, QUESTION, FakeReader, Say, playi
 pytestmark = pytest.mark.anyio
 
 
+@pytest.fixture(autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCALLLM_STATE_DIR", str(tmp_path_factory.mktemp("state")))
+
+
 def documents(folder: Path) -> Path:
     """The pages as documents in a folder."""
     docs = folder / "docs"

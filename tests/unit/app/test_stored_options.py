@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from localllm.app.research_setup import ResearchSetup
-from localllm.app.stored_options import stored_options
+from localllm.app.stored_options import remember_documents, stored_options
 from localllm.app.task_runs import run_task, task_options
 from localllm.base.errors import ResearchError, ResearchUsageError
 from localllm.base.paths import project_name, state_folder
@@ -69,6 +69,19 @@ def test_a_link_to_a_work_folder_in_the_project_counts_as_in_it(project: Path) -
     link = project.parent / "link"
     link.symlink_to(project / "reports")
     assert refused(setup_in(project, link), run)
+
+
+def test_what_was_named_for_a_work_folder_before_is_searched_again(
+    project: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCALLLM_STATE_DIR", str(tmp_path_factory.mktemp("state")))
+    work, private = project / "reports", project.parent / "private"
+    run, setup = keep_run(work, str(private / "deep")), setup_in(project, work)
+    remember_documents(setup_in(project, project / "other"), [str(private)])
+    assert refused(setup, run)
+    remember_documents(setup, [str(private)])
+    remember_documents(setup, ["docs"])
+    assert not refused(setup, run)
 
 
 @pytest.mark.parametrize("sign", ["mark", "chat", "neither"])
