@@ -176,6 +176,15 @@ def late_runner(settings: Settings, root: Path, *, accept_no_sandbox: bool) -> L
     return LateRunner(make)
 
 
+def _named_paths(project: "Project") -> Callable[[], frozenset[str]]:
+    """What tells the paths below the project that protected files lead to, with the folders of the program's own that
+    lie there: the files in these are believed."""
+    root = os.path.realpath(project.root)
+    folders = map(os.path.realpath, (user_folder(project.settings, os.environ), cache_folder()))
+    own = frozenset(os.path.relpath(folder, root) for folder in folders if folder.startswith(f"{root}/"))
+    return lambda: own | project.runner.named_paths()
+
+
 class ToolInfo(msgspec.Struct, frozen=True):
     """A tool as a person sees it: `risk` is safe, medium, high or highest; `offered` whether the model is told of it,
     as far as the rules allow it."""
@@ -460,7 +469,7 @@ class Conversation:
     def _make_tools(self) -> ToolSystem:
         project = self._project
         context = ToolContext(
-            root=ProjectRoot(project.root, project.storage.outputs_outside, project.runner.named_paths),
+            root=ProjectRoot(project.root, project.storage.outputs_outside, _named_paths(project)),
             settings=project.settings,
             runner=project.runner,
             output_limit=output_limit(project.client),

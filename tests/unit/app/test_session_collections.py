@@ -105,3 +105,16 @@ async def test_the_list_of_collections_is_a_tool(project: Path, tmp_path: Path) 
         result = server.bodies()[1]["messages"][-1]["content"]
     assert "- docs (0 files, 0 passages): “Manuals of the pump.”" in result
     assert "- laws (0 files, 0 passages): “Labour law.”" in result
+
+
+async def test_no_tool_writes_to_collections_or_caches_that_lie_in_the_project(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCALLLM_DATA_DIR", str(project / "data"))
+    monkeypatch.setenv("LOCALLLM_CACHE_DIR", str(project / "cache"))
+    async with app_over(project) as app:
+        for file in (f"data/{FOLDER}/docs/{RECORD}", "cache/x"):
+            valid, reason = app.tool_system.validate_file_operation(file, "write")
+            assert not valid
+            assert "is protected" in reason
+        assert app.tool_system.validate_file_operation("data/report.md", "write")[0]
