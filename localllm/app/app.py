@@ -14,10 +14,11 @@ from localllm.agent.memory_editor import Remembering
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.subagents import Explorer
 from localllm.app.deep_research import can_research, research_tool
+from localllm.app.late_sandbox import late_runner
 from localllm.app.model_session import Answerer
 from localllm.app.private_log import start_log
 from localllm.app.request import Requests
-from localllm.app.session import Conversation, Project, ToolInfo, late_runner
+from localllm.app.session import Conversation, Project, ToolInfo
 from localllm.app.settings_news import SettingsNews
 from localllm.app.start_notices import recovery_notices, settings_notices, storage_notices
 from localllm.app.work_folder import work_folder

@@ -4,7 +4,6 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +20,7 @@ from localllm.agent.react_agent import ReActAgent
 from localllm.agent.steering import unforged
 from localllm.agent.system_prompt import Briefing, system_prompt
 from localllm.app.session_collections import SessionCollections
+from localllm.app.session_recorder import Recorder
 from localllm.app.todo_sync import TodoNews
 from localllm.base import logs
 from localllm.base.errors import LocalLLMError
@@ -36,7 +36,7 @@ from localllm.base.events import (
     Usage,
 )
 from localllm.base.i18n import Phrase, _
-from localllm.base.paths import Storage, cache_folder, data_folder, state_folder
+from localllm.base.paths import Storage, cache_folder, state_folder
 from localllm.config.schema import Settings, WebSettings
 from localllm.context.budget import output_limit
 from localllm.llm.client import LLMClient
@@ -51,12 +51,11 @@ from localllm.safety.confirmation import Confirmer
 from localllm.safety.journal import Journal, JournalEntry, digest
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.policy import Policy
-from localllm.safety.rules import closed_to_commands
 from localllm.safety.saved_rules import RememberedRules
 from localllm.safety.tool_definition import Tool
 from localllm.sandbox.background import BackgroundCommands
 from localllm.sandbox.command_runner import LateRunner
-from localllm.sessions.entries import Changed, Entry, Kept, Planned, Profiled, Resumed, Tainted, Titled
+from localllm.sessions.entries import Kept, Profiled, Resumed, Titled
 from localllm.sessions.log import Seal, SessionLog, new_session_id
 from localllm.sessions.relocation import settle
 from localllm.snapshots.store import Snapshots, Transition
@@ -71,54 +70,10 @@ from localllm.tools.tool_system import ToolSystem
 if TYPE_CHECKING:
     from localllm.agent.replay import Reopened
     from localllm.rag.knowledge_base import KnowledgeBase
-    from localllm.sandbox.runner import SandboxRunner
     from localllm.web.services import WebAccess
 
 _MOST_OF_ANSWER, _MOST_OF_QUESTION = 6_000, 1_000
 """Characters of an ensemble's answer, and of what it was asked, that go into the conversation: some three pages."""
-
-
-class Recorder:
-    """Puts the entries of a session into its log: before each, whether strangers' text has come in by now, and which
-    files were changed, and what the model's plan is."""
-
-    def __init__(self, log: SessionLog, tools: ToolSystem) -> None:
-        self.log = log
-        self._tools = tools
-        self._plan = tools.plan.text
-        self._is_tainted = tools.tainted
-        self._position = tools.changes.position
-        self._has_complained = False
-
-    def keep(self, entry: Entry) -> None:
-        """Put `entry` into the log."""
-        self.catch_up()
-        self.log.append(entry)
-
-    def catch_up(self) -> None:
-        """Put into the log what has become of the tools since the last entry."""
-        if self._tools.tainted and not self._is_tainted:
-            self._is_tainted = True
-            self.log.append(Tainted())
-        for change in self._tools.changes.made_since(self._position):
-            self.log.append(Changed(path=change.path, before=change.before, after=change.after))
-        self._position = self._tools.changes.position
-        if self._tools.plan.text != self._plan:
-            self._plan = self._tools.plan.text
-            self.log.append(Planned(text=self._plan))
-
-    def take_failure(self) -> str:
-        """Why nothing is kept, once; "" where all is well, or that was said."""
-        if self._has_complained:
-            return ""
-        self._has_complained = bool(self.failure)
-        return self.failure
-
-    @property
-    def failure(self) -> str:
-        """Which file cannot be written, and why; "" where all is well."""
-        failure = self.log.failure
-        return f"{failure.filename or self.log.file}: {failure.strerror or failure}" if failure else ""
 
 
 class Project(NamedTuple):
@@ -143,37 +98,6 @@ class Project(NamedTuple):
     memory: ProjectMemory
     closed: Sequence[str]
     knowledge: "Callable[[], KnowledgeBase | None]"
-
-
-def late_runner(settings: Settings, root: Path, *, accept_no_sandbox: bool) -> LateRunner:
-    """Make what runs commands in the project; the sandbox itself is loaded with the first one. Raises
-    ConfigurationError: hosts that are none."""
-    hosts = settings.command_hosts
-    if hosts:
-        from localllm.sandbox.network.hosts import NetworkHosts
-
-        NetworkHosts.of(hosts)
-
-    def make() -> "SandboxRunner":
-        from localllm.sandbox.runner import SandboxRunner  # the first command comes after the first answer
-
-        unreadable, unwritable = closed_to_commands(settings.safety)
-        collections = user_folder(settings, os.environ)
-        if is_inside := collections.resolve().is_relative_to(root.resolve()):  # a home that is the project, rag.path
-            with suppress(OSError):  # what is not there cannot be closed
-                collections.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return SandboxRunner(
-            root,
-            state_folder=state_folder(),
-            cache_folder=cache_folder(),
-            data_folder=data_folder(),
-            accept_no_sandbox=accept_no_sandbox,
-            unreadable=[*(root / path for path in unreadable), *([collections] if is_inside else [])],
-            unwritable=[root / path for path in unwritable],
-            network_hosts=hosts,
-        )
-
-    return LateRunner(make)
 
 
 def _named_paths(project: "Project") -> Callable[[], frozenset[str]]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.app.session import late_runner
+from localllm.app.late_sandbox import late_runner
 from localllm.config.rag_settings import RagSettings
 from localllm.config.schema import Settings
 from localllm.sandbox.backend import Level
