@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from localllm.base.lazy_patterns import late_pattern
-from localllm.safety.dangerous_commands import is_dangerous, may_run, uses_network
+from localllm.safety.dangerous_commands import is_dangerous, may_run, prints_foreign_text, uses_network
 from localllm.safety.shell_parser import Script, read_script
 from localllm.safety.shell_words import Piece, Word, expand
 
@@ -139,6 +139,11 @@ class Line:
         """Whether it talks to other machines, as far as can be told."""
         targets = (*self.script.reads, *self.script.writes)
         return any(uses_network(words) for words in [*self.commands, targets])
+
+    @property
+    def prints_foreign_text(self) -> bool:
+        """Whether it may print what another machine sends, as far as can be told."""
+        return any(prints_foreign_text(words) for words in self.commands)
 
     @property
     def folders(self) -> list[str]:

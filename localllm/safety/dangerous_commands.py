@@ -1,7 +1,7 @@
 """What counts as one of the dangerous commands, by whatever name, and what reaches for the network."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
 
 from localllm.base.lazy_patterns import late_pattern
@@ -35,12 +35,18 @@ PRINTERS = frozenset(
 )
 """Programs whose arguments are never run."""
 
-_NETWORK = frozenset(
-    {"curl", "wget", "ssh", "scp", "sftp", "rsync", "nc", "ncat", "netcat", "socat", "telnet", "ftp", "lftp", "aria2c"}
-    | {"http", "https", "xh", "dig", "nslookup", "host", "ping", "traceroute", "mail", "sendmail", "mutt", "openssl"}
+_FETCHERS = frozenset(
+    {"curl", "wget", "http", "https", "xh", "ssh", "nc", "ncat", "netcat", "socat", "telnet", "ftp", "lftp", "openssl"}
+    | {"lynx", "w3m", "links", "mail", "mutt", "gh", "glab", "kubectl", "aws", "gcloud", "az", "rsh", "mosh"}
+)
+"""Programs that print what other machines send."""
+
+_NETWORK = (
+    _FETCHERS
+    | {"scp", "sftp", "rsync", "aria2c", "dig", "nslookup", "host", "ping", "traceroute", "sendmail"}
     | {"pip", "pip3", "pipx", "uv", "poetry", "npm", "npx", "pnpm", "yarn", "bun", "deno", "cargo", "gem", "bundle"}
-    | {"go", "apt", "apt-get", "dnf", "yum", "brew", "docker", "podman", "kubectl", "helm", "aws", "gcloud", "az", "gh"}
-    | {"glab", "twine", "rclone", "s3cmd", "mosh", "rsh", "gpg", "hg", "svn", "conda", "mamba", "composer"}
+    | {"go", "apt", "apt-get", "dnf", "yum", "brew", "docker", "podman", "helm", "twine"}
+    | {"rclone", "s3cmd", "gpg", "hg", "svn", "conda", "mamba", "composer"}
 )
 _NETWORK_WORDS = {
     "git": frozenset({"push", "fetch", "pull", "clone", "ls-remote", "remote", "submodule", "send-email"})
@@ -117,15 +123,20 @@ def is_program(word: Word, program: str) -> bool:
     return name == wanted or name == f"{wanted}.exe" or may_match
 
 
-def uses_network(words: Sequence[Word]) -> bool:
-    """Whether the command is one of those that talk to other machines, or names an address."""
+def prints_foreign_text(words: Sequence[Word]) -> bool:
+    """Whether what the command prints may be the text of another machine: it is made for that, or names an address."""
+    return uses_network(words, _FETCHERS)
+
+
+def uses_network(words: Sequence[Word], programs: Collection[str] = _NETWORK) -> bool:
+    """Whether the command is one of `programs`, by default all that talk to other machines, or names an address."""
     texts = [word.text for word in words]
     starts = _starts(texts)
     last = {text: at for at, text in enumerate(texts)}
     for at, text in enumerate(texts):
         name = text.rpartition("/")[2].lower()
         after = any(last.get(word, 0) > at for word in _NETWORK_WORDS.get(name, ()))
-        if starts[at] and (name in _NETWORK or after):
+        if starts[at] and (name in programs or after):
             return True
     return any(_NETWORK_TEXT.search(text) for text in texts)
 
