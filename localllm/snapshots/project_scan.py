@@ -11,6 +11,7 @@ from localllm.base import gitignore
 from localllm.base.file_watch import Touched, Watcher
 from localllm.base.gitignore import Rules, RulesReader
 from localllm.base.regular_files import read_beginning
+from localllm.sandbox.protect.protected_names import is_instruction
 
 NEVER_KEPT = frozenset(
     {".git", ".localllm", "__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache", ".tox", ".nox", ".gradle"}
@@ -69,13 +70,16 @@ class ProjectTree:
     Of what .gitignore leaves out single files are among them, and folders only while they are small. Where the system
     tells what is touched (and `watch` is not off) the tree is walked once; elsewhere at each `refresh`.
 
-    `repositories` are the folders called .git that were seen, with a `/`.
+    `repositories` are the folders called .git that were seen, with a `/`; `links` those called like a text that
+    assistants obey, with where they lead. `is_cut`: there are more files.
     `holds` tells of a file, or of a folder by its path with a `/`, that it counts whatever .gitignore says by now.
     """
 
     def __init__(self, root: Path, *, watch: bool = True, holds: Callable[[str], bool] = lambda _: False) -> None:
         self.files: dict[str, Found] = {}
         self.repositories: set[str] = set()
+        self.links: dict[str, str] = {}
+        self.is_cut = False
         self._root = str(root).rstrip("/") + "/"
         self._holds = holds
         self._folders: dict[str, _Folder] = {}
@@ -118,12 +122,12 @@ class ProjectTree:
     def _walk_all(self) -> None:
         """Look at everything; None, for anything may have changed."""
         self.forget()
-        self.files, self._folders, self._linked = {}, {}, set()
+        self.files, self.links, self._folders, self._linked = {}, {}, {}, set()
         try:
             facts = os.stat(self._root)  # noqa: PTH116 - as above
         except OSError:
             return
-        self._device, self._inode = facts.st_dev, facts.st_ino
+        self._device, self._inode, self.is_cut = facts.st_dev, facts.st_ino, False
         if self._watchable:
             try:
                 self._watcher = Watcher(Path(self._root))
@@ -170,6 +174,7 @@ class ProjectTree:
             self._note(folder, name, facts)
         elif name in folder.files:
             self._forget_file(folder, name)
+        self._note_link(path)
         changed.add(path)
 
     def _walk(self, start: _Folder, changed: set[str] | None) -> None:
@@ -189,11 +194,22 @@ class ProjectTree:
                         waiting.append(inner)
                 elif entry.is_file(follow_symlinks=False) and (facts := _facts(entry)):
                     if len(self.files) >= MOST_FILES:
+                        self.is_cut = True
                         return self._unwatch()
                     self._note(folder, entry.name, facts)
                     if changed is not None:
                         changed.add(folder.prefix + entry.name)
+                elif entry.is_symlink():
+                    self._note_link(folder.prefix + entry.name)
         return None
+
+    def _note_link(self, path: str) -> None:
+        self.links.pop(path, None)
+        if is_instruction(path) and len(self.links) < _MOST_LINKED:
+            try:
+                self.links[path] = os.readlink(self._root + path)  # noqa: PTH115 - as above
+            except OSError:
+                return  # it is none
 
     def _enter(self, folder: _Folder, name: str) -> _Folder | None:
         """The folder of this name, if it is to be looked into."""
@@ -257,6 +273,8 @@ class ProjectTree:
 
     def _drop(self, prefix: str, changed: set[str]) -> None:
         """Forget a folder with all that is in it."""
+        for path in [path for path in self.links if path.startswith(prefix)]:
+            del self.links[path]
         if prefix in self._folders and (parent := self._folders.get(_above(prefix))):
             parent.folders.discard(prefix)
         waiting = [prefix]

@@ -8,10 +8,10 @@ import os
 import stat
 import threading
 import time
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -20,6 +20,7 @@ from localllm.base.errors import LocalLLMError, ToolExecutionError
 from localllm.base.i18n import N_, _, ngettext
 from localllm.safety.paths import ProjectRoot
 from localllm.sandbox.protect.protected_names import is_instruction
+from localllm.snapshots import project_scan
 from localllm.snapshots.change_log import Begun, Change
 from localllm.snapshots.file_state import ABSENT, LOST, FileIndex, Known, is_unkept, state_of, unkept
 from localllm.snapshots.project_scan import HEAVY, Found, ProjectTree, sign_of
@@ -49,12 +50,13 @@ _UNSETTLED = 50_000_000  # ns: a file changed this short before it was looked at
 
 
 class _Call(NamedTuple):
-    """A command that is under way: what others record from then on is theirs."""
+    """A command that is under way: what others record from then on is theirs. `links`: those of the tree then."""
 
     name: str
     tool: str
     since: float
     recorded: int = 0
+    links: Mapping[str, str] | None = None
 
 
 class CommandSnapshots:
@@ -69,6 +71,7 @@ class CommandSnapshots:
         self._noted: set[str] = set()
         self._left_out_before = 0
         """How many files were not kept when the last command began: it may have removed them."""
+        self._obeyed: list[str] = []
 
     @cached_property
     def _repositories(self) -> "RepositoryBackup":
@@ -111,10 +114,18 @@ class CommandSnapshots:
                 "The git repository is not kept, or not all of it: /undo does not bring back what a "
                 "command destroys in it."
             ): not self._keeps_repositories,
+            N_(
+                "The project has more than {most:,} files: /undo does not bring back what commands do to the others."
+            ): self._tree is not None and self._tree.is_cut,
         }
         new = {key for key, holds in notes.items() if holds} - self._noted
         self._noted |= new
-        return " ".join(_(key, count=count) for key in notes if key in new)
+        return " ".join(_(key, count=count, most=project_scan.MOST_FILES) for key in notes if key in new)
+
+    def take_obeyed(self) -> Sequence[str]:
+        """What the last command has changed that assistants obey by way of a link: the link, or what it leads to."""
+        obeyed, self._obeyed = self._obeyed, []
+        return obeyed
 
     def recover(self, root: ProjectRoot) -> list[Change]:
         """`Snapshots.recover`, also of commands during which the program was killed."""
@@ -195,7 +206,8 @@ class CommandSnapshots:
             folder = self._snapshots.index_file.parent
             reason = error.strerror or str(error)
             raise ToolExecutionError("undo_cannot_keep", path=root.path, folder=folder, reason=reason) from error
-        return _Call(self._snapshots.begin({}, tool=tool), tool, since, recorded)
+        links = dict(self._tree_of(root).links)
+        return _Call(self._snapshots.begin({}, tool=tool), tool, since, recorded, links)
 
     def _finish(self, root: ProjectRoot, call: _Call) -> list[Change]:
         """Find and record what changed since `_begin`."""
@@ -223,6 +235,8 @@ class CommandSnapshots:
                     changes.append(self._snapshots.make(call.name, call.tool, path, *states))
             for top, state in self._repositories.losses(root):
                 changes.append(self._snapshots.make(call.name, call.tool, top, state, LOST))
+            if call.links is not None:
+                self._obeyed = _obeyed(root.path, call.links, tree.links, changes)
         except BaseException:
             tree.forget()
             raise
@@ -311,6 +325,14 @@ class CommandSnapshots:
         if self._tree is None:
             self._tree = ProjectTree(root.path, watch=self._watch, holds=self._index.holds)
         return self._tree
+
+
+def _obeyed(root: Path, before: Mapping[str, str], now: Mapping[str, str], changes: Iterable[Change]) -> list[str]:
+    """The links that are new or lead elsewhere, and the changed files that a link stands for."""
+    leads = {os.path.relpath(os.path.realpath(root / link), root) for link in now} - {"."}
+    paths = (change.path for change in changes)
+    led_to = (path for path in paths if not leads.isdisjoint((path, *map(str, PurePath(path).parents))))
+    return list(dict.fromkeys((*(link for link, target in now.items() if before.get(link) != target), *led_to)))
 
 
 def _is_told(path: str) -> bool:

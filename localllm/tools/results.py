@@ -219,13 +219,14 @@ def name_losses(changes: Sequence[Change], emit: Emit) -> None:
         emit(Notice(text=_("/undo does not bring back, as it was not kept: {paths}", paths=paths), level="warning"))
 
 
-def with_instructions_named(result: ToolResult, emit: Emit) -> ToolResult:
-    """The result of a command, which also says what it changed of the texts that assistants obey."""
-    if result.call.name != COMMAND_TOOL or not result.changes:
+def with_instructions_named(result: ToolResult, emit: Emit, linked: Sequence[str] = ()) -> ToolResult:
+    """The result of a command, which also says what it changed of the texts that assistants obey. `linked`: what of
+    these are links, or what such a link stands for."""
+    if result.call.name != COMMAND_TOOL or not (result.changes or linked):
         return result
     from localllm.sandbox.protect.protected_names import is_instruction  # the table is loaded with the first change
 
-    changed = [shown(path) for path in result.changes if is_instruction(path)]
+    changed = [shown(path) for path in dict.fromkeys((*filter(is_instruction, result.changes), *linked))]
     if not changed:
         return result
     paths = ", ".join(changed[:_MOST_NAMED]) + (" …" if len(changed) > _MOST_NAMED else "")

@@ -303,8 +303,9 @@ class ToolSystem:
             result = failed(call, ToolExecutionError("tool_crashed", name=call.name, reason=first_line(error)))
         if record.changes:
             result = msgspec.structs.replace(result, changes={change.path: change.after for change in record.changes})
-            result = with_instructions_named(with_changes_named(result, record.changes), emit)
+            result = with_changes_named(result, record.changes)
             name_losses(record.changes, emit)
+        result = with_instructions_named(result, emit, self._commands.take_obeyed())
         self._finish(result, record, emit)
         return result
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from localllm.safety.paths import ProjectRoot
-from localllm.snapshots import recorder
+from localllm.snapshots import project_scan, recorder
 from localllm.snapshots.change_log import Change
 from localllm.snapshots.file_state import is_unkept
 from localllm.snapshots.recorder import CommandSnapshots
@@ -317,6 +317,46 @@ async def test_a_text_that_assistants_obey_is_recorded_before_all_else_that_is_n
         put(root.path / "AGENTS.md", "made")
 
     assert "AGENTS.md" in [change.path for change in await ran(store, root, command)]
+
+
+@pytest.mark.parametrize("watch", [True, False])
+async def test_links_that_assistants_obey_and_what_they_stand_for_are_told(
+    store: Snapshots, root: ProjectRoot, watch: bool
+) -> None:
+    project = root.path
+    put(project / "docs" / "guide.md", "old")
+    put(project / "src" / "a.md", "old")
+    (project / "CLAUDE.md").symlink_to("docs/guide.md")
+    (project / ".agents").symlink_to(".")
+    commands = CommandSnapshots(store, watch=watch)
+
+    async def told(command: Callable[[], object]) -> list[str]:
+        async with commands.around(root, tool="run_command"):
+            command()
+        return list(commands.take_obeyed())
+
+    assert await told(lambda: put(project / "src" / "a.md", "new")) == []
+    assert await told(lambda: (project / "AGENTS.md").symlink_to("src/a.md")) == ["AGENTS.md"]
+    assert await told(lambda: put(project / "src" / "a.md", "newer")) == ["src/a.md"]
+    (project / "src" / ".github").mkdir()
+    assert await told(lambda: (project / "src/.github/instructions").symlink_to("../../docs")) == [
+        "src/.github/instructions"
+    ]
+    assert await told(lambda: put(project / "docs" / "guide.md", "new")) == ["docs/guide.md"]
+    assert await told((project / "AGENTS.md").unlink) == []
+    assert await told(lambda: put(project / "src" / "a.md", "newest")) == []
+
+
+async def test_that_there_are_too_many_files_is_said(
+    store: Snapshots, root: ProjectRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(project_scan, "MOST_FILES", 3)
+    for number in range(4):
+        put(root.path / str(number), "x")
+    commands = CommandSnapshots(store)
+    commands.keep(root)
+    assert "3" in commands.take_note()
+    assert not commands.take_note()
 
 
 async def test_that_something_is_not_kept_is_said_also_where_the_first_command_removes_it(
