@@ -1,17 +1,19 @@
 """What is looked for: the terms of a query for BM25, and its words, by which it is judged how much of it a passage has.
 
-A question tells more than it asks. What stands in a sentence before it, or in a clause of circumstances (if I have a
-meeting), may be told in other words than the documents', or not stand there at all: there it counts little that a
-passage lacks a word, and as much as ever that it has one.
+A question tells more than it asks. What stands in a sentence or a clause before it (if I have a meeting, …) may be told
+in other words than the documents', or not stand there at all: there it counts little that a passage lacks a word, and
+as much as ever that it has one. A condition behind it (… when a grandparent dies) counts more.
 """
 
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from localllm.base.lazy_patterns import late_pattern
+from localllm.rag.answer_type import AnswerType, expected_answer
 from localllm.rag.sparse_vectors import SparseVector, query_vector, term_hash
 from localllm.rag.store import Payload
 from localllm.text.sentences import split_sentences
@@ -30,8 +32,15 @@ _FILLER, _SINGLE = 0.1, 0.5
 _TOLD = 0.2
 """What a word of the circumstances counts, where a passage lacks it."""
 
-_NAME = 2.2
-"""What a name counts, where a passage lacks it: nobody has another word for it."""
+_CONDITION = 0.7
+"""What a word of a condition at a question's end counts (… when a grandparent dies?), where a passage lacks it."""
+
+_NAME, _NAMED = 2.2, 0.5
+"""What a name counts, where a passage lacks it: nobody has another word for it; and where it has it: that tells which
+thing it is about, and the other words what of it."""
+
+_BESIDE = 0.25
+"""The share of the words of a passage that stand in the sentence of the answer."""
 
 _AROUND = 0.5
 """What a word counts that a passage lacks and others of its file have."""
@@ -46,10 +55,17 @@ regarding information anything something looking
 _LIGHT_WORDS = """
 difference between like long far often still even happen mean possible allow may might must let say said go going come
 work works thing things help
+someone somebody anyone anybody everyone everybody nobody none everything nothing another either neither every few fewer
+several less least enough else ever never always already yet soon quite rather almost maybe perhaps really actually just
+without inside outside instead against among across along around beside besides despite near per since toward towards
+upon via within whether though although unless until however
 """
 _ASKING = frozenset(map(stem, _QUESTION_WORDS.split()))
 _FILLERS = _ASKING.union(map(stem, _LIGHT_WORDS.split()))
-"""Words that tell little of what a question is about; of a document they may."""
+"""Words that tell little of what a question is about, such as pronouns, prepositions and conjunctions; of a document
+they may."""
+_IDIOMS = late_pattern(r"(?i)\b(?:in (?:advance|total|general|fact|any case)|at (?:all|most|least|once))\b")
+"""Of words that tell something elsewhere."""
 _ASKING_CHARACTERS = frozenset("何誰教知")
 
 _WHEN = r"(?:if|when|while|because|since|although|though|whenever|unless|after|before|once)\s"
@@ -103,6 +119,8 @@ class Word(NamedTuple):
     weight: float
     absent: float
     """What it counts, as a share of its weight, where a passage lacks it."""
+    present: float = 1.0
+    """As well, where a passage has it."""
 
     def rarity(self, rarity: Rarity) -> float:
         """How rare it is among the passages."""
@@ -128,6 +146,8 @@ class Query(NamedTuple):
     names: dict[str, frozenset[int]]
     """The terms of each code and identifier in it, by its folded form: a passage that has none of these is about
     another thing."""
+    answer: AnswerType | None
+    """What an answer looks like; None where that is open."""
 
     def named_in(self, payload: Payload) -> frozenset[str] | None:
         """The names a passage has; None where it has none of those that are asked for."""
@@ -158,9 +178,21 @@ class Query(NamedTuple):
             share = 1.0 if is_named else word.presence(there)
             if share < 1 and around:
                 share = max(share, _AROUND * word.presence(around))
-            had += weight * share
+            had += weight * share * word.present
             lacked += weight * (1 - share) * word.absent
         return had / (had + lacked) if had else 0.0
+
+    def is_answered(self, text: str, there: Container[int], titles: frozenset[int], rarity: Rarity) -> bool:
+        """Whether a passage has what an answer looks like, beside some of the words it has of the question."""
+        if self.answer is None:
+            return True
+        words = [(word, weight) for word, weight in self.weighed(rarity) if word.weight > _FILLER]
+
+        def had(there: Container[int]) -> float:
+            return sum(weight * word.presence(there) for word, weight in words)
+
+        enough = _BESIDE * had(there)
+        return any(had(titles.union(map(term_hash, terms(place)))) >= enough for place in self.answer.places(text))
 
     def _of_names(self, named: Container[str]) -> dict[int, bool]:
         """The terms of the names, and whether a name that is there has them."""
@@ -172,11 +204,12 @@ class Query(NamedTuple):
 
 def parse_query(text: str) -> Query:
     """The terms and words of a query."""
-    text = unicodedata.normalize("NFKC", text)
+    text = _IDIOMS.sub(" ", unicodedata.normalize("NFKC", text))
     counts = Counter(terms(text))
     vector = query_vector({term: count * _weight(term) for term, count in counts.items()})
     names = {_folded(name): frozenset(map(term_hash, terms(name))) for name in _NAMES.findall(text)}
-    return Query(vector, tuple(_words(text)), names)
+    words = _words(text, frozenset(chain.from_iterable(names.values())))
+    return Query(vector, tuple(words), names, expected_answer(text))
 
 
 def _folded(text: str) -> str:
@@ -192,17 +225,19 @@ def _weight(term: str) -> float:
     return _LIGHT if "\u3040" <= term[0] <= "\u309f" or is_piece_of_katakana or term in _ASKING else 1.0
 
 
-def _words(text: str) -> Iterable[Word]:
-    """The words of a query, each once; hiragana only where there is nothing else."""
-    asked, told = _clauses(text)
+def _words(text: str, named: Container[int]) -> Iterable[Word]:
+    """The words of a query, each once; hiragana only where there is nothing else. `named`: the terms of its names."""
     found: dict[tuple[int, ...], Word] = {}
     hyphened = {part: len(parts) for parts in map(_parts, _HYPHENED.findall(text)) for part in parts}
-    for part, is_asked in ((asked, True), (told, False)):
+    for part, absent in zip(_clauses(text), (1.0, _CONDITION, _TOLD), strict=True):
         for run in runs(part):
-            word = _word(run, is_asked=is_asked, is_name=run.kind == "word" and _is_name(run.text, part))
-            if word is not None:
-                word = word._replace(weight=word.weight / hyphened.get(run.text, 1))
-                found.setdefault(word.hashes, word)
+            if (word := _word(run, absent)) is None:
+                continue
+            word = word._replace(weight=word.weight / hyphened.get(run.text, 1))
+            is_name = run.kind == "word" and _is_name(run.text, part)
+            if absent >= 1 and (is_name or word.hashes[0] in named):
+                word = word._replace(absent=_NAME if is_name else absent, present=_NAMED)
+            found.setdefault(word.hashes, word)
     if not any(word.weight > _FILLER and word.absent >= 1 for word in found.values()):  # what is told is the question
         found = {hashes: word._replace(absent=max(word.absent, 1.0)) for hashes, word in found.items()}
     if found:
@@ -214,8 +249,7 @@ def _parts(hyphened: str) -> list[str]:
     return re.findall(r"[A-Za-z]+", hyphened)
 
 
-def _word(run: Run, *, is_asked: bool, is_name: bool) -> Word | None:
-    absent = (_NAME if is_name else 1.0) if is_asked else _TOLD
+def _word(run: Run, absent: float) -> Word | None:
     match run.kind:
         case "hiragana":
             return None
@@ -246,20 +280,22 @@ def _is_title(text: str) -> bool:
     return all(word[0].isupper() or word in _SMALL_IN_TITLES for word in text.split() if word[0].isalpha())
 
 
-def _clauses(text: str) -> tuple[str, str]:
-    """What of a query asks, and what it tells beside that; search words tell nothing."""
+def _clauses(text: str) -> tuple[str, str, str]:
+    """What of a query asks, the conditions it asks under, and what it tells beside; search words tell nothing."""
     sentences = [text[span.start : span.end] for span in split_sentences(text)]
     asked = [one for one in sentences if _QUESTION.search(one)]
     asked = asked or [one for one in sentences if _QUESTION_WORD.search(one)]
     asked = asked or [one for one in sentences if _REPORT.search(one)]
     if not asked:
-        return text, ""
+        return text, "", ""
     told = [one for one in sentences if one not in asked]
+    conditions: list[str] = []
     for number, sentence in enumerate(asked):
         begin, end = _asking_part(sentence)
-        told += [sentence[:begin], sentence[end:]]
+        told.append(sentence[:begin])
+        conditions.append(sentence[end:])
         asked[number] = sentence[begin:end]
-    return "\n".join(asked), "\n".join(told)
+    return "\n".join(asked), "\n".join(conditions), "\n".join(told)
 
 
 def _asking_part(sentence: str) -> tuple[int, int]:

@@ -133,7 +133,7 @@ def rank(found: Sequence[Candidates], query: Query, floor: float) -> list[Ranked
     scored = [(one, {point.id: _bm25(point, wanted, rarity) for point in one.points}) for one in found]
     words = reduce(Range.joined, (one.words.rescaled(max(bm25.values(), default=0.0)) for one, bm25 in scored), _NONE)
     meaning = reduce(Range.joined, (one.meaning for one in found if one.dense), Range(-1.0, -1.0))
-    ranked = [_above(_judged(one, bm25, words, meaning, query), one.weights, floor) for one, bm25 in scored]
+    ranked = [_above(_judged(one, bm25, words, meaning, query), one, query, floor) for one, bm25 in scored]
     return sorted(chain(*ranked), key=lambda one: (-one.scores.total, one.payload.path, one.payload.number))
 
 
@@ -153,7 +153,7 @@ def _judged(
         total = (1 - share) * words.spread(bm25[point.id])
         total += share * meaning.spread(dense) if dense is not None else 0.0
         if payload.headings:
-            total += _TITLED * query.coverage(weighed, _title_terms(payload.file, payload.headings), named=named or ())
+            total += _TITLED * query.coverage(weighed, _titles_of(payload), named=named or ())
         scores = Scores(total / (1 + _TITLED), bm25[point.id], dense, coverage)
         judged.append((Ranked(one.collection, payload, scores), named is not None))
     return judged
@@ -165,18 +165,27 @@ _TITLED = 0.3
 """What the words of a query in the titles of a passage and the name of its file count beside all the rest."""
 
 
-def _above(judged: Sequence[tuple[Ranked, bool]], weights: Weights, floor: float) -> list[Ranked]:
+def _above(judged: Sequence[tuple[Ranked, bool]], one: Candidates, query: Query, floor: float) -> list[Ranked]:
     """The passages that are relevant: where one of a collection reaches the floor, others may be somewhat below it."""
     if not floor:
-        return [one for one, _ in judged]
-    fitting = [one for one, is_named in judged if is_named]
-    if not any(is_relevant(one.scores, floor, weights.similar) for one in fitting):
-        return []
-    return [one for one in fitting if is_relevant(one.scores, _BESIDE * floor, weights.similar)]
+        return [passage for passage, _ in judged]
+    similar = one.weights.similar
+    fitting = [
+        passage
+        for (passage, is_named), point in zip(judged, one.points, strict=True)
+        if is_named
+        and is_relevant(passage.scores, _BESIDE * floor, similar)
+        and query.is_answered(point.payload.text, frozenset(point.terms.indices), _titles_of(point.payload), one.rarity)
+    ]
+    return fitting if any(is_relevant(passage.scores, floor, similar) for passage in fitting) else []
 
 
 _BESIDE = 0.7
 """The share of the floor that is enough for passages beside one that has reached it."""
+
+
+def _titles_of(payload: Payload) -> frozenset[int]:
+    return _title_terms(payload.file, payload.headings)
 
 
 @lru_cache(maxsize=2_000)
@@ -194,7 +203,7 @@ def _terms_of_files(points: Sequence[Point]) -> dict[str, frozenset[int]]:
     }
 
 
-_BOTH = 1.6
+_BOTH = 1.7
 """What the shares of the floor and of the cosine of what is about the same must be together, where neither is whole."""
 
 

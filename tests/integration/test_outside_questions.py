@@ -42,8 +42,9 @@ class Bounds(msgspec.Struct, frozen=True):
 
 
 SETS = {
-    "storage": Bounds(collection=27, fact=25, refused=4),
-    "till": Bounds(collection=25, fact=22, refused=4),
+    "storage/questions": Bounds(collection=26, fact=25, refused=8),
+    "till/questions": Bounds(collection=26, fact=22, refused=6),
+    "till/later_questions": Bounds(collection=22, fact=21, refused=3),
 }
 
 
@@ -52,15 +53,12 @@ def flat(text: str) -> str:
 
 
 def places(name: str) -> dict[str, Path]:
-    return {
-        "products": FIXTURES / name / "products",
-        "rules": FIXTURES / name / "rules",
-        "code": ROOT / "localllm",
-    }
+    folder = (FIXTURES / name).parent
+    return {"products": folder / "products", "rules": folder / "rules", "code": ROOT / "localllm"}
 
 
 def questions(name: str) -> list[Question]:
-    return msgspec.json.decode((FIXTURES / name / "questions.json").read_bytes(), type=list[Question])
+    return msgspec.json.decode((FIXTURES / f"{name}.json").read_bytes(), type=list[Question])
 
 
 @pytest.mark.parametrize("name", SETS)

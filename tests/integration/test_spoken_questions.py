@@ -86,4 +86,4 @@ def test_what_nobody_answers_finds_nothing(answers: dict[str, Found]) -> None:
     asked = of_kind("unanswerable")
     answered = [one.id for one in asked if answers[one.id].hits]
     assert len(asked) == 12
-    assert len(answered) <= 2, answered
+    assert len(answered) <= 1, answered
