@@ -163,7 +163,9 @@ def test_how_a_run_ends(
         "!!python/object/apply:os.system ['touch /tmp/owned']",
         "a: &a [x, x]\nb: &b [*a, *a]\nid: *b\n",
         f"id: 2026-0001\nprompt: x\ncreated_at: '2026'\noptions:\n  a: &a {'x' * 9}\n  b: *a\n",
-        f"id: 2026-0001\nprompt: {'x' * 1_000_000}\ncreated_at: '2026'\n",
+        f"id: 2026-0001\nprompt: {'x' * 200_000}\ncreated_at: '2026'\n",
+        "[" * 199_000,
+        "{a: " * 49_000,
     ],
 )
 def test_a_file_that_is_no_task_is_told_and_the_others_are_there(tmp_path_factory: Any, text: str) -> None:
