@@ -1,5 +1,6 @@
 """`localllm init`: make a folder a project."""
 
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -31,6 +32,9 @@ _DONE = {
 }
 
 EXIT_LEFT_ALONE = 1
+
+_OVERRIDES = tuple(f"{stem}.override.{ending}" for stem in ("compose", "docker-compose") for ending in ("yaml", "yml"))
+"""What docker compose reads as well."""
 
 
 @click.command()
@@ -84,7 +88,16 @@ def init(context: click.Context, work_dir: Path | None, clear: bool, refresh: bo
                 "searxng/settings.yml is yours alone: git ignores that file."
             )
         )
+        if foreign := [*_kept(steps, folder), *(name for name in _OVERRIDES if os.path.lexists(folder / name))]:
+            names = ", ".join(foreign)
+            say(_("Read these first, for docker does what they say and they were there before: {names}", names=names))
     return 0
+
+
+def _kept(steps: Sequence[Step], folder: Path) -> list[str]:
+    """The files of the services that were there before."""
+    names = [(step.path.relative_to(folder).as_posix(), step.done) for step in steps]
+    return [name for name, done in names if done in ("kept", "link") and name.startswith(("compose", "searxng/"))]
 
 
 def _agrees(there: Sequence[Path], *, yes: bool) -> bool:

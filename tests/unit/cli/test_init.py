@@ -81,6 +81,18 @@ def test_in_japanese(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert {"compose.yaml", "searxng"} <= set(names(folder))
 
 
+def test_what_docker_would_read_and_was_there_before_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["init", "--services"]) == 0
+    assert "Read these first" not in capsys.readouterr().err
+    (folder / "searxng/settings.yml").unlink()
+    (folder / "compose.override.yml").touch()
+    assert run(["init", "--services"]) == 0
+    said = capsys.readouterr().err.rpartition("Read these first")[2]
+    assert "compose.yaml" in said
+    assert "compose.override.yml" in said
+    assert "settings.yml" not in said
+
+
 def test_clear_is_refused_where_nobody_can_be_asked(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
