@@ -31,6 +31,7 @@ from localllm.sandbox.protect.protected_paths import (
     may_be_read_only,
 )
 from localllm.sandbox.protect.protected_walk import ProtectedWalk
+from localllm.sandbox.protect.quarantine import prune
 from localllm.sandbox.protect.repository import all_alternates, linked_data, linked_git
 from localllm.sandbox.protect.repository_data import RepositoryData
 from localllm.sandbox.protect.restore import Restorer
@@ -374,6 +375,8 @@ class ProtectedFiles:
                     self._stuck[path] = (before, now)
                 else:
                     self._stuck.pop(path, None)
+        if kept_in:
+            prune(kept_in.parent)
         if errors:
             first = next(iter(errors.values()))
             raise OSError(first.errno, first.strerror, ", ".join(errors))
