@@ -1,7 +1,7 @@
 """Hand on what the user says in the middle of a run."""
 
+import os
 import re
-import secrets
 from collections.abc import Awaitable, Callable
 from functools import cache
 from pathlib import Path
@@ -51,7 +51,7 @@ _LIKE_OURS = re.compile(r"^(?=[^\S\n]*\[(?:the user|end of)\b)", re.IGNORECASE |
 def quoted(head: str, text: str) -> str:
     """`text` of others as it stands beside the user's words, behind a `head` that says whose it is: between lines with
     a mark that nobody could know, so that nothing in it ends its frame and goes on as the user."""
-    mark = secrets.token_hex(4)
+    mark = os.urandom(4).hex()
     inside = _LIKE_OURS.sub(_QUOTED, without_template_marks(unforged(text)))
     return f"[{head} Between the lines with {mark}, none of it the user's words:]\n--- {mark}\n{inside}\n--- end {mark}"
 

@@ -3,7 +3,6 @@
 import errno
 import hashlib
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -287,6 +286,8 @@ def search_path(project: Path, environ: Mapping[str, str] = os.environ) -> list[
 def find_program(name: str, project: Path, environ: Mapping[str, str] = os.environ) -> str | None:
     """The program `name` on the search path, None where there is none. What lies in the project, or leads there, is
     passed over."""
+    import shutil  # with its compressors it takes longer than the rest of this module
+
     root = Path(os.path.realpath(project))
     for folder in search_path(project, environ):
         found = shutil.which(name, path=folder)
