@@ -57,7 +57,14 @@ _MOST_CONTENT = 8_000_000  # bytes of protected files that are held while a comm
 def is_protected(relative_path: str) -> bool:
     """Whether a path below the project (`/` between its names) is, or lies beneath, a protected name; in any case."""
     parts = [part.rstrip(". ") or part for part in relative_path.casefold().replace("\\", "/").split("/")]
-    return parts[-1] == ".git" or any(_begins_protected(parts[start:]) for start in range(len(parts)))
+    is_pointer = parts[-1] == ".git" or names_repository(relative_path)
+    return is_pointer or any(_begins_protected(parts[start:]) for start in range(len(parts)))
+
+
+def names_repository(path: str) -> bool:
+    """Whether a file at the path would tell jj where its repository is, with settings that name programs; a folder
+    there is the repository."""
+    return f"/{path}".casefold().endswith("/.jj/repo")
 
 
 def _begins_protected(parts: list[str]) -> bool:

@@ -25,6 +25,7 @@ from localllm.sandbox.protect.protected_paths import (
     joined,
     list_folder,
     matters,
+    names_repository,
 )
 from localllm.sandbox.protect.symlinks import SKIPPED
 
@@ -267,6 +268,8 @@ class _Search:
                 self._take_whole(path, entry)
             elif entry.is_dir(follow_symlinks=False):
                 self._search_for(path, self._list(path), deeper)
+            elif names_repository(path):
+                self._take_whole(path, entry)
 
     def _take_whole(self, path: str, entry: os.DirEntry[str]) -> None:
         """The entry, or all beneath it that is not a folder; but not what git ships as examples and never runs."""

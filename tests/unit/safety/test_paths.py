@@ -204,7 +204,15 @@ def test_a_file_is_no_folder(root: ProjectRoot) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [".git/hooks/pre-commit", ".GIT/Hooks/x", "localllm.toml", ".localllm/sessions/x", "sub/../.git/config"]
+    "path",
+    [
+        ".git/hooks/pre-commit",
+        ".GIT/Hooks/x",
+        "localllm.toml",
+        ".localllm/sessions/x",
+        "sub/../.git/config",
+        "a/.jj/repo",
+    ],
 )
 def test_protected_names_can_be_read_but_not_changed(root: ProjectRoot, path: str) -> None:
     put(root.path / root.relative(path), "old")

@@ -267,3 +267,17 @@ def test_hooks_that_the_users_settings_name_in_a_repository_a_command_has_made(
     put(root / "lib/githooks/pre-commit", "new\n")
     assert set(files.end()) == {"new/githooks/pre-commit", "githooks/pre-commit"}
     assert (root / "lib/githooks/pre-commit").read_text() == "new\n"
+
+
+def test_a_file_that_tells_jj_of_another_repository_is_undone(root: Path) -> None:
+    put(root / "old/.jj/repo", "../../main/.jj/repo")
+    put(root / ".jj/repo/store/type", "git")
+    files = ProtectedFiles(root, None)
+    files.begin()
+    (root / ".jj/repo").rename(root / ".jj/moved")
+    for folder in ("", "new/"):
+        put(root / f"{folder}.jj/repo", "../evil")
+    put(root / "other/.jj/repo/store/type", "git")
+    assert files.end() == (".jj/repo", "new/.jj/repo")
+    assert (root / "old/.jj/repo").is_file()
+    assert (root / "other/.jj/repo/store/type").is_file()
