@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -19,6 +20,11 @@ from localllm.llm.retry import Health, look_at
 
 RECENT_SECONDS = 30.0
 """A server looked at so recently is not looked at again."""
+
+SECONDS_TO_CHOOSE = 5.0
+"""How long a server has to answer what a choice depends on."""
+
+_FEWEST_TO_CHOOSE_FROM = 2
 
 
 class Need(msgspec.Struct, frozen=True, kw_only=True):
@@ -213,6 +219,19 @@ class Members:
         for client in (self.main, *self.clients().values()):
             found.setdefault((server_of(client), client.model), client)
         return {f"{name_of(client)} {client.model}": client for client in found.values()}
+
+    async def appoint_boss(self, health_checker: HealthChecker) -> None:
+        """Choose the boss where the settings name none: the model that is best at reasoning, and of equal ones the one
+        that does the work. A server that does not answer at once is none."""
+        self.boss = None
+        candidates = self.candidates()
+        if self._panel.boss != RoleSettings() or len(candidates) < _FEWEST_TO_CHOOSE_FROM:
+            return
+        with suppress(TimeoutError, LLMConnectionError):
+            async with asyncio.timeout(SECONDS_TO_CHOOSE):
+                health = await health_checker.check(candidates)
+                equally_fast = {name: msgspec.structs.replace(one, latency=0.0) for name, one in health.items()}
+                self.boss = candidates[await choose_best(candidates, equally_fast, "reasoning")]
 
     async def aclose(self) -> None:
         """Close the connections that are not the main client's."""

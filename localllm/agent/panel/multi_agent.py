@@ -13,6 +13,7 @@ from localllm.agent.panel.asker import Answer, Asked, Asker, Question, free_toke
 from localllm.agent.panel.dossier import MOST_TOKENS, cut_end, dossier_text
 from localllm.agent.panel.members import (
     AGENT_ROLES,
+    SECONDS_TO_CHOOSE,
     HealthChecker,
     Members,
     Role,
@@ -24,19 +25,16 @@ from localllm.agent.panel.members import (
 )
 from localllm.agent.panel.records import Consultation, Dossier, MainPrompt
 from localllm.agent.panel.verdict import SURE, parts_of, plan_of, plan_without_judge, read_verdict, verdict_schema
-from localllm.base.errors import LLMConnectionError
 from localllm.base.events import AgentEvent, Consulted, Emit, Json, Notice, Opinion, Usage
 from localllm.base.i18n import _
 from localllm.base.rate_limit import RateLimiter
-from localllm.config.schema import RoleSettings, Settings
+from localllm.config.schema import Settings
 from localllm.llm.client import LLMClient
 from localllm.llm.providers.base import Slots
 from localllm.llm.tokens import estimate_tokens
 
 _ADVISERS: tuple[Role, ...] = ("conservative", "progressive")
 _EARLIER_TOKENS = 1_200
-_FEWEST_TO_CHOOSE_FROM = 2
-_SECONDS_TO_CHOOSE = 5.0
 
 
 LEAST_FREE = 3_000
@@ -105,7 +103,7 @@ class MultiAgentSystem:
     ) -> Consultation:
         """The boss, who is shown the dossier and what was advised `earlier`: where the settings name none, the model
         on the panel that is best at reasoning, and of equal ones the one that does the work."""
-        await self._appoint_boss()
+        await self._members.appoint_boss(self.health_checker)
         dossier, slot = await self._placed(dossier, ("boss",), emit)
         decided = await self._decide("boss", _for_boss(earlier), dossier, emit, by_hand=by_hand, slot=slot)
         return self._conclude("boss", dossier, [], decided, emit, by_hand=by_hand)
@@ -130,7 +128,7 @@ class MultiAgentSystem:
         return {name: one.status == "healthy" for name, one in health.items()}
 
     async def select_best_provider(self, task_type: str | None = None) -> str:
-        """The server that suits `task_type` (see panel.choosing.TASKS) best, as `health_check_providers` names it: by
+        """The server that suits `task_type` (one of `members.TASKS`) best, as `health_check_providers` names it: by
         ability, window and latency. Raises as `choose_best` does."""
         servers = self._servers()
         return await choose_best(servers, await self.health_checker.check(servers), task_type or "")
@@ -146,18 +144,6 @@ class MultiAgentSystem:
     async def aclose(self) -> None:
         """Close the connections of the roles' own clients."""
         await self._members.aclose()
-
-    async def _appoint_boss(self) -> None:
-        """Choose the boss, where there is a choice; a server that does not answer at once is none."""
-        self._members.boss = None
-        candidates = self._members.candidates()
-        if self._settings.boss != RoleSettings() or len(candidates) < _FEWEST_TO_CHOOSE_FROM:
-            return
-        with suppress(TimeoutError, LLMConnectionError):
-            async with asyncio.timeout(_SECONDS_TO_CHOOSE):
-                health = await self.health_checker.check(candidates)
-                equally_fast = {name: msgspec.structs.replace(one, latency=0.0) for name, one in health.items()}
-                self._members.boss = candidates[await choose_best(candidates, equally_fast, "reasoning")]
 
     async def _advise(self, asked: Asked, emit: Emit) -> Answer:
         answer = await self._asker.ask(asked, emit)
@@ -191,7 +177,7 @@ class MultiAgentSystem:
         await main.get_ready()
         if isinstance(main.provider, Slots):
             with suppress(TimeoutError):
-                async with asyncio.timeout(_SECONDS_TO_CHOOSE):
+                async with asyncio.timeout(SECONDS_TO_CHOOSE):
                     slot = await main.provider.free_slot()
         return Place(prompt, slot, slot is None and free_tokens(main, prompt) >= LEAST_FREE)
 
