@@ -301,7 +301,7 @@ class ReActAgent:
         return self._steering.take_back()
 
     def detect_loop(self) -> bool:
-        """Whether the last steps go round in circles: one of loop_detector.PATTERNS."""
+        """Whether the last steps go round in circles: one of `loop_detection.PATTERNS`."""
         return self.ladder.detector.detected()
 
     @property

@@ -198,7 +198,7 @@ class MemoryFile:
         return not os.access(self._root, os.W_OK) and (os.access(self.path, os.R_OK) or not self.path.exists())
 
     def _unusable(self, why: str, **facts: int) -> ConfigurationError:
-        """`why`: as the catalogue has it, with the fix for it."""
+        """`why`: a key of `_MEMORY`, and of `_FIX` for what to do."""
         fix = Phrase(_FIX[why])
         reason = Phrase(_MEMORY[why], **facts)
         return ConfigurationError("memory_unusable", file=self._name, reason=reason, fix=fix)

@@ -57,7 +57,7 @@ class Style(msgspec.Struct, frozen=True):
 
 
 class PassedOver(msgspec.Struct, frozen=True):
-    """What was not looked at: a key of the catalogue below `analysis.`, how many, and one of them."""
+    """What was not looked at: why, how many, and one of them."""
 
     reason: Reason
     count: int

@@ -31,7 +31,7 @@ Kind = Literal["forbidden", "needed"]
 class Attempt(msgspec.Struct, frozen=True):
     """`forbidden` things are as they should be (`ok`) where they were stopped, `needed` ones where they worked.
 
-    `name`: the word after `sandbox.trial.` in the catalogue.
+    `name`: its key in `_FORBIDDEN` or `_NEEDED`.
     """
 
     name: str
