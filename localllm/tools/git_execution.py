@@ -88,6 +88,9 @@ _FILTER = re.compile(r"filter\.(.*)\.(clean|smudge|process|required)", re.DOTALL
 _REFUSED = re.compile(r"(?i)lfs\.(?:extension\..*|storage)")
 """Without these, what is committed would not be what the repository keeps, or not be where it is looked for."""
 
+_REFS_ELSEWHERE = ("extensions.refstorage", "://")
+"""A setting, and what tells an address in it: newer git writes branches to the folder that it names."""
+
 
 class Question(NamedTuple):
     """One call of git. Exit codes other than 0 and `also_good` are failures. `literal`: paths are no patterns."""
@@ -218,6 +221,8 @@ class UnsandboxedGit:
         for key, value in own.items():
             if key in ours:
                 continue
+            if key == _REFS_ELSEWHERE[0] and _REFS_ELSEWHERE[1] in value:
+                raise ToolExecutionError("git_setting", path=self._root, setting=key)
             neutral = next((neutral for pattern, neutral in _NEUTRAL if pattern.fullmatch(key)), "")
             wanted = value if neutral is None else trusted.get(key, neutral)
             if wanted != value:

@@ -463,6 +463,17 @@ async def test_outside_the_sandbox_settings_of_lfs_are_refused(
     await project.run(git_status)
 
 
+async def test_outside_the_sandbox_branches_are_kept_in_the_repository(project: Project, tmp_path: Path) -> None:
+    project.levels = ()
+    project.commit("a.txt")
+    project.git("config", "extensions.refStorage", "files")
+    await project.run(git_status)
+    project.git("config", "extensions.refStorage", f"files://{tmp_path}/elsewhere")
+    with pytest.raises(ToolExecutionError) as caught:
+        await project.run(git_status)
+    assert (caught.value.key, caught.value.params["setting"]) == ("git_setting", "extensions.refstorage")
+
+
 async def test_outside_the_sandbox_unknown_settings_count_for_nothing(project: Project, tmp_path: Path) -> None:
     project.levels = ()
     project.commit("a.txt")
