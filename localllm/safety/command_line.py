@@ -143,7 +143,7 @@ class Line:
     @property
     def prints_foreign_text(self) -> bool:
         """Whether it may print what another machine sends, as far as can be told."""
-        return any(prints_foreign_text(words) for words in self.commands)
+        return any(prints_foreign_text(words) for words in [*self.commands, self.script.reads])
 
     @property
     def folders(self) -> list[str]:

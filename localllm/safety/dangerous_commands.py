@@ -1,7 +1,7 @@
 """What counts as one of the dangerous commands, by whatever name, and what reaches for the network."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from localllm.base.lazy_patterns import late_pattern
@@ -51,6 +51,7 @@ _NETWORK = (
 _NETWORK_WORDS = {
     "git": frozenset({"push", "fetch", "pull", "clone", "ls-remote", "remote", "submodule", "send-email"})
 }
+_ADDRESS = late_pattern(r"\w://|/dev/(?:tcp|udp)/")
 _NETWORK_TEXT = late_pattern(
     r"\w://|/dev/(?:tcp|udp)/|\b(?:socket|urllib|requests|httpx|aiohttp|http\.client|smtplib|fetch)\b", re.IGNORECASE
 )
@@ -124,19 +125,23 @@ def is_program(word: Word, program: str) -> bool:
 
 
 def prints_foreign_text(words: Sequence[Word]) -> bool:
-    """Whether what the command prints may be the text of another machine: it is made for that, or names an address."""
-    return uses_network(words, _FETCHERS)
+    """Whether what the command prints may be the text of another machine: it is made for that, or reads an address."""
+    texts = [word.text for word in words]
+    names = [text.rpartition("/")[2].lower().removesuffix(".exe") for text in texts]
+    if any(begins and name in _FETCHERS for begins, name in zip(_starts(texts), names, strict=True)):
+        return True
+    return names[:1] != [] and names[0] not in PRINTERS and any(_ADDRESS.search(text) for text in texts)
 
 
-def uses_network(words: Sequence[Word], programs: Collection[str] = _NETWORK) -> bool:
-    """Whether the command is one of `programs`, by default all that talk to other machines, or names an address."""
+def uses_network(words: Sequence[Word]) -> bool:
+    """Whether the command is one of those that talk to other machines, or names an address."""
     texts = [word.text for word in words]
     starts = _starts(texts)
     last = {text: at for at, text in enumerate(texts)}
     for at, text in enumerate(texts):
         name = text.rpartition("/")[2].lower()
         after = any(last.get(word, 0) > at for word in _NETWORK_WORDS.get(name, ()))
-        if starts[at] and (name in programs or after):
+        if starts[at] and (name in _NETWORK or after):
             return True
     return any(_NETWORK_TEXT.search(text) for text in texts)
 

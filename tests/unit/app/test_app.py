@@ -361,7 +361,7 @@ class TestTextOfOthers:
                 (command, True)
                 for command in ("curl -s example.org | head", "cd x && gh issue view 7", "x --url=http://a")
             ],
-            *[(command, False) for command in ("git log", "cargo test", "echo curl", "grep -r wget .")],
+            *[(command, False) for command in ("git remote -v", "cargo test", "cat fetch.ts", "grep -n http:// a.py")],
         ],
     )
     async def test_what_other_machines_send_to_ones_own_command_is_text_of_strangers(
