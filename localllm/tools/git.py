@@ -24,8 +24,9 @@ async def git_diff(context: ToolContext, file_path: str = "", staged: bool = Fal
     file_path: file or folder
     """
     from localllm.tools import git_reports
+    from localllm.tools.git_repository import git_path
 
-    path = git_reports.git_path(context.root, file_path) if file_path else "."
+    path = git_path(context.root, file_path) if file_path else "."
     return await git_reports.diff(context, path, ("--cached",) if staged else ())
 
 
@@ -36,13 +37,14 @@ async def git_log(context: ToolContext, max_count: int = 10, file_path: str = ""
     file_path: file or folder
     """
     from localllm.tools import git_reports
+    from localllm.tools.git_repository import git_path
 
-    path = git_reports.git_path(context.root, file_path) if file_path else ""
+    path = git_path(context.root, file_path) if file_path else ""
     return await git_reports.log(context, max(1, min(max_count, _MOST_COMMITS)), path)
 
 
 async def _preview_commit(context: ToolContext, message: str, files: Sequence[str] = ()) -> Preview:
-    from localllm.tools.git_reports import preview_commit
+    from localllm.tools.git_commit import preview_commit
 
     return await preview_commit(context, message, files)
 
@@ -56,6 +58,6 @@ async def _preview_commit(context: ToolContext, message: str, files: Sequence[st
 )
 async def git_commit(context: ToolContext, message: str, files: list[str] = []) -> ToolOutput:  # noqa: B006 - read only
     """Commit these files; without files what is staged, else all changes to tracked files."""
-    from localllm.tools import git_reports
+    from localllm.tools.git_commit import commit
 
-    return await git_reports.commit(context, message, files)
+    return await commit(context, message, files)

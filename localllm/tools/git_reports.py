@@ -1,27 +1,16 @@
-"""What the tools of git show and do."""
+"""Show the status, the differences and the log of a repository."""
 
-import os
-import posixpath
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from shlex import quote
-from typing import TYPE_CHECKING, NamedTuple
 
-from localllm.base.errors import ToolExecutionError
-from localllm.base.i18n import N_, Phrase, Phrases, ngettext, plural
-from localllm.base.regular_files import NO_LINK, READ, opened
-from localllm.safety.paths import ProjectRoot, shown
+from localllm.base.i18n import N_, Phrase, Phrases, plural
+from localllm.safety.paths import shown
 from localllm.safety.rules import is_within
-from localllm.safety.tool_definition import Preview, ToolOutput
+from localllm.safety.tool_definition import ToolOutput
 from localllm.text.decoding import NotTextError, decode
 from localllm.tools.context import ToolContext, closed_paths
 from localllm.tools.git_execution import LARGEST_OUTPUT, Question
-from localllm.tools.git_repository import Change, Commit, Repository, Status, WaysToCommit, by_kind, open_repository
+from localllm.tools.git_repository import Change, Repository, Status, by_kind, names_in, open_repository
 from localllm.tools.results import cap
-from localllm.tools.shell import remarks_on
-
-if TYPE_CHECKING:
-    from localllm.sandbox.runner import CommandResult
 
 _SECTIONS = {
     "staged": "staged:",
@@ -31,9 +20,9 @@ _SECTIONS = {
 }
 
 _MOST_LISTED = 200
-_MOST_NAMED = 10
-_MOST_LINES = 20  # of what hooks said
-_SHORT = 10  # characters of a hash that people and models are shown
+
+SHORT_HASH = 10
+"""Characters of a hash that people and models are shown."""
 
 
 async def _open(context: ToolContext) -> Repository:
@@ -68,7 +57,7 @@ async def status(context: ToolContext) -> ToolOutput:
 
 def _where(status: Status) -> Phrases:
     """The branch, what it follows, and what is going on."""
-    commit = status.commit[:_SHORT]
+    commit = status.commit[:SHORT_HASH]
     parts = [
         Phrase("on branch {branch}", branch=shown(status.branch))
         if status.branch
@@ -96,12 +85,13 @@ def _section(kind: str, changes: Sequence[Change]) -> Iterator[str]:
     yield _SECTIONS[kind]
     for change in changes[:_MOST_LISTED]:
         letters = {"staged": change.staged, "modified": change.unstaged, "untracked": "?"}
-        yield _line(letters.get(kind, change.staged + change.unstaged), change)
+        yield change_line(letters.get(kind, change.staged + change.unstaged), change)
     if len(changes) > _MOST_LISTED:
         yield "  " + f"[and {len(changes) - _MOST_LISTED} more]"
 
 
-def _line(letters: str, change: Change) -> str:
+def change_line(letters: str, change: Change) -> str:
+    """A changed file in a list, after the letters of its change."""
     old = f"{shown(change.old_path)} -> " if change.old_path else ""
     return f"  {letters} {old}{shown(change.path)}"
 
@@ -128,7 +118,7 @@ async def diff(context: ToolContext, path: str, kind: tuple[str, ...]) -> ToolOu
         Question((*_DIFF, *kind, "--", f":(literal){path}", *excluded), literal=False),
         Question((*_DIFF, *kind, "--name-only", "-z", "--", path)),
     )
-    names = _names(listed)
+    names = names_in(listed)
     files = [shown(name) for name in names if not any(is_within(name, folder) for folder in closed)]
     text = _text(raw)
     if len(raw) == LARGEST_OUTPUT:
@@ -162,19 +152,14 @@ def _text(raw: bytes) -> str:
         return raw.decode("utf-8", "replace")
 
 
-def _names(output: bytes) -> list[str]:
-    """The names in a list that ends each with NUL."""
-    return os.fsdecode(output).split("\0")[:-1]
-
-
 async def log(context: ToolContext, count: int, path: str) -> ToolOutput:
     """For git_log."""
-    fields = _names(await (await _open(context)).run(_log_of(count, path)))
+    fields = names_in(await (await _open(context)).run(_log_of(count, path)))
     commits = [
         {"hash": fields[i], "author": shown(fields[i + 1]), "date": fields[i + 2], "subject": shown(fields[i + 3])}
         for i in range(0, len(fields), 4)
     ]
-    lines = [f"{c['hash'][:_SHORT]} {c['date'][:10]} {c['author']}: {c['subject']}" for c in commits]
+    lines = [f"{c['hash'][:SHORT_HASH]} {c['date'][:10]} {c['author']}: {c['subject']}" for c in commits]
     return ToolOutput(
         payload={"commits": commits},
         for_model=cap("\n".join(lines) or "no commits yet", context, "git_log"),
@@ -187,240 +172,3 @@ def _log_of(count: int, path: str) -> Question:
     options = ("--no-color", "--no-show-signature", "--encoding=UTF-8", "-z", f"--max-count={count}")
     commits = ("--ignore-missing", "--format=tformat:%H%x00%an%x00%aI%x00%s", "HEAD")
     return Question(("log", *options, *commits, *(("--follow", "--", path) if path else ())))
-
-
-class _Plan(NamedTuple):
-    """What a commit will hold: `changes`, as staged or, with `as_now`, as the files are now. Neither what is `left_out`
-    for want of a name, nor what is `closed` to reading by a rule."""
-
-    as_now: bool
-    changes: Sequence[Change]
-    left_out: Sequence[Change]
-    closed: Sequence[Change] = ()
-
-
-async def preview_commit(context: ToolContext, message: str, files: Sequence[str] = ()) -> Preview:
-    """What git_commit would commit."""
-    repository = await _open_to_commit(context)
-    plan = await _plan(repository, context, message, files)
-    await _ways_to_commit(context, repository, message)
-    lines = [_line(_letter(change, as_now=plan.as_now), change) for change in plan.changes]
-    summary = ngettext(
-        "Commit {count} file: {subject}",
-        "Commit {count} files: {subject}",
-        len(plan.changes),
-        subject=_subject(message),
-    )
-    return Preview(summary, "\n".join([message.strip(), "", *lines]))
-
-
-async def _open_to_commit(context: ToolContext) -> Repository:
-    """The repository, with git where it can commit. Raises ToolExecutionError."""
-    repository = await _open(context)
-    if repository.commits_in_sandbox:
-        return repository
-    if repository.is_in_sandbox and context.background.is_any_running:
-        raise ToolExecutionError("git_background")
-    return await open_repository(context.root.path, context.runner, outside=True)
-
-
-async def _plan(repository: Repository, context: ToolContext, message: str, files: Sequence[str]) -> _Plan:
-    """Raises ToolExecutionError where there is nothing that can be committed, or only the user can."""
-    root = context.root
-    if not message.strip():
-        raise ToolExecutionError("git_no_message")
-    plan = _without_closed(await _choose(repository, root, files), closed_paths(context), message)
-    if not plan.changes:
-        raise _nothing_to_commit(plan)
-    if outside := [change.path for change in plan.changes if change.is_outside]:
-        raise ToolExecutionError("git_staged_outside", path=shown(outside[0]), top=repository.top)
-    if not plan.as_now and (unlike := await _staged_unlike_files(repository, root, plan.changes)):
-        raise ToolExecutionError(
-            "git_staged_protected", paths=", ".join(map(shown, unlike)), message=quote(_subject(message))
-        )
-    if plan.as_now and (filtered := await repository.switched_off_filters(change.path for change in plan.changes)):
-        path, name = next(iter(filtered.items()))
-        raise ToolExecutionError("git_filtered", path=shown(path), filter=shown(name))
-    return plan
-
-
-def _without_closed(plan: _Plan, closed: Sequence[str], message: str) -> _Plan:
-    """The plan without the files that rules close to reading: commands could read them in the repository, and a sandbox
-    that hides them commits something else. Raises ToolExecutionError where only they are left, or one is staged."""
-
-    def is_closed(change: Change) -> bool:
-        names = [name for name in (change.path, change.old_path) if name]
-        return any(is_within(name, folder) for name in names for folder in closed)
-
-    left = [change for change in plan.changes if is_closed(change)]
-    rest = [change for change in plan.changes if not is_closed(change)]
-    if left and not (plan.as_now and rest):
-        raise ToolExecutionError("git_closed", paths=_named(left), message=quote(_subject(message)))
-    return plan._replace(changes=rest, closed=left)
-
-
-def _nothing_to_commit(plan: _Plan) -> ToolExecutionError:
-    if plan.left_out:
-        return ToolExecutionError("git_only_new", names=_named(plan.left_out))
-    return ToolExecutionError("git_nothing_to_commit")
-
-
-async def _staged_unlike_files(repository: Repository, root: ProjectRoot, changes: Sequence[Change]) -> list[str]:
-    """The protected files of which something else is staged than what they hold: no command could have written that
-    into the files. Whether git shows it is up to its index, so that is not asked."""
-    from localllm.sandbox.protect.protected_paths import is_protected
-
-    paths = sorted(
-        {path for change in changes for path in (change.path, change.old_path) if path and is_protected(path)}
-    )
-    if not paths:
-        return []
-    questions = [Question(("cat-file", "blob", f":./{path}"), also_good=(128,)) for path in paths]
-    staged = await repository.ask(*questions)
-    return [path for path, content in zip(paths, staged, strict=True) if content != _content_of(root.path / path)]
-
-
-def _content_of(file: Path) -> bytes:
-    """What git would stage of a file: nothing where there is none; of a link, where it leads."""
-    try:
-        if file.is_symlink():
-            return os.fsencode(file.readlink())
-        with opened(os.open(file, READ | NO_LINK)) as source:
-            return source.read(LARGEST_OUTPUT).replace(b"\r\n", b"\n")
-    except OSError:
-        return b""
-
-
-async def _choose(repository: Repository, root: ProjectRoot, files: Sequence[str]) -> _Plan:
-    if files:
-        paths = [git_path(root, file) for file in files]
-        changes = (await repository.status(*paths, each_new=True)).changes
-        for path in paths:
-            await _refuse_pointless(path, changes, repository, root)
-        return _Plan(as_now=True, changes=changes, left_out=())
-    changes = (await repository.status()).changes
-    inside = by_kind(change for change in changes if not change.is_outside)
-    everywhere = by_kind(changes)
-    if staged := everywhere["staged"] + everywhere["conflicts"]:
-        return _Plan(as_now=False, changes=staged, left_out=[*inside["modified"], *inside["untracked"]])
-    return _Plan(as_now=True, changes=inside["modified"], left_out=inside["untracked"])
-
-
-async def _refuse_pointless(path: str, changes: Sequence[Change], repository: Repository, root: ProjectRoot) -> None:
-    """Refuse a file that is ignored or does not exist; one that is as in the last commit may be named."""
-    folder = "" if path == "." else path + "/"
-    if any(path in (change.path, change.old_path) or change.path.startswith(folder) for change in changes):
-        return
-    if await repository.is_ignored(path):
-        raise ToolExecutionError("git_ignored", path=shown(path))
-    if not os.path.lexists(root.path / path):  # noqa: ASYNC240 - a moment
-        raise root.missing(path)
-
-
-async def commit(context: ToolContext, message: str, files: Sequence[str]) -> ToolOutput:
-    """For git_commit. Raises ToolExecutionError where there is nothing that can be committed, or only the user can."""
-    repository = await _open_to_commit(context)
-    plan = await _plan(repository, context, message, files)
-    remarks = await _make(context, repository, _commit_of(plan, message))
-    head = await repository.head()
-    listed = await repository.run(
-        Question(("show", "-m", "--first-parent", "--relative", "--name-only", "--format=", "-z", head))
-    )
-    names = [shown(name) for name in _names(listed)]
-    committed = Phrase(
-        N_("Committed {hash} ({count} file): {subject}", "Committed {hash} ({count} files): {subject}"),
-        hash=head[:_SHORT],
-        count=len(names),
-        subject=_subject(message),
-    )
-    said = Phrases([committed, *_left_out(plan), *remarks])
-    return ToolOutput(
-        payload={"hash": head, "files": names, "message": message},
-        for_model=cap("\n".join(said.each_english), context, "git_commit"),
-        summary=said,
-    )
-
-
-def _commit_of(plan: _Plan, message: str) -> Commit:
-    if not plan.as_now:
-        return Commit(message)
-    paths = [path for change in plan.changes for path in (change.path, change.old_path) if path]
-    return Commit(message, paths, [change.path for change in plan.changes if "untracked" in change.kinds])
-
-
-async def _ways_to_commit(context: ToolContext, repository: Repository, message: str) -> WaysToCommit:
-    """What the user's settings want of a commit. Raises ToolExecutionError where only the user can do that."""
-    ways = await repository.ways_to_commit()
-    if ways.signs:
-        raise ToolExecutionError("git_signs", message=quote(_subject(message)))
-    if repository.keeps_changes_aside and not repository.commits_in_sandbox:
-        raise ToolExecutionError("git_kept_aside", message=quote(_subject(message)))
-    if ways.hooks and not (repository.commits_in_sandbox and context.runner.shows(ways.hooks_folder)):
-        names, folder = ", ".join(ways.hooks), ways.hooks_folder
-        raise ToolExecutionError("git_hooks_left", names=names, folder=folder, message=quote(_subject(message)))
-    return ways
-
-
-async def _make(context: ToolContext, repository: Repository, commit: Commit) -> list[Phrase]:
-    """Commit as the user's settings want it, or not at all; what is to be said of it."""
-    ways = await _ways_to_commit(context, repository, commit.message)
-    if not repository.commits_in_sandbox:
-        await repository.commit_outside(commit)
-        return []
-    script, given = repository.commit_script(commit, ways.hooks_folder)
-    seconds = context.settings.safety.command_timeout
-    result = await context.runner.run(script, cwd=context.root.path, timeout=seconds, files=given)
-    names = ", ".join(ways.hooks)
-    if result.return_code:
-        raise _not_committed(repository, result, names, quote(_subject(commit.message)))
-    return [*([Phrase("Hooks run in the sandbox: {names}.", names=names)] if names else []), *remarks_on(result)]
-
-
-def _not_committed(repository: Repository, result: "CommandResult", names: str, message: str) -> ToolExecutionError:
-    error = repository.failure(result.stderr or result.stdout)
-    if result.timed_out:
-        return ToolExecutionError(
-            "git_failed", reason=Phrase("it did not answer within {seconds:.0f} s", seconds=result.execution_time)
-        )
-    if names and error.key == "git_failed":
-        return ToolExecutionError("git_hook_failed", reason=_last_lines(result), names=names, message=message)
-    return error
-
-
-def _last_lines(result: "CommandResult") -> str:
-    lines = [line for line in f"{result.stdout}\n{result.stderr}".splitlines() if line.strip()]
-    return shown("\n".join(lines[-_MOST_LINES:]))
-
-
-def _left_out(plan: _Plan) -> Iterator[Phrase]:
-    """What a person may have expected in the commit."""
-    if plan.left_out:
-        yield Phrase("Not in this commit: {names}. Name them in files to commit them.", names=_named(plan.left_out))
-    if plan.closed:
-        yield Phrase("Not in this commit, as a rule closes them to reading: {names}.", names=_named(plan.closed))
-
-
-def _named(changes: Sequence[Change]) -> Phrases:
-    """The first paths, and how many more there are."""
-    names = [shown(change.path) for change in changes[:_MOST_NAMED]]
-    left = len(changes) - len(names)
-    return Phrases([*names, *([Phrase("[and {count} more]", count=left)] if left else [])], ", ")
-
-
-def _letter(change: Change, *, as_now: bool) -> str:
-    if "untracked" in change.kinds:
-        return "A"
-    return change.unstaged if as_now and change.unstaged != "." else change.staged
-
-
-def _subject(message: str) -> str:
-    return shown(next(iter(message.strip().splitlines()), ""))
-
-
-def git_path(root: ProjectRoot, file_path: str) -> str:
-    """The path for git: as `root.relative` has it, but a link is itself, not what it points to."""
-    folder, name = posixpath.split(file_path.rstrip("/"))
-    here = root.path / file_path.rstrip("/")
-    if name not in ("", ".", "..") and os.path.islink(here):  # noqa: PTH114 - pathlib raises where a name is too long
-        return posixpath.normpath(posixpath.join(root.relative(folder or "."), name))
-    return root.relative(file_path)

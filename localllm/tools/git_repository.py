@@ -14,7 +14,7 @@ from shlex import join, quote
 from typing import NamedTuple
 
 from localllm.base.errors import ToolExecutionError
-from localllm.safety.paths import shown
+from localllm.safety.paths import ProjectRoot, shown
 from localllm.sandbox.command_runner import CommandRunner
 from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.git_index import IndexCheck
@@ -339,6 +339,20 @@ def _included_by_user() -> list[Path]:
 def null_separated(paths: Iterable[str]) -> bytes:
     """Paths as git reads them from its standard input with -z or --pathspec-file-nul."""
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
+
+
+def names_in(output: bytes) -> list[str]:
+    """The names in a list of git that ends each with NUL."""
+    return os.fsdecode(output).split("\0")[:-1]
+
+
+def git_path(root: ProjectRoot, file_path: str) -> str:
+    """The path for git: as `root.relative` has it, but a link is itself, not what it points to."""
+    folder, name = posixpath.split(file_path.rstrip("/"))
+    here = root.path / file_path.rstrip("/")
+    if name not in ("", ".", "..") and os.path.islink(here):  # noqa: PTH114 - pathlib raises where a name is too long
+        return posixpath.normpath(posixpath.join(root.relative(folder or "."), name))
+    return root.relative(file_path)
 
 
 _OWN_WORDS = re.compile(r"^(?:fatal|error|warning): (.*)", re.MULTILINE)

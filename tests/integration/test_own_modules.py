@@ -89,7 +89,7 @@ def test_bytecode_in_the_project_is_not_loaded(project: Path, prefix: str) -> No
     (project.parent / "link").symlink_to(project / "cache")
     trap = project.parent / "trap"
     (project / "evil.py").write_text(sprung(trap))
-    modules = ["git", "httpx", "tree_sitter", "tree_sitter_python", "localllm.tools.git_reports", "localllm.tools.edit"]
+    modules = ["git", "httpx", "tree_sitter", "tree_sitter_python", "localllm.tools.git_commit", "localllm.tools.edit"]
     files = [spec.origin for name in modules if (spec := find_spec(name)) and spec.origin]
     (project / "plant.py").write_text(f"""import py_compile, sys
 for file in {files}:
