@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import msgspec
 
-from localllm.llm.gguf.provider import ModelProcess, Order
+from localllm.llm.gguf.child_process import ModelProcess, Order
 from localllm.llm.messages import CompletionRequest, Message, UserMessage
 from localllm.llm.providers.base import Chunk, MessageAssembler
 from localllm.llm.providers.openai_compatible import OpenAICompatible

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from localllm.llm.gguf import child
-from localllm.llm.gguf.provider import ModelProcess, Order
+from localllm.llm.gguf import child_program
+from localllm.llm.gguf.child_process import ModelProcess, Order
 from tests.integration.llamacpp.conftest import ModelFile
 from tests.support.llama import Served
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[3]
 
 OWNER = """
 import asyncio, os, sys
-from localllm.llm.gguf.provider import ModelProcess, Order
+from localllm.llm.gguf.child_process import ModelProcess, Order
 
 process = ModelProcess(Order(file=sys.argv[1], name="tiny", window=1024), os.environ)
 if sys.argv[2] == "ready":
@@ -99,7 +99,7 @@ def test_it_does_not_begin_where_its_parent_has_gone_already(model_file: ModelFi
 def started_by_hand(file: Path, parent: int) -> Iterator[subprocess.Popen[str]]:
     order = {"file": str(file), "name": "tiny", "window": 512, "parallel": 1, "threads": 1, "gpu_layers": -1}
     process = subprocess.Popen(
-        [sys.executable, "-P", child.__file__],
+        [sys.executable, "-P", child_program.__file__],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

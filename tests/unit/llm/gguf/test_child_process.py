@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from localllm.llm.gguf.provider import died
+from localllm.llm.gguf.child_process import died
 
 UNKNOWN = """\
 0.00.009.763 E llama_model_load: error loading model: unknown model architecture: 'newest'
@@ -20,7 +20,7 @@ NO_MEMORY = """\
 
 NO_LIBRARY = """\
 Traceback (most recent call last):
-  File "child.py", line 26, in main
+  File "child_program.py", line 26, in main
 ImportError: libgomp.so.1: cannot open shared object file: No such file or directory"""
 
 WARNING = "0.28.840.462 W llama_context: n_ctx_seq (200000000) > n_ctx_train (32768)"
