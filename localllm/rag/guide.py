@@ -7,7 +7,7 @@ announced behind the newest request.
 from collections.abc import Sequence
 
 from localllm.llm.tokens import estimate_tokens
-from localllm.rag.quoting import QUOTED, description_of
+from localllm.rag.quoted_descriptions import QUOTED, description_of
 from localllm.rag.records import Collection
 
 HEAD = "Collections of documents, for search_rag_knowledge_base:"

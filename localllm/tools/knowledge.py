@@ -50,7 +50,7 @@ async def search_rag_knowledge_base(context: ToolContext, query: str, collection
 @tool(risk=Risk.SAFE)
 async def list_rag_collections(context: ToolContext) -> ToolOutput:
     """List the collections of documents: what each holds, and how much."""
-    from localllm.rag.quoting import QUOTED, description_of, is_users
+    from localllm.rag.quoted_descriptions import QUOTED, description_of, is_users
 
     collections = _knowledge(context).collections()
     lines = [

@@ -1,4 +1,4 @@
-"""Give a model the descriptions of collections, in quotes what the user has not written himself."""
+"""Show a model the descriptions of collections, in quotes what the user has not written himself."""
 
 import re
 
