@@ -443,7 +443,7 @@ def _nothing(found: Found) -> str:
     if found.elsewhere:
         return _("Nothing found here; there are passages in: {names}.", names=", ".join(found.elsewhere))
     if found.nearest:
-        return _("Nothing found that has enough of these words. Nearest are:")
+        return _("Nothing found that tells what is asked. Nearest are:")
     return _("Nothing found.")
 
 

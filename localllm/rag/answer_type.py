@@ -43,23 +43,27 @@ _DEFINITION = late_pattern(
     r"(?m)^\s*(?:async\s+def|def|class|func|function|fn|sub|export|public|private|static|struct|interface|trait|impl"
     r"|const|let|var)\b|=>"
 )
-_ASKS_DEFINITION = late_pattern(r"(?i)\b(?:which|what)\s(?:function|method|class)\b|どの(?:関数|メソッド|クラス)")
-_ASKS_MONEY = late_pattern(r"いくら(?!か|で?も)")
+_ASKS_DEFINITION = late_pattern(
+    r"(?i)\b(?:which|what)\s(?:function|method|class)\s(?!of|is|are|do|does|can|may|must|should|will)"
+    r"|どの(?:関数|メソッド|クラス)"
+)
+_ASKS_MONEY = late_pattern(r"いくら(?!か|で?も|[^、。?]{0,15}[てで]も)")
 _ASKS_NUMBER = late_pattern(
     r"(?i)\bhow\s(?:long|soon|late|early|often|quickly|fast|far\sin\sadvance|much|many)\b|\b(?:by|since|until)\swhen\b"
-    r"|\bwhat\b.*\bcosts?\b|(?:どの|どれ)[くぐ]らい|いくつ(?!か)"
+    r"|\bwhat\b.*\bcosts?\b(?!\s(?:include|cover|contain|depend))|(?:どの|どれ)[くぐ]らい|いくつ(?!か)"
 )
 _COUNTED = late_pattern(r"(?i)\bhow\smany\s([a-z]+)(?:\s([a-z]+))?|何([^\s何、。?]{1,8})")
 
 _NUMERAL = (
     r"(?:(?:\d[\d,._]*|[一二三四五六七八九十百千数半両])[十百千万億兆]*|\b(?:one|two|three|four|five|six|seven|eight|nine"
-    r"|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|half|thirds?|quarter|dozen"
-    r"|an?(?=\s(?:day|week|month|year|hour|minute)))\b)"
+    r"|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|hundred"
+    r"|thousand|million|half|thirds?|quarter|dozen|an?(?=\s(?:day|week|month|year|hour|minute)))\b)"
 )
 _TIMES = (
-    r"\d:\d\d|\b(?:january|february|march|april|may|june|july|august|september|october|november|december|monday|tuesday"
-    r"|wednesday|thursday|friday|saturday|sunday|noon|midnight|immediately|at once|once|twice|double|daily|weekly"
-    r"|monthly|yearly|annually|every)\b|[月火水木金土日]曜|毎[日週月年]|翌|当日|即"
+    r"\d:\d\d|\b(?:january|february|(?-i:March)|april|june|july|august|september|october|november|december"
+    r"|(?-i:\d\sMay|(?:[Ii]n|[Bb]y|of|from|until|since|before|after|every)\sMay|May\s\d)"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|noon|midnight|immediately|at once|once|twice|double|hourly|daily"
+    r"|weekly|monthly|yearly|annually|every)\b|[月火水木金土日]曜|毎[時日週月年]|翌|[前当]日|[月年期]末|年度末|月初|即"
 )
 _NOTHING_TO_PAY = r"\bfree\b|無料"
 _UNIT_ELSEWHERE = r"=\s*[\d_.]+|\|\s*[\d,.]+\s*\|"

@@ -204,12 +204,13 @@ class Query(NamedTuple):
 
 def parse_query(text: str) -> Query:
     """The terms and words of a query."""
-    text = _IDIOMS.sub(" ", unicodedata.normalize("NFKC", text))
+    whole = unicodedata.normalize("NFKC", text)
+    text = _IDIOMS.sub(" ", whole)
     counts = Counter(terms(text))
     vector = query_vector({term: count * _weight(term) for term, count in counts.items()})
     names = {_folded(name): frozenset(map(term_hash, terms(name))) for name in _NAMES.findall(text)}
     words = _words(text, frozenset(chain.from_iterable(names.values())))
-    return Query(vector, tuple(words), names, expected_answer(text))
+    return Query(vector, tuple(words), names, expected_answer(whole))
 
 
 def _folded(text: str) -> str:

@@ -41,7 +41,7 @@ async def rag(call: SlashCall) -> Outcome:
         for line in clean(hit.text).strip().splitlines()[:_SHOWN_LINES]:
             screen.print_lines(wrapped("    ", line, "dim", screen.width)[:2])
     if not found.hits:
-        near = _("Nothing found that has enough of these words. Nearest are:")
+        near = _("Nothing found that tells what is asked. Nearest are:")
         screen.print_lines(wrapped("  ", near if found.nearest else _("Nothing found."), "", screen.width))
         for hit in found.nearest:
             place = clean(f"{hit.reference}  {' › '.join((hit.collection, *hit.headings))}", keep_newlines=False)

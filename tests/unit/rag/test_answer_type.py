@@ -3,6 +3,7 @@
 import pytest
 
 from localllm.rag.answer_type import expected_answer
+from localllm.rag.query import parse_query
 
 
 @pytest.mark.parametrize(
@@ -10,7 +11,14 @@ from localllm.rag.answer_type import expected_answer
     [
         ("How many days may I stay?", "up to two weeks", "with form EX-3"),
         ("How many working days does it take?", "| Parent | 5 |", "ask on days off"),
+        ("Within how many days is it?", "in fourteen days", "in a few days"),
+        ("How many guests fit in?", "ninety guests", "guests may come in"),
+        ("What does it cost?", "a hundred euros", "ask at the desk"),
         ("By when is it due?", "by 30 June", "in time"),
+        ("How early must I ask?", "in May", "you may ask"),
+        ("How often is it emptied?", "hourly, on Mondays too", "with care"),
+        ("何日前までに届けますか", "前日の正午", "窓口に"),
+        ("何日までに払いますか", "月末まで", "窓口で"),
         ("How often is it checked?", "every year", "often"),
         ("How much notice is needed?", "a week before", "KB-420"),
         ("How many litres does the tank hold?", "4.5 litres", "5 hours"),
@@ -39,6 +47,10 @@ def test_a_question_has_an_answer_of_its_kind(question: str, answer: str, other:
     [
         "Where is the lock file?",
         "Can I keep it?",
+        "What method of payment is accepted?",
+        "Which class should I fly?",
+        "What does the cost include?",
+        "いくら待っても届きません",
         "いつでも使えますか",
         "何度も間違えました。解除できますか",
         "何回か試しました。直せますか",
@@ -49,6 +61,10 @@ def test_a_question_has_an_answer_of_its_kind(question: str, answer: str, other:
 )
 def test_other_questions_may_have_any_answer(question: str) -> None:
     assert expected_answer(question) is None
+
+
+def test_a_query_asks_for_it_with_all_its_words() -> None:
+    assert parse_query("How far in advance do I book?").answer
 
 
 def test_the_sentences_of_an_answer_are_found() -> None:
