@@ -1,12 +1,20 @@
-"""Plan mode as the model is told of it: at the end of what it reads next, never in the frozen system prompt."""
+"""Plan mode: tell the model of it, and tell whether a run has ended with a plan.
 
+The model is told at the end of what it reads next, never in the frozen system prompt.
+"""
+
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 from localllm.agent.history import History
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState
+from localllm.base.events import RunFinished
+from localllm.config.schema import Mode
 from localllm.llm.messages import ToolMessage, UserMessage
+
+_STEP = re.compile(r"^[^\S\n]*+(?:\d+\s*[.)．）、:]|[-*・]\s)", re.MULTILINE)
 
 
 @cache
@@ -50,3 +58,12 @@ def is_told_to_plan(history: History) -> bool:
             if on != off:
                 return on > off
     return False
+
+
+def has_plan(finished: RunFinished, mode: Mode) -> bool:
+    """Whether a run has ended in plan mode with a plan the user can accept. An answer that is empty or only asks
+    something back is none."""
+    answer = finished.answer
+    asks = answer.rstrip().endswith(("?", "？"))
+    is_plan = bool(answer.strip()) and not (asks and len(_STEP.findall(answer)) < 2)
+    return mode == "plan" and finished.status == "done" and is_plan

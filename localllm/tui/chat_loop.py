@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 from localllm import __version__
+from localllm.agent.plan_mode import has_plan
 from localllm.base.errors import LocalLLMError
 from localllm.base.events import AgentEvent, RunFinished
 from localllm.base.i18n import _
@@ -22,7 +23,7 @@ from localllm.tui.commands.registry import (
     command_name,
     words_after,
 )
-from localllm.tui.dialogs.plan import Accepted, Answered, PlanAnswer, may_be_plan
+from localllm.tui.dialogs.plan import Accepted, Answered, PlanAnswer
 from localllm.tui.render.report import exchange_lines, failure_lines, introduction_lines, notice_lines
 from localllm.tui.render.screen import Screen
 from localllm.tui.render.todos import in_progress_line, reminder_lines
@@ -179,9 +180,7 @@ class Talk:
     async def _after_plan(self) -> str | None:
         """What the person wants done about the plan a run has just ended with, if one has."""
         finished, self._finished = self._finished, None
-        if self._decide_plan is None or self._chat.mode != "plan" or finished is None or finished.status != "done":
-            return None
-        if not may_be_plan(finished.answer):
+        if self._decide_plan is None or finished is None or not has_plan(finished, self._chat.mode):
             return None
         match await self._decide_plan():
             case Accepted(mode=mode):

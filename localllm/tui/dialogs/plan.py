@@ -1,6 +1,5 @@
 """The end of a run in plan mode: the person says what becomes of the plan."""
 
-import re
 import unicodedata
 
 import msgspec
@@ -22,8 +21,6 @@ _CHOICES = {
     "accepted": N_("The plan is accepted. Carry it out step by step and check the result."),
 }
 
-_STEP = re.compile(r"^[^\S\n]*+(?:\d+\s*[.)．）、:]|[-*・]\s)", re.MULTILINE)
-
 
 class Accepted(msgspec.Struct, frozen=True):
     """The plan is carried out, in this mode."""
@@ -38,12 +35,6 @@ class Answered(msgspec.Struct, frozen=True):
 
 
 PlanAnswer = Accepted | Answered | None
-
-
-def may_be_plan(answer: str) -> bool:
-    """Whether an answer is something to say yes to: not where it is empty or only asks something back."""
-    asks = answer.rstrip().endswith(("?", "？"))
-    return bool(answer.strip()) and not (asks and len(_STEP.findall(answer)) < 2)
 
 
 class PlanQuestion:

@@ -7,9 +7,9 @@ import pytest
 
 from localllm.agent.history import History
 from localllm.agent.middleware import Inject, RunState
-from localllm.agent.plan_mode import PlanMode, is_told_to_plan, plan_note, plan_over_note
+from localllm.agent.plan_mode import PlanMode, has_plan, is_told_to_plan, plan_note, plan_over_note
 from localllm.agent.react_agent import ReActAgent
-from localllm.base.events import AgentEvent, ToolFinished
+from localllm.base.events import AgentEvent, RunFinished, ToolFinished
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import AssistantMessage, ToolMessage, UserMessage
 from localllm.llm.providers.base import Provider
@@ -100,3 +100,21 @@ def test_what_was_said_last_holds() -> None:
     assert is_told_to_plan(history)
     history.append_note(plan_over_note())
     assert not is_told_to_plan(history)
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_plan"),
+    [
+        ("1. Fix a.py\n2. Run the tests", True),
+        ("1. Fix a.py\n2. Run the tests\n\nShall I?", True),
+        ("Change `a.py` so that it adds up, then run pytest.", True),
+        ("Which file do you mean?", False),
+        ("どのファイルですか？\n", False),
+        ("", False),
+        (" \n", False),
+    ],
+)
+def test_what_is_a_plan(answer: str, is_plan: bool) -> None:
+    assert has_plan(RunFinished("done", answer), "plan") == is_plan
+    assert not has_plan(RunFinished("limit", answer), "plan")
+    assert not has_plan(RunFinished("done", answer), "ask")

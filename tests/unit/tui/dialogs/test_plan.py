@@ -3,7 +3,7 @@
 import pytest
 
 from localllm.text.sanitising import display_width
-from localllm.tui.dialogs.plan import Accepted, Answered, PlanAnswer, PlanQuestion, may_be_plan
+from localllm.tui.dialogs.plan import Accepted, Answered, PlanAnswer, PlanQuestion
 from localllm.tui.render.report import choice_lines
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Theme
@@ -45,22 +45,6 @@ async def test_an_answer_to_another_question_is_asked_again() -> None:
     given, shown = await answer("a", "y")
     assert given == Accepted("ask")
     assert shown.count("[y]es") == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "may_be"),
-    [
-        ("1. Fix a.py\n2. Run the tests", True),
-        ("1. Fix a.py\n2. Run the tests\n\nShall I?", True),
-        ("Change `a.py` so that it adds up, then run pytest.", True),
-        ("Which file do you mean?", False),
-        ("どのファイルですか？\n", False),
-        ("", False),
-        (" \n", False),
-    ],
-)
-def test_what_may_be_a_plan(text: str, may_be: bool) -> None:
-    assert may_be_plan(text) == may_be
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
