@@ -1,6 +1,7 @@
 """Fixtures shared by all tests, and what all of them need."""
 
 import atexit
+import gc
 import os
 import shutil
 import signal
@@ -28,6 +29,9 @@ settings.register_profile("short", settings(), max_examples=50, deadline=None)
 settings.register_profile("long", settings(), max_examples=1_000, deadline=None)
 settings.load_profile("short")
 
+# Modules and tests stay until the end: looking through them for cycles while they are loaded is half of the work.
+gc.disable()
+
 
 @pytest.fixture
 def anyio_backend() -> str:
@@ -40,3 +44,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("root"):
                 item.add_marker(pytest.mark.skip(reason="needs root"))
+
+
+def pytest_collection_finish() -> None:
+    """Look for cycles again from here on, but not in what was loaded."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
