@@ -1,6 +1,7 @@
 """The ensemble server on loopback, over real HTTP, and an ensemble that answers by script."""
 
 import asyncio
+import itertools
 import socket
 import threading
 import time
@@ -132,11 +133,20 @@ class ScriptedEnsemble:
         )
 
 
+class _Server(EnsembleServer):
+    """The server, looking ten times as often whether it is to stop: each test has one, and would wait for the end."""
+
+    async def main_loop(self) -> None:
+        ticks = itertools.count()
+        while not await self.on_tick(next(ticks)):
+            await asyncio.sleep(0.01)
+
+
 class ServerInThread:
     """A running server: its address, and how to stop it."""
 
     def __init__(self, app: Any, options: ServerOptions, ensemble: Ensemble | None = None) -> None:
-        self.server = EnsembleServer(app, options)
+        self.server = _Server(app, options)
         self.app = app
         self._ensemble = ensemble
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=512)
