@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from localllm.sandbox.process import Ending, HeadAndTail, Outcome, PlainLaunch, Process
 from tests.support.sandbox_world import open_descriptors
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.on_disk]
 
 
 async def run(command: str, folder: Path, *, seconds: float = 20, cap: int = 1000) -> Outcome:

@@ -17,7 +17,7 @@ from localllm.tools.shell import run_command
 from tests.support.sandbox_world import level_here
 from tests.support.tools import make_context, preview, use
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.on_disk]
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is for Linux so far")
 
 

@@ -19,6 +19,7 @@ from tests.support.launching import order
 from tests.support.sandbox_world import processes_with, unlike_any_other
 
 pytestmark = [
+    pytest.mark.on_disk,
     pytest.mark.anyio,
     pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is for Linux so far"),
 ]

@@ -5,7 +5,10 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="system calls are filtered on Linux")
+pytestmark = [
+    pytest.mark.on_disk,
+    pytest.mark.skipif(sys.platform != "linux", reason="system calls are filtered on Linux"),
+]
 
 GUARDED = """
 import os

@@ -15,6 +15,7 @@ from localllm.sandbox.process import Ending, Process
 from tests.support.launching import order
 
 pytestmark = [
+    pytest.mark.on_disk,
     pytest.mark.anyio,
     pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is for Linux so far"),
 ]
