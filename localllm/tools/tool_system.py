@@ -296,18 +296,23 @@ class ToolSystem:
         except LocalLLMError as error:
             result = failed(call, error)
         except asyncio.CancelledError:
-            self._finish(failed(call, SafetyViolationError("interrupted_by_user")), record, emit)
+            result = self._with_changes(failed(call, SafetyViolationError("interrupted_by_user")), record, emit)
+            self._finish(result, record, emit)
             raise
         except Exception as error:  # noqa: BLE001 - the tool boundary: a tool's fault must not end the conversation
             logs.of("TOOL").exception("%s failed", call.name)
             result = failed(call, ToolExecutionError("tool_crashed", name=call.name, reason=first_line(error)))
+        result = self._with_changes(result, record, emit)
+        self._finish(result, record, emit)
+        return result
+
+    def _with_changes(self, result: ToolResult, record: Record, emit: Emit) -> ToolResult:
+        """The result with the files that the call has changed, which the user is told of where they matter."""
         if record.changes:
             result = msgspec.structs.replace(result, changes={change.path: change.after for change in record.changes})
             result = with_changes_named(result, record.changes)
             name_losses(record.changes, emit)
-        result = with_instructions_named(result, emit, self._commands.take_obeyed())
-        self._finish(result, record, emit)
-        return result
+        return with_instructions_named(result, emit, self._commands.take_obeyed())
 
     async def _through(self, call: ToolCall, emit: Emit, record: Record, *, was_cut: bool) -> ToolResult:
         """The steps up to the journal, which `_finish` keeps. Tools verify what they wrote. Raises LocalLLMError."""

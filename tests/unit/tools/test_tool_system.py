@@ -1,6 +1,8 @@
 """The pipeline around every tool: judged, kept, run, written down."""
 
+import asyncio
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -103,6 +105,21 @@ class TestChanges:
         again = await self.changes(project, "write_file", file_path="a.py", content="x = 2\n")
         assert list(first) == ["a.py"]
         assert first == again != back
+
+    async def test_a_command_that_is_broken_off_says_so_too(self, project: Path) -> None:
+        events: list[AgentEvent] = []
+        line = {"command": "ln -s a.py CLAUDE.md; echo obey > AGENTS.md; echo > begun; sleep 60"}
+        running = asyncio.ensure_future(
+            make_tools(project).execute(ToolCall("1", "run_command", json.dumps(line)), events.append)
+        )
+        while not (project / "begun").exists():
+            await asyncio.sleep(0.01)
+        running.cancel()
+        await asyncio.wait([running])
+        assert running.cancelled()
+        said = [event.text for event in events if isinstance(event, Notice)]
+        assert len(said) == 1
+        assert {"AGENTS.md", "CLAUDE.md"} <= set(re.findall(r"\w+\.md", str(said[0])))
 
     async def test_a_command_that_changes_what_other_assistants_obey_says_so(self, project: Path) -> None:
         events: list[AgentEvent] = []
