@@ -128,13 +128,16 @@ class ChangeHistory:
     def broken_since(self, position: int, paths: Collection[str]) -> dict[str, str]:
         """Those of the files `paths` that tools have changed since `position` and that have syntax errors now they did
         not have then, with what to tell of these. Reads files; none where earlier versions are not kept."""
-        from localllm.safety.code_loss import new_errors
-
         before: dict[str, str] = {}
         for made in self._snapshots.made_since(position):
             before.setdefault(made.path, made.before)
+        changed = before.keys() & set(paths)
+        if not changed:
+            return {}
+        from localllm.safety.code_loss import new_errors  # most runs change nothing
+
         found: dict[str, str] = {}
-        for path in before.keys() & set(paths):
+        for path in changed:
             with suppress(LocalLLMError, OSError, NotTextError):
                 old = decode(self._snapshots.content(before[path])).text
                 if errors := new_errors(path, old, load(self._root, path).text):
