@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from localllm.app.research_setup import ResearchParts, ResearchSetup, open_researcher
-from localllm.app.stored_options import remember_documents, stored_options
+from localllm.app.stored_options import remember_named, stored_options
 from localllm.app.work_folder import work_folder
 from localllm.base.errors import ResearchUsageError
 from localllm.config.schema import Settings
@@ -56,7 +56,7 @@ class ChatResearch:
         ResearchUsageError where there is neither."""
         settings = self._setup.settings
         named = [str(self._root / Path(folder).expanduser()) for folder in docs]
-        remember_documents(self._setup, named)
+        remember_named(self._setup, docs=named)
         folders = (*(str(self._root / Path(folder).expanduser()) for folder in settings.research.docs), *named)
         if not self._uses_web and not (folders or settings.research.collections):
             raise ResearchUsageError("research_chat_off")

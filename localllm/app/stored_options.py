@@ -1,6 +1,8 @@
 """Read how runs and tasks are done from their files in the work folder, which commands may have written."""
 
 import os
+import shlex
+import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,59 +16,75 @@ from localllm.base.jsontext import decode_json
 from localllm.base.paths import projects_around, state_folder
 from localllm.base.project_state import change_file, name_of, newest
 from localllm.base.regular_files import read_regular
+from localllm.config.editor import write_value
 from localllm.research.options import ResearchOptions
 from localllm.research.run_store import STORE, run_folder
 
-_MOST_FOLDERS = 100
+_MOST_NAMED = 100  # of a kind, for a work folder
 _LARGEST = 10_000_000  # bytes of the file of them
 
 
 def stored_options(setup: ResearchSetup, run: str) -> ResearchOptions:
-    """How a run was begun. Raises ResearchError, also as `check_documents` does."""
+    """How a run was begun. Raises ResearchError, also as `check_named` does."""
     state = stored_run(setup.work_folder, run)
     try:
         options = msgspec.convert(state.options, ResearchOptions)
     except msgspec.ValidationError as error:
         file = run_folder(setup.work_folder, run) / STORE
         raise ResearchError("research_damaged", id=run, file=file, reason=str(error)) from error
-    check_documents(setup, run, options.docs)
+    check_named(setup, run, docs=options.docs, collections=options.collections)
     return options
 
 
-def check_documents(setup: ResearchSetup, name: str, folders: Sequence[str]) -> None:
-    """Raise ResearchUsageError where the run or task `name` is to search a folder of documents that its user has not
-    named: a command may write into a work folder in a project, and have any folder of the user's read, from wherever it
-    is run. Believed are folders in that project, those of the settings, and those named for this work folder before."""
-    if not folders or not (projects := projects_around(setup.work_folder, setup.root)):
+def check_named(setup: ResearchSetup, name: str, *, docs: Sequence[str] = (), collections: Sequence[str] = ()) -> None:
+    """Raise ResearchUsageError where the run or task `name` is to search a folder of documents or a collection that its
+    user has not named: a command may write into a work folder in a project, and have any of the user's read, from
+    wherever it is run. Believed are folders in that project, folders and collections of the settings, and those named
+    for this work folder before."""
+    if not (docs or collections) or not (projects := projects_around(setup.work_folder, setup.root)):
         return
-    before = _read().folders.get(_key(setup.work_folder), [])
-    named = [_real(folder) for folder in (*projects, *setup.settings.research.docs, *before)]
-    for folder in folders:
+    settings, before, work = setup.settings.research, _read(), setup.work_folder
+    named = [_real(folder) for folder in (*projects, *settings.docs, *before.folders.get(_key(work), []))]
+    for folder in docs:
         real = _real(folder)
         if real is None or not any(one and real.is_relative_to(one) for one in named):
-            raise ResearchUsageError("research_docs_unnamed", id=name, folder=folder, work=setup.work_folder)
+            raise ResearchUsageError("research_docs_unnamed", id=name, folder=folder, work=work)
+    known = {_composed(one) for one in (*settings.collections, *before.collections.get(_key(work), []))}
+    for collection in collections:
+        if _composed(collection) not in known:
+            listed = shlex.quote(write_value((*settings.collections, collection)))
+            raise ResearchUsageError("research_collection_unnamed", id=name, name=collection, work=work, listed=listed)
 
 
-def remember_documents(setup: ResearchSetup, folders: Sequence[str]) -> None:
-    """Keep in mind that the user has named these folders of documents for what is in this work folder. Where that
-    cannot be kept, he is asked to name them again."""
-    real = [str(one) for folder in folders if (one := _real(folder))]
-    if not real or not projects_around(setup.work_folder, setup.root):
+def remember_named(setup: ResearchSetup, *, docs: Sequence[str] = (), collections: Sequence[str] = ()) -> None:
+    """Keep in mind that the user has named these folders of documents and collections for what is in this work folder.
+    Where that cannot be kept, he is asked to name them again."""
+    real = [str(one) for folder in docs if (one := _real(folder))]
+    if not (real or collections) or not projects_around(setup.work_folder, setup.root):
         return
 
     def put(named: _Named) -> None:
-        before = named.folders.pop(_key(setup.work_folder), [])
-        named.folders[_key(setup.work_folder)] = list(dict.fromkeys([*before, *real]))[-_MOST_FOLDERS:]
-        named.folders = newest(named.folders)
+        named.folders = _with(named.folders, _key(setup.work_folder), real)
+        named.collections = _with(named.collections, _key(setup.work_folder), [_composed(one) for one in collections])
 
     with suppress(ConfigurationError):
         change_file(_file(), _read, put)
 
 
 class _Named(msgspec.Struct):
-    """The file: work folders → the folders of documents that were named for them. The newest come last."""
+    """The file: work folders → the folders of documents, and the collections, that were named for them. The newest come
+    last."""
 
     folders: dict[str, list[str]] = {}
+    collections: dict[str, list[str]] = {}
+
+
+def _with(named: dict[str, list[str]], work: str, new: Sequence[str]) -> dict[str, list[str]]:
+    """What was named, `new` for the work folder `work` included."""
+    if not new:
+        return named
+    of_work = list(dict.fromkeys([*named.get(work, []), *new]))[-_MOST_NAMED:]
+    return newest({**{key: value for key, value in named.items() if key != work}, work: of_work})
 
 
 def _file() -> Path:
@@ -90,3 +108,8 @@ def _real(folder: str | Path) -> Path | None:
         return Path(folder).expanduser().resolve()
     except (OSError, RuntimeError, ValueError):  # links in a circle; a home that nobody has; a NUL
         return None
+
+
+def _composed(name: str) -> str:
+    """The name of a collection as the knowledge base compares it."""
+    return unicodedata.normalize("NFC", name)

@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from localllm.app.research_setup import ResearchSetup, open_researcher, report_language
-from localllm.app.stored_options import check_documents, stored_options
+from localllm.app.stored_options import check_named, stored_options
 from localllm.base import logs
 from localllm.base.errors import LLMConnectionError, LocalLLMError, ResearchModelError, ResearchUsageError
 from localllm.research.options import ResearchOptions, options_for
@@ -97,8 +97,8 @@ def task_options(setup: ResearchSetup, task: Task, **given: object) -> ResearchO
     except (msgspec.ValidationError, TypeError) as error:
         file = TaskStore(setup.work_folder).file(task.id)
         raise ResearchUsageError("task_damaged", file=file, reason=str(error).rstrip(".")) from error
-    if "docs" not in given:
-        check_documents(setup, task.id, options.docs)
+    unnamed = {kind: getattr(options, kind) for kind in ("docs", "collections") if kind not in given}
+    check_named(setup, task.id, **unnamed)
     return options
 
 

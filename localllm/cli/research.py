@@ -10,7 +10,7 @@ import click
 
 from localllm.app.report_formats import FORMATS
 from localllm.app.research_setup import ResearchSetup
-from localllm.app.stored_options import remember_documents, stored_options
+from localllm.app.stored_options import remember_named, stored_options
 from localllm.base import logs
 from localllm.base.errors import LocalLLMError, ResearchUsageError
 from localllm.base.i18n import _
@@ -70,7 +70,7 @@ def research(context: click.Context, words: tuple[str, ...], **values: Any) -> i
     _refuse_contradictions(words, values)
     given = given_options(values)
     setup = setup_here(context, values)
-    remember_documents(setup, given.get("docs", ()))
+    remember_named(setup, docs=given.get("docs", ()), collections=given.get("collections", ()))
     report = ReportOutput(
         output=values["output"] or "text",
         prints=values["output"] == "text" or not sys.stdout.isatty(),

@@ -14,7 +14,7 @@ import msgspec
 
 from localllm.app.report_formats import report_file
 from localllm.app.research_setup import ResearchSetup
-from localllm.app.stored_options import remember_documents
+from localllm.app.stored_options import remember_named
 from localllm.app.task_runs import local_now, run_task, task_options
 from localllm.app.task_units import crontab_line, unit_files
 from localllm.base.errors import ConfigurationError, LocalLLMError, ResearchError
@@ -79,7 +79,7 @@ def add(context: click.Context, words: tuple[str, ...], json: bool, **values: An
     if values["preset"]:
         options["preset"] = values["preset"]
     setup = setup_here(context, values)
-    remember_documents(setup, options.get("docs", ()))
+    remember_named(setup, docs=options.get("docs", ()), collections=options.get("collections", ()))
     now = local_now()
     schedule = make_schedule(values["every"], values["at"], now)
     options = decode_json(encode_json(options), dict[str, Json])  # tuples become lists

@@ -67,6 +67,12 @@ RESEARCH: dict[str, ErrorText] = {
         "It stands in the work folder {work}, in a project, where commands can write.",
         "If it is to be: localllm config set --user research.docs {folder}; or keep the work folder elsewhere.",
     ),
+    "research_collection_unnamed": ErrorText(
+        "E7073",
+        "{id} is to search the collection {name}, which you have not named; nothing was read.",
+        "It stands in the work folder {work}, in a project, where commands can write.",
+        "If it is to be: localllm config set --user research.collections {listed}; or keep the work folder elsewhere.",
+    ),
     "research_chat_off": ErrorText(
         "E7043",
         "There is nothing to search.",

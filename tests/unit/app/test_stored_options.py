@@ -3,10 +3,11 @@
 import asyncio
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from localllm.app.research_setup import ResearchSetup
-from localllm.app.stored_options import remember_documents, stored_options
+from localllm.app.stored_options import remember_named, stored_options
 from localllm.app.task_runs import run_task, task_options
 from localllm.base.errors import ResearchError, ResearchUsageError
 from localllm.base.paths import project_name, state_folder
@@ -77,10 +78,10 @@ def test_what_was_named_for_a_work_folder_before_is_searched_again(
     monkeypatch.setenv("LOCALLLM_STATE_DIR", str(tmp_path_factory.mktemp("state")))
     work, private = project / "reports", project.parent / "private"
     run, setup = keep_run(work, str(private / "deep")), setup_in(project, work)
-    remember_documents(setup_in(project, project / "other"), [str(private)])
+    remember_named(setup_in(project, project / "other"), docs=[str(private)])
     assert refused(setup, run)
-    remember_documents(setup, [str(private)])
-    remember_documents(setup, ["docs"])
+    remember_named(setup, docs=[str(private)])
+    remember_named(setup, docs=["docs"])
     assert not refused(setup, run)
 
 
@@ -125,3 +126,24 @@ def test_nor_does_the_run_that_a_task_goes_on_with(project: Path) -> None:
     with pytest.raises(ResearchUsageError, match="private"):
         asyncio.run(run_task(setup_in(project, work), run))
     assert store.read(run).status == "failed"
+
+
+def test_a_collection_is_searched_where_the_settings_or_the_person_name_it(
+    project: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCALLLM_STATE_DIR", str(tmp_path_factory.mktemp("state")))
+    work = project / "reports"
+    run, setup = keep_run(work, collections=["ca\u0301rtas"]), setup_in(project, work)
+    task = Task(id="2026-0008", prompt="Why?", created_at="2026-11-24", options={"collections": ["c\u00e1rtas"]})
+    for ask in (lambda: stored_options(setup, run), lambda: task_options(setup, task)):
+        with pytest.raises(ResearchUsageError) as caught:
+            ask()
+        assert caught.value.key == "research_collection_unnamed"
+    assert task_options(setup, task, collections=("mine",)).collections == ("mine",)
+    of_settings = Settings(research=ResearchSettings(collections=("c\u00e1rtas",)))
+    assert stored_options(msgspec.structs.replace(setup, settings=of_settings), run)
+    elsewhere = project.parent / "elsewhere"
+    assert task_options(setup_in(project, elsewhere), task)
+    remember_named(setup, collections=["c\u00e1rtas"])
+    assert stored_options(setup, run).collections
+    assert task_options(setup, task).collections
