@@ -127,6 +127,8 @@ async def test_what_is_ignored_comes_back_when_it_was_deleted_but_is_no_change(
         (["missing"], False),
         ([".git"], False),
         (["../project/a.py"], False),
+        (["src/../a.py"], True),
+        (["folder/../a.py"], False),  # of made, where the folder is
     ],
 )
 def test_what_undo_surely_brings_back(
@@ -136,6 +138,8 @@ def test_what_undo_surely_brings_back(
     for path in ("a.py", "a.log", "src/b.py", "made/c.py", "made/c.log", ".git/config"):
         put(root.path / path, path)
     (root.path / "link").symlink_to("a.py")
+    (root.path / "made" / "deep").mkdir()
+    (root.path / "folder").symlink_to("made/deep")
     assert CommandSnapshots(store).would_bring_back(root, paths) is comes_back
 
 
