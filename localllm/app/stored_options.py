@@ -48,7 +48,8 @@ def check_named(setup: ResearchSetup, name: str, *, docs: Sequence[str] = (), co
     for folder in docs:
         real = _real(folder)
         if real is None or not any(one and real.is_relative_to(one) for one in named):
-            raise ResearchUsageError("research_docs_unnamed", id=name, folder=folder, work=work)
+            listed = shlex.quote(write_value((*settings.docs, folder)))
+            raise ResearchUsageError("research_docs_unnamed", id=name, folder=folder, work=work, listed=listed)
     known = {_composed(one) for one in (*settings.collections, *before.collections.get(_key(work), []))}
     for collection in collections:
         if _composed(collection) not in known:

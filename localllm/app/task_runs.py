@@ -21,6 +21,7 @@ from localllm.research.tracing import Tracer
 
 _PASSING = frozenset(
     {"research_disk", "research_search_dead", "research_no_answer", "queue_failed", "queue_gone", "queue_server"}
+    | {"research_docs_unnamed", "research_collection_unnamed"}
 )
 """Failures after which a run can be gone on with, besides those of the model."""
 

@@ -29,6 +29,7 @@ Status = Literal["scheduled", "running", "completed", "failed"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 
 _LARGEST = 200_000  # bytes of a file
+_MOST_RUNS, _LONGEST_ERROR = 100, 500  # of a task, the newest; characters
 
 
 class TaskRun(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -56,7 +57,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     options: what its runs do otherwise than the settings say, by the names of ResearchOptions; and `preset`.
     schedule: when it is due; None means at once, and once.
     next_run: when it is due next, ISO 8601; None where it is not waited for.
-    runs: the newest last.
+    runs: the newest hundred, the newest last.
     """
 
     id: str
@@ -210,7 +211,7 @@ class TakenTask:
         """A run was begun, or is gone on with."""
         others = tuple(one for one in self.task.runs if one.id != run)
         known = next((one for one in self.task.runs if one.id == run), TaskRun(run, written(now)))
-        self._keep(now, runs=(*others, msgspec.structs.replace(known, error="")))
+        self._keep(now, runs=(*others, msgspec.structs.replace(known, error=""))[-_MOST_RUNS:])
 
     def succeed(self, now: datetime, *, partial: bool) -> None:
         """The run has come to its end."""
@@ -219,7 +220,7 @@ class TakenTask:
     def fail(self, now: datetime, error: str, *, can_go_on: bool) -> None:
         """The run has stopped for a reason; with `can_go_on` the task's next run goes on with it."""
         ended = {} if can_go_on else {"finished_at": written(now), "status": "failed"}
-        self._end(now, "failed", {**ended, "error": error})
+        self._end(now, "failed", {**ended, "error": error[:_LONGEST_ERROR]})
 
     def put_back(self, now: datetime) -> None:
         """The user stopped it: it is due as before, and its run is gone on with then."""
@@ -228,7 +229,7 @@ class TakenTask:
     def _end(self, now: datetime, status: Status, of_run: dict[str, Any]) -> None:
         task = self.task
         runs = task.runs
-        if runs:
+        if task.unfinished:
             runs = (*runs[:-1], msgspec.structs.replace(runs[-1], **of_run))
         again = next_time(task.schedule, now) if task.schedule and task.schedule.every else None
         next_run = again.isoformat(timespec="minutes") if again else None

@@ -65,7 +65,7 @@ RESEARCH: dict[str, ErrorText] = {
         "E7072",
         "{id} is to search documents in {folder}, which you have not named; nothing was read.",
         "It stands in the work folder {work}, in a project, where commands can write.",
-        "If it is to be: localllm config set --user research.docs {folder}; or keep the work folder elsewhere.",
+        "If it is to be: localllm config set --user research.docs {listed}; or keep the work folder elsewhere.",
     ),
     "research_collection_unnamed": ErrorText(
         "E7073",

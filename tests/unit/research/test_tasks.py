@@ -179,6 +179,30 @@ def test_a_file_that_is_no_task_is_told_and_the_others_are_there(tmp_path_factor
         store.read(first.id)
 
 
+def test_a_failure_before_a_run_has_begun_is_none_of_the_run_before(store: TaskStore) -> None:
+    task = add(store, schedule=at(0, "1h"))
+    with store.taken(task.id, NOW) as taken:
+        assert taken
+        taken.begin("2026-0002", NOW)
+        taken.succeed(NOW, partial=False)
+    with store.taken(task.id, LATER) as taken:
+        assert taken
+        taken.fail(LATER, "E7072", can_go_on=True)
+    assert [run.status for run in store.read(task.id).runs] == ["success"]
+
+
+def test_a_task_that_runs_for_years_stays_readable(store: TaskStore) -> None:
+    task = add(store, schedule=at(0, "1h"))
+    with store.taken(task.id, NOW) as taken:
+        assert taken
+        for number in range(150):
+            taken.begin(f"2026-{number:04}", NOW)
+            taken.fail(NOW, "E1 " + "x" * 100_000, can_go_on=False)
+    runs = store.read(task.id).runs
+    assert len(runs) == 100
+    assert runs[-1].id == "2026-0149"
+
+
 @pytest.mark.parametrize("kind", ["pipe", "link"])
 def test_what_is_no_file_is_not_waited_for_nor_followed(tmp_path: Path, kind: str) -> None:
     store = TaskStore(tmp_path)
