@@ -34,7 +34,8 @@ def _walked(path: Path) -> tuple[Path, list[Path]]:
     """The path with its links resolved, and the folders in which these lie."""
     if sys.platform == "win32":
         real = path.resolve()
-        return real, [] if real == path.absolute() else [path.absolute().parent]
+        named = Path(os.path.abspath(path))  # noqa: PTH100 - without "..", as the resolved one
+        return real, [] if real == named else [named.parent]
     current, folders = Path("/"), list[Path]()
     waiting = [*reversed(path.absolute().parts[1:])]
     while waiting:

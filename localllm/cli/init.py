@@ -33,7 +33,10 @@ _DONE = {
 
 EXIT_LEFT_ALONE = 1
 
-_OVERRIDES = tuple(f"{stem}.override.{ending}" for stem in ("compose", "docker-compose") for ending in ("yaml", "yml"))
+_OVERRIDES = (
+    *(f"{stem}.override.{ending}" for stem in ("compose", "docker-compose") for ending in ("yaml", "yml")),
+    ".env",
+)
 """What docker compose reads as well."""
 
 

@@ -86,10 +86,11 @@ def test_what_docker_would_read_and_was_there_before_is_named(folder: Path, caps
     assert "Read these first" not in capsys.readouterr().err
     (folder / "searxng/settings.yml").unlink()
     (folder / "compose.override.yml").touch()
+    (folder / ".env").touch()
     assert run(["init", "--services"]) == 0
     said = capsys.readouterr().err.rpartition("Read these first")[2]
     assert "compose.yaml" in said
-    assert "compose.override.yml" in said
+    assert "compose.override.yml, .env" in said
     assert "settings.yml" not in said
 
 
