@@ -169,7 +169,7 @@ class CommandSnapshots:
 
     def _is_kept(self, root: Path, path: str) -> bool:
         pending = [os.path.normpath(path)]
-        behind_links = os.path.realpath(root / os.path.dirname(path))  # noqa: PTH120 - a Path drops what ".." comes after
+        behind_links = os.path.realpath(root / os.path.dirname(path.rstrip("/")))  # noqa: PTH120 - a Path drops what ".." comes after
         if behind_links != os.path.normpath(os.path.join(os.path.realpath(root), os.path.dirname(pending[0]))):  # noqa: PTH118, PTH120
             return False
         looked_at = 0

@@ -127,7 +127,7 @@ async def test_what_is_ignored_comes_back_when_it_was_deleted_but_is_no_change(
         (["missing"], False),
         ([".git"], False),
         (["../project/a.py"], False),
-        (["src/../a.py"], True),
+        (["./src/", "src/../a.py"], True),
         (["folder/../a.py"], False),  # of made, where the folder is
     ],
 )
