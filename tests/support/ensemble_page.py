@@ -31,10 +31,23 @@ from localllm.ensemble.server.app import create_app
 from localllm.ensemble.server.options import ServerOptions
 from localllm.ensemble.server.page import page_routes
 from localllm.web.browser.chromium import require_chromium
-from tests.support.ensemble_server import ServerInThread, serving
+from tests.support.ensemble_server import ServerInThread, serving, until
 
 REVIEWER = "Reviewer (Llama 3 70B)"
 READY = "body[data-ready]"
+_DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+_KEPT = """async () => {
+  const of = (request) => new Promise((give, fail) => {
+    Object.assign(request, { onsuccess: () => give(request.result), onerror: fail });
+  });
+  const db = await of(indexedDB.open("localllm-ensemble", 1));
+  const id = sessionStorage.getItem("localllm-conversation");
+  const found = await of(db.transaction("conversations").objectStore("conversations").get(id));
+  db.close();
+  const shown = [...document.querySelectorAll(".turn")].map((turn) => turn.dataset.state);
+  return JSON.stringify(found?.turns.map((turn) => turn.state)) === JSON.stringify(shown);
+}"""
+"""Whether the browser has kept the conversation as it is shown; it does so behind the answer."""
 
 Step = RunEvent | str
 """What happens next in a run; a text is the name of a gate, which is waited for."""
@@ -208,8 +221,14 @@ class Visitor:
         self.page.locator(".turn:last-child .column").nth(worker).get_by_text(text).wait_for()
 
     def answer(self) -> str:
-        """The final answer of the newest question."""
+        """The final answer of the newest question, which is drawn in the frame after its end."""
+        self.page.evaluate(_DRAWN)
         return self.page.locator(".turn:last-child .text.answer").inner_text().strip()
+
+    def reload(self) -> None:
+        """Load the page anew when the conversation is kept."""
+        until(lambda: self.page.evaluate(_KEPT))
+        self.page.reload()
 
     def close(self) -> None:
         """Leave."""

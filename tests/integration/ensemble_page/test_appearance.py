@@ -201,7 +201,7 @@ def test_everything_can_be_done_by_keyboard(visit: Visit) -> None:
         visitor.wait()
         assert ensemble.questions[0].prompt == "by hand\nsecond line"
         assert focused(page) == "prompt"
-        page.reload()
+        visitor.reload()
         visitor.wait()
         page.locator(".skip").focus()
         order = [_tabbed(page) for _ in range(4)]

@@ -88,7 +88,7 @@ def test_what_was_asked_is_there_after_a_reload_and_in_the_history(visit: Visit)
         page = visitor.page
         visitor.ask("first")
         visitor.wait()
-        page.reload()
+        visitor.reload()
         visitor.wait()
         expect(page.locator(".text.answer")).to_have_text("About first.")
         expect(page.locator(".column strong")).to_have_text("Paris")
@@ -342,7 +342,7 @@ def test_a_second_question_belongs_to_the_conversation(visit: Visit) -> None:
         visitor.wait()
         expect(page.locator(".text.answer")).to_have_text(["0 turns", "2 turns"])
         assert page.locator(".workers").nth(0).get_attribute("open") is None
-        page.reload()
+        visitor.reload()
         visitor.wait()
         visitor.ask("third")
         page.locator(".turn").nth(2).wait_for()
@@ -388,7 +388,7 @@ def test_a_token_is_asked_for_and_kept_for_the_tab(visit: Visit) -> None:
         expect(page.locator("#agents li")).to_have_count(4)
         visitor.ask("?")
         visitor.wait()
-        page.reload()
+        visitor.reload()
         expect(page.locator("#agents li")).to_have_count(4)
         assert not page.locator("#token-dialog").is_visible()
         everywhere = "JSON.stringify([Object.entries(localStorage), document.cookie, location.href])"

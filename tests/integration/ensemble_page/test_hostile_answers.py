@@ -168,7 +168,7 @@ def test_the_history_is_text_as_well(visit: Visit) -> None:
         page = visitor.page
         visitor.ask("<img src=x onerror=alert(1)>\u202e")
         visitor.wait()
-        page.reload()
+        visitor.reload()
         visitor.wait()
         page.click("#history-open")
         expect(page.locator("#history .title")).to_have_text("<img src=x onerror=alert(1)><U+202E>")
