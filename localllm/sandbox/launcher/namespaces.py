@@ -34,12 +34,12 @@ def enter(kernel: Kernel, spec: LaunchSpec, ids: tuple[int, int], most_threads: 
     kernel.bind("/", root)
     kernel.restrict_mount(root, read_only=True)
     kernel.keep_out_of_binds(root)  # or it would be seen, whole, in the scratch folder
+    _make_devices(kernel, f"{root}/dev")  # the project may lie in /dev/shm
+    _mount_processes(kernel, f"{root}/proc", most_threads)
     steps = mounts.plan(spec)
     mounts.make_private_folders(steps)
     for step in steps:
         _take(kernel, root, step)
-    _make_devices(kernel, f"{root}/dev")
-    _mount_processes(kernel, f"{root}/proc", most_threads)
     for kind, path, _ in steps:
         if kind == mounts.EMPTY:
             kernel.make_read_only(root + path)

@@ -22,6 +22,8 @@ from localllm.sandbox.launcher.mounts import (
 )
 from localllm.sandbox.launcher.spec import LaunchSpec
 
+pytestmark = pytest.mark.on_disk
+
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:

@@ -1,0 +1,52 @@
+"""A project, or the temporary files of a command, may lie in /dev/shm, of which commands have one of their own."""
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.backend import SandboxLevel
+from localllm.sandbox.launcher import bubblewrap
+from localllm.sandbox.launcher.mounts import SHARED_MEMORY
+from localllm.sandbox.runner import SandboxRunner
+
+pytestmark = pytest.mark.skipif(not os.access(SHARED_MEMORY, os.W_OK), reason="there is no shared memory")
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(dir=SHARED_MEMORY) as folder:
+        yield Path(folder)
+
+
+def run(root: Path, level: SandboxLevel, command: str) -> str:
+    if level == "bubblewrap" and not bubblewrap.program():
+        pytest.skip("bubblewrap is not installed")
+    runner = SandboxRunner(root, levels=(level,))
+    try:
+        done = asyncio.run(runner.run(command, cwd=root, timeout=10))
+    finally:
+        runner.close()
+    assert runner.level == level, runner.reason
+    return done.stdout
+
+
+@pytest.mark.parametrize("level", ["namespaces", "bubblewrap"])
+def test_commands_work_in_a_project_there_and_see_nothing_beside_it(shared: Path, level: SandboxLevel) -> None:
+    root = shared / "project"
+    root.mkdir()
+    (shared / "secret").write_text("secret")
+    said = run(root, level, f"echo made > made; cat made {shared}/secret 2>/dev/null; ls {shared} {SHARED_MEMORY}")
+    assert said.split() == ["made", f"{SHARED_MEMORY}:", shared.name, f"{shared}:", "project"]
+    assert (root / "made").read_text() == "made\n"
+
+
+@pytest.mark.parametrize("level", ["namespaces", "bubblewrap"])
+def test_temporary_files_may_lie_there(
+    tmp_path: Path, shared: Path, level: SandboxLevel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(shared))
+    assert run(tmp_path, level, "echo kept > $TMPDIR/a && cat $TMPDIR/a") == "kept\n"
