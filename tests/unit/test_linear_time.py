@@ -1,5 +1,6 @@
 """What a model, a page, a command or a repository brings is read in a time that grows with its length, not faster."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,6 +16,8 @@ from localllm.base.errors import ToolExecutionError
 from localllm.config.schema import SafetySettings
 from localllm.ensemble.answer_text import without_thinking
 from localllm.ensemble.review_reply import read_review
+from localllm.llm.discovery.http_get import Answer
+from localllm.llm.discovery.scan import recognise
 from localllm.safety.dangerous_commands import uses_network
 from localllm.safety.plain_commands import plain_commands
 from localllm.safety.policy import Policy
@@ -55,6 +58,13 @@ def _calls(text: str) -> None:
     calls_in(text, Path(), announces)
 
 
+def _web_page(text: str) -> None:
+    async def ask(_path: str) -> Answer:
+        return Answer(200, {"content-type": "text/html"}, text.encode())
+
+    asyncio.run(recognise(ask, "openai"))
+
+
 HOSTILE: list[tuple[Callable[[str], Any], str, int]] = [
     (_settings, "\n", 10_000),
     (_settings, "[\n", 10_000),
@@ -87,6 +97,8 @@ HOSTILE: list[tuple[Callable[[str], Any], str, int]] = [
     (admits_failing_tests, "tests ", 2_000),
     (says_changed, "i have ", 2_000),
     (is_plan, "\n", 5_000),
+    (_web_page, "<title", 3_000),
+    (_web_page, "<title>", 3_000),
     (_orphan, "\n", 80_000),
     (_review, "\n", 10_000),
     (_review, " ", 10_000),

@@ -31,7 +31,7 @@ Ask = Callable[[str], Awaitable[Answer]]
 T = TypeVar("T")
 
 _BEST_FIRST: tuple[State, ...] = ("ready", "empty", "locked", "silent", "foreign")
-_TITLE = re.compile(rb"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
+_TITLE = re.compile(rb"<title[^<>]*>(.*?)(?:</title|\Z)", re.IGNORECASE | re.DOTALL)
 _LONGEST_TITLE = 60
 
 
