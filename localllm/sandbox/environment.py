@@ -1,10 +1,12 @@
 """The environment of a command, without secrets of the user's or of tool chains."""
 
+import locale
 import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -92,7 +94,8 @@ _LOCALE = (
     "LANG LANGUAGE LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME LC_MONETARY LC_PAPER LC_NAME LC_ADDRESS "
     "LC_TELEPHONE LC_MEASUREMENT LC_IDENTIFICATION"
 )
-"""locale(7): those there are; sshd hands on whatever else begins so. Kept where their values look like locales."""
+"""locale(7): those there are; sshd hands on whatever else begins so. Kept where their values name a locale that this
+machine has: of one it lacks, each bash and perl would complain on standard error."""
 
 _ONE_LOCALE = r"(C|POSIX|[a-z]{2,3}(_[A-Z]{2})?)(\.[A-Za-z0-9-]{1,12})?(@[a-z]{1,12})?"
 _LOCALE_VALUE = re.compile(f"{_ONE_LOCALE}(:{_ONE_LOCALE})*")
@@ -298,10 +301,23 @@ def variables(environment: Mapping[str, str], *, offline: bool = False, **fixed:
 
 def _is_kept(name: str, value: str) -> bool:
     if name in _LOCALE.split():
-        return bool(_LOCALE_VALUE.fullmatch(value))
+        return bool(_LOCALE_VALUE.fullmatch(value)) and (name == "LANGUAGE" or _is_installed(value))
     if name in _NAMES.split():
         return bool(_NAME_VALUE.fullmatch(value))
     return name in _KEPT.split() and "://" not in value
+
+
+@cache
+def _is_installed(name: str) -> bool:
+    """Whether this machine has the locale. The process's own is set for a moment, and back."""
+    own = locale.setlocale(locale.LC_CTYPE)
+    try:
+        locale.setlocale(locale.LC_CTYPE, name)
+    except locale.Error:
+        return False
+    finally:
+        locale.setlocale(locale.LC_CTYPE, own)
+    return True
 
 
 def _is_default(name: str, value: str, environment: Mapping[str, str]) -> bool:

@@ -16,7 +16,7 @@ from localllm.safety.paths import shown, some_of
 from localllm.safety.rules import line_of
 from localllm.safety.tool_definition import Preview, Risk, ToolOutput
 from localllm.sandbox.background import BackgroundCommand
-from localllm.text.terminal_output import plain_output
+from localllm.text.terminal_output import fold_repeats, plain_output
 from localllm.tools.context import ToolContext
 from localllm.tools.registry import tool
 from localllm.tools.results import cap
@@ -99,7 +99,7 @@ def _report(context: ToolContext, command: BackgroundCommand, remarks: list[str]
                 "Ask the user if it has to be changed.]"
             ),
         ]
-    plain = plain_output(text).rstrip("\n")
+    plain = fold_repeats(plain_output(text).rstrip("\n"))
     written = cap(plain, context, "command_output", faults=True) if plain.strip() else "[no new output]"
     code = command.outcome.return_code if command.outcome else None
     return ToolOutput(
@@ -272,9 +272,9 @@ def _lost(command: str, result: "CommandResult") -> Iterator[str]:
 
 def _result(result: "CommandResult", seconds: float) -> str:
     """The output as the model reads it: how it ended, if not well; stdout; stderr under its name."""
-    parts = [_ending(result, seconds), plain_output(result.stdout).rstrip("\n")]
+    parts = [_ending(result, seconds), fold_repeats(plain_output(result.stdout).rstrip("\n"))]
     if errors := plain_output(result.stderr).rstrip("\n"):
-        parts += ["stderr:", errors]
+        parts += ["stderr:", fold_repeats(errors)]
     return "\n".join(filter(None, parts)) or "[done, without output]"
 
 

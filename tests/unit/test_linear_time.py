@@ -23,7 +23,7 @@ from localllm.safety.plain_commands import plain_commands
 from localllm.safety.policy import Policy
 from localllm.safety.shell_words import Word
 from localllm.sandbox.git_config import parse
-from localllm.text.terminal_output import plain_output
+from localllm.text.terminal_output import fold_repeats, plain_output
 from localllm.tools.builtin import TOOLS
 from localllm.tools.patch import parse_patch, patch_in_command, replacements_in
 
@@ -85,6 +85,8 @@ HOSTILE: list[tuple[Callable[[str], Any], str, int]] = [
     (_judge, "a & ", 700),
     (_judge, "(", 1_000),
     (plain_commands, "a | ", 300),
+    (fold_repeats, "\n", 20_000),
+    (fold_repeats, "a\nb\n", 20_000),
     (plain_output, "\x1b[", 20_000),
     (plain_output, "\x1b]", 20_000),
     (plain_output, "a\b\r", 20_000),

@@ -64,7 +64,7 @@ def test_a_place_of_the_system_is_no_home(odd: str) -> None:
 def test_variables_are_an_allow_list() -> None:
     given = {
         "PATH": "/x",
-        "LC_TIME": "ja_JP",
+        "LC_TIME": "C.UTF-8",
         "LC_TOKEN": "s",
         "LC_NAME": "sk-123456",
         "CARGO_HOME": "https://me:s@x",
@@ -75,7 +75,7 @@ def test_variables_are_an_allow_list() -> None:
     }
     seen = variables(given, HOME="/h")
     assert seen["PATH"] == "/x"
-    assert seen["LC_TIME"] == "ja_JP"
+    assert seen["LC_TIME"] == "C.UTF-8"
     assert seen["HOME"] == "/h"
     assert not {"OPENAI_API_KEY", "LD_PRELOAD", "GIT_DIR", "BASH_ENV", "LC_TOKEN", "LC_NAME", "CARGO_HOME"} & set(seen)
 
@@ -83,6 +83,14 @@ def test_variables_are_an_allow_list() -> None:
 def test_there_is_always_a_path_and_a_language() -> None:
     assert variables({})["PATH"]
     assert variables({})["LANG"] == "C.UTF-8"
+
+
+def test_a_locale_the_machine_lacks_is_not_handed_on() -> None:
+    """Each bash would warn of it, and fill the output of every command."""
+    seen = variables({"LANG": "aa_QQ.UTF-8", "LC_ALL": "aa_QQ.UTF-8", "LANGUAGE": "aa", "LC_CTYPE": "C"})
+    assert seen["LANG"] == "C.UTF-8"
+    assert "LC_ALL" not in seen
+    assert (seen["LANGUAGE"], seen["LC_CTYPE"]) == ("aa", "C")
 
 
 def test_the_interpreter_in_use_can_be_read() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from localllm.text.terminal_output import plain_output
+from localllm.text.terminal_output import fold_repeats, plain_output
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,25 @@ from localllm.text.terminal_output import plain_output
 )
 def test_what_is_left(written: str, plain: str) -> None:
     assert plain_output(written) == plain
+
+
+WARNING = "bash: warning: setlocale: LC_ALL: cannot change locale (ja_JP.UTF-8)"
+
+
+@pytest.mark.parametrize(
+    ("written", "folded"),
+    [
+        ("", ""),
+        ("a\na\na\na\nb", "a\na\na\na\nb"),  # too little to be worth a remark
+        (f"{'x' * 300}\n{'x' * 300}\nb", f"{'x' * 300}\n{'x' * 300}\nb"),  # twice is no row
+        (f"first\n{(WARNING + chr(10)) * 15}last", f"first\n{WARNING}\n[the line above 15 times in a row]\nlast"),
+        ("\n" * 1000, "\n[the line above 1,001 times in a row]"),
+        (
+            f"a\n{('one: DeprecationWarning' + chr(10) + '  import one' + chr(10)) * 20}b\n  import one",
+            "a\none: DeprecationWarning\n  import one\n[these 2 lines above 20 times in a row]\nb\n  import one",
+        ),
+        (f"{WARNING}\n" * 4, f"{WARNING}\n[the line above 4 times in a row]\n"),
+    ],
+)
+def test_what_comes_again_and_again_is_written_once(written: str, folded: str) -> None:
+    assert fold_repeats(written) == folded
