@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from localllm.base.lazy_patterns import late_pattern
 from localllm.text.diffing import Budget
 from localllm.text.lexer import plain, tokens
-from localllm.text.merging import indent_unit, merge
+from localllm.text.merging import MOST_PUT, TooMuchTextError, indent_unit, merge
 from localllm.text.typos import span_despite_typos
 
 _MOST_STEPS = 10_000_000
@@ -51,7 +51,7 @@ def find(text: str, old: str, new: str, *, apart: bool = False) -> Match | None:
 
     With `apart` places that overlap the one before are left out, and nothing is found by a slip of the pen; raises
     TooManyPlacesError. Without, of very many places only the first are found, at least two. What `new` does not change
-    is taken from the text, not from `old`.
+    is taken from the text, not from `old`. Raises TooMuchTextError for more than MOST_PUT characters at all places.
     """
     return _find(text, old, new, apart=apart, wrappings=_MOST_WRAPPINGS)
 
@@ -84,8 +84,10 @@ def _ended(old: str, new: str) -> str:
 
 
 def _exact(text: str, old: str, new: str, step: Step, *, apart: bool) -> Match | None:
-    spans = tuple(Span(place, place + len(old), new) for place in places(text, old, apart=apart))
-    return Match(step, spans) if spans else None
+    found = places(text, old, apart=apart)
+    if apart and len(found) * len(new) > MOST_PUT:
+        raise TooMuchTextError
+    return Match(step, tuple(Span(place, place + len(old), new) for place in found)) if found else None
 
 
 def places(text: str, passage: str, *, apart: bool) -> list[int]:
@@ -220,9 +222,18 @@ def _loose(text: str, old: str, new: str, *, apart: bool) -> Match | None:
         if found := list(_apart(search())) if apart else search():
             unit, budget = indent_unit(text), Budget(_MOST_STEPS)
             first = found if apart else found[:_FEWEST_PLACES]  # of several nothing is replaced
-            merged = [(start, end, merge(text[start:end], old, new, unit=unit, budget=budget)) for start, end in first]
-            spans = tuple(Span(start, end, put) for start, end, put in merged if put is not None)
-            return Match(step, spans) if len(spans) == len(first) else None
+            spans: list[Span] = []
+            room = MOST_PUT
+            if apart and len(found) * len(new) > room:
+                raise TooMuchTextError
+            for start, end in first:
+                if (put := merge(text[start:end], old, new, unit=unit, budget=budget)) is None:
+                    return None
+                spans.append(Span(start, end, put))
+                room -= len(put)
+                if room < 0:
+                    raise TooMuchTextError
+            return Match(step, tuple(spans))
     return None
 
 

@@ -11,6 +11,13 @@ from localllm.text.lexer import Token, plain, tokens
 
 _MOST_TOKENS = 3_000
 
+MOST_PUT = 20_000_000
+"""Characters that are put into a text at most: a short passage at many places, or deeply indented, fills the memory."""
+
+
+class TooMuchTextError(Exception):
+    """What a change puts there is longer than MOST_PUT."""
+
 
 def merge(there: str, old: str, new: str, *, unit: str = "", budget: Budget | None = None) -> str | None:
     """`there` after the change from `old` to `new`, where `there` is much like `old`.
@@ -18,8 +25,10 @@ def merge(there: str, old: str, new: str, *, unit: str = "", budget: Budget | No
     What the change does not touch stays as it is there: indentation, the form of quotes, single words. New lines are
     indented as their neighbours are, by `unit` where that is known. A very long passage, and one that cannot be aligned
     within the `budget`, is only indented. None where the indentation of a new line is uncertain: lines of `old` that
-    have the same are indented differently there.
+    have the same are indented differently there. Raises TooMuchTextError.
     """
+    if len(new) + new.count("\n") * max(map(len, _line_indents(there)), default=0) > MOST_PUT:
+        raise TooMuchTextError
     if _has_line_ends(old) and not _has_line_ends(there):
         old, new = _without_line_ends(old), _without_line_ends(new)
     indents = _Indents(there, old, new, unit)

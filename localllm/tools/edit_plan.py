@@ -16,12 +16,12 @@ from localllm.safety.tool_definition import ToolOutput
 from localllm.text.decoding import encode, split_lines
 from localllm.text.diffing import line_differences
 from localllm.text.matching import Match, Span, Step, TooManyPlacesError, find, without_numbers
-from localllm.text.merging import indent_unit, merge
+from localllm.text.merging import TooMuchTextError, indent_unit, merge
 from localllm.text.nearest_region import Region, closest_regions, similarity
 from localllm.tools.context import ToolContext
 from localllm.tools.edit_arguments import Replacement
 from localllm.tools.elision import find_elided, refusal
-from localllm.tools.text_files import TextFile, load, metadata, refuse_stale, to_bytes
+from localllm.tools.text_files import LARGEST, TextFile, load, metadata, refuse_stale, to_bytes
 
 _STEP_TEXTS = {
     "numbers": N_("(Matched after the line numbers in old_string were left out.)"),
@@ -215,6 +215,16 @@ def plan(context: ToolContext, file_path: str, asked: Sequence[Replacement], *, 
 
 
 def _replaced(edit: Edit, asked: Replacement, *, replace_all: bool) -> Edit:
+    try:
+        made = _replaced_whatever_size(edit, asked, replace_all=replace_all)
+    except TooMuchTextError as error:
+        raise ToolExecutionError("edit_too_large", path=shown(edit.file.path), limit=LARGEST) from error
+    if len(made.text) > max(LARGEST, len(edit.text)):
+        raise ToolExecutionError("edit_too_large", path=shown(edit.file.path), limit=LARGEST)
+    return made
+
+
+def _replaced_whatever_size(edit: Edit, asked: Replacement, *, replace_all: bool) -> Edit:
     path = edit.file.path
     old, new = (text.replace("\r\n", "\n") for text in (asked.old_string, asked.new_string))
     if not old:

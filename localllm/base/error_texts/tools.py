@@ -92,6 +92,12 @@ TOOLS = {
         "",
         "Send a longer passage, or change the file with a command.",
     ),
+    "edit_too_large": ErrorText(
+        "E8090",
+        "{path} would come to hold more than {limit:,} characters; nothing was changed.",
+        "",
+        "Send a shorter new_string, or change the file with a command.",
+    ),
     "edit_no_change": ErrorText(
         "E8022", "old_string and new_string are the same; nothing was changed.", "", "Send the text you want instead."
     ),

@@ -33,6 +33,9 @@ _SECONDS_TO_CATCH_UP = 2.0
 
 _ROWS_BESIDE_DETAIL = 8
 
+_MARK = 5
+"""Cells before the text of a row of a change: its indentation, and + or -."""
+
 _ALWAYS = {
     "command": N_("Always allow exactly this (Enter), or shorten it: then all that begins so."),
     "folder": N_("Always allow it there (Enter), or shorten it to a folder; . is the whole project."),
@@ -122,10 +125,17 @@ class TerminalConfirmer:
         return _answer(request, approved=False)
 
     async def _ask(self, request: ConfirmationRequested) -> ConfirmationAnswered:
-        detail = detail_lines(request)
+        detail = [part for row in detail_lines(request) for part in _folded(row, self._screen.width)]
         room = max(4, self._screen.size().lines - _ROWS_BESIDE_DETAIL)
-        is_cut = request.detail_kind != "command" and len(detail) > room + 1
+        is_whole = request.detail_kind == "command" or request.needs_person
+        is_cut = not is_whole and len(detail) > room + 1
         self._present(request, detail, room if is_cut else len(detail))
+        if not is_cut and len(detail) > room + 1:
+            self._say(
+                N_("It is longer than the screen: it has {count} lines, and begins further up."),
+                "warning",
+                count=len(detail),
+            )
         while True:
             self._offer(request, is_cut=is_cut)
             said = (await self._stage.ask()).strip()
@@ -187,8 +197,7 @@ class TerminalConfirmer:
                 else request.reason
             )
             lines += wrapped("  ", reason, "bad", width)
-        is_whole = request.detail_kind == "command" or request.needs_person
-        lines += [part for row in detail for part in _folded(row, width)] if is_whole else detail[:room]
+        lines += detail[:room]
         if room < len(detail):
             lines.append(
                 (("dim", "    " + ngettext("… {count} more line", "… {count} more lines", len(detail) - room)),)
@@ -228,7 +237,8 @@ def detail_lines(request: ConfirmationRequested) -> list[Line]:
     """
     match request.detail_kind:
         case "diff":
-            return diff_lines(request.detail)
+            rows = diff_lines(request.detail)
+            return [((style, text[:_MARK]), (style, text[_MARK:].replace("\t", "    "))) for ((style, text),) in rows]
         case "command":
             return [
                 (("dim", "    $ " if number == 0 else "      "), ("bold", row))
@@ -236,14 +246,14 @@ def detail_lines(request: ConfirmationRequested) -> list[Line]:
             ]
         case "text":
             rows = request.detail.removesuffix("\n").split("\n")
-            return [(("", "    "), ("", visible_blanks(row))) for row in rows]
+            return [(("", "    "), ("", visible_blanks(row).replace("\t", "    "))) for row in rows]
 
 
 def _folded(row: Line, width: int) -> list[Line]:
-    """A row of a command or address in lines that all stand as deep as the first: none can pass for one of the
-    question's own."""
-    (style, indent), *rest = row
-    text = clean("".join(part for _, part in rest), keep_newlines=False)
+    """A row in lines that all stand as deep as the first: none can pass for one of the question's own, or for another
+    row of a change."""
+    (mark, indent), (style, text) = row
+    text = clean(text, keep_newlines=False)
     room = max(10, width - len(indent))
     lines: list[str] = [""]
     free = room
@@ -254,7 +264,7 @@ def _folded(row: Line, width: int) -> list[Line]:
         lines[-1] += text[start:end]
         free -= cells
     indents = [indent, *[" " * len(indent)] * (len(lines) - 1)]
-    return [((style, before), ("bold", line)) for before, line in zip(indents, lines, strict=True)]
+    return [((mark, before), (style, line)) for before, line in zip(indents, lines, strict=True)]
 
 
 def _answer(

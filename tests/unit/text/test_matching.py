@@ -3,6 +3,7 @@
 import pytest
 
 from localllm.text.matching import TooManyPlacesError, find, without_numbers
+from localllm.text.merging import MOST_PUT, TooMuchTextError
 from tests.support.each import each
 from tests.support.in_time import ends
 
@@ -165,3 +166,19 @@ def test_what_is_at_too_many_places_is_not_replaced_everywhere() -> None:
     found = find("a" * 10_000, "a", "b", apart=True)
     assert found is not None
     assert len(found.spans) == 10_000
+
+
+DEEP = " " * 10_000
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        ("a" * 10_000, "a", "b" * (MOST_PUT // 10_000 + 1)),
+        (f"{DEEP}x = 1\n{DEEP}y = 2\n", "x = 1\ny = 2", "x = 1\n" + "z\n" * (MOST_PUT // len(DEEP)) + "y = 2"),
+        ("x  =  1\n" * 10_000, "x = 1\n", "y\n" * (MOST_PUT // 10_000) + "\n"),
+    ],
+)
+def test_what_would_fill_the_memory_is_not_made(text: str, old: str, new: str) -> None:
+    with pytest.raises(TooMuchTextError):
+        find(text, old, new, apart=True)

@@ -434,6 +434,16 @@ async def test_an_edit_that_replaces_nothing_says_how_to_insert(tmp_path: Path) 
     assert "create_file" not in error.english
 
 
+async def test_a_file_does_not_grow_beyond_what_can_be_read(tmp_path: Path) -> None:
+    put(tmp_path / "a.txt", "a" * 10_000 + "b" * 10_000)
+    growing = [
+        {"old_string": "a", "new_string": "c" * 1_500},
+        {"old_string": "b", "new_string": "d" * 1_500},
+    ]
+    error = await missed(tmp_path, file_path="a.txt", edits=growing, replace_all=True)
+    assert "20,000,000" in error.english
+
+
 REPLACES_NOTHING: dict[str, Json] = {"old_string": "", "new_string": "x = 1\n"}
 
 

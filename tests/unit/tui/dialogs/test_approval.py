@@ -266,6 +266,23 @@ async def test_a_long_change_can_be_viewed_whole() -> None:
     assert "[v]iew all" in person.stream.getvalue()
 
 
+@pytest.mark.parametrize(("kind", "depth"), [("diff", 5), ("text", 4)])
+async def test_a_long_line_passes_for_no_other_line_and_hides_none_above(kind: str, depth: int) -> None:
+    """What it goes on with stands no further left than it began, and counts as lines of the screen."""
+    person = Person("n")
+    detail = "+evil " + "·" * 5_000 + " Edit notes.txt"
+    await person.confirmer.confirm(request(tool="write_file", detail_kind=kind, detail=detail))
+    shown = person.stream.getvalue()
+    assert all(line[:depth].isspace() for line in shown.splitlines() if "·" in line and "evil" not in line)
+    assert len(shown.splitlines()) < 24
+    assert "[v]iew all" in shown
+
+
+async def test_of_a_command_longer_than_the_screen_it_is_said_that_it_begins_above() -> None:
+    assert "begins further up" in await shown(detail="true " + "·" * 5_000)
+    assert "begins further up" not in await shown(detail="true " + "·" * 500)
+
+
 @pytest.mark.parametrize(
     ("answers", "means"),
     [
