@@ -11,12 +11,12 @@ printed as a diff; some changes make no difference that could be seen.
 
 import argparse
 import ast
-import os
 import random
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import cache_from_source
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -158,11 +158,10 @@ def tests_of(file: Path) -> list[list[str]]:
 
 
 def is_noticed(file: Path, jobs: int) -> bool:
-    fresh = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}  # no bytecode of a change may outlive it
     for arguments in tests_of(file):
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-n", str(jobs), *arguments]
         try:
-            done = subprocess.run(command, cwd=ROOT, env=fresh, capture_output=True, timeout=SECONDS, check=False)
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=SECONDS, check=False)
         except subprocess.TimeoutExpired:
             return True
         if done.returncode not in (0, 5):  # 5: no test was found
@@ -180,6 +179,7 @@ def try_one(mutant: Mutant, jobs: int) -> str:
         return subprocess.run(["git", "diff", "-U1"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     finally:
         mutant.file.write_bytes(before)
+        Path(cache_from_source(str(mutant.file))).unlink(missing_ok=True)  # no bytecode of a change may outlive it
 
 
 def chosen(rooms: list[str], count: int, seed: int) -> list[Mutant]:

@@ -5,14 +5,15 @@ import gc
 import os
 import shutil
 import signal
+import sys
 import tempfile
 
 import pytest
 from hypothesis import settings
 
-from tests.support.bytecode import with_own_bytecode
-
-with_own_bytecode(os.environ)
+# Else every process, and every program that is started, would compile anew what has changed, and all tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # What tests write where the user's own results are, and name no folder for, is not written there.
 _data = tempfile.mkdtemp(prefix="localllm-data-")

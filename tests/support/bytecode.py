@@ -1,4 +1,4 @@
-"""A bytecode cache of their own for the programs that tests and benchmarks start."""
+"""A bytecode cache of their own for the programs that benchmarks start."""
 
 import atexit
 import shutil

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.util import cache_from_source
 from pathlib import Path
 from types import ModuleType
 
@@ -130,7 +131,7 @@ def test_setup_compiles_the_package_where_python_writes_no_bytecode(
     assert list((tmp_path / "localllm/__pycache__").glob("one.*.pyc"))
 
 
-def test_programs_that_tests_start_keep_bytecode_of_their_own(tmp_path: Path) -> None:
+def test_programs_that_benchmarks_start_keep_bytecode_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "one.py").write_text("x = 1\n")
     environ = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(tmp_path)}
     with_own_bytecode(environ)
@@ -260,3 +261,4 @@ def test_a_mutant_that_nothing_notices_is_shown_and_taken_back(tmp_path: Path, m
     assert "\n-    return a - 1" in script.try_one(unseen, jobs=0)
     assert "a + b" in source.read_text()
     assert "a - 1" in source.read_text()
+    assert not Path(cache_from_source(str(source))).exists()
