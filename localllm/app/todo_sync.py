@@ -22,6 +22,9 @@ _STATES = {
     "dropped": "Dropped: {id} {text}",
 }
 
+CHANGED = "The TODO list was changed, by the user or a program"
+"""Who it was is not known: commands in the background, and tests, may write the file."""
+
 _MOST = 10  # changes that are told one by one
 _LONGEST = 120  # cells of a text
 
@@ -56,7 +59,7 @@ class TodoNews:
         if not changes:
             return ""
         more = [f"+{len(changes) - _MOST}"] if len(changes) > _MOST else []
-        return f"[The TODO list was changed by the user: {' · '.join([*changes[:_MOST], *more])}]"
+        return f"[{CHANGED}: {' · '.join([*changes[:_MOST], *more])}]"
 
     def _look(self) -> bool:
         version = self._memory.version

@@ -10,6 +10,7 @@ import pytest
 
 from localllm.agent.steering import framed, unforged
 from localllm.app.app import LocalLLMCode
+from localllm.app.todo_sync import CHANGED
 from localllm.base.events import Notice
 from localllm.config.schema import AgentSettings
 from localllm.llm.messages import framed_in
@@ -135,11 +136,11 @@ async def test_what_becomes_of_the_todos_is_told_once_with_the_next_request(tmp_
     assert all(after[: len(before)] == before for before, after in itertools.pairwise(requests))
     second, third, fourth = (messages[-1]["content"] for messages in requests[1:])
     assert re.fullmatch(
-        r"\[The TODO list was changed by the user: Done: t\w+ Write the docs · To do: t\w+ Fix the login \(high\)\]"
+        rf"\[{CHANGED}: Done: t\w+ Write the docs · To do: t\w+ Fix the login \(high\)\]"
         r"\n\nsecond",
         second,
     )
-    assert re.fullmatch(r"\[The TODO list was changed by the user: Removed: t\w+ Fix the login\]\n\nthird", third)
+    assert re.fullmatch(rf"\[{CHANGED}: Removed: t\w+ Fix the login\]\n\nthird", third)
     assert fourth == "fourth"
 
 

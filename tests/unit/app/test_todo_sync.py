@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from localllm.app.todo_sync import TodoNews
+from localllm.app.todo_sync import CHANGED, TodoNews
 from localllm.base.i18n import set_language
 from localllm.memory.project_memory import ProjectMemory
 
 HEAD = "# Project\n\n## TODO\n\n"
+TOLD = f"[{CHANGED}: "
 
 
 @pytest.fixture
@@ -29,8 +30,8 @@ def test_what_was_added_done_dropped_and_removed(memory: ProjectMemory) -> None:
     write(memory, "[x] One", "[-] Two", "[ ] Three (high)", "[ ] Four", "[ ] Six (low)", "[x] Seven")
     ids = {todo.text: todo.id for todo in memory.system.todos()}
     told = news.take()
-    assert told.startswith("[The TODO list was changed by the user: ")
-    parts = told.removeprefix("[The TODO list was changed by the user: ").removesuffix("]").split(" · ")
+    assert told.startswith(TOLD)
+    parts = told.removeprefix(TOLD).removesuffix("]").split(" · ")
     assert parts[:4] == [
         f"Done: {ids['One']} One",
         f"Dropped: {ids['Two']} Two",
@@ -87,6 +88,6 @@ def test_the_model_is_told_in_english_whatever_the_language(memory: ProjectMemor
     write(memory, "[ ] 説明を書く")
     set_language("ja")
     try:
-        assert news.take().startswith("[The TODO list was changed by the user: To do: ")
+        assert news.take().startswith(TOLD + "To do: ")
     finally:
         set_language("en")
