@@ -17,6 +17,7 @@ from localllm.llm.discovery.servers import Server, choose, nearest_models
 from localllm.llm.factory import make_provider, model_of, provider_for
 from localllm.llm.http.transport import refused
 from localllm.llm.providers.base import ModelInfo, Provider
+from localllm.llm.providers.openai_errors import nearest_names
 from localllm.llm.selection import model_nowhere
 
 Look = Callable[[LLMSettings, Mapping[str, str]], Awaitable[Sequence[Server]]]
@@ -97,10 +98,7 @@ def _has(offered: Sequence[ModelInfo], wanted: str) -> bool:
 
 
 def _not_offered(provider: Provider, offered: Sequence[ModelInfo], wanted: str) -> LLMConnectionError:
-    import difflib
-
-    names = [model.id for model in offered]
-    nearest = difflib.get_close_matches(wanted, names, n=_NAMED, cutoff=0)
+    nearest = nearest_names(wanted, (model.id for model in offered), _NAMED)
     return LLMConnectionError(
         "llm_model_not_found", url=provider.address, model=wanted, reason="", available=", ".join(nearest)
     )

@@ -33,6 +33,7 @@ T = TypeVar("T")
 _BEST_FIRST: tuple[State, ...] = ("ready", "empty", "locked", "silent", "foreign")
 _TITLE = re.compile(rb"<title[^<>]*>(.*?)(?:</title|\Z)", re.IGNORECASE | re.DOTALL)
 _LONGEST_TITLE = 60
+_BEGINNING = 4_000  # bytes of a page, in which its title is looked for
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,7 +189,7 @@ def _appearance(answer: Answer) -> str:
         )
     if not _is_html(answer):
         return _("something that is no model server (HTTP {status})", status=answer.status)
-    title = _TITLE.search(answer.body)
+    title = _TITLE.search(answer.body[:_BEGINNING])
     name = _ink(title[1].decode("utf-8", errors="replace")) if title else ""
     return _("a web page (HTTP {status}) {title}", status=answer.status, title=f"“{name}”" if name else "").rstrip()
 

@@ -4,19 +4,17 @@ Loading it costs a tenth of what a whole HTTP client costs, and so does a reques
 more. Everything else goes through httpx, see `transport`.
 """
 
-import asyncio
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from localllm.base import offline
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.addresses import is_loopback
+from localllm.llm.http.compression import Decompressed
 from localllm.llm.http.connection import Connection, Place, connect
-from localllm.llm.http.messages import CutError, GarbledError, HttpRequest, UnwritableError
+from localllm.llm.http.messages import CutError, HttpRequest, UnwritableError
 
-_READ_SIZE = 65_536
 _MOST_IDLE = 64
 """Connections to one place that are kept for a next request."""
 
@@ -27,9 +25,6 @@ _TOKEN = late_pattern(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _TARGET = late_pattern(r"[\x21-\x7e]+")
 _VALUE = late_pattern(r"(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?")
 """What may stand in the head of a request (RFC 9110, 5.6.2 and 5.5, without the bytes that are not ASCII)."""
-
-_Expand = Callable[[bytes], Iterator[bytes]]
-"""Decompresses, in pieces of bounded size."""
 
 
 def is_plain(url: str, environ: Mapping[str, str]) -> bool:
@@ -126,9 +121,7 @@ class PlainResponse:
         self.headers = connection.headers
         self._http = http
         self._connection = connection
-        self._ended = False
-        self._expand: _Expand | None = None
-        self._expanded: Iterator[bytes] = iter(())
+        self._body = Decompressed(connection.body_piece, self.headers.get("content-encoding", ""))
 
     @property
     def has_arrived(self) -> bool:
@@ -136,17 +129,8 @@ class PlainResponse:
         return self._connection.has_arrived
 
     async def read(self) -> bytes | None:
-        """Return the next piece of the body, decompressed; None at its end. Raises CutError, GarbledError."""
-        self._expand = self._expand or _decompressor(self.headers.get("content-encoding", ""))
-        while (piece := next(self._expanded, None)) is None:
-            data = None if self._ended else await self._connection.body_piece()
-            if data is None:
-                self._ended = True
-                return None
-            self._expanded = _expanded(self._expand, data)
-        if len(piece) >= _READ_SIZE:  # much more may be in these bytes: others have their turn
-            await asyncio.sleep(0)
-        return piece
+        """See HttpResponse."""
+        return await self._body.read()
 
     async def aclose(self) -> None:
         """Keep the connection for the next request where the answer has arrived to its end; else close it, so that
@@ -174,34 +158,3 @@ def _written(head: _Head, request: HttpRequest) -> bytes:
     if request.body or request.method != "GET":
         return b"%b\r\ncontent-length: %d\r\n\r\n%b" % (head.lines, len(request.body), request.body)
     return head.lines + b"\r\n\r\n"
-
-
-def _decompressor(encoding: str) -> _Expand:
-    """For gzip and deflate; asked for is neither, but some gateways compress all the same."""
-    match encoding.strip().lower():
-        case "gzip" | "x-gzip" | "deflate":
-            return _inflating()
-        case "" | "identity":
-            return lambda data: iter((data,))
-        case other:
-            raise GarbledError(f"it is compressed in a way not asked for: {other}")
-
-
-def _inflating() -> _Expand:
-    stream = zlib.decompressobj(wbits=47)  # either header, told by itself
-
-    def expand(data: bytes) -> Iterator[bytes]:
-        full = True
-        while data or full:
-            piece = stream.decompress(data, _READ_SIZE)
-            data, full = stream.unconsumed_tail, len(piece) == _READ_SIZE
-            yield piece
-
-    return expand
-
-
-def _expanded(expand: _Expand, data: bytes) -> Iterator[bytes]:
-    try:
-        yield from filter(None, expand(data))
-    except zlib.error as error:
-        raise GarbledError(f"its compression is broken: {error}") from error

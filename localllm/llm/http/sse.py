@@ -8,6 +8,9 @@ import msgspec
 LONGEST = 128 * 1024 * 1024
 """Bytes: more than any list of models, any batch of vectors, any line a model writes."""
 
+_OF_A_LINE = 64
+"""Bytes of memory that a line of data takes besides its text."""
+
 
 class ServerSentEvent(msgspec.Struct, frozen=True):
     """One event: its name ("message" unless the server says otherwise) and its data lines, joined."""
@@ -64,11 +67,12 @@ class SSEDecoder:
     def __init__(self) -> None:
         self._lines = LineSplitter()
         self._data: list[str] = []
+        self._size = 0
         self._event = ""
         self._first = True
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
-        """The events that `data` completes."""
+        """The events that `data` completes. Raises ValueError for a line or an event that does not end."""
         return self._read(self._lines.feed(data))
 
     def close(self) -> list[ServerSentEvent]:
@@ -88,6 +92,8 @@ class SSEDecoder:
         value = value.removeprefix(" ")
         match field:
             case "data":
+                self._size += len(line) + _OF_A_LINE
+                check_length(self._size)
                 self._data.append(value)
             case "event":
                 self._event = value
@@ -97,7 +103,7 @@ class SSEDecoder:
 
     def _dispatch(self) -> ServerSentEvent | None:
         data, name = self._data, self._event
-        self._data, self._event = [], ""
+        self._data, self._size, self._event = [], 0, ""
         return ServerSentEvent("\n".join(data), name or "message") if any(data) else None
 
 

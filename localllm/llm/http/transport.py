@@ -12,6 +12,7 @@ from localllm.base.errors import LLMConnectionError
 from localllm.base.i18n import Phrase
 from localllm.base.offline import not_own_network_error_in, offline_error_in
 from localllm.llm.addresses import is_loopback
+from localllm.llm.http.compression import Decompressed
 from localllm.llm.http.messages import (
     CARRIER_ERRORS,
     Body,
@@ -96,9 +97,10 @@ class LibraryResponse:
 
     def __init__(self, response: "httpx.Response") -> None:
         self._response = response
-        self._pieces: AsyncIterator[bytes] = response.aiter_bytes()
+        self._pieces: AsyncIterator[bytes] = response.aiter_raw()
         self.status = response.status_code
         self.headers = {name.lower(): value for name, value in response.headers.items()}
+        self._body = Decompressed(self._next_piece, self.headers.get("content-encoding", ""))
 
     @property
     def has_arrived(self) -> bool:
@@ -106,7 +108,10 @@ class LibraryResponse:
         return self._response.is_closed
 
     async def read(self) -> bytes | None:
-        """Return the next piece of the body, None at its end."""
+        """See HttpResponse."""
+        return await self._body.read()
+
+    async def _next_piece(self) -> bytes | None:
         with _explained():
             return await anext(self._pieces, None)
 

@@ -3,7 +3,8 @@
 import difflib
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -278,9 +279,9 @@ class ErrorReader:
 
     def naming(self, error: LLMConnectionError, model: str, available: list[str]) -> LLMConnectionError:
         """`error` of `model` with the names of the models that would do, those nearest to it first."""
-        nearest = difflib.get_close_matches(model, available, n=len(available) or 1, cutoff=0)
+        nearest = nearest_names(model, available, 8)
         reason = error.params["reason"]
-        return self._make(error.key, model=model, reason=reason, available=", ".join(nearest[:8]) or "—")
+        return self._make(error.key, model=model, reason=reason, available=", ".join(nearest) or "—")
 
     def cut(self) -> LLMConnectionError:
         """The stream ended although the answer had not."""
@@ -305,6 +306,8 @@ class ErrorReader:
             key, retryable=retryable, retry_after=retry_after, url=self._url, provider=self._provider, **params
         )
 
+
+_MOST_COMPARED, _LONGEST_NAME = 2_000, 200
 
 _MOST_OF_PAGE = 20_000  # characters of an error page: nobody reads more
 
@@ -371,6 +374,12 @@ def _seconds_until(http_date: str) -> float | None:
 
 def _within_reason(seconds: float) -> float:
     return min(max(0.0, seconds), _LONGEST_TOLD)
+
+
+def nearest_names(wanted: str, offered: Iterable[str], most: int) -> list[str]:
+    """The names of models most like `wanted`. Of a list without end the beginning is compared, and no endless name."""
+    names = islice((name for name in offered if len(name) <= _LONGEST_NAME), _MOST_COMPARED)
+    return difflib.get_close_matches(wanted, list(names), n=most, cutoff=0)
 
 
 def sentence(text: str) -> str:

@@ -21,6 +21,7 @@ from localllm.llm.messages import (
     UserMessage,
 )
 from localllm.llm.providers.openai_compatible import OpenAICompatible
+from localllm.llm.providers.openai_errors import nearest_names
 from tests.support.wire_server import HANG_UP, Reply, WireServer, cassette, delta, fails, says, sse
 
 pytestmark = pytest.mark.anyio
@@ -159,6 +160,10 @@ class TestFailures:
             await client.aclose()
         assert caught.value.params["available"] == "qwen3-8b, qwen3-14b, zeta"
         assert "qwen3-9b" in caught.value.what
+
+    def test_of_a_list_of_models_without_end_the_beginning_is_compared(self) -> None:
+        offered = ["qwen3-9b" * 1_000, "qwen3-8b", *(f"m{number}" for number in range(5_000)), "qwen3-9b-it"]
+        assert nearest_names("qwen3-9b", offered, 1) == ["qwen3-8b"]
 
     async def test_an_html_error_page_is_told_in_words(self) -> None:
         page = b"<html><style>x{}</style><body><h1>502 Bad Gateway</h1>nginx</body></html>"

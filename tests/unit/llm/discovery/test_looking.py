@@ -203,6 +203,7 @@ SEARXNG = answer({"query": "q", "number_of_results": 0, "results": [], "unrespon
         (Site({}, answer(HTML, 404)), "a web page (HTTP 404) “SearXNG ␛[31m”"),
         (Site({}, SEARXNG), "something that is no model server (HTTP 200)"),
         (Site({}, answer(HTML)), "a web page (HTTP 200) “SearXNG ␛[31m”"),
+        (Site({}, answer(b"<!DOCTYPE html>" + b"<title" * 600_000)), "a web page (HTTP 200)"),
         (Site({}, answer(HTML, 403)), "a web page (HTTP 403) “SearXNG ␛[31m”"),
         (Site({}, answer({"detail": "Not Found"}, 404)), "something that is no model server (HTTP 404)"),
         (Site({}, answer({})), "something that is no model server (HTTP 200)"),

@@ -5,12 +5,23 @@ import gzip
 import socket
 import struct
 import zlib
+from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
 
-from localllm.llm.http.messages import ConnectError, CutError, GarbledError, HttpRequest, NotHttpError, UnwritableError
-from localllm.llm.http.plain_client import PlainHttp, PlainResponse, is_plain
+from localllm.llm.http.messages import (
+    ConnectError,
+    CutError,
+    GarbledError,
+    HttpCarrier,
+    HttpRequest,
+    HttpResponse,
+    NotHttpError,
+    UnwritableError,
+)
+from localllm.llm.http.plain_client import PlainHttp, is_plain
+from localllm.llm.http.transport import LibraryHttp
 from tests.support.peers import Peer, closed_ports, serving
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +42,7 @@ def get(url: str, **headers: str) -> HttpRequest:
     return HttpRequest("GET", f"{url}/v1/models?x=1", headers)
 
 
-async def pieces_of(response: PlainResponse) -> list[bytes]:
+async def pieces_of(response: HttpResponse) -> list[bytes]:
     pieces: list[bytes] = []
     while (piece := await response.read()) is not None:
         pieces.append(piece)
@@ -327,7 +338,10 @@ async def test_an_answer_that_ends_after_the_closing_leaves_no_connection_open()
         await gone.wait()
 
 
-async def test_a_kilobyte_that_becomes_many_megabytes_comes_in_small_pieces_and_others_have_their_turn() -> None:
+@pytest.mark.parametrize("make", [PlainHttp, lambda: LibraryHttp("http://model.test")])
+async def test_a_kilobyte_that_becomes_many_megabytes_comes_in_small_pieces_and_others_have_their_turn(
+    make: Callable[[], HttpCarrier],
+) -> None:
     bomb = gzip.compress(bytes(16 << 20))
     turns = 0
 
@@ -337,7 +351,7 @@ async def test_a_kilobyte_that_becomes_many_megabytes_comes_in_small_pieces_and_
             turns += 1
             await asyncio.sleep(0)
 
-    http = PlainHttp()
+    http = make()
     async with serving(always(OK + b"Content-Encoding: gzip\r\n\r\n" + bomb)) as url:
         response = await http.send(get(url), 5)
         running = asyncio.create_task(others())
@@ -348,6 +362,18 @@ async def test_a_kilobyte_that_becomes_many_megabytes_comes_in_small_pieces_and_
     assert sum(sizes) == 16 << 20
     assert max(sizes) <= 65_536
     assert turns > len(sizes) // 2
+
+
+@pytest.mark.parametrize("make", [PlainHttp, lambda: LibraryHttp("http://model.test")])
+async def test_what_is_packed_twice_is_not_unpacked(make: Callable[[], HttpCarrier]) -> None:
+    bomb = gzip.compress(gzip.compress(bytes(16 << 20)))
+    http = make()
+    async with serving(always(OK + b"Content-Encoding: gzip, gzip\r\n\r\n" + bomb)) as url:
+        response = await http.send(get(url), 5)
+        with pytest.raises(GarbledError, match="gzip, gzip"):
+            await response.read()
+        await response.aclose()
+        await http.aclose()
 
 
 async def test_no_more_connections_wait_than_a_server_that_was_busy_once_will_need() -> None:

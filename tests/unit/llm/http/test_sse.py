@@ -75,3 +75,9 @@ def test_a_line_that_does_not_end_is_not_kept_for_ever() -> None:
         assert decoder.feed(piece) == []
     with pytest.raises(ValueError, match="does not end"):
         decoder.feed(b"x")
+
+
+def test_an_event_that_does_not_end_is_not_kept_for_ever() -> None:
+    decoder, piece = SSEDecoder(), b"data: x\n" * 100_000
+    with pytest.raises(ValueError, match="does not end"):
+        assert not any(decoder.feed(piece) for _ in range(LONGEST // (64 * 100_000) + 1))
