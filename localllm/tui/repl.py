@@ -21,7 +21,7 @@ from localllm.tui.commands.registry import Leave
 from localllm.tui.commands.rules import next_mode
 from localllm.tui.dialogs.approval import TerminalConfirmer, ask_yes_no
 from localllm.tui.dialogs.plan import PlanAnswer, PlanQuestion
-from localllm.tui.dialogs.trust import ask_trust
+from localllm.tui.dialogs.trust import QUIET_SECONDS, ask_trust
 from localllm.tui.headless import Headless, HeadlessConfirmer, exit_code, read_lines
 from localllm.tui.input.completion import Suggester
 from localllm.tui.input.message_queue import Outbox
@@ -38,13 +38,15 @@ if TYPE_CHECKING:
 
 
 class Stage:
-    """Hands the terminal from the run to a question and back. What was typed ahead never answers a question."""
+    """Hands the terminal from the run to a question and back. What was typed before the question was on the screen, and
+    what follows on its heels, never answers it."""
 
     def __init__(self, screen: Screen, renderer: Renderer, typeahead: TypeAhead) -> None:
         self._screen = screen
         self._renderer = renderer
         self._typeahead = typeahead
         self._opened: Question | None = None
+        self._is_new = False
 
     async def reached(self, request_id: str) -> None:
         """Wait until everything before the question is on the screen."""
@@ -56,6 +58,7 @@ class Stage:
         self._renderer.suspend()
         self._typeahead.pause()
         self._typeahead.keep(self._question.pending())
+        self._is_new = True
         try:
             yield
         finally:
@@ -65,6 +68,9 @@ class Stage:
 
     async def ask(self, default: str = "") -> str:
         """One line; `default` is there already. KeyboardInterrupt for Ctrl+C, EOFError for the end of input."""
+        if self._is_new:
+            self._is_new = False
+            await self._typeahead.settle(QUIET_SECONDS)
         return await self._question.ask(default)
 
     async def view(self, lines: Sequence[Line]) -> None:

@@ -9,6 +9,7 @@ import contextlib
 import os
 import re
 import sys
+import time
 import unicodedata
 from collections.abc import Callable
 from typing import Any, Literal, Protocol, TextIO
@@ -169,6 +170,8 @@ ESCAPE_SECONDS = 0.2
 PASTE_SECONDS = 2.0
 """A paste of which nothing came for so long has ended."""
 
+_POLL_SECONDS = 0.02
+
 
 class Timer(Protocol):
     """Something that will be called, and need not be."""
@@ -277,6 +280,25 @@ class TypeAhead:
         self._flush()
         self._reading = False
 
+    async def settle(self, quiet: float) -> None:
+        """Keep what is still being typed after `pause`: where keys have come, or a line is begun, until none comes for
+        `quiet` seconds."""
+        if sys.platform == "win32" or self._modes_before is None:
+            return
+        import select
+
+        fd, typed = self._stream.fileno(), b""
+        until = time.monotonic() + (quiet if self._line else 0)
+        while (is_key := bool(select.select([fd], [], [], 0)[0])) or time.monotonic() < until:
+            if not is_key:
+                await asyncio.sleep(_POLL_SECONDS)
+            elif data := _bytes_at(fd):
+                typed += data
+                until = time.monotonic() + quiet
+            else:
+                break
+        self.keep(typed.decode("utf-8", "replace"))
+
     def stop(self) -> None:
         """Leave the terminal as it was."""
         self.pause()
@@ -298,10 +320,7 @@ class TypeAhead:
 
     def _read(self, enter: bytes = b"\r") -> bool:
         """Take what can be read at once, in which `enter` is that key; false at the terminal's end."""
-        try:
-            data = os.read(self._stream.fileno(), _READ_SIZE).replace(enter, b"\r")
-        except OSError:
-            data = b""
+        data = _bytes_at(self._stream.fileno()).replace(enter, b"\r")
         if not data:
             asyncio.get_running_loop().remove_reader(self._stream.fileno())
         self._cancel_timer()
@@ -356,6 +375,14 @@ class TypeAhead:
                 self._line = re.sub(r"\S*\s*\Z", "", self._line)
             case _:
                 pass
+
+
+def _bytes_at(fd: int) -> bytes:
+    """What can be read; nothing at the terminal's end."""
+    try:
+        return os.read(fd, _READ_SIZE)
+    except OSError:
+        return b""
 
 
 def _without_last(text: str) -> str:

@@ -236,3 +236,18 @@ async def test_nobody_else_gets_the_rest_of_a_paste(terminal: tuple[int, int]) -
         assert board.typeahead.text() == "one\ny\n"
         assert board.pressed == []
         board.typeahead.stop()
+
+
+async def test_what_is_typed_until_nobody_types_any_more_is_kept_and_sends_nothing(terminal: tuple[int, int]) -> None:
+    keyboard, screen = terminal
+    with os.fdopen(screen, "r", encoding="utf-8") as stream:
+        board = Keyboard(keyboard, stream)
+        board.typeahead.pause()
+        os.write(keyboard, b"y\r")
+        late = threading.Timer(0.02, os.write, (keyboard, b"p\r"))
+        late.start()
+        await board.typeahead.settle(quiet=0.25)
+        late.join()
+        assert board.typeahead.text() == "y\np\n"
+        assert board.pressed == []
+        board.typeahead.stop()
