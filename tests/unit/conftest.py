@@ -1,4 +1,4 @@
-"""Where unit tests keep their files: in memory, as thousands of small ones take a disk longer than the tests take."""
+"""What makes thousands of unit tests fast: files in memory, and one sandbox for all of them."""
 
 import itertools
 import os
@@ -7,11 +7,15 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from localllm.sandbox import probe, runner
 from localllm.sandbox.launcher.removal import delete_tree
+from localllm.sandbox.linux.bundle import Bundle
+from localllm.sandbox.linux.fork_client import ForkServer
 
 _MEMORY = Path("/dev/shm")
 _LEAST = 1 << 28  # bytes; a run holds a tenth of it
@@ -56,3 +60,19 @@ def tmp_path(
         with suppress(OSError):  # what cannot be copied, as sockets, is left out
             shutil.copytree(folder, tmp_path_factory.mktemp(name), symlinks=True, dirs_exist_ok=True)
     delete_tree(str(folder))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_sandbox() -> Iterator[None]:
+    """Let all runners share the launcher's code, the fork server and what was found out of each level.
+
+    Else each would compile, start and try them anew: 100 ms for a command of 6.
+    """
+    bundle = Bundle()
+    server = ForkServer(bundle)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runner, "Bundle", lambda: bundle)
+        patch.setattr(runner, "ForkServer", lambda _bundle: server)
+        patch.setattr(probe, "_weakness", cache(probe._weakness))
+        yield
+    server.close()
