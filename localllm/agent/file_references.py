@@ -11,13 +11,14 @@ from localllm.agent.steering import WithFiles, unforged
 from localllm.base.events import AgentEvent, Emit, Json, Notice, ToolCall
 from localllm.base.i18n import _
 from localllm.base.jsontext import encode_json
+from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import Image
 from localllm.tools.tool_system import ToolSystem
 
 _REFERENCE = r"""(?<![A-Za-z0-9_.+@/-])@                    # in an address (me@example.org) a word stands before it
     (?:"(?P<quoted>[^"\n]+)"|(?P<bare>(?:[^\s\0"@()\[\]{}（）「」『』【】、。，：:;]|(?<=/)@){1,300}))
     (?::(?P<first>\d+)(?:-(?P<last>\d+))?(?!\d))?"""
-_END = re.compile(r"[,!?'’]|(?<=[^./])\.|(?<=[!-~])[^!-~]|[をはがにのとでもへやか]")
+_END = late_pattern(r"[,!?'’]|(?<=[^./])\.|(?<=[!-~])[^!-~]|[をはがにのとでもへやか]")
 """Where a name may end though no blank follows: at punctuation, between Latin and Japanese, before a particle."""
 
 _DOTTED = ("./", "../")  # what begins so is meant from where one stands
@@ -92,7 +93,7 @@ async def with_files(query: str, tools: ToolSystem, room: int, emit: Emit, here:
     return "\n\n".join(parts), tuple(images)
 
 
-_FRAME = re.compile(r"<(\s{0,9}(?:/\s{0,9}file\s{0,9}|file\s{1,9}path\s{0,9}=[^<>\n]{0,300}))>", re.IGNORECASE)
+_FRAME = late_pattern(r"<(\s{0,9}(?:/\s{0,9}file\s{0,9}|file\s{1,9}path\s{0,9}=[^<>\n]{0,300}))>", re.IGNORECASE)
 
 
 def _framed(path: str, text: str) -> str:

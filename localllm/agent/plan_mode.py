@@ -11,10 +11,11 @@ from pathlib import Path
 from localllm.agent.history import History
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState
 from localllm.base.events import RunFinished
+from localllm.base.lazy_patterns import late_pattern
 from localllm.config.schema import Mode
 from localllm.llm.messages import ToolMessage, UserMessage
 
-_STEP = re.compile(r"^[^\S\n]*+(?:\d+\s*[.)．）、:]|[-*・]\s)", re.MULTILINE)
+_STEP = late_pattern(r"^[^\S\n]*+(?:\d+\s*[.)．）、:]|[-*・]\s)", re.MULTILINE)
 
 
 @cache

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from localllm.agent.command_kinds import CommandKind, command_kind, outcome
-from localllm.code.grammars import language_of
 from localllm.llm.messages import arguments_in, path_of
 from localllm.tools.results import ToolResult
 
@@ -132,4 +131,6 @@ class RunFacts:
 
 def is_code(path: str) -> bool:
     """Whether a file holds code that can be run or built."""
+    from localllm.code.grammars import language_of  # no start needs it
+
     return language_of(path) is not None

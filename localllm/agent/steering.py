@@ -8,6 +8,7 @@ from pathlib import Path
 
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState
 from localllm.base.events import Emit, Steered
+from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import Completion, Image
 from localllm.text.model_orders import without_template_marks
 
@@ -44,7 +45,7 @@ def unforged(text: str) -> str:
     return _claims().sub(lambda found: f"{_QUOTED}{found[0]}", text)
 
 
-_LIKE_OURS = re.compile(r"^(?=[^\S\n]*\[(?:the user|end of)\b)", re.IGNORECASE | re.MULTILINE)
+_LIKE_OURS = late_pattern(r"^(?=[^\S\n]*\[(?:the user|end of)\b)", re.IGNORECASE | re.MULTILINE)
 """Lines that begin as those in which we say what the user has done."""
 
 

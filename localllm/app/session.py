@@ -47,11 +47,11 @@ from localllm.memory.session_plan import SessionPlan
 from localllm.rag.locations import user_folder
 from localllm.repo_map.repo_map import RepoMap
 from localllm.repo_map.request import Focus
-from localllm.safety.command_line import Line
 from localllm.safety.confirmation import Confirmer
 from localllm.safety.journal import Journal, JournalEntry, digest
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.policy import Policy
+from localllm.safety.rules import line_of
 from localllm.safety.saved_rules import RememberedRules
 from localllm.safety.tool_definition import Tool
 from localllm.sandbox.background import BackgroundCommands
@@ -241,7 +241,7 @@ class Conversation:
     def offer_output(self, command: str, output: str, return_code: int) -> None:
         """Let the model read, with the next request, what a command of the person's own printed; where that may be from
         another machine, as text of strangers."""
-        if Line(command).prints_foreign_text:
+        if line_of(command).prints_foreign_text:
             self.tool_system.taint()
         head = f"The user ran this himself, outside the sandbox: {command}\nExit code {return_code}. Its output:"
         self.agent.offer_quoted(head, plain_output(output).rstrip())

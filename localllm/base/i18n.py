@@ -6,11 +6,12 @@ for the other when it is shown. The language is a setting of the process: one pr
 """
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, overload
+
+from localllm.base.lazy_patterns import late_pattern
 
 if TYPE_CHECKING:
     from gettext import NullTranslations
@@ -22,7 +23,7 @@ LOCALE = Path(__file__).parent.parent / "locale"
 """Where `<language>/LC_MESSAGES/localllm.mo` is, which scripts/translations.py compiles from the .po beside it."""
 
 
-_COUNTED = re.compile(r"\{(\w+):\?([^/}]*)/([^}]*)\}")
+_COUNTED = late_pattern(r"\{(\w+):\?([^/}]*)/([^}]*)\}")
 
 
 class Counted(NamedTuple):

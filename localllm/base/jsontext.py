@@ -1,13 +1,14 @@
 """JSON text of anything a run may hold, and what was kept read again, whoever has had his hands on it since."""
 
-import re
 from collections.abc import Iterable
 from typing import Any, TypeVar, cast
 
 import msgspec
 
+from localllm.base.lazy_patterns import late_pattern
+
 T = TypeVar("T")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = late_pattern("[\ud800-\udfff]")
 
 
 def encode_json(value: Any) -> bytes:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from localllm.base.files import atomic_write_at, open_made
+from localllm.base.lazy_patterns import late_pattern
 from localllm.base.regular_files import read_regular
 
 _MARK = 16
@@ -17,8 +18,8 @@ _MARK = 16
 OF_WEB = frozenset({"fetch_page", "web_search"})
 """The kinds that hold text of strangers."""
 
-_NAMED_OF_WEB = re.compile(rf"tool-output/(?:{'|'.join(sorted(OF_WEB))})-[0-9a-f]{{16}}\.txt", re.IGNORECASE)
-_NAME = re.compile(r"[a-z][a-z_]{0,60}-([0-9a-f]{16})\.txt")
+_NAMED_OF_WEB = late_pattern(rf"tool-output/(?:{'|'.join(sorted(OF_WEB))})-[0-9a-f]{{16}}\.txt", re.IGNORECASE)
+_NAME = late_pattern(r"[a-z][a-z_]{0,60}-([0-9a-f]{16})\.txt")
 
 
 def keep_output(folder: Path, kind: str, text: str) -> Path:

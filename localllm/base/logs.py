@@ -8,7 +8,6 @@ function and line that wrote them stand in the place of the category.
 
 import logging
 import os
-import re
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import TextIO
 
 from localllm.base.files import open_own
+from localllm.base.lazy_patterns import late_pattern
 
 LOG = "log"
 DEBUG_LOG = "debug_log"
@@ -27,7 +27,7 @@ _MAX_BYTES = 20_000_000
 _KEPT = 5
 """Files of a day that went over `_MAX_BYTES`."""
 
-_NAME = re.compile(r"(?:localllm|debug)\.(\d{4}-\d\d-\d\d)(?:\.\d+)?\.log")
+_NAME = late_pattern(r"(?:localllm|debug)\.(\d{4}-\d\d-\d\d)(?:\.\d+)?\.log")
 
 _root = logging.getLogger("localllm")
 

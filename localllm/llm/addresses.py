@@ -1,16 +1,16 @@
 """Addresses of model servers, in every form people write them."""
 
-import re
 from collections.abc import Mapping
 from ipaddress import ip_address
 from urllib.parse import unquote, urlsplit
 
 from localllm.base.i18n import _
+from localllm.base.lazy_patterns import late_pattern
 from localllm.config.schema import LLMSettings
 
 _ENDPOINTS = ("/chat/completions", "/completions", "/models", "/embeddings")
-_API_PATH = re.compile(r"/(v\d+|api(/v\d+)?)(/(chat/completions|[a-z]+))?$|/chat/completions$")
-_LIKE_IPV4 = re.compile(r"\d+(\.\d+){3}")
+_API_PATH = late_pattern(r"/(v\d+|api(/v\d+)?)(/(chat/completions|[a-z]+))?$|/chat/completions$")
+_LIKE_IPV4 = late_pattern(r"\d+(\.\d+){3}")
 
 PORTS = {"http": 80, "https": 443}
 

@@ -106,8 +106,8 @@ LOOKING = "[looking at the pictures]"
 SHOWN = "[picture"
 """How the user's message begins that shows the pictures of results."""
 
-_SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
-_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_SHORT_ID = late_pattern(r"[A-Za-z0-9]{9}")
+_NOT_IN_A_NAME = late_pattern(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 64
 
 

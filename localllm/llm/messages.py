@@ -168,9 +168,9 @@ STATE_BEGINS, STATE_ENDS = "<state>\n", "\n</state>"
 RECORD = "## Record (kept by the program)"
 """Begins what the program itself has taken down, after the model's summary in a state."""
 
-_STATE = re.compile(r"<state>\n(.*?)(?:\n</state>|\Z)", re.DOTALL)
-_SAID = re.compile(r"<said>\n(.*?)\n</said>", re.DOTALL)
-_SITUATION = re.compile(r"^\[Project [^\n]*\]$", re.MULTILINE)
+_STATE = late_pattern(r"<state>\n(.*?)(?:\n</state>|\Z)", re.DOTALL)
+_SAID = late_pattern(r"<said>\n(.*?)\n</said>", re.DOTALL)
+_SITUATION = late_pattern(r"^\[Project [^\n]*\]$", re.MULTILINE)
 
 
 def is_summed_up(text: str) -> bool:

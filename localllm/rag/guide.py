@@ -5,10 +5,13 @@ announced behind the newest request.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from localllm.llm.tokens import estimate_tokens
 from localllm.rag.quoted_descriptions import QUOTED, description_of
-from localllm.rag.records import Collection
+
+if TYPE_CHECKING:
+    from localllm.rag.records import Collection
 
 HEAD = "Collections of documents, for search_rag_knowledge_base:"
 MOST_TOKENS = 300
@@ -21,7 +24,7 @@ _RULES = "Before you answer what they may tell, search them. Cite a passage as [
 _NO_RULES = "Search them for what they may tell."
 
 
-def guide(collections: Sequence[Collection], *, brief: bool = False) -> str:
+def guide(collections: "Sequence[Collection]", *, brief: bool = False) -> str:
     """The routing guidance for these collections, the first of them described, in at most 300 tokens; "" for none.
     `brief`: for a small model, without the pointer to list_rag_collections, which it is not offered."""
     if not collections:
@@ -34,7 +37,7 @@ def guide(collections: Sequence[Collection], *, brief: bool = False) -> str:
     return _text([], [*described, *others], 0, brief=brief)
 
 
-def _text(described: Sequence[Collection], others: Sequence[Collection], length: int, *, brief: bool) -> str:
+def _text(described: "Sequence[Collection]", others: "Sequence[Collection]", length: int, *, brief: bool) -> str:
     lines = [HEAD, *(_line(one, length) for one in described)]
     if others:
         names = ", ".join(one.name for one in others[:_MOST_NAMED])
@@ -44,12 +47,12 @@ def _text(described: Sequence[Collection], others: Sequence[Collection], length:
     return "\n".join([*lines, *quoted, _NO_RULES if brief else _RULES])
 
 
-def _line(collection: Collection, length: int) -> str:
+def _line(collection: "Collection", length: int) -> str:
     described = description_of(collection, length)
     return f"- {collection.name}: {described}" if described else f"- {collection.name}"
 
 
-def announcement(collections: Sequence[Collection]) -> str:
+def announcement(collections: "Sequence[Collection]") -> str:
     """That these collections were made since the conversation began."""
     lines = [_line(one, _LENGTHS[0]) for one in collections]
     return "\n".join(["[New collections of documents; search_rag_knowledge_base finds them by name:", *lines]) + "]"

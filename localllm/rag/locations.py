@@ -1,11 +1,11 @@
 """Where collections are kept, and whether there are any, without loading what reads them."""
 
-import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from localllm.base.i18n import N_, Phrase
+from localllm.base.lazy_patterns import late_pattern
 from localllm.base.paths import data_folder, project_folder, project_name, state_folder
 from localllm.config.schema import Settings
 
@@ -18,7 +18,7 @@ _DELIVERED = N_(
     " {names}. Make your own of the documents: localllm rag ingest PATH --project --collection NAME; then delete the"
     " old ones there."
 )
-_NAME = re.compile(r"[^\W_][\w.-]{0,63}")
+_NAME = late_pattern(r"[^\W_][\w.-]{0,63}")
 
 
 def is_name(name: str) -> bool:

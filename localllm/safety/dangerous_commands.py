@@ -12,9 +12,6 @@ _LONGEST_PATTERN = 1_000  # characters of a pattern of file names; a longer one 
 _DRIVE = late_pattern(r"[a-z]:", re.IGNORECASE)
 _ASSIGNMENT = late_pattern(r"\w+(\[.*\])?\+?=")
 
-DANGEROUS_COMMANDS = ("rm -rf", "format x:", "del /s", "sudo", "chmod 777")
-"""Those that are dangerous whatever the settings say: the ones named there come on top."""
-
 _ALSO: dict[str, tuple[str, ...]] = {
     "rm -rf": (
         *("find -delete", "rimraf", "Remove-Item -Recurse -Force", "trash-empty", "rmtree", "shutil.rmtree"),

@@ -13,9 +13,11 @@ import msgspec
 from localllm.base.events import Json
 from localllm.base.lazy_patterns import late_pattern
 from localllm.config.schema import Mode, SafetySettings
-from localllm.safety.dangerous_commands import DANGEROUS_COMMANDS
 from localllm.safety.rules import COMMAND_TOOL, Call, Decision, Rule, line_of, listed, rules_of
 from localllm.safety.tool_definition import Tool
+
+DANGEROUS_COMMANDS = ("rm -rf", "format x:", "del /s", "sudo", "chmod 777")
+"""Those that are dangerous whatever the settings say: the ones named there come on top."""
 
 Why = Literal["", "plan", "unreadable", "untrusted", "address", "instruction", "preview"]
 

@@ -18,6 +18,7 @@ import msgspec
 from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, Phrase
+from localllm.base.lazy_patterns import late_pattern
 from localllm.config.reader import MAXIMUM_FAULTS
 from localllm.config.schema import SafetyRule, SafetySettings
 from localllm.safety.tool_definition import Tool
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
 Decision = Literal["allow", "ask", "deny"]
 
-_RULE = re.compile(r"(?P<tool>[\w.-]+|\*)(?:\((?P<prefix>.*)\))?", re.DOTALL)
-_SHELL_SYNTAX = re.compile(r"[;&|<>()`$\n\r{}\\*?\[\]~#!]")
+_RULE = late_pattern(r"(?P<tool>[\w.-]+|\*)(?:\((?P<prefix>.*)\))?", re.DOTALL)
+_SHELL_SYNTAX = late_pattern(r"[;&|<>()`$\n\r{}\\*?\[\]~#!]")
 COMMAND_TOOL = "run_command"
 _READING_TOOL = "read_file"
 _SHOWING_TOOLS = frozenset({_READING_TOOL, "search_files", "analyze_code", "git_diff", "edit_file"})

@@ -4,6 +4,8 @@ import codecs
 import re
 from typing import Literal, NamedTuple
 
+from localllm.base.lazy_patterns import late_pattern
+
 Newline = Literal["\n", "\r\n", "\r", "mixed"]
 
 
@@ -36,7 +38,7 @@ _SAMPLE = 8_000
 _SHORTEST_UTF16 = 4
 _LIKELY_UTF16 = 0.97  # the other byte order, and what is no text, gives ideographs at random and next to no ASCII
 _EXPECTED_IN_UTF16 = "[\t\n\r -~\u00a0-\u017f\u2010-\u203f\u3000-\u30ff\u4e00-\u9fff\uff01-\uff9f]"
-_CONTROL = re.compile("[\x00-\x06\x0e-\x1a\x1c-\x1f]")
+_CONTROL = late_pattern("[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 
 
 def decode(data: bytes, encoding: str = "") -> Decoded:
@@ -151,7 +153,7 @@ def _guess_japanese(data: bytes) -> str:
     return best
 
 
-_FOREIGN_RUN = re.compile(r"[^\x00-\x7f]+")
+_FOREIGN_RUN = late_pattern(r"[^\x00-\x7f]+")
 _JAPANESE = "[\u2010-\u27bf\u3000-\u30ff\u3200-\u33ff\u4e00-\u9fff\uff01-\uff5e々〆ヶ]+"
 
 

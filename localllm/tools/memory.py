@@ -1,6 +1,5 @@
 """Tools for the plan and for what is remembered of the project: todo and recall."""
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -10,6 +9,7 @@ import msgspec
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, Phrase, _, ngettext, plural
+from localllm.base.lazy_patterns import late_pattern
 from localllm.memory.todo_actions import STATES, by_word, state_told, todo_text
 from localllm.safety.tool_definition import Preview, Risk, ToolOutput
 from localllm.text.sanitising import clean, shorten
@@ -42,7 +42,7 @@ _ACTIONS: dict[Action, str] = {
 """What the models say, by what is meant; in Japanese what the chat's command knows."""
 _ACTION_OF = cast("dict[str, Action]", by_word(cast("dict[str, str]", _ACTIONS)))
 
-_JAPANESE_END = re.compile(r"(?:に|を)?(?:する|した|して)$")
+_JAPANESE_END = late_pattern(r"(?:に|を)?(?:する|した|して)$")
 
 _MOST_LISTED = 40
 _MOST_FOUND = 8

@@ -199,6 +199,8 @@ class Alive(Oracle):
 
     def verdict(self, answer: Answer, agent: int) -> list[str]:
         end = time.monotonic() + 0.5
+        if not marked_processes(self.world.mark):
+            time.sleep(0.02)  # while it begins another program, a process has no command line
         while (left := marked_processes(self.world.mark)) and time.monotonic() < end:
             time.sleep(0.1)
         return [f"{len(left)} processes outlive the call"] if left else []

@@ -1,15 +1,15 @@
 """The one way to the terminal during a run: lines that stay above, lines that change below."""
 
 import os
-import re
 from collections.abc import Callable, Iterable, Sequence
 from os import terminal_size
 from typing import TextIO
 
+from localllm.base.lazy_patterns import late_pattern
 from localllm.text.sanitising import clean, clusters
 from localllm.tui.theme import Line, Span, Theme
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_COLOUR = late_pattern(r"\x1b\[[0-9;]*m")
 # One update is one frame (synchronized output, DEC mode 2026); terminals that do not know it ignore it.
 _BEGIN_FRAME, _END_FRAME = "\x1b[?2026h", "\x1b[?2026l"
 _ERASE_BELOW = "\x1b[J"
