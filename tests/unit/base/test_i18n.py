@@ -176,7 +176,7 @@ COUNTS = {
 
 OF_SEVERAL = re.compile(
     r"time|step|token|window|answers|calls|places|redirects|characters|bytes|folders deep|source files?, |MB|in a row"
-    r"|edits of|more than"
+    r"|edits of|more than|longer than"
 )
 """Of limits, windows, and what is only ever said of two or more."""
 
