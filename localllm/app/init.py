@@ -339,7 +339,7 @@ def _create(folder: Path, path: Path, data: bytes, *, mode: int | None = None) -
     try:
         atomic_write_at(parent, path.name, data, mode=mode, create_only=True)
         if mode is not None:
-            path.parent.chmod(0o755)
+            os.fchmod(parent, 0o755)  # by its name it may be a link by now
     finally:
         os.close(parent)
 

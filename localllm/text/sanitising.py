@@ -70,6 +70,13 @@ def clean(text: str, *, keep_newlines: bool = True) -> str:
     return _suspect().sub(_shown, text.replace("\r\n", "\n"))
 
 
+def without_hidden(text: str) -> str:
+    """`text`, as long as it was, with U+FFFD for each character that `clean` would show."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _suspect().sub(lambda match: match[0] if _is_legitimate(match) else "\ufffd", text)
+
+
 def escape_json(json: str) -> str:
     """The same JSON with the characters that `clean` would show written as escapes, so that printing it steers
     nothing."""

@@ -13,13 +13,15 @@ async def edit_queries(queries: Sequence[str]) -> tuple[str, ...]:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
+    from localllm.tui.dialogs.visible_input import NothingHidden
+
     keys = KeyBindings()
 
     @keys.add("c-d")
     def _accept(event: KeyPressEvent) -> None:
         event.current_buffer.validate_and_handle()
 
-    session: PromptSession[str] = PromptSession(multiline=True, key_bindings=keys)
+    session: PromptSession[str] = PromptSession(multiline=True, key_bindings=keys, input_processors=[NothingHidden()])
     text = await session.prompt_async(
         "? ",
         default="\n".join(queries),

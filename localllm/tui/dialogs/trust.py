@@ -132,8 +132,12 @@ def setting_lines(file: Path, values: Mapping[str, Json], width: int) -> list[Li
     """The settings, the gravest first, and a few words on each, in at most `MAX_ROWS` rows and one that says so."""
     lines: list[Line] = []
     keys = sorted(values, key=_gravity)
+    is_cut = False
     for shown, key in enumerate(keys):
-        rows = list(_rows(key, values[key], width))
+        text = _text(key, values[key])
+        cut = shorten(text, max(20, width - _INDENT) * _ROWS_OF_ONE - 2)
+        is_cut = is_cut or cut != text
+        rows = list(_rows(key, cut, width))
         if len(lines) + len(rows) > MAX_ROWS:
             return lines + wrapped(
                 "  ",
@@ -142,6 +146,10 @@ def setting_lines(file: Path, values: Mapping[str, Json], width: int) -> list[Li
                 width,
             )
         lines += rows
+    if is_cut:
+        lines += wrapped(
+            "  ", _("Not all of it is shown (…): read {file} before you say yes.", file=file), "warning", width
+        )
     return lines
 
 
@@ -194,12 +202,15 @@ def _gravity(key: str) -> int:
     return next((place for place, (pattern, _) in enumerate(_REACH) if re.fullmatch(pattern, key)), -1)
 
 
-def _rows(key: str, value: Json, width: int) -> Iterable[Line]:
+def _text(key: str, value: Json) -> str:
+    return clean(f"{key} = {write_value(value)}", keep_newlines=False)
+
+
+def _rows(key: str, text: str, width: int) -> Iterable[Line]:
     room = max(20, width - _INDENT)
     place = _gravity(key)
     reach = _REACH[place][1] if place >= 0 else ""
     note = _(_REACHES[reach]) if reach else ""
-    text = shorten(clean(f"{key} = {write_value(value)}", keep_newlines=False), room * _ROWS_OF_ONE - 2)
     rows = wrap(f"{text}  ({note})" if note else text, room)
     for number, row in enumerate(rows):
         yield (("accent" if number == 0 else "", ("  " if number == 0 else " " * _INDENT) + row.rstrip()),)

@@ -29,6 +29,7 @@ from prompt_toolkit.widgets import TextArea
 from localllm.base.i18n import _
 from localllm.text.sanitising import clean
 from localllm.tui.dialogs.approval import Escaped
+from localllm.tui.dialogs.visible_input import NothingHidden
 from localllm.tui.input.completion import Suggester, Suggestion
 from localllm.tui.input.pastes import Pastes
 from localllm.tui.input.typeahead import ESCAPE_SECONDS, PASTE_BEGINS, PASTE_ENDS
@@ -85,6 +86,7 @@ class ChatPrompt:
             reserve_space_for_menu=_MENU_ROWS,
             style=_STYLE,
             color_depth=_depth(theme),
+            input_processors=[NothingHidden()],
         )
 
     async def ask(self, default: str = "") -> str:
@@ -198,7 +200,7 @@ class Question:
             event.app.exit(exception=Escaped)
 
         self._session: PromptSession[str] = PromptSession(
-            style=_STYLE, color_depth=_depth(theme), key_bindings=bindings
+            style=_STYLE, color_depth=_depth(theme), key_bindings=bindings, input_processors=[NothingHidden()]
         )
         # How long an Escape may be the beginning of something else; as long as where nobody is asked.
         self._session.app.ttimeoutlen = self._session.app.timeoutlen = ESCAPE_SECONDS

@@ -16,6 +16,7 @@ from localllm.text.sanitising import (
     json_report,
     shorten,
     shorten_start,
+    without_hidden,
 )
 from tests.support.each import each
 
@@ -146,3 +147,8 @@ def test_a_chain_of_joiners_that_is_no_sign_is_shown() -> None:
     assert clean("\u2500\u200d\u2500") == "\u2500<U+200D>\u2500"
     chain = "\u200d".join(["\U0001f468"] * 200)
     assert (clean(chain).count("\u200d"), clean(chain).count("<U+200D>")) == (3, 196)
+
+
+def test_what_hides_in_a_line_becomes_a_sign_of_its_own() -> None:
+    text = f"echo \u202egnp.exe\u202c {FAMILY} \u200b終\U000e0041"
+    assert without_hidden(text) == f"echo \ufffdgnp.exe\ufffd {FAMILY} \ufffd終\ufffd"

@@ -1,0 +1,13 @@
+"""Make visible what hides in a line that is edited. Imported with prompt_toolkit, which takes a while to load."""
+
+from prompt_toolkit.layout.processors import Processor, Transformation, TransformationInput
+
+from localllm.text.sanitising import without_hidden
+
+
+class NothingHidden(Processor):
+    """Shows a sign for what would reorder the line or take no ink, which may be of a model: a command that is to be
+    allowed, a query; or was pasted."""
+
+    def apply_transformation(self, transformation_input: TransformationInput) -> Transformation:
+        return Transformation([(part[0], without_hidden(part[1])) for part in transformation_input.fragments])
