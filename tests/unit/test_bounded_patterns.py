@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import localllm
-from tests.support.in_time import ends
+from tests.support.in_time import faults
 
 PACKAGE = Path(localllm.__file__).parent
 
@@ -98,9 +98,14 @@ TRIES = {
 }
 
 
+@pytest.fixture(scope="module")
+def found() -> dict[str, str]:
+    return faults(TRIES)
+
+
 @pytest.mark.parametrize("name", TRIES)
-def test_text_of_any_length_is_judged(name: str) -> None:
-    ends(TRIES[name])
+def test_text_of_any_length_is_judged(found: dict[str, str], name: str) -> None:
+    assert found[name] == ""
 
 
 def test_no_group_is_possessive() -> None:

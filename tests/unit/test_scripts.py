@@ -241,6 +241,8 @@ def test_mutants_change_one_place_each_and_leave_python(tmp_path: Path):
 
 def test_a_mutant_that_nothing_notices_is_shown_and_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     script = load("mutants")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_PLUGINS", "xdist.plugin")
     monkeypatch.setattr(script, "ROOT", tmp_path)
     monkeypatch.setattr(script, "PACKAGE", tmp_path / "localllm")
     room = tmp_path / "localllm/room"

@@ -26,14 +26,20 @@ def english() -> Iterator[None]:
     set_language("en")
 
 
+@pytest.fixture(scope="module")
+def texts() -> dict[str | tuple[str, str], str]:
+    """Every text of the package."""
+    return translations.texts()
+
+
 def fields(text: str) -> set[str]:
     return {name.partition(".")[0] for _text, name, _spec, _how in string.Formatter().parse(text) if name is not None}
 
 
-def test_every_text_has_its_japanese_and_no_other_is_kept() -> None:
-    assert translations.faults(translations.texts(), translations.read_catalogue()) == []
-    compiled = translations.PO.with_suffix(".mo").read_bytes()
-    assert compiled == translations.compiled(translations.read_catalogue())
+def test_every_text_has_its_japanese_and_no_other_is_kept(texts: dict[str | tuple[str, str], str]) -> None:
+    catalogue = translations.read_catalogue()
+    assert translations.faults(texts, catalogue) == []
+    assert translations.PO.with_suffix(".mo").read_bytes() == translations.compiled(catalogue)
 
 
 def test_a_text_without_japanese_one_too_many_and_a_lost_parameter_are_noticed() -> None:
@@ -181,11 +187,11 @@ OF_SEVERAL = re.compile(
 """Of limits, windows, and what is only ever said of two or more."""
 
 
-def test_no_text_would_say_one_files() -> None:
-    texts = [text for text in translations.texts() if isinstance(text, str)]
+def test_no_text_would_say_one_files(texts: dict[str | tuple[str, str], str]) -> None:
     offenders = [
         text
         for text in texts
+        if isinstance(text, str)
         for name, word in SEVERAL.findall(text)
         if name in COUNTS and word not in ("is", "has", "as") and not OF_SEVERAL.search(text)
     ]

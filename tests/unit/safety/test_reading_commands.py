@@ -1,6 +1,7 @@
 """Commands that only read the project, and those that only look so."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,19 +14,27 @@ from tests.support.each import each
 from tests.support.tools import put
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    root = tmp_path / "project"
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What is copied for every test."""
+    root = tmp_path_factory.mktemp("prepared")
     put(root / "src/a.py", "x = 1\n")
     put(root / "README.md", "read\n")
     put(root / "bin/ls", "#!/bin/sh\n").chmod(0o755)
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(root)]
+    subprocess.run([*git, "init", "-q", "--template="], check=True)
+    subprocess.run([*git, "add", "src", "README.md"], check=True)
+    subprocess.run([*git, "commit", "-qm", "x"], check=True)
+    return root
+
+
+@pytest.fixture
+def project(prepared: Path, tmp_path: Path) -> Path:
+    root = tmp_path / "project"
+    shutil.copytree(prepared, root)
     put(tmp_path / "outside/secret", "secret\n")
     (root / "leads_out").symlink_to(tmp_path / "outside")
     (root / "linked.md").symlink_to("README.md")
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(root)]
-    subprocess.run([*git, "init", "-q"], check=True)
-    subprocess.run([*git, "add", "src", "README.md"], check=True)
-    subprocess.run([*git, "commit", "-qm", "x"], check=True)
     return root.resolve()
 
 
