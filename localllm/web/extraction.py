@@ -7,6 +7,8 @@ but for scripts, navigation and forms.
 import asyncio
 import codecs
 import re
+import threading
+from concurrent.futures import Future
 
 import msgspec
 
@@ -20,6 +22,10 @@ from localllm.web.fetching import Page
 from localllm.web.main_text import main_text
 
 _SECONDS = 20.0
+_FREE_THREADS = threading.BoundedSemaphore(6)
+"""A page may keep its thread busy long after nobody waits for it. So these are none of those that every tool needs, the
+end of the program waits for none, and while all are taken the main text of no page is looked for."""
+
 _SNIFFED = 4_096
 _SHORTEST = 400  # characters; in less there is no main text to be found, and all of it is taken
 _CHARSET = re.compile(
@@ -142,9 +148,23 @@ async def extract_html(html: str) -> Extracted:
 
 
 async def _main_text(html: str) -> str:
-    """The page's main text; "" where there is none to be found, or that takes too long."""
+    """The page's main text; "" where there is none to be found, that takes too long, or earlier pages still do."""
+    if not _FREE_THREADS.acquire(blocking=False):
+        return ""
+    found: Future[str] = Future()
+    found.set_running_or_notify_cancel()  # one who stops waiting leaves it as it is
+
+    def look() -> None:
+        try:
+            found.set_result(main_text(html))
+        except Exception as error:  # noqa: BLE001 - raised where it is waited for
+            found.set_exception(error)
+        finally:
+            _FREE_THREADS.release()
+
+    threading.Thread(target=look, name="main-text", daemon=True).start()
     try:
         async with asyncio.timeout(_SECONDS):
-            return await asyncio.to_thread(main_text, html)
+            return await asyncio.wrap_future(found)
     except TimeoutError:
         return ""

@@ -1,10 +1,14 @@
 """Pages as text."""
 
+import asyncio
 import codecs
+import os
+import threading
 
 import pytest
 
 from localllm.documents.pdf import PdfError
+from localllm.web import extraction
 from localllm.web.extraction import NoTextError, decoded, extract
 from localllm.web.fetching import Page
 from tests.support.pdfs import make_pdf
@@ -60,6 +64,23 @@ async def test_of_an_article_the_main_text_is_taken() -> None:
     assert found.by == "trafilatura"
     assert "Paragraph 8 says" in found.text
     assert "Related" not in found.text
+
+
+async def test_pages_that_keep_threads_busy_leave_others_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    end = threading.Event()
+    monkeypatch.setattr(extraction, "_SECONDS", 0.05)
+    monkeypatch.setattr(extraction, "main_text", lambda _html: end.wait(60) and "")
+    page = made(f"<body><p>{'words of a page ' * 40}</p></body>")
+    try:
+        for _ in range(min(32, (os.cpu_count() or 1) + 4) + 1):
+            assert (await extract(page)).by == "html"
+        async with asyncio.timeout(10):
+            assert await asyncio.to_thread(lambda: "free") == "free"
+    finally:
+        end.set()
+        for thread in threading.enumerate():
+            if thread.name == "main-text":
+                thread.join(10)
 
 
 async def test_of_a_short_page_all_text_is_taken() -> None:
