@@ -14,6 +14,7 @@ import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -115,7 +116,7 @@ def _citations(value: Any) -> Iterator[dict[str, Any]]:
 
 def read_store(file: Path) -> Stored:
     """What a run has kept, read without changing it."""
-    with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as db:
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db, db:
         (value,) = db.execute("SELECT value FROM state").fetchone()
         texts = dict(db.execute("SELECT hash, text FROM texts").fetchall())
     db.close()

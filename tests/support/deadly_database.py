@@ -2,6 +2,7 @@
 
 import sqlite3
 import struct
+from contextlib import closing
 from pathlib import Path
 
 _MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -9,7 +10,7 @@ _MAGIC = bytes.fromhex("d9d505f920a163d7")
 
 def deadly_database(file: Path, victim: Path) -> None:
     """Make a database with a hot journal, after whose playback SQLite deletes `victim` as its super-journal."""
-    with sqlite3.connect(file) as database:
+    with closing(sqlite3.connect(file)) as database, database:
         database.execute("CREATE TABLE IF NOT EXISTS filler (path TEXT PRIMARY KEY) WITHOUT ROWID")
         size, pages = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_size", "page_count"))
     database.close()

@@ -1,6 +1,7 @@
 """What a market scan asks for, works on and hands over, in the form of its JSON (camelCase, published in docs)."""
 
-from typing import Annotated, Literal
+from inspect import cleandoc
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -274,6 +275,10 @@ class ResearcherInput(_Record, frozen=True, kw_only=True):
     constraints: Constraints = Constraints()
 
 
-def result_schema() -> dict[str, object]:
-    """The JSON schema of a result."""
-    return msgspec.json.schema(MarketResult)
+def result_schema() -> dict[str, Any]:
+    """The JSON schema of a result, the same on every Python: up to 3.12 docstrings keep their indentation."""
+    schema = msgspec.json.schema(MarketResult)
+    for one in schema["$defs"].values():
+        if "description" in one:
+            one["description"] = cleandoc(one["description"])
+    return schema

@@ -39,7 +39,8 @@ def test_more_runs_than_are_kept_go_the_oldest_first(tmp_path: Path) -> None:
         database.add([run(number)])
     database.close()
     assert kept(file) == ["r9", "r8", "r7"]
-    assert sqlite3.connect(file).execute("SELECT count(*) FROM answers").fetchone() == (3,)
+    with closing(sqlite3.connect(file)) as db:
+        assert db.execute("SELECT count(*) FROM answers").fetchone() == (3,)
 
 
 def test_what_is_too_old_goes(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -174,7 +175,7 @@ def test_a_file_that_is_damaged_while_it_is_used_is_put_aside(file: Path) -> Non
     log = RequestLog(file, on_failure=failures.append)
     log.add(QUESTION, result("before"))
     soon(lambda: file.exists() and read_runs(file, 1))
-    with sqlite3.connect(file) as db:  # what was written so far goes into the file itself
+    with closing(sqlite3.connect(file)) as db, db:  # what was written so far goes into the file itself
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     db.close()
     with file.open("r+b") as opened:
@@ -201,12 +202,12 @@ def test_a_file_that_is_deleted_is_made_anew(file: Path) -> None:
 @pytest.mark.parametrize("whose", ["another program", "a later version"])
 def test_a_file_that_is_not_ours_is_left_as_it_is(file: Path, whose: str) -> None:
     logged(file, result())
-    with sqlite3.connect(file) as db:
+    with closing(sqlite3.connect(file)) as db, db:
         db.execute("PRAGMA user_version=99" if whose == "a later version" else "PRAGMA application_id=7")
     db.close()
     failures = logged(file, result("r2"), result("r3"))
     assert failures.keys == ["request_log_newer" if whose == "a later version" else "request_log_unusable"]
-    with sqlite3.connect(file) as db:
+    with closing(sqlite3.connect(file)) as db, db:
         assert db.execute("SELECT run_id FROM runs").fetchall() == [("r1",)]
     db.close()
 

@@ -85,9 +85,8 @@ def test_a_cache_that_is_none_of_ours_is_made_anew(root: Path, tmp_path: Path, c
     cache = tmp_path / "index.sqlite"
     if content is None:
         assert names(root, cache, "add_item")
-        with sqlite3.connect(cache) as db:
+        with closing(sqlite3.connect(cache)) as db, db:
             db.execute("CREATE TRIGGER t AFTER INSERT ON files BEGIN DELETE FROM places; END")
-        db.close()
         (root / "new.py").write_text("x = 1\n", "utf-8")
     else:
         cache.write_bytes(content)

@@ -1,6 +1,7 @@
 """The log of scans: in a database, beside it where that cannot be written, and deleted with all that belongs to it."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ def test_records_are_rows_and_are_listed_the_newest_first(tmp_path: Path) -> Non
     assert log.add(old) is None
     assert log.add(new) is None
     assert log.all() == [new, old]
-    with sqlite3.connect(tmp_path / MARKET / DATABASE) as db:
+    with closing(sqlite3.connect(tmp_path / MARKET / DATABASE)) as db, db:
         rows = db.execute("SELECT id, theme, started FROM agent_logs ORDER BY id").fetchall()
     assert rows == [("m-1", "ferries", old.started_at), ("m-2", "towers", new.started_at)]
     assert matching(log.all(), "ferries") == [old]

@@ -13,8 +13,8 @@ def test_the_published_schema_is_that_of_the_result() -> None:
 
 
 def test_names_in_the_json_are_those_that_others_read() -> None:
-    names = result_schema()["$defs"]["MarketSummary"]["properties"]  # type: ignore[index]
+    names = result_schema()["$defs"]["MarketSummary"]["properties"]
     assert {"keyFindings", "rawResults", "globalInsights", "generatedAt", "recommendations"} <= {*names}
     assert {"japanese", "global", "searchTime", "totalResults"} <= {
-        *result_schema()["$defs"]["SearchResults"]["properties"]  # type: ignore[index]
+        *result_schema()["$defs"]["SearchResults"]["properties"]
     }
