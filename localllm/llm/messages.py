@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from localllm.base.events import Json, ToolCall, Usage
+from localllm.base.jsontext import decode_json
 from localllm.base.lazy_patterns import late_pattern
 
 
@@ -111,16 +112,16 @@ _LONGEST_ARGUMENT = 80
 def arguments_in(written: str) -> dict[str, Json]:
     """The arguments by name, from the text of a call; none where that is no JSON object."""
     try:
-        return msgspec.json.decode(written or "{}", type=dict[str, Json])
-    except (msgspec.DecodeError, UnicodeEncodeError):
+        return decode_json(written or "{}", dict[str, Json])
+    except msgspec.DecodeError:
         return {}
 
 
 def canonical(written: str) -> str:
     """The text of arguments with sorted keys, the same for equal ones; what is no JSON as it is."""
     try:
-        return msgspec.json.encode(msgspec.json.decode(written or "{}", type=Json), order="sorted").decode()
-    except (msgspec.DecodeError, UnicodeEncodeError):
+        return msgspec.json.encode(decode_json(written or "{}", object), order="sorted").decode()
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return written
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from localllm.base.errors import KnowledgeBaseUsageError
 from localllm.base.events import Json, ToolCall
-from localllm.base.jsontext import encode_json
+from localllm.base.jsontext import decode_json, encode_json
 from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from localllm.text.sanitising import clean
 
@@ -71,7 +71,7 @@ def _output(text: str, thinking: str, calls: tuple[ToolCall, ...]) -> str:
 
 def _arguments(call: ToolCall) -> str:
     try:
-        given = msgspec.json.decode(call.arguments or "{}", type=dict[str, Json])
+        given = decode_json(call.arguments or "{}", dict[str, Json])
     except msgspec.DecodeError:
         return call.arguments
     return ", ".join(f"{name}={encode_json(value).decode()}" for name, value in given.items())

@@ -9,7 +9,7 @@ import msgspec
 from localllm.base import foreign_tools as foreign
 from localllm.base.events import Json, ToolCall
 from localllm.base.foreign_tools import FINISH, KINDS, NOTE, PATCH, argument_meant, folded, tool_meant
-from localllm.base.jsontext import encode_json
+from localllm.base.jsontext import decode_json, encode_json
 from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.call_arguments import joined
 from localllm.safety.tool_definition import Risk, ToolOutput
@@ -213,7 +213,7 @@ def _text_in(given: Mapping[str, Any]) -> str:
 
 def _decoded(arguments: str) -> dict[str, Json] | None:
     try:
-        given: object = msgspec.json.decode(arguments or "{}")
-    except (msgspec.DecodeError, UnicodeEncodeError):
+        given = decode_json(arguments or "{}", object)
+    except msgspec.DecodeError:
         return None
     return cast("dict[str, Json]", given) if isinstance(given, dict) else None

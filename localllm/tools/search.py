@@ -285,7 +285,7 @@ def understand(pattern: str, *, ignore_case: bool) -> tuple[Query, str]:
     try:
         with warnings.catch_warnings(action="ignore", category=FutureWarning):
             re.compile(pattern)
-    except re.error as error:
+    except (re.error, RecursionError, OverflowError) as error:
         if _MEANT_AS_REGEX.search(pattern):
             raise ToolExecutionError("search_bad_pattern", pattern=shown(pattern), reason=str(error)) from error
         return Query(pattern, literal=True, ignore_case=ignore_case), str(error)

@@ -7,7 +7,7 @@ import msgspec
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
-from localllm.base.jsontext import encode_with_list
+from localllm.base.jsontext import decode_json, encode_with_list
 from localllm.config.schema import SECRET_VARIABLES, LLMSettings
 from localllm.llm.addresses import api_root, server_root
 from localllm.llm.http.sse import ServerSentEvent
@@ -404,7 +404,7 @@ def replayable(arguments: str) -> str:
     Servers parse the arguments of earlier calls to fill their chat template, and fail on what is not JSON.
     """
     try:
-        if isinstance(msgspec.json.decode(arguments), dict):
+        if isinstance(decode_json(arguments, object), dict):
             return arguments
     except msgspec.DecodeError:
         pass

@@ -194,6 +194,16 @@ class TestMistakesOfTheModel:
         assert ["token limit" in result for result in results(agent)] == [False, True]
         assert (project / "a.py").read_text() == "x = 1\n"
 
+    async def test_arguments_nested_without_end_end_no_run(self, project: Path) -> None:
+        """Models in a circle write such; with a real provider, which sends what was called again."""
+        nested = {"name": "read_file", "arguments": '{"file_path": ' + "[" * 3_000 + "]" * 3_000 + "}"}
+        with WireServer([calls(("read_file", nested["arguments"])), says("I see.")]) as server:
+            agent = make_agent(server_of(server), project)
+            result = await agent.execute_query("go")
+        assert (result.status, result.answer) == ("done", "I see.")
+        agent = make_agent(scripted({"calls": [nested]}, "I see."), project)
+        assert (await agent.execute_query("go")).status == "done"
+
     async def test_arguments_other_tools_taught_are_understood(self, project: Path) -> None:
         agent = make_agent(scripted(call("READ_FILE", path="a.py"), "ok"), project)
         await play(agent, "go")
