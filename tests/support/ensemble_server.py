@@ -1,16 +1,17 @@
 """The ensemble server on loopback, over real HTTP, and an ensemble that answers by script."""
 
 import asyncio
-import itertools
 import socket
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
+import uvicorn.server
 
 from localllm.base.errors import LLMConnectionError, LocalLLMError
 from localllm.base.events import Usage
@@ -133,20 +134,19 @@ class ScriptedEnsemble:
         )
 
 
-class _Server(EnsembleServer):
-    """The server, looking ten times as often whether it is to stop: each test has one, and would wait for the end."""
+def _soon(seconds: float) -> Awaitable[None]:
+    return asyncio.sleep(seconds / 20)
 
-    async def main_loop(self) -> None:
-        ticks = itertools.count()
-        while not await self.on_tick(next(ticks)):
-            await asyncio.sleep(0.01)
+
+# uvicorn looks ten times a second whether it is to stop, and then waits as long again; each test has a server.
+uvicorn.server.asyncio = SimpleNamespace(**vars(asyncio) | {"sleep": _soon})  # pyright: ignore
 
 
 class ServerInThread:
     """A running server: its address, and how to stop it."""
 
     def __init__(self, app: Any, options: ServerOptions, ensemble: Ensemble | None = None) -> None:
-        self.server = _Server(app, options)
+        self.server = EnsembleServer(app, options)
         self.app = app
         self._ensemble = ensemble
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=512)
