@@ -12,7 +12,9 @@ class LoopbackServer:
     """Serves between `__enter__` and `__exit__`; each `handler` has it as its `owner`."""
 
     def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (handler,), {"owner": self}))
+        # a body is sent after its head, and would wait 40 ms for an acknowledgement of that
+        more = {"owner": self, "disable_nagle_algorithm": True}
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (handler,), more))
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
 

@@ -17,12 +17,6 @@ GOOD = Play(answer="It is 42.")
 CALL = '<tool_call>\n{"name": "run_command", "arguments": {"command": "rm -rf /"}}\n</tool_call>'
 
 
-@pytest.fixture(autouse=True)
-def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "_SECONDS_TO_RETRY", 0.001)
-    monkeypatch.setattr(answers, "_SECONDS_TO_LOAD", 0.001)
-
-
 async def error_of(play: Play, *, stream: bool, **settings: object) -> str:
     """The key of the error of a worker that plays so, beside a good one whose answer is the result's."""
     async with asking(GOOD, play, **settings) as asked:

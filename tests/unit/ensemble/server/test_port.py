@@ -32,7 +32,7 @@ def answering(body: str, content_type: str = "text/html") -> Iterator[int]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield server.server_address[1]
@@ -93,7 +93,8 @@ def test_others_are_known_by_their_answers(body: str, content_type: str, word: s
         assert word in refusal(port).why
 
 
-def test_one_that_says_nothing_is_no_obstacle() -> None:
+def test_one_that_says_nothing_is_no_obstacle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("localllm.ensemble.server.port._SECONDS_TO_ANSWER", 0.1)
     with listen("127.0.0.1", 0) as silent:
         error = refusal(silent.getsockname()[1])
     assert error.what
