@@ -264,11 +264,17 @@ def _apply(wanted: _Wanted, fd: int) -> None:
 
 def real_path(path: str | Path) -> str:
     """Resolve the links of a path, as os.path.realpath. OSError ELOOP where that would take more of them than Python
-    can follow, which realpath meets with RecursionError."""
-    try:
-        return os.path.realpath(path)
-    except RecursionError as error:
-        raise _os_error(errno.ELOOP, str(path)) from error
+    can follow, which realpath meets with RecursionError. A link in whose place there is something else when it is read
+    (EINVAL) is looked at again."""
+    for attempt in range(_RACES):
+        try:
+            return os.path.realpath(path)
+        except RecursionError as error:
+            raise _os_error(errno.ELOOP, str(path)) from error
+        except OSError as error:
+            if error.errno != errno.EINVAL or attempt == _RACES - 1:
+                raise
+    raise AssertionError
 
 
 def open_beneath(root_fd: int, relative: str, flags: int, mode: int = 0o644, *, links: bool = True) -> int:

@@ -15,6 +15,8 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from localllm.base.files import real_path
+
 
 class Believer(NamedTuple):
     """A program, when it believes what it finds, and under which names.
@@ -376,5 +378,5 @@ def linked_instructions(root: Path) -> set[str]:
     """Find what those of the texts that are links, in the folder `root` itself, stand for; paths below it."""
     real = os.path.realpath(root)
     links = (f"{real}/{name}" for name in INSTRUCTIONS)
-    targets = (os.path.realpath(link) for link in links if os.path.islink(link))  # noqa: PTH114 - strings
+    targets = (real_path(link) for link in links if os.path.islink(link))  # noqa: PTH114 - strings
     return {target[len(real) + 1 :] for target in targets if target.startswith(f"{real}/")}

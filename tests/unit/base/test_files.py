@@ -11,7 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.files import ChangedMeanwhileError, atomic_write, atomic_write_at, open_beneath, open_by_components
+from localllm.base.files import (
+    ChangedMeanwhileError,
+    atomic_write,
+    atomic_write_at,
+    open_beneath,
+    open_by_components,
+    real_path,
+)
 
 Opener = Callable[..., int]
 
@@ -302,3 +309,20 @@ def test_links_of_proc_are_no_way_out(tmp_path: Path) -> None:
         open_beneath(proc, str(held), os.O_RDONLY)
     os.close(held)
     os.close(proc)
+
+
+def test_a_link_that_is_exchanged_while_it_is_read_is_looked_at_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("file")
+    read, exchanged = os.readlink, [True, True]
+
+    def busy(path: str) -> str:
+        if exchanged:
+            exchanged.pop()
+            raise OSError(errno.EINVAL, "no link any more", path)
+        return read(path)
+
+    monkeypatch.setattr(os, "readlink", busy)
+    assert real_path(tmp_path / "link") == os.fspath(tmp_path / "file")
