@@ -11,7 +11,6 @@ and so is each server. Of several runs, taken in turns, the best counts: others 
 import asyncio
 import json
 import os
-import signal
 import socket
 import statistics
 import subprocess
@@ -260,7 +259,7 @@ def running(command: list[str], more: list[str], folder: str, environ: dict[str,
                 sys.exit(f"the server did not start:\n{said.read().decode()}")
             yield Served(port, process.pid)
         finally:
-            process.send_signal(signal.SIGINT)
+            process.terminate()  # an interrupt is ignored by what a shell has started in the background
             process.wait(20)
 
 
