@@ -198,7 +198,8 @@ class SandboxRunner:
         scratch: Scratch | None = None
         try:
             scratch = await asyncio.to_thread(self._furnished, files)
-            surroundings = Surroundings(masked=tuple(self._sockets.paths()))
+            pipes = await asyncio.to_thread(self._pipes)  # git would wait for one, such as a .gitignore
+            surroundings = Surroundings(masked=(*pipes, *self._sockets.paths()))
             launch = self._inspection.launch(
                 script, self._root, scratch, os.environ, surroundings, read_only=True, disk=_INSPECTION_DISK
             )
@@ -374,18 +375,19 @@ class SandboxRunner:
         closed = [*(f"{self._root}/{path}" for path in shared[:_MOST_SHARED]), *_with_real(map(Path, self._unwritable))]
         ties = self._inventory.look()
         ours = [f"{self._root}/{path}" for path in ties.sockets]
-        pipes = [f"{self._root}/{path}" for path in self._pipes_to_close(ties.pipes)]
-        masked = dict.fromkeys([*in_use(ours), *pipes, *self._sockets.paths()])
+        masked = dict.fromkeys([*in_use(ours), *self._pipes(), *self._sockets.paths()])
         # What is closed by its name would be open below a folder of another name.
         held += folders_above(self._root, [*closed, *masked, *_with_real(self._hidden)])
         return Surroundings((*pinned, *closed), tuple(dict.fromkeys((*held, *self._held))), tuple(masked))
 
-    def _pipes_to_close(self, pipes: Sequence[str]) -> list[str]:
-        """Who is at the other end of a pipe cannot be told. Those that were there before any command come first; the
-        others nobody but a command has made, and there is an end to how many can be closed."""
+    def _pipes(self) -> list[str]:
+        """The pipes to close: who is at the other end of one cannot be told. Those that were there before any command
+        come first; the others nobody but a command has made, and there is an end to how many can be closed."""
+        pipes = self._inventory.look().pipes
         if self._first_pipes is None:
             self._first_pipes = frozenset(pipes)
-        return sorted(pipes, key=lambda path: path not in (self._first_pipes or ()))[:_MOST_PIPES]
+        first = sorted(pipes, key=lambda path: path not in (self._first_pipes or ()))[:_MOST_PIPES]
+        return [f"{self._root}/{path}" for path in first]
 
     def _own_copy(self) -> OwnCopy | None:
         """A copy of our own folder, where one can be put in its place, and nothing in it is closed by a rule."""
