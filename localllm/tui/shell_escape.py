@@ -25,6 +25,7 @@ MARK = "!"
 
 _MOST_KEPT = 30_000  # bytes for the model
 _CHUNK = 1 << 16
+_LONGEST_LINE = 1 << 17  # characters; what is longer is shown in parts
 _LAST_WORDS = 0.3  # seconds for output that is on its way when the shell has ended; what it left running may go on
 _GRACE = 1.0  # seconds between asking it to end and killing it
 
@@ -124,7 +125,10 @@ class _Lines:
         *lines, self._rest = (self._rest + self._decoder.decode(data)).split("\n")
         for line in lines:
             self._show(line.rstrip("\r"))
+        if len(self._rest) > _LONGEST_LINE:
+            self.end()
 
     def end(self) -> None:
         if self._rest:
             self._show(self._rest)
+            self._rest = ""

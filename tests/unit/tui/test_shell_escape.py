@@ -34,6 +34,13 @@ async def test_long_output_is_shown_whole_and_kept_in_part(tmp_path: Path) -> No
     assert "bytes dropped" in ran.output
 
 
+async def test_a_line_without_an_end_is_shown_in_parts(tmp_path: Path) -> None:
+    shown: list[str] = []
+    await run_own("head -c 1000000 /dev/zero | tr '\\0' x", tmp_path, shown.append)
+    assert sum(map(len, shown)) == 1_000_000
+    assert max(map(len, shown)) < 300_000
+
+
 async def test_what_it_leaves_running_is_not_waited_for(tmp_path: Path) -> None:
     async with asyncio.timeout(10):
         assert (await run_own("sleep 30 & echo $!", tmp_path, print)).output.strip().isdigit()
