@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from localllm.base.lazy_patterns import late_pattern
 from localllm.rag.answer_type import AnswerType, expected_answer
+from localllm.rag.expansion import Expansion, find_expansions, synonyms_of, with_synonyms
 from localllm.rag.sparse_vectors import SparseVector, query_vector, term_hash
 from localllm.rag.store import Payload
 from localllm.text.sentences import split_sentences
@@ -44,6 +45,9 @@ _BESIDE = 0.25
 
 _AROUND = 0.5
 """What a word counts that a passage lacks and others of its file have."""
+
+_SYNONYM = 0.5
+"""What a word counts in the ranking where a passage has another word for it."""
 
 _MOST_OF_A_WORD = 0.7
 """The share of the pairs of letters from which on a passage has a word of katakana, such as in a compound."""
@@ -121,6 +125,10 @@ class Word(NamedTuple):
     """What it counts, as a share of its weight, where a passage lacks it."""
     present: float = 1.0
     """As well, where a passage has it."""
+    synonyms: frozenset[int] = frozenset()
+    """The terms of other words for it."""
+    phrases: tuple[frozenset[int], ...] = ()
+    """Those of several terms each."""
 
     def rarity(self, rarity: Rarity) -> float:
         """How rare it is among the passages."""
@@ -136,6 +144,14 @@ class Word(NamedTuple):
         parts = self.hashes if self.kind == "kanji" else parts
         share = sum(one in there for one in parts) / len(parts)
         return share if self.kind != "pairs" or share >= _MOST_OF_A_WORD else 0.0
+
+    def said(self, there: frozenset[int]) -> float:
+        """How much of the word a passage has, where another word for it counts half."""
+        own = self.presence(there)
+        if own >= _SYNONYM:
+            return own
+        is_there = not self.synonyms.isdisjoint(there) or any(one <= there for one in self.phrases)
+        return _SYNONYM if is_there else own
 
 
 class Query(NamedTuple):
@@ -159,6 +175,11 @@ class Query(NamedTuple):
     def weighed(self, rarity: Rarity) -> list[tuple[Word, float]]:
         """The words, and what each counts among the passages of a collection."""
         return [(word, word.weight * word.rarity(rarity)) for word in self.words]
+
+    def telling(self, rarity: Rarity) -> list[tuple[Word, float]]:
+        """Those of the words, weighed, that tell what it is about; all where none does."""
+        weighed = self.weighed(rarity)
+        return [one for one in weighed if one[0].weight > _FILLER] or weighed
 
     def coverage(
         self,
@@ -207,10 +228,24 @@ def parse_query(text: str) -> Query:
     whole = unicodedata.normalize("NFKC", text)
     text = _IDIOMS.sub(" ", whole)
     counts = Counter(terms(text))
-    vector = query_vector({term: count * _weight(term) for term, count in counts.items()})
+    expansions = find_expansions(text)
+    vector = query_vector(with_synonyms({term: count * _weight(term) for term, count in counts.items()}, expansions))
     names = {_folded(name): frozenset(map(term_hash, terms(name))) for name in _NAMES.findall(text)}
     words = _words(text, frozenset(chain.from_iterable(names.values())))
-    return Query(vector, tuple(words), names, expected_answer(whole))
+    expanded = tuple(_expanded(word, expansions) for word in words)
+    return Query(vector, expanded, names, expected_answer(whole))
+
+
+def share_of(weighed: Sequence[tuple[Word, float]], there: frozenset[int]) -> float:
+    """The share of a query's words that a passage itself has, or other words for them, wherever in the query they
+    stand."""
+    whole = sum(weight for _, weight in weighed)
+    return sum(weight * word.said(there) for word, weight in weighed) / whole if whole else 0.0
+
+
+def _expanded(word: Word, expansions: Sequence[Expansion]) -> Word:
+    single, *phrases = synonyms_of(word.hashes, expansions)
+    return word._replace(synonyms=single, phrases=tuple(phrases))
 
 
 def _folded(text: str) -> str:

@@ -12,7 +12,7 @@ from itertools import chain
 from math import exp, log1p
 from typing import NamedTuple
 
-from localllm.rag.query import Query
+from localllm.rag.query import Query, share_of
 from localllm.rag.records import Collection, Hit, Scores
 from localllm.rag.sparse_vectors import SparseVector, term_hash
 from localllm.rag.store import Payload, Point, Reader, Scored
@@ -142,19 +142,18 @@ def _judged(
 ) -> list[tuple[Ranked, bool]]:
     """The passages of a collection, and whether each has a name that is asked for, where there are any."""
     around, share = _terms_of_files(one.points), one.weights.dense
-    weighed = query.weighed(one.rarity)
+    weighed, telling = query.weighed(one.rarity), query.telling(one.rarity)
     judged: list[tuple[Ranked, bool]] = []
     for point in one.points:
         dense, payload = one.dense.get(point.id), point.payload
-        named = query.named_in(payload)
-        coverage = query.coverage(
-            weighed, frozenset(point.terms.indices), around.get(payload.path, _NOTHING), named or ()
-        )
+        named, there = query.named_in(payload), frozenset(point.terms.indices)
+        coverage = query.coverage(weighed, there, around.get(payload.path, _NOTHING), named or ())
         total = (1 - share) * words.spread(bm25[point.id])
         total += share * meaning.spread(dense) if dense is not None else 0.0
         if payload.headings:
             total += _TITLED * query.coverage(weighed, _titles_of(payload), named=named or ())
-        scores = Scores(total / (1 + _TITLED), bm25[point.id], dense, coverage)
+        total += _SHARED * share_of(telling, there)
+        scores = Scores(total / (1 + _TITLED + _SHARED), bm25[point.id], dense, coverage)
         judged.append((Ranked(one.collection, payload, scores), named is not None))
     return judged
 
@@ -162,7 +161,12 @@ def _judged(
 _NOTHING = frozenset[int]()
 
 _TITLED = 0.3
-"""What the words of a query in the titles of a passage and the name of its file count beside all the rest."""
+"""What the words of a query in the titles of a passage and the name of its file count beside the search by words and by
+meaning."""
+
+_SHARED = 1.3
+"""What the share of a query's words that a passage itself has counts beside these: BM25 tells how often it has some of
+them, not whether it has them all."""
 
 
 def _above(judged: Sequence[tuple[Ranked, bool]], one: Candidates, query: Query, floor: float) -> list[Ranked]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from localllm.rag.query import Query, Word, parse_query
+from localllm.rag.query import Query, Word, parse_query, share_of
 from localllm.rag.sparse_vectors import term_hash
 from localllm.text.tokenising import terms
 
@@ -15,6 +15,10 @@ def coverage(query: str, passage: str, around: str = "") -> float:
     parsed = parse_query(query)
     there, beside = (frozenset(map(term_hash, terms(text))) for text in (passage, around))
     return parsed.coverage(parsed.weighed(lambda _: 1.0), there, beside)
+
+
+def share(query: str, passage: str) -> float:
+    return share_of(parse_query(query).telling(lambda _: 1.0), frozenset(map(term_hash, terms(passage))))
 
 
 @pytest.mark.parametrize(
@@ -108,6 +112,26 @@ def test_a_compound_is_there_in_parts() -> None:
 def test_the_parts_of_a_word_with_a_hyphen_count_as_one() -> None:
     assert coverage("Wi-Fiの接続", "接続") == 0.5
     assert coverage("carry-forward leave", "leave carry") == 0.75
+
+
+def test_another_word_for_it_counts_half_in_the_share_and_nothing_in_the_coverage() -> None:
+    assert share("wages", "wages") == 1
+    assert share("wages", "salary") == share("passcode", "パスワードの失効") == 0.5
+    assert share("残業の上限", "limit of overtime") == 0.5
+    assert share("time off", "leave") == 0.5
+    assert share("wages", "kitten") == 0
+    assert coverage("wages", "salary") == 0
+
+
+def test_the_share_asks_for_what_is_told_as_well() -> None:
+    assert coverage("My father has died. How many days of leave?", "days of leave") >= 0.8
+    assert share("My father has died. How many days of leave?", "days of leave") == 0.5
+
+
+def test_synonyms_are_looked_for_with_less_weight() -> None:
+    asked = dict(zip(*parse_query("Who gets a cash advance?").vector, strict=True))
+    assert 0 < asked[term_hash("仮払")] < asked[term_hash(terms("advance")[0])] == 1
+    assert term_hash("仮") not in asked, "it is in many other words"
 
 
 def test_what_only_the_file_has_counts_half() -> None:

@@ -149,6 +149,21 @@ def test_what_is_told_beside_the_question_need_not_be_in_a_passage() -> None:
     assert [hit.text for hit in search("夜中に鳴って困っているのですが、ブザーを止めるには?", texts)] == [texts[-1]]
 
 
+def test_what_has_all_words_comes_before_what_has_one_often() -> None:
+    texts = [
+        *OTHERS,
+        "Filter filter filter filter filter.",
+        "After each rinse of the filter wait until the tank is dry.",
+    ]
+    assert search("rinse the filter and dry the tank", texts, floor=0.0)[0].text == texts[-1]
+    assert search("filter", texts, floor=0.0)[0].text == texts[-2]
+
+
+def test_of_what_is_near_that_in_other_words_comes_first() -> None:
+    texts = [*OTHERS, "The days of the market are in May.", "Bereavement leave is five days."]
+    assert search("How many days do I get when my father dies?", texts, floor=0.0)[0].text == texts[-1]
+
+
 def test_beside_a_passage_that_reaches_the_floor_others_may_be_somewhat_below_it() -> None:
     texts = [*OTHERS, "red pump motor valve", "red pump", "red paint"]
     assert [hit.text for hit in search("red pump motor valve", texts)] == texts[-3:-1]
