@@ -24,7 +24,10 @@ from localllm.web.main_text import main_text
 _SECONDS = 20.0
 _FREE_THREADS = threading.BoundedSemaphore(6)
 """A page may keep its thread busy long after nobody waits for it. So these are none of those that every tool needs, the
-end of the program waits for none, and while all are taken the main text of no page is looked for."""
+end of the program waits for none, and while all stay taken the main text of no page is looked for."""
+
+_SECONDS_TO_BEGIN, _SECONDS_BETWEEN_LOOKS = 5.0, 0.02
+"""How long a page waits for a free thread: several are read at once, each in a fraction of a second."""
 
 _SNIFFED = 4_096
 _SHORTEST = 400  # characters; in less there is no main text to be found, and all of it is taken
@@ -149,7 +152,11 @@ async def extract_html(html: str) -> Extracted:
 
 async def _main_text(html: str) -> str:
     """The page's main text; "" where there is none to be found, that takes too long, or earlier pages still do."""
-    if not _FREE_THREADS.acquire(blocking=False):
+    try:
+        async with asyncio.timeout(_SECONDS_TO_BEGIN):
+            while not _FREE_THREADS.acquire(blocking=False):  # noqa: ASYNC110 - threads give them back
+                await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+    except TimeoutError:
         return ""
     found: Future[str] = Future()
     found.set_running_or_notify_cancel()  # one who stops waiting leaves it as it is

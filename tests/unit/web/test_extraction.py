@@ -4,6 +4,7 @@ import asyncio
 import codecs
 import os
 import threading
+import time
 
 import pytest
 
@@ -69,6 +70,7 @@ async def test_of_an_article_the_main_text_is_taken() -> None:
 async def test_pages_that_keep_threads_busy_leave_others_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
     end = threading.Event()
     monkeypatch.setattr(extraction, "_SECONDS", 0.05)
+    monkeypatch.setattr(extraction, "_SECONDS_TO_BEGIN", 0.05)
     monkeypatch.setattr(extraction, "main_text", lambda _html: end.wait(60) and "")
     page = made(f"<body><p>{'words of a page ' * 40}</p></body>")
     try:
@@ -81,6 +83,13 @@ async def test_pages_that_keep_threads_busy_leave_others_theirs(monkeypatch: pyt
         for thread in threading.enumerate():
             if thread.name == "main-text":
                 thread.join(10)
+
+
+async def test_pages_that_are_read_at_once_wait_for_a_free_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extraction, "main_text", lambda _html: time.sleep(0.05) or "main " * 100)
+    page = made(f"<body><p>{'words of a page ' * 40}</p></body>")
+    found = await asyncio.gather(*(extract(page) for _ in range(20)))
+    assert {one.by for one in found} == {"trafilatura"}
 
 
 async def test_of_a_short_page_all_text_is_taken() -> None:
