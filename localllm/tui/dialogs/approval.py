@@ -255,16 +255,24 @@ def _folded(row: Line, width: int) -> list[Line]:
     (mark, indent), (style, text) = row
     text = clean(text, keep_newlines=False)
     room = max(10, width - len(indent))
-    lines: list[str] = [""]
-    free = room
-    for start, end, cells in clusters(text):
-        if cells > free:
-            lines.append("")
-            free = room
-        lines[-1] += text[start:end]
-        free -= cells
+    if text.isascii():  # each sign takes one cell: as most of a long change
+        lines = [text[at : at + room] for at in range(0, len(text), room)] or [""]
+    else:
+        lines = _lines_of_cells(text, room)
     indents = [indent, *[" " * len(indent)] * (len(lines) - 1)]
     return [((mark, before), (style, line)) for before, line in zip(indents, lines, strict=True)]
+
+
+def _lines_of_cells(text: str, room: int) -> list[str]:
+    if 2 * len(text) <= room:  # no sign takes more than two
+        return [text]
+    lines, begins, free = list[str](), 0, room
+    for start, _end, cells in clusters(text):
+        if cells > free:
+            lines.append(text[begins:start])
+            begins, free = start, room
+        free -= cells
+    return [*lines, text[begins:]]
 
 
 def _answer(

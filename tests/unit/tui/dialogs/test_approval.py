@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from localllm.base.events import ConfirmationAnswered, ConfirmationRequested
+from localllm.tui.dialogs import approval
 from localllm.tui.dialogs.approval import Escaped, TerminalConfirmer, ask_yes_no
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Line, Theme
@@ -276,6 +277,15 @@ async def test_a_long_line_passes_for_no_other_line_and_hides_none_above(kind: s
     assert all(line[:depth].isspace() for line in shown.splitlines() if "·" in line and "evil" not in line)
     assert len(shown.splitlines()) < 24
     assert "[v]iew all" in shown
+
+
+async def test_plain_text_is_folded_without_a_look_at_each_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That takes a second for a million of them, in which no key is read and no signal heard."""
+    monkeypatch.delattr(approval, "clusters")
+    person = Person("v", "n")
+    detail = "+" + "x" * 1_000_000 + "\n+日本語"
+    await person.confirmer.confirm(request(tool="write_file", detail_kind="diff", detail=detail))
+    assert "".join(line[1][1] for line in person.viewed[0]) == "x" * 1_000_000 + "日本語"
 
 
 async def test_of_a_command_longer_than_the_screen_it_is_said_that_it_begins_above() -> None:
