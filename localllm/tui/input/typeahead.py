@@ -289,15 +289,16 @@ class TypeAhead:
 
         fd, typed = self._stream.fileno(), b""
         until = time.monotonic() + (quiet if self._line else 0)
-        while (is_key := bool(select.select([fd], [], [], 0)[0])) or time.monotonic() < until:
-            if not is_key:
-                await asyncio.sleep(_POLL_SECONDS)
-            elif data := _bytes_at(fd):
-                typed += data
-                until = time.monotonic() + quiet
-            else:
-                break
-        self.keep(typed.decode("utf-8", "replace"))
+        try:
+            while (is_key := bool(select.select([fd], [], [], 0)[0])) or time.monotonic() < until:
+                if is_key:
+                    if not (data := _bytes_at(fd)):
+                        break
+                    typed += data
+                    until = time.monotonic() + quiet
+                await asyncio.sleep(0 if is_key else _POLL_SECONDS)  # Ctrl+C is heard meanwhile
+        finally:
+            self.keep(typed.decode("utf-8", "replace"))
 
     def stop(self) -> None:
         """Leave the terminal as it was."""

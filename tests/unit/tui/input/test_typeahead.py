@@ -251,3 +251,27 @@ async def test_what_is_typed_until_nobody_types_any_more_is_kept_and_sends_nothi
         assert board.typeahead.text() == "y\np\n"
         assert board.pressed == []
         board.typeahead.stop()
+
+
+async def test_who_is_broken_off_while_keys_come_without_end_keeps_them(terminal: tuple[int, int]) -> None:
+    keyboard, screen = terminal
+    with os.fdopen(screen, "r", encoding="utf-8") as stream:
+        board = Keyboard(keyboard, stream)
+        board.typeahead.pause()
+        ended = threading.Event()
+        os.write(keyboard, b"y")
+
+        def hold() -> None:
+            while not ended.wait(0.001):
+                os.write(keyboard, b"y")
+
+        held = threading.Thread(target=hold)
+        held.start()
+        try:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(board.typeahead.settle(quiet=30), 0.2)
+        finally:
+            ended.set()
+            held.join()
+        assert board.typeahead.text().startswith("y")
+        board.typeahead.stop()
