@@ -109,7 +109,7 @@ def _kind_around(steps: dict[str, Step], path: str) -> str:
     """What the nearest step above a path does; READ where there is none. A command has shared memory of its own."""
     if nearest := _nearest(steps, path):
         return nearest[0]
-    return PRIVATE if path.startswith(f"{SHARED_MEMORY}/") else READ
+    return PRIVATE if f"{path}/".startswith(f"{SHARED_MEMORY}/") else READ
 
 
 def _kind_at(steps: dict[str, Step], path: str) -> str:

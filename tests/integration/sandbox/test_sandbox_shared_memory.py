@@ -50,3 +50,12 @@ def test_temporary_files_may_lie_there(
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(shared))
     assert run(tmp_path, level, "echo kept > $TMPDIR/a && cat $TMPDIR/a") == "kept\n"
+
+
+@pytest.mark.parametrize("level", ["namespaces", "bubblewrap"])
+def test_all_of_it_may_be_the_place_of_temporary_files(
+    tmp_path: Path, level: SandboxLevel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", SHARED_MEMORY)
+    lock = "python3 -c 'import multiprocessing; multiprocessing.Lock()'"
+    assert run(tmp_path, level, f"echo kept > $TMPDIR/a && cat $TMPDIR/a && {lock} && echo locked") == "kept\nlocked\n"
