@@ -8,12 +8,15 @@ and the machine have set counts.
 import asyncio
 import os
 import re
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from shlex import join, quote
-from typing import IO, NamedTuple, Protocol
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import Phrase
@@ -21,10 +24,14 @@ from localllm.base.paths import find_program, search_path
 from localllm.sandbox.command_runner import CommandRunner
 from localllm.sandbox.git_programs import runs_from_folder
 
+if TYPE_CHECKING:
+    from subprocess import Popen
+
 LARGEST_OUTPUT = 4_000_000
 """Bytes of an answer that are kept."""
 
 _SECONDS = 60.0
+_CHUNK = 1 << 16
 
 ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "none",  # nothing is fetched, not even a missing object of a partial clone
@@ -178,8 +185,8 @@ def configured(settings: Mapping[str, str], first: int = 0) -> dict[str, str]:
 
 
 class UnsandboxedGit:
-    """Git outside the sandbox, by way of GitPython: of that only how it runs a program, with a limit of time. Its
-    objects would read the repository in this process, and keep what they have read.
+    """Git outside the sandbox, by way of GitPython: of that only how it starts a program. Its objects would read the
+    repository in this process, and keep what they have read.
 
     For a repository that was checked (see `RepositoryCheck`). No program runs that only the repository names, and none
     that lies in the project.
@@ -251,8 +258,6 @@ class UnsandboxedGit:
             stdin.write(question.stdin)
             stdin.seek(0)
             code, errors = _execute(self._root, question.arguments, stdin, output, environment)
-        if errors.startswith("Timeout: "):
-            raise too_slow()
         return Answer(code, bytes(output.data), errors)
 
 
@@ -276,21 +281,22 @@ def settings_by_scope(listed: bytes, root: Path) -> tuple[dict[str, str], dict[s
 
 
 class _Bounded:
-    """A stream for GitPython to write to: keeps the first `limit` bytes, lets the rest go."""
+    """The first `limit` bytes of what is read; the rest is let go."""
 
     def __init__(self, limit: int) -> None:
         self.data = bytearray()
         self._limit = limit
 
-    def write(self, chunk: bytes) -> int:
-        self.data += chunk[: self._limit - len(self.data)]
-        return len(chunk)
+    def read(self, stream: IO[bytes]) -> None:
+        """Read a stream to its end."""
+        while chunk := stream.read(_CHUNK):
+            self.data += chunk[: self._limit - len(self.data)]
 
 
 def _execute(
     root: Path, arguments: tuple[str, ...], stdin: IO[bytes], output: _Bounded, environment: dict[str, str]
 ) -> tuple[int, str]:
-    """Exit code and error text of git."""
+    """Exit code and error text of git. Raises ToolExecutionError where there is none, or it takes too long."""
     program = program_of(root)
     os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = program  # GitPython runs it when it is imported
     try:
@@ -299,20 +305,48 @@ def _execute(
     except ImportError as error:  # GitPython looks for the program when it is imported
         raise ToolExecutionError("git_missing") from error
     try:
-        code, _, stderr = Command(root).execute(
+        running: Any = Command(root).execute(
             [program, *arguments],
             istream=stdin.fileno(),
-            output_stream=output,
-            with_extended_output=True,
-            with_exceptions=False,
-            kill_after_timeout=None if sys.platform == "win32" else _SECONDS,
+            as_process=True,
             env=environment,
             shell=False,
             start_new_session=True,
         )
     except GitCommandNotFound as error:
         raise ToolExecutionError("git_missing") from error
-    return code, stderr
+    return _communicate(running.proc, output)
+
+
+def _communicate(process: "Popen[bytes]", output: _Bounded) -> tuple[int, str]:
+    """Exit code and error text of git when it has ended. Where it takes too long it is killed, here: to do that,
+    GitPython would look for a program (pgrep, ps) on the PATH, where a command may have put one of that name."""
+    assert process.stdout  # noqa: S101 - GitPython asks for both
+    assert process.stderr  # noqa: S101
+    errors, is_late = _Bounded(LARGEST_OUTPUT), threading.Event()
+
+    def end() -> None:
+        is_late.set()
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # it leads a session of its own
+
+    watchdog = threading.Timer(_SECONDS, end)
+    reader = threading.Thread(target=errors.read, args=[process.stderr], daemon=True)
+    watchdog.daemon = True
+    watchdog.start()
+    reader.start()
+    try:
+        output.read(process.stdout)
+        reader.join()
+        code = process.wait()
+    finally:
+        watchdog.cancel()
+    if is_late.is_set():
+        raise too_slow()
+    return code, errors.data.decode("utf-8", "replace").removesuffix("\n")
 
 
 def program_of(root: Path) -> str:
