@@ -200,6 +200,7 @@ class TestMistakesOfTheModel:
         with WireServer([calls(("read_file", nested["arguments"])), says("I see.")]) as server:
             agent = make_agent(server_of(server), project)
             result = await agent.execute_query("go")
+            await agent.llm_client.aclose()
         assert (result.status, result.answer) == ("done", "I see.")
         agent = make_agent(scripted({"calls": [nested]}, "I see."), project)
         assert (await agent.execute_query("go")).status == "done"
@@ -385,7 +386,6 @@ class TestInterrupts:
             check_valid(agent.history.messages)
             await agent.llm_client.aclose()
 
-    @pytest.mark.on_disk
     async def test_in_the_middle_of_a_command(self, project: Path) -> None:
         mark = f"60.{os.getpid()}{id(project)}"  # its own process number tells nothing where it has numbers of its own
         agent = make_agent(scripted(call("run_command", command=f"sleep {mark}; echo"), "never said"), project)
@@ -407,7 +407,6 @@ class TestInterrupts:
         events = [await first, *[event async for event in run]]
         assert [event.status for event in events if isinstance(event, RunFinished)] == ["interrupted"]
 
-    @pytest.mark.on_disk
     async def test_between_two_calls_the_second_is_not_made(self, project: Path) -> None:
         calls_made = {
             "calls": [
@@ -482,7 +481,6 @@ class TestFailures:
 
 
 class TestPrefix:
-    @pytest.mark.on_disk
     async def test_each_request_begins_with_all_of_the_one_before(self, project: Path) -> None:
         """Twenty-one steps over three turns, with good calls and bad ones, changes and a command among them."""
         steps: list[Reply] = []
