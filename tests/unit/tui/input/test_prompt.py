@@ -6,10 +6,14 @@ from pathlib import Path
 import pytest
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.data_structures import Size
+from prompt_toolkit.document import Document
 from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.layout.controls import BufferControl
+from prompt_toolkit.layout.processors import TransformationInput
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from localllm.tui.dialogs.queries import edit_queries
+from localllm.tui.dialogs.visible_input import NothingHidden
 from localllm.tui.input.completion import Suggester
 from localllm.tui.input.prompt import ChatPrompt, Question
 from localllm.tui.theme import Theme
@@ -44,3 +48,12 @@ async def test_what_would_reorder_a_line_or_take_no_ink_is_seen(asks: str, enter
     assert said in (LINE, (LINE,))
     assert "echo \ufffdgnp\ufffd" in screen.getvalue()
     assert "\u202e" not in screen.getvalue()
+
+
+def test_a_sign_of_several_characters_stays_one_where_it_is_selected() -> None:
+    parts = [("class:selected", character) for character in "葛\U000e0100👨\u200d👩\u200b"]
+    given = TransformationInput(BufferControl(), Document(), 0, lambda at: at, parts, 80, 24)
+    assert (
+        "".join(part[1] for part in NothingHidden().apply_transformation(given).fragments)
+        == "葛\U000e0100👨\u200d👩\ufffd"
+    )
