@@ -29,7 +29,12 @@ def memory_folder() -> Iterator[Path | None]:
         yield None
         return
     folder = tempfile.mkdtemp(prefix="localllm-tests-", dir=_MEMORY)
-    yield Path(folder)
+    temporary = Path(folder, "tmp")
+    temporary.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(temporary))
+        patch.setattr(tempfile, "tempdir", None)
+        yield Path(folder)
     delete_tree(folder)
 
 
@@ -46,7 +51,7 @@ def tmp_path(
 ) -> Iterator[Path]:
     """An empty folder. That of a test that fails is kept, among those pytest keeps.
 
-    Tests that start commands in the sandbox are marked on_disk: every command has a /dev/shm of its own.
+    Tests of commands that write beside their project are marked on_disk: every command has a /dev/shm of its own.
     """
     if memory_folder is None or request.node.get_closest_marker("on_disk"):
         yield request.getfixturevalue("tmp_path")
@@ -63,7 +68,7 @@ def tmp_path(
 
 
 @pytest.fixture(scope="session", autouse=True)
-def one_sandbox() -> Iterator[None]:
+def one_sandbox(memory_folder: Path | None) -> Iterator[None]:
     """Let all runners share the launcher's code, the fork server and what was found out of each level.
 
     Else each would compile, start and try them anew: 100 ms for a command of 6.

@@ -145,7 +145,6 @@ async def test_what_the_user_changed_since_is_left_and_told(session: Session) ->
     assert sum("changed again outside" in line for line in lines) == 1
 
 
-@pytest.mark.on_disk
 async def test_the_list_tells_what_changed_since_each(session: Session) -> None:
     await session.turn("one", a="1")
     await session.turn("two", b="2")

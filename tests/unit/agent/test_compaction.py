@@ -157,7 +157,6 @@ async def test_every_answer_has_room(project: Path, window: int, least: int) -> 
 
 
 @pytest.mark.parametrize(("window", "pasted", "most"), [(4_096, 0, 10), (4_096, 300, 11), (8_192, 300, 5)])
-@pytest.mark.on_disk
 async def test_a_long_chat_stays_sighted(tmp_path: Path, window: int, pasted: int, most: int) -> None:
     told = await long_chat(tmp_path, window, 40, pasted=pasted)
     assert (told.refused, told.unfinished) == (0, 0)

@@ -242,7 +242,6 @@ class TestComingDown:
         await play(agent, "go")
         assert agent.ladder.rung is Rung.NOTICE
 
-    @pytest.mark.on_disk
     async def test_a_command_that_changes_a_file_is_headway_too(self, project: Path) -> None:
         read = call("read_file", file_path="a.py")
         write = call("run_command", command="echo 'y = 1' >> a.py")

@@ -18,7 +18,7 @@ from localllm.tui.headless import HeadlessConfirmer
 from tests.support.agents import Answering, call, make_agent, make_tools, play, scripted
 from tests.unit.agent.test_history import check_valid
 
-pytestmark = [pytest.mark.anyio, pytest.mark.on_disk]
+pytestmark = pytest.mark.anyio
 
 ENDINGS = tomllib.loads((Path(__file__).parent / "run-endings.toml").read_text(encoding="utf-8"))
 

@@ -299,7 +299,6 @@ class TestEndings:
         assert ended(events).status == "refused"
         assert not [text for text in notices(events) if "Refused on the way" in text]
 
-    @pytest.mark.on_disk
     async def test_a_refusal_is_said_before_what_speaks_against_the_answer(self, project: Path) -> None:
         class NoEdits(Answering):
             async def confirm(self, request: Any) -> Any:

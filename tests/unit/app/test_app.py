@@ -207,7 +207,6 @@ async def test_auto_needs_a_sandbox_before_the_first_request_and_not_for_the_sta
             assert server.requests == []
 
 
-@pytest.mark.on_disk
 async def test_the_sandbox_is_probed_when_it_is_wanted(tmp_path: Path) -> None:
     async with app_over(tmp_path) as app:
         assert app.sandbox_level == ""

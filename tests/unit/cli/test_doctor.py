@@ -66,7 +66,6 @@ def test_the_end_says_how_it_stands(findings: list[Finding], last: str) -> None:
     assert list(listing(findings, Path("/p"), 80, Theme(plain=True)))[-1].startswith(last)
 
 
-@pytest.mark.on_disk
 def test_json_of_a_machine_on_which_it_works(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--provider", "embedded", "doctor", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -76,7 +75,6 @@ def test_json_of_a_machine_on_which_it_works(capsys: pytest.CaptureFixture[str])
     assert {"model", "settings", "folder", "space", "sandbox", "git", "project", "terminal", "program"} <= names
 
 
-@pytest.mark.on_disk
 def test_a_broken_settings_file_is_found_and_not_the_end(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "localllm.toml").write_text("[llm]\nmodle = 1\n")
     assert run(["--trust-project", "doctor"]) == 1
@@ -86,7 +84,6 @@ def test_a_broken_settings_file_is_found_and_not_the_end(project: Path, capsys: 
     assert "\nok " in told
 
 
-@pytest.mark.on_disk
 def test_secrets_are_never_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     for variable in SECRET_VARIABLES.values():
         monkeypatch.setenv(variable, SECRET)
@@ -98,7 +95,6 @@ def test_secrets_are_never_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest
         assert SECRET not in told.out + told.err
 
 
-@pytest.mark.on_disk
 def test_nothing_is_changed(project: Path) -> None:
     run(["--provider", "embedded", "doctor"])
     assert list(project.iterdir()) == []

@@ -173,7 +173,6 @@ RUNS_TOO = "```python\nimport sys\nsys.stdout.write('hello\\n')\n```"
 COMPILES = "python3 -c \"import ast, os; ast.parse(open(os.environ['CODE']).read())\""
 
 
-@pytest.mark.on_disk
 class TestCheck:
     async def test_of_code_the_answer_that_holds_is_handed_on(self) -> None:
         async with asking(*map(Play, (BROKEN, RUNS)), reviewer=_reviewer(best=BROKEN), check=COMPILES) as asked:

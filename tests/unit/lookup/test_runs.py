@@ -9,7 +9,7 @@ from localllm.lookup.engine import Embedded
 from tests.support.agents import Answering, make_agent, make_tools
 from tests.unit.lookup.conftest import Ask, agent_in
 
-pytestmark = [pytest.mark.anyio, pytest.mark.on_disk]
+pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from localllm.tools.shell import run_command
 from tests.support.sandbox_world import level_here
 from tests.support.tools import make_context, preview, use
 
-pytestmark = [pytest.mark.anyio, pytest.mark.on_disk]
+pytestmark = pytest.mark.anyio
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is for Linux so far")
 
 
@@ -73,6 +73,7 @@ async def test_a_command_is_run_in_the_project(tmp_path: Path) -> None:
 
 
 @linux
+@pytest.mark.on_disk
 async def test_a_refusal_of_the_sandbox_is_explained(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()

@@ -17,7 +17,7 @@ from localllm.tools.registry import tool
 from localllm.tools.tool_system import ToolSystem
 from tests.support.agents import Answering, call, make_agent, make_tools, scripted
 
-pytestmark = [pytest.mark.anyio, pytest.mark.on_disk]
+pytestmark = pytest.mark.anyio
 
 MONEY = "def add(a, b):\n    return a - b\n\n\ndef sub(a, b):\n    return a - b\n"
 

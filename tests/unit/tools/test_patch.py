@@ -12,7 +12,7 @@ from localllm.llm.messages import AssistantMessage
 from localllm.tools.patch import calls_of, parse_patch, patch_in_command, replacements_in
 from tests.support.agents import Answering, make_tools
 
-pytestmark = [pytest.mark.anyio, pytest.mark.on_disk]
+pytestmark = pytest.mark.anyio
 
 PATCH = """*** Begin Patch
 *** Update File: src/a.py

@@ -47,7 +47,6 @@ class TestAnswers:
         assert answer["metadata"]["encoding"] == "utf-8"
         assert answer["metadata"]["modified"].startswith("20")
 
-    @pytest.mark.on_disk
     async def test_a_command_answers_with_the_papers_fields(self, project: Path) -> None:
         answer = await make_tools(project).execute_tool("run_command", command="echo out; echo err >&2; exit 3")
         assert not answer["success"]
@@ -90,7 +89,6 @@ class TestAnswers:
         assert len(names) == 15
 
 
-@pytest.mark.on_disk
 class TestChanges:
     """What a call has made of files is known, so that headway can be told from going round in circles."""
 
@@ -166,7 +164,6 @@ class TestUndo:
         assert (project / "a.py").read_text() == "first turn\n"
         assert not (project / "b.py").exists()
 
-    @pytest.mark.on_disk
     async def test_what_a_command_did_is_taken_back(self, project: Path) -> None:
         tools = make_tools(project)
         await tools.execute_tool("run_command", command="echo 2 > a.py; mkdir d; echo new > d/b")
@@ -223,7 +220,6 @@ class TestLosses:
         assert (await tools.execute_tool("edit_file", file_path="a.txt", old_string=part, new_string=""))["success"]
 
 
-@pytest.mark.on_disk
 class TestJournal:
     async def test_each_call_is_written_down_without_its_contents(self, project: Path) -> None:
         tools = make_tools(project)
@@ -279,7 +275,6 @@ class TestBoundary:
         assert whole.error is not None
         assert whole.error.key == ("tool_nameless" if name == "unnamed" else "tool_unknown")
 
-    @pytest.mark.on_disk
     async def test_long_output_is_capped_and_kept_whole(self, project: Path) -> None:
         tools = make_tools(project, output_limit=2_000)
         result = await tools.execute(
@@ -317,7 +312,6 @@ class TestPolicy:
         assert [request.lasting for request in person.asked] == [True]
         assert [str(rule) for rule in RememberedRules(project.parent / "rules.json", project).rules()] == ["write_file"]
 
-    @pytest.mark.on_disk
     async def test_what_may_last_is_the_command_or_the_folder_and_nothing_dangerous(self, project: Path) -> None:
         person = Lasting(always="session", scope="ls")
         remembered = RememberedRules(project.parent / "rules.json", project)
@@ -356,7 +350,6 @@ class TestPolicy:
             ("run_command", {"command": "cd .localllm && cat */*"}),
         ],
     )
-    @pytest.mark.on_disk
     async def test_a_kept_page_is_text_of_strangers_in_later_sessions_too(
         self, project: Path, name: str, arguments: dict[str, str]
     ) -> None:
@@ -392,7 +385,6 @@ class TestPolicy:
 
 class TestOddArguments:
     @pytest.mark.parametrize("odd", ["\u00a0", "\u3000", "\x85", "\x1c", "\0", "a\0b", "\ud800", "\n", "a" * 5000])
-    @pytest.mark.on_disk
     async def test_none_of_them_is_a_fault_of_the_program(self, project: Path, odd: str) -> None:
         subprocess.run(["git", "init", "-q"], cwd=project, check=True)
         tools = make_tools(project)
@@ -467,7 +459,6 @@ def committed(project: Path) -> None:
     subprocess.run([*git, "commit", "-qm", "x"], check=True)
 
 
-@pytest.mark.on_disk
 class TestRemovals:
     """A dangerous command of the built-in list is judged by what it would destroy."""
 
@@ -544,7 +535,6 @@ class TestRemovals:
         assert await self.asked(project, "rm -rf a.py", auto_backup=False)
 
 
-@pytest.mark.on_disk
 class TestReading:
     """Commands that only read the project run without a question where a full sandbox holds them."""
 
