@@ -1,6 +1,7 @@
 """Synonyms: other words for the same, English and Japanese, as people ask for what documents tell otherwise.
 
-They are in `scripts/synonyms.txt`, and packed here (`scripts/pack_synonyms.py`); read when first needed.
+They are in `scripts/synonyms.txt`, and here as the table that `scripts/pack_synonyms.py` makes of it; read when first
+needed.
 """
 
 import zlib
@@ -9,12 +10,14 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from localllm.base.lazy_patterns import late_pattern
 from localllm.text.tokenising import stem
 
-_FILE = Path(__file__).with_name("synonyms.txt.gz")
-_LATIN = late_pattern(r"[A-Za-z0-9]+")
-_JAPANESE = late_pattern("[\u3040-\u30ff\u3400-\u9fff々]")
+_FILE = Path(__file__).with_name("synonyms.json.gz")
+LATIN = late_pattern(r"[A-Za-z0-9]+")
+JAPANESE = late_pattern("[\u3040-\u30ff\u3400-\u9fff々]")
 _GZIP = 31
 """What tells zlib of the form of gzip."""
 _MOST_WORDS = 4
@@ -29,9 +32,11 @@ class Synonyms(NamedTuple):
     others: tuple[str, ...]
 
 
-class _Table(NamedTuple):
-    latin: Mapping[tuple[str, ...], tuple[str, ...]]
-    """By the stems of a phrase's words."""
+class Table(NamedTuple):
+    """What there is for which word."""
+
+    latin: Mapping[str, tuple[str, ...]]
+    """By the stems of a phrase's words, with blanks between them."""
     japanese: Mapping[str, tuple[str, ...]]
     longest: int
     """Characters of the longest Japanese one."""
@@ -43,22 +48,22 @@ def find_synonyms(text: str) -> Iterator[Synonyms]:
     yield from _in_japanese(text, _table())
 
 
-def _in_latin(text: str, table: _Table) -> Iterator[Synonyms]:
-    words = [*_LATIN.finditer(text)]
-    stems = [_stem(word[0]) for word in words]
+def _in_latin(text: str, table: Table) -> Iterator[Synonyms]:
+    words = [*LATIN.finditer(text)]
+    stems = [stem_of(word[0]) for word in words]
     at = 0
     while at < len(words):
         lengths = range(min(_MOST_WORDS, len(words) - at), 0, -1)
-        length = next((length for length in lengths if tuple(stems[at : at + length]) in table.latin), 0)
+        length = next((length for length in lengths if " ".join(stems[at : at + length]) in table.latin), 0)
         if length:
-            others = table.latin[tuple(stems[at : at + length])]
+            others = table.latin[" ".join(stems[at : at + length])]
             yield Synonyms(words[at].start(), words[at + length - 1].end(), others)
         at += max(length, 1)
 
 
-def _in_japanese(text: str, table: _Table) -> Iterator[Synonyms]:
+def _in_japanese(text: str, table: Table) -> Iterator[Synonyms]:
     at = 0
-    while found := _JAPANESE.search(text, at):
+    while found := JAPANESE.search(text, at):
         at = found.start()
         lengths = range(min(table.longest, len(text) - at), 0, -1)
         length = next((length for length in lengths if text[at : at + length] in table.japanese), 0)
@@ -67,32 +72,11 @@ def _in_japanese(text: str, table: _Table) -> Iterator[Synonyms]:
         at += max(length, 1)
 
 
-def _stems(phrase: str) -> tuple[str, ...]:
-    return tuple(map(_stem, _LATIN.findall(phrase)))
-
-
-def _stem(word: str) -> str:
+def stem_of(word: str) -> str:
+    """The form of a word of Latin letters under which it is looked up."""
     return stem(word.lower()) if word.isalpha() else word.lower()
 
 
 @cache
-def _table() -> _Table:
-    latin: dict[tuple[str, ...], dict[str, None]] = {}
-    japanese: dict[str, dict[str, None]] = {}
-    for line in zlib.decompress(_FILE.read_bytes(), wbits=_GZIP).decode().splitlines():
-        if not line or line.startswith(("#", "[")):
-            continue
-        said, _, meant = line.partition(" > ")
-        phrases = said.split(", ")
-        others = meant.split(", ") if meant else phrases
-        for phrase in phrases:
-            if _JAPANESE.search(phrase):
-                japanese.setdefault(phrase, {}).update(dict.fromkeys(other for other in others if other != phrase))
-            else:
-                stems = _stems(phrase)
-                latin.setdefault(stems, {}).update(dict.fromkeys(other for other in others if _stems(other) != stems))
-    return _Table(
-        {phrase: tuple(others) for phrase, others in latin.items()},
-        {phrase: tuple(others) for phrase, others in japanese.items()},
-        max(map(len, japanese)),
-    )
+def _table() -> Table:
+    return msgspec.json.decode(zlib.decompress(_FILE.read_bytes(), wbits=_GZIP), type=Table)

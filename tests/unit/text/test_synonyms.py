@@ -1,14 +1,12 @@
 """Synonyms: words and phrases of a text, and the others for them."""
 
 import gzip
-from pathlib import Path
 
+import msgspec
 import pytest
 
-from localllm.text import synonyms
-from localllm.text.synonyms import find_synonyms
-
-ROOT = Path(__file__).resolve().parents[3]
+from localllm.text.synonyms import Table, find_synonyms
+from scripts.pack_synonyms import PACKED, table
 
 
 def others(text: str) -> dict[str, tuple[str, ...]]:
@@ -46,5 +44,5 @@ def test_what_has_none_has_none() -> None:
 
 
 def test_what_is_packed_is_what_is_written() -> None:
-    packed = Path(synonyms.__file__).with_name("synonyms.txt.gz").read_bytes()
-    assert gzip.decompress(packed) == (ROOT / "scripts" / "synonyms.txt").read_bytes(), "run scripts/pack_synonyms.py"
+    packed = msgspec.json.decode(gzip.decompress(PACKED.read_bytes()), type=Table)
+    assert packed == table(), "run scripts/pack_synonyms.py"
