@@ -8,14 +8,18 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128  # of more than five that come at once, others were asked to try again after a second
+
+
 class LoopbackServer:
     """Serves between `__enter__` and `__exit__`; each `handler` has it as its `owner`."""
 
     def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
         # a body is sent after its head, and would wait 40 ms for an acknowledgement of that
         more = {"owner": self, "disable_nagle_algorithm": True}
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (handler,), more))
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), type("Handler", (handler,), more))
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
 
     @property
