@@ -17,6 +17,7 @@ from localllm.text.tokenising import stem
 
 _FILE = Path(__file__).with_name("synonyms.json.gz")
 LATIN = late_pattern(r"[A-Za-z0-9]+")
+_IDEOGRAPH = late_pattern("[\u3400-\u9fff々]")
 JAPANESE = late_pattern("[\u3040-\u30ff\u3400-\u9fff々]")
 _GZIP = 31
 """What tells zlib of the form of gzip."""
@@ -67,9 +68,14 @@ def _in_japanese(text: str, table: Table) -> Iterator[Synonyms]:
         at = found.start()
         lengths = range(min(table.longest, len(text) - at), 0, -1)
         length = next((length for length in lengths if text[at : at + length] in table.japanese), 0)
-        if length:
+        if length > 1 or (length and not _is_inside(text, at)):
             yield Synonyms(at, at + length, table.japanese[text[at : at + length]])
         at += max(length, 1)
+
+
+def _is_inside(text: str, at: int) -> bool:
+    """Whether an ideograph is part of a longer word: 日 of 本日 is no day."""
+    return bool(_IDEOGRAPH.match(text, at + 1) or (at and _IDEOGRAPH.match(text, at - 1)))
 
 
 def stem_of(word: str) -> str:

@@ -38,6 +38,11 @@ def test_no_word_is_its_own_synonym() -> None:
     assert all(word not in synonyms for word, synonyms in found.items())
 
 
+def test_an_ideograph_inside_a_word_is_no_word() -> None:
+    assert set(others("本日の議題")) == set()
+    assert "day" in others("3日の休み")["日"]
+
+
 def test_what_has_none_has_none() -> None:
     assert others("The quokka, ウォンバット and 3.5 of them") == {}
     assert others("") == {}
