@@ -168,6 +168,8 @@ class Record:
         self.arguments: dict[str, Any] = {}
         self.approval = ""
         self.changes: Sequence[Change] = ()
+        self.has_begun = False
+        """Whether the tool itself was at work."""
 
     def entry(self, result: ToolResult) -> JournalEntry:
         """The finished entry."""

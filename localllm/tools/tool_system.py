@@ -296,7 +296,8 @@ class ToolSystem:
         except LocalLLMError as error:
             result = failed(call, error)
         except asyncio.CancelledError:
-            result = self._with_changes(failed(call, SafetyViolationError("interrupted_by_user")), record, emit)
+            told = SafetyViolationError("interrupted_by_user" if record.has_begun else "interrupted_before")
+            result = self._with_changes(failed(call, told), record, emit)
             self._finish(result, record, emit)
             raise
         except Exception as error:  # noqa: BLE001 - the tool boundary: a tool's fault must not end the conversation
@@ -450,6 +451,7 @@ class ToolSystem:
         context = msgspec.structs.replace(context, may_follow=partial(self._judge.may_follow, tool, arguments))
         async with self.changes.around(tool, self._judge.written(tool, arguments, context.root)) as changes:
             record.changes = changes
+            record.has_begun = True
             work = tool.function(context, **arguments)
             return await (work if tool.risk in (Risk.SAFE, Risk.HIGHEST) else _to_its_end(work))
 

@@ -101,5 +101,6 @@ SAFETY = {
         "",
         "Do it another way, or tell the user what you would have done.",
     ),
+    "interrupted_before": ErrorText("E9024", "Interrupted by the user before it was begun: nothing was done."),
     "interrupted_by_user": ErrorText("E9013", "Interrupted by the user; it may have been done all the same."),
 }

@@ -10,7 +10,15 @@ import msgspec
 import pytest
 
 from localllm.base.errors import ToolExecutionError
-from localllm.base.events import AgentEvent, Notice, ToolCall, ToolFinished, ToolStarted
+from localllm.base.events import (
+    AgentEvent,
+    ConfirmationAnswered,
+    ConfirmationRequested,
+    Notice,
+    ToolCall,
+    ToolFinished,
+    ToolStarted,
+)
 from localllm.base.kept_outputs import keep_output
 from localllm.config.schema import Mode, SafetySettings
 from localllm.safety.paths import ProjectRoot
@@ -31,6 +39,19 @@ def project(tmp_path: Path) -> Path:
     root.mkdir()
     (root / "a.py").write_text("x = 1\n", encoding="utf-8")
     return root
+
+
+class Undecided(Answering):
+    """A person who never answers."""
+
+    def __init__(self) -> None:
+        super().__init__(approve=True)
+        self.was_asked = asyncio.Event()
+
+    async def confirm(self, request: ConfirmationRequested) -> ConfirmationAnswered:
+        self.was_asked.set()
+        await asyncio.Event().wait()
+        return await super().confirm(request)
 
 
 def journal(project: Path) -> list[dict]:
@@ -115,6 +136,7 @@ class TestChanges:
         running.cancel()
         await asyncio.wait([running])
         assert running.cancelled()
+        assert [event.error_code for event in events if isinstance(event, ToolFinished)] == ["E9013"]
         said = [event.text for event in events if isinstance(event, Notice)]
         assert len(said) == 1
         assert {"AGENTS.md", "CLAUDE.md"} <= set(re.findall(r"\w+\.md", str(said[0])))
@@ -302,6 +324,18 @@ class TestPolicy:
         assert (answer["success"], answer["code"]) == (False, "E9015")
         assert "plan" in answer["error"]
         assert (await tools.execute_tool("read_file", file_path="a.py"))["success"]
+
+    async def test_what_is_broken_off_at_its_question_was_not_done(self, project: Path) -> None:
+        """A model that heard that it may have been done all the same would look, and do it anew."""
+        person, events = Undecided(), list[AgentEvent]()
+        tools = make_tools(project, confirmer=person)
+        call = ToolCall("1", "write_file", json.dumps({"file_path": "a.py", "content": "x = 2\n"}))
+        running = asyncio.ensure_future(tools.execute(call, events.append))
+        await person.was_asked.wait()
+        running.cancel()
+        await asyncio.wait([running])
+        assert [event.error_code for event in events if isinstance(event, ToolFinished)] == ["E9024"]
+        assert (project / "a.py").read_text("utf-8") == "x = 1\n"
 
     async def test_an_answer_that_lasts_is_a_rule_from_then_on(self, project: Path) -> None:
         person = Lasting(always="project", scope="")
