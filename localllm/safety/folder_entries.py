@@ -3,14 +3,13 @@
 import errno
 import os
 import stat
-import sys
 from contextlib import suppress
 from io import BufferedReader
+from itertools import count
 
 from localllm.base.files import open_beneath
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
-_LOOK = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_NOFOLLOW
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _DEEPEST_REMOVED = 200  # folders, of those a command left in the place of a file
 
@@ -55,19 +54,12 @@ def refuse_read_only(folder: int, name: str) -> None:
             raise OSError(errno.EACCES, os.strerror(errno.EACCES), name)
 
 
-def make_writable(folder: int, name: str) -> None:
-    """Give the owner the right to write a regular file, which is reached through no link."""
+def is_regular(folder: int, name: str) -> bool:
+    """Tell whether a name of an open folder is a regular file."""
     try:
-        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        return stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     except FileNotFoundError:
-        return
-    if not stat.S_ISREG(mode) or mode & 0o200 or not sys.platform.startswith("linux"):
-        return
-    fd = os.open(name, _LOOK, dir_fd=folder)
-    try:
-        os.chmod(f"/proc/self/fd/{fd}", stat.S_IMODE(mode) | 0o200)  # noqa: PTH101 - the open file, whatever its name
-    finally:
-        os.close(fd)
+        return False
 
 
 def is_folder(folder: int, name: str) -> bool:
@@ -78,12 +70,25 @@ def is_folder(folder: int, name: str) -> bool:
         return False
 
 
-def remove_special(folder: int, name: str, until: float) -> None:
-    """Remove what is no regular file, unless it changed after `until`."""
-    with suppress(FileNotFoundError):
+def clear(folder: int, name: str, until: float) -> str:
+    """Free a name for a file or folder that is to come back; the name that what stood there has now, "" if it is gone.
+
+    What is no regular file (nor a folder) is removed if it did not change after `until`, and so are empty folders.
+    Raises OSError.
+    """
+    try:
         facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        if not stat.S_ISREG(facts.st_mode) and facts.st_ctime <= until:
+        if stat.S_ISDIR(facts.st_mode):
+            remove_empty(folder, name)
+        elif not stat.S_ISREG(facts.st_mode) and facts.st_ctime <= until:
             os.unlink(name, dir_fd=folder)
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return ""
+    taken = set(os.listdir(folder))
+    aside = next(new for number in count(1) if (new := f"{name}.aside{number}") not in taken)
+    os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+    return aside
 
 
 def remove_empty(folder: int, name: str, depth: int = 0) -> None:

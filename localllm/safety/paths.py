@@ -21,14 +21,13 @@ from localllm.base.file_lock import FOLDER_PATIENCE, lock_within
 from localllm.base.files import atomic_write_at, is_temporary, open_beneath, open_folder, real_path
 from localllm.base.i18n import Phrase
 from localllm.safety.folder_entries import (
+    clear,
     enter_folder,
     holds,
     is_folder,
-    make_writable,
+    is_regular,
     open_regular,
     refuse_read_only,
-    remove_empty,
-    remove_special,
 )
 from localllm.text.sanitising import clean
 
@@ -210,9 +209,8 @@ class ProjectRoot:
             if create_only:
                 atomic_write_at(folder, name, data, create_only=True, mode=mode)
             else:
-                if even_read_only:
-                    make_writable(folder, name)
-                refuse_read_only(folder, name)
+                if not even_read_only:
+                    refuse_read_only(folder, name)
                 if over is not None and not holds(folder, name, over):
                     raise ToolExecutionError("file_changed_since", path=shown(file_path))
                 atomic_write_at(folder, name, data, mode=mode)
@@ -244,31 +242,31 @@ class ProjectRoot:
         with self._explained(file_path, "file_unwritable"), self._folder_of(relative, make=False) as (folder, name):
             os.unlink(name, dir_fd=folder)
 
-    def make_way(self, file_path: str, until: float) -> None:
-        """Remove what keeps a file from being put back at its path: a link, pipe or socket in the place of the file or
-        of a folder above it, if it was there at `until` (seconds since the epoch); folders that hold no file in the
-        place of the file. No link is followed; protected paths are left alone."""
+    def make_way(self, file_path: str, until: float) -> str:
+        """Free the path of a file that is to come back; where what stood in its way is now, "" if nothing is left.
+
+        In the way are a folder, link, pipe or socket in the place of the file, and whatever is no folder in the place
+        of one above it. Links, pipes and sockets that were there at `until` (seconds since the epoch) and folders
+        without a file are removed, the rest gets another name beside it. No link is followed; protected paths and a
+        regular file in the place of the file are left alone.
+        """
         from localllm.sandbox.protect.protected_paths import is_protected
 
         if is_protected(file_path):
-            return None
+            return ""
         *parents, name = file_path.split("/")
         with self._explained(file_path, "file_unwritable"):
             folder = open_beneath(self._fd, ".", _FOLDER)
             try:
-                for parent in parents:
+                for depth, parent in enumerate(parents):
                     if not is_folder(folder, parent):
-                        return remove_special(folder, parent, until)
+                        return _beside(parents[:depth], clear(folder, parent, until))
                     deeper = os.open(parent, _FOLDER, dir_fd=folder)
                     os.close(folder)
                     folder = deeper
-                if is_folder(folder, name):
-                    remove_empty(folder, name)
-                else:
-                    remove_special(folder, name, until)
+                return "" if is_regular(folder, name) else _beside(parents, clear(folder, name, until))
             finally:
                 os.close(folder)
-        return None
 
     @contextmanager
     def open_parent(self, relative: str, *, make: bool = False) -> Generator[int]:
@@ -444,6 +442,10 @@ def _refuse_odd(file_path: str) -> None:
     else:
         return
     raise SafetyViolationError("path_invalid", path=shown(file_path[:200]), reason=reason)
+
+
+def _beside(parents: list[str], name: str) -> str:
+    return "/".join((*parents, name)) if name else ""
 
 
 def _lock_folder(folder: int, file_path: str) -> None:

@@ -88,7 +88,7 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True):
     `is_gone`: somebody had deleted it already. `merged`: what others changed since is still in it. `earlier` is when it
     had been changed (seconds since the epoch), where another program or session did it; else 0.
     `tool` is what had changed it; `told` what that was, where a line can say it. Of a repository `files` counts those
-    that came back.
+    that came back. `aside` is where something is now that stood in the file's place.
     """
 
     path: str
@@ -100,11 +100,14 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True):
     tool: str = ""
     told: Told = Told()
     files: int = 0
+    aside: str = ""
 
     def __str__(self) -> str:
         if self.error:
             return str(self.error)
         line = f"{_(self._said(), path=shown(self.path), count=self.files)}{self.told}"
+        if self.aside:
+            line = _("{line} What stood in its place is {aside} now.", line=line, aside=shown(self.aside))
         if not self.earlier:
             return line
         return _(
@@ -142,12 +145,13 @@ def take_back(
 
     Where it was changed since, only the change is taken out of it, if what came later does not stand on it.
     """
+    aside = ""
     try:
-        if change.after == ABSENT:
-            root.make_way(change.path, change.time)
+        if change.after == ABSENT and contents.path(content_of(change.before)).is_file():
+            aside = root.make_way(change.path, change.time)
         if change.before == ABSENT and not root.exists(change.path):
             return Undone(path=change.path, is_gone=True, earlier=earlier)
-        if change.after != ABSENT and root.exists(change.path) and root.relative(change.path) != change.path:
+        if root.relative(change.path) != change.path and (change.after == ABSENT or root.exists(change.path)):
             raise _changed_since(change, contents)  # a link by now: what it leads to is another file
         if not is_in_state(root, change.path, change.after):
             _take_out(root, change, contents, keep)
@@ -168,7 +172,7 @@ def take_back(
     except OSError as error:
         unwritable = ToolExecutionError("file_unwritable", path=shown(change.path), reason=error.strerror or str(error))
         return Undone(path=change.path, error=unwritable)
-    return Undone(path=change.path, earlier=earlier)
+    return Undone(path=change.path, earlier=earlier, aside=aside)
 
 
 def put_back_losses(root: ProjectRoot, change: Change, contents: Contents, *, earlier: float = 0.0) -> Undone:

@@ -402,7 +402,7 @@ def test_of_near_names_five_are_told(root: ProjectRoot) -> None:
     assert root.near("other.txt") == []
 
 
-def test_what_stands_in_the_way_of_a_file_is_removed_and_no_more(root: ProjectRoot, tmp_path: Path) -> None:
+def test_what_stands_in_the_way_of_a_file_is_removed_or_gets_another_name(root: ProjectRoot, tmp_path: Path) -> None:
     later, earlier = 9e9, 1.0
     for name in ("link", "folder", "full", "young"):
         (root.path / name).mkdir()
@@ -412,16 +412,18 @@ def test_what_stands_in_the_way_of_a_file_is_removed_and_no_more(root: ProjectRo
     (root.path / "link").rmdir()
     (root.path / "link").symlink_to(tmp_path / "outside")
     os.mkfifo(root.path / "young" / "pipe")
-    root.make_way("young/pipe", earlier)
-    assert names(root.path / "young") == ["pipe"]
-    for path in ("young/pipe", "folder", "full", "file", "link/f.txt", "none"):
-        root.make_way(path, later)
-    assert names(root.path) == ["file", "full", "young"]
-    assert names(root.path / "young") == []
-    assert names(root.path / "full") == ["inner"]
+    assert root.make_way("young/pipe", earlier) == "young/pipe.aside1"
+    assert names(root.path / "young") == ["pipe.aside1"]
+    ways = [root.make_way(path, later) for path in ("young/pipe", "folder", "full", "file", "link/f.txt", "none")]
+    assert ways == ["", "", "full.aside1", "", "", ""]
+    assert names(root.path) == ["file", "full.aside1", "young"]
+    assert names(root.path / "full.aside1") == ["inner"]
     assert names(tmp_path / "outside") == ["f.txt"]
+    (root.path / "young" / "pipe").symlink_to(tmp_path / "outside")
+    assert root.make_way("young/pipe/x", earlier) == "young/pipe.aside2"
+    assert root.make_way("file/x", later) == "file.aside1"
     (root.path / ".git").symlink_to(tmp_path / "outside")
-    root.make_way(".git/config", later)
+    assert root.make_way(".git/config", later) == ""
     assert (root.path / ".git").is_symlink()
 
 
@@ -474,14 +476,12 @@ def test_names_that_were_found_may_be_odd(root: ProjectRoot) -> None:
 
 def test_what_undo_brings_back_may_replace_a_read_only_file(root: ProjectRoot) -> None:
     put(root.path / "a", "old").chmod(0o444)
-    lowest = os.dup(0)
-    os.close(lowest)
     assert key_of(ToolExecutionError, root.write_bytes, "a", b"new") == "file_unwritable"
+    os.link(root.path / "a", root.path / "other")
     root.write_bytes("a", b"new", even_read_only=True, mode=0o444)
+    assert (root.path / "other").stat().st_mode & 0o777 == 0o444
     root.write_bytes("b", b"made", even_read_only=True)
     assert (root.read_bytes("a", 9), root.read_bytes("b", 9)) == (b"new", b"made")
-    assert os.dup(0) == lowest  # nothing was left open
-    os.close(lowest)
 
 
 @pytest.mark.parametrize(("writable", "key"), [(True, "file_unwritable"), (False, "project_read_only")])

@@ -139,7 +139,7 @@ async def test_nothing_outside_is_written_through_a_link(
     assert file.read_text() == OLD
 
 
-async def test_a_link_made_after_the_command_is_left(
+async def test_a_link_made_after_the_command_gets_another_name(
     commands: CommandSnapshots, store: Snapshots, root: ProjectRoot
 ) -> None:
     file = put(root.path / "notes.txt", OLD)
@@ -148,8 +148,9 @@ async def test_a_link_made_after_the_command_is_left(
         os.utime(root.path)
     file.symlink_to("src")
     (undone,) = store.undo(root)
-    assert undone.error is not None
-    assert file.is_symlink()
+    assert str(undone).endswith("from before is back. What stood in its place is notes.txt.aside1 now.")
+    assert file.read_text() == OLD
+    assert (root.path / "notes.txt.aside1").readlink() == Path("src")
 
 
 async def test_many_new_names_push_nothing_out(
@@ -218,6 +219,34 @@ async def test_a_folder_whose_name_something_else_has_now(
     await ran(commands, root, lambda: (shutil.rmtree(root.path / "src"), make(root.path / "src")))
     undo_all(store, root)
     assert file.read_text() == OLD
+
+
+def link(path: Path) -> None:
+    path.symlink_to("elsewhere")
+
+
+def cache(path: Path) -> None:
+    put(path / "__pycache__" / "a", "x")
+
+
+def ignored(path: Path) -> None:
+    put(path.parents[path.parts[::-1].index("project") - 1] / ".gitignore", "/src\n")
+    put(path / "x", "x")
+
+
+@pytest.mark.parametrize("make", [pipe, listening, link, cache, ignored])
+@pytest.mark.parametrize("place", ["src", "src/a.py"])
+async def test_a_file_whose_place_a_later_command_takes(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot, make: Callable[[Path], object], place: str
+) -> None:
+    file, elsewhere = put(root.path / "src" / "a.py", OLD), put(root.path / "elsewhere" / "a.py", "the user's")
+    barred = root.path / place
+    await ran(commands, root, lambda: shutil.rmtree(root.path / "src"))
+    await ran(commands, root, lambda: (barred.parent.mkdir(exist_ok=True), make(barred)))
+    while not file.is_file() or file.read_text() != OLD:
+        undo_all(store, root)
+    assert elsewhere.read_text() == "the user's"
+    assert os.path.lexists(f"{barred}.aside1") == (place == "src/a.py" or make not in (cache, ignored))
 
 
 @pytest.mark.parametrize("mode", [0, 0o444])

@@ -20,6 +20,10 @@ from tests.support.tools import put
         (Undone(path="a", deleted=True), "a: removed, as it was not there before."),
         (Undone(path="a", is_gone=True), "a: the change had made it, and it has been deleted since."),
         (Undone(path="a", merged=True), "a: the change is taken out again; what was changed in the file since stays."),
+        (
+            Undone(path="a", aside="a.aside1"),
+            "a: the version from before is back. What stood in its place is a.aside1 now.",
+        ),
         (Undone(path="a/", files=1), "a/: what was lost of the repository is back (1 file)."),
         (Undone(path="a/", files=2), "a/: what was lost of the repository is back (2 files)."),
         (Undone(path="a", told=Told(("- b", "- c"), ("- d",))), "a: the version from before is back. Back: - b · - c"),
