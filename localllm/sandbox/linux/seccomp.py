@@ -1,8 +1,8 @@
 """A filter of system calls as a classic BPF program: what Landlock does not cover.
 
 Refused: all sockets but a pair among the command's own processes, tracing, mounting and namespaces, kernel interfaces
-with a record of holes, typing into terminals, set-id bits, shared memory that would outlive the command, and changing
-the priority or limits of processes outside.
+with a record of holes, typing into terminals, set-id bits, leases of files, shared memory that would outlive the
+command, and changing the priority or limits of processes outside.
 """
 
 import struct
@@ -29,27 +29,27 @@ _BOTH = (
 )
 _NUMBERS = {
     "x86_64": _BOTH + "open 2 ioctl 16 shmget 29 shmat 30 shmctl 31 socket 41 socketpair 53 clone 56 kill 62 semget 64 "
-    "semop 65 semctl 66 msgget 68 msgsnd 69 msgrcv 70 msgctl 71 creat 85 chmod 90 fchmod 91 ptrace 101 syslog 103 "
-    "rt_sigqueueinfo 129 mknod 133 uselib 134 setpriority 141 sched_setparam 142 sched_setscheduler 144 vhangup 153 "
-    "modify_ldt 154 pivot_root 155 chroot 161 acct 163 settimeofday 164 mount 165 umount2 166 swapon 167 swapoff 168 "
-    "reboot 169 sethostname 170 setdomainname 171 iopl 172 ioperm 173 init_module 175 delete_module 176 quotactl 179 "
-    "setxattr 188 lsetxattr 189 fsetxattr 190 removexattr 197 lremovexattr 198 fremovexattr 199 tkill 200 "
+    "semop 65 semctl 66 msgget 68 msgsnd 69 msgrcv 70 msgctl 71 fcntl 72 creat 85 chmod 90 fchmod 91 ptrace 101 "
+    "syslog 103 rt_sigqueueinfo 129 mknod 133 uselib 134 setpriority 141 sched_setparam 142 sched_setscheduler 144 "
+    "vhangup 153 modify_ldt 154 pivot_root 155 chroot 161 acct 163 settimeofday 164 mount 165 umount2 166 swapon 167 "
+    "swapoff 168 reboot 169 sethostname 170 setdomainname 171 iopl 172 ioperm 173 init_module 175 delete_module 176 "
+    "quotactl 179 setxattr 188 lsetxattr 189 fsetxattr 190 removexattr 197 lremovexattr 198 fremovexattr 199 tkill 200 "
     "sched_setaffinity 203 lookup_dcookie 212 semtimedop 220 clock_settime 227 tgkill 234 mq_open 240 mq_unlink 241 "
     "kexec_load 246 add_key 248 request_key 249 keyctl 250 ioprio_set 251 migrate_pages 256 openat 257 mknodat 259 "
     "fchmodat 268 unshare 272 move_pages 279 rt_tgsigqueueinfo 297 perf_event_open 298 fanotify_init 300 prlimit64 302 "
     "open_by_handle_at 304 clock_adjtime 305 setns 308 process_vm_readv 310 process_vm_writev 311 kcmp 312 "
     "finit_module 313 sched_setattr 314 kexec_file_load 320 bpf 321 userfaultfd 323",
     "aarch64": _BOTH + "setxattr 5 lsetxattr 6 fsetxattr 7 removexattr 14 lremovexattr 15 fremovexattr 16 "
-    "lookup_dcookie 18 ioctl 29 ioprio_set 30 mknodat 33 umount2 39 mount 40 pivot_root 41 chroot 51 fchmod 52 "
-    "fchmodat 53 openat 56 vhangup 58 quotactl 60 acct 89 unshare 97 kexec_load 104 init_module 105 delete_module 106 "
-    "clock_settime 112 syslog 116 ptrace 117 sched_setparam 118 sched_setscheduler 119 sched_setaffinity 122 kill 129 "
-    "tkill 130 tgkill 131 rt_sigqueueinfo 138 setpriority 140 reboot 142 sethostname 161 setdomainname 162 "
-    "settimeofday 170 mq_open 180 mq_unlink 181 msgget 186 msgctl 187 msgrcv 188 msgsnd 189 semget 190 semctl 191 "
-    "semtimedop 192 semop 193 shmget 194 shmctl 195 shmat 196 socket 198 socketpair 199 add_key 217 request_key 218 "
-    "keyctl 219 clone 220 swapon 224 swapoff 225 migrate_pages 238 move_pages 239 rt_tgsigqueueinfo 240 "
-    "perf_event_open 241 prlimit64 261 fanotify_init 262 open_by_handle_at 265 clock_adjtime 266 setns 268 "
-    "process_vm_readv 270 process_vm_writev 271 kcmp 272 finit_module 273 sched_setattr 274 bpf 280 userfaultfd 282 "
-    "kexec_file_load 294",
+    "lookup_dcookie 18 fcntl 25 ioctl 29 ioprio_set 30 mknodat 33 umount2 39 mount 40 pivot_root 41 chroot 51 "
+    "fchmod 52 fchmodat 53 openat 56 vhangup 58 quotactl 60 acct 89 unshare 97 kexec_load 104 init_module 105 "
+    "delete_module 106 clock_settime 112 syslog 116 ptrace 117 sched_setparam 118 sched_setscheduler 119 "
+    "sched_setaffinity 122 kill 129 tkill 130 tgkill 131 rt_sigqueueinfo 138 setpriority 140 reboot 142 "
+    "sethostname 161 setdomainname 162 settimeofday 170 mq_open 180 mq_unlink 181 msgget 186 msgctl 187 msgrcv 188 "
+    "msgsnd 189 semget 190 semctl 191 semtimedop 192 semop 193 shmget 194 shmctl 195 shmat 196 socket 198 "
+    "socketpair 199 add_key 217 request_key 218 keyctl 219 clone 220 swapon 224 swapoff 225 migrate_pages 238 "
+    "move_pages 239 rt_tgsigqueueinfo 240 perf_event_open 241 prlimit64 261 fanotify_init 262 open_by_handle_at 265 "
+    "clock_adjtime 266 setns 268 process_vm_readv 270 process_vm_writev 271 kcmp 272 finit_module 273 "
+    "sched_setattr 274 bpf 280 userfaultfd 282 kexec_file_load 294",
 }
 """Names and numbers, from asm/unistd_64.h (x86_64) and asm-generic/unistd.h (aarch64)."""
 
@@ -76,6 +76,7 @@ _CREATES = 0o100 | 0o20000000  # O_CREAT, __O_TMPFILE
 _SET_ID = 0o6000
 _EVERY_PROCESS = 0xFFFFFFFF  # kill(-1)
 _PRIO_USER, _IOPRIO_WHO_USER = 2, 3
+_LEASES = (1024, 1040)  # F_SETLEASE, F_SETDELEG: others cannot open the file, or have to wait
 _IOCTLS = (
     0x5412,  # TIOCSTI, TIOCLINUX: type into a terminal
     0x541C,
@@ -115,6 +116,7 @@ def _conditions(guarded: list[int]) -> dict[str, tuple[Test, ...]]:
         "socketpair": (("refuse_other", 0, (_AF_UNIX,)), ("refuse_other", 1, _CONNECTED)),
         "clone": (("refuse_any_bit", 0, (_NEW_NAMESPACES,)),),
         "ioctl": (("refuse_equal", 1, _IOCTLS),),
+        "fcntl": (("refuse_equal", 1, _LEASES),),
         "prlimit64": (("refuse_other", 0, (0,)),),
         "setpriority": (("refuse_equal", 0, (_PRIO_USER,)), ("refuse_other", 1, (0,))),
         "ioprio_set": (("refuse_equal", 0, (_IOPRIO_WHO_USER,)), ("refuse_other", 1, (0,))),

@@ -233,10 +233,10 @@ def entries_at(root: Path, paths: list[str], known: Mapping[str, Entry] | None, 
     for path, about in sorted(there, key=lambda one: one[1].st_size):  # nothing large takes the room of the rest
         try:
             entry = _entry(root / path, about, (known or {}).get(path), 0 if is_output(path) else room)
-        except PermissionError:
-            entry = Entry(about.st_mode, identity_of(about), None)  # it may be run all the same
-        except OSError:
+        except FileNotFoundError:
             continue
+        except OSError:  # not permitted, or a lease: it may be run all the same
+            entry = Entry(about.st_mode, identity_of(about), None)
         room -= len(entry.content or b"")
         found[path] = entry
     return found

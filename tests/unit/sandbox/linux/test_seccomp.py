@@ -100,6 +100,11 @@ def test_typing_into_terminals_is_refused_and_asking_them_is_not(machine: Machin
     assert machine.answer("ioctl", 0, 0x5401) == ALLOW
 
 
+def test_leases_are_refused_and_locks_are_not(machine: Machine) -> None:
+    assert machine.answer("fcntl", 3, 1024, 1) == refused()
+    assert machine.answer("fcntl", 3, 6, 0) == ALLOW
+
+
 def test_set_id_bits_are_refused_and_others_are_not(machine: Machine) -> None:
     assert machine.answer("fchmodat", 0, 0, 0o755) == ALLOW
     assert machine.answer("fchmodat", 0, 0, 0o4755) == refused()

@@ -1,5 +1,8 @@
 """Which names are protected, and that they are found."""
 
+import os
+import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,8 +72,6 @@ def test_links_are_seen_and_not_followed(tmp_path: Path) -> None:
 
 
 def test_a_change_of_content_is_seen_although_its_time_is_forged(tmp_path: Path) -> None:
-    import os
-
     make(tmp_path, ".envrc")
     before = look(tmp_path)
     about = (tmp_path / ".envrc").stat()
@@ -79,6 +80,27 @@ def test_a_change_of_content_is_seen_although_its_time_is_forged(tmp_path: Path)
     after = look(tmp_path, before)
     assert after[".envrc"].content == b"EVIL!!"
     assert before[".envrc"].content == b".envrc"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="leases are of Linux")
+def test_a_file_that_a_lease_closes_is_seen(tmp_path: Path) -> None:
+    import fcntl
+
+    make(tmp_path, ".envrc")
+    ready, go_on = os.pipe(), os.pipe()
+    if not (child := os.fork()):
+        signal.signal(signal.SIGIO, signal.SIG_IGN)
+        fcntl.fcntl(os.open(tmp_path / ".envrc", os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        os.write(ready[1], b"1")
+        os.read(go_on[0], 1)
+        os._exit(0)
+    assert os.read(ready[0], 1)
+    with pytest.raises(BlockingIOError):
+        os.open(tmp_path / ".envrc", os.O_RDONLY | os.O_NONBLOCK)
+    found = look(tmp_path)
+    os.write(go_on[1], b"1")
+    os.waitpid(child, 0)
+    assert found[".envrc"].content is None
 
 
 def test_old_output_is_watched_but_not_held(tmp_path: Path) -> None:
