@@ -13,11 +13,13 @@ import pytest
 from localllm.base.errors import ToolExecutionError
 from localllm.safety.paths import ProjectRoot
 from localllm.snapshots import repository_backup
+from localllm.snapshots.blob_store import Programs
 from localllm.snapshots.change_log import Change
 from localllm.snapshots.recorder import CommandSnapshots
 from localllm.snapshots.store import Snapshots
 from tests.support.agents import Answering, make_tools
 from tests.support.killed_writer import die_at
+from tests.support.sandbox_world import until
 from tests.support.tools import put
 
 pytestmark = pytest.mark.anyio
@@ -390,6 +392,8 @@ async def test_copies_that_can_still_be_put_back_stay_however_long_nobody_comes(
         make_repository(tmp_path / name, packed=False)
         command = "rm .git/HEAD" if name == "lost" else "true"
         await ran(CommandSnapshots(Snapshots(tmp_path / "state" / name)), ProjectRoot(tmp_path / name), command)
+        programs = Programs(tmp_path / "state" / name / "programs")
+        await until(lambda programs=programs: not programs.living())  # the thread it ran in may hold it a moment longer
         os.utime(tmp_path / "state" / name / "repositories" / "place", (1, 1))
     CommandSnapshots(Snapshots(tmp_path / "state" / "two")).keep(root)
     left = {place.parent.parent.name for place in (tmp_path / "state").glob("*/repositories/place")}
