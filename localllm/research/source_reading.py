@@ -80,6 +80,7 @@ async def _read(run: RunContext, source: Source) -> Source:
             accessed=page.accessed,
             text_hash=page.text_hash,
             characters=page.characters,
+            local=source.local or page.kind == "local",  # whose text it is counts, not who found it
         )
     run.tell(PageRead(run=run.state.id, source=done.id, url=done.url, title=done.title, problem=done.problem))
     return done

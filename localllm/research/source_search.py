@@ -141,11 +141,11 @@ async def _search_folders(run: RunContext, texts: Sequence[str]) -> list[Found]:
 def register(run: RunContext, found: Iterable[Found]) -> int:
     """Give each page an id, or add to its source what found it now; the number of new ones."""
     state = run.state
-    known = {same_page(source.url): place for place, source in enumerate(state.sources)}
+    known = {_key(source): place for place, source in enumerate(state.sources)}
     most = run.options.max_search * _KEPT_FOR_EACH_READ
     new = 0
     for one in found:
-        page = one.url if one.local else same_page(one.url)
+        page = _key(one)
         if (place := known.get(page)) is not None:
             source = state.sources[place]
             state.sources[place] = msgspec.structs.replace(
@@ -170,6 +170,11 @@ def register(run: RunContext, found: Iterable[Found]) -> int:
                 )
             )
     return new
+
+
+def _key(one: Found | Source) -> tuple[bool, str]:
+    """What is equal of one page or document found twice; no address makes a page of the web a document."""
+    return one.local, one.url if one.local else same_page(one.url)
 
 
 def site_of(url: str) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -40,7 +41,7 @@ class EnginePool:
         self._guards = {engine.name: EngineGuard(engine, clock=clock, pause=pause) for engine in self.engines}
 
     async def ask(self, name: str, query: str, limit: int, view: ResultView = FIRST_PAGE) -> EngineReply:
-        """At most `limit` results of the engine `name`, as they were kept or as it gives them now.
+        """At most `limit` pages of the web, of the engine `name`, as they were kept or as it gives them now.
 
         While the program is offline no engine is asked, not even one on this machine: it would ask the web itself.
 
@@ -57,10 +58,10 @@ class EnginePool:
             return await guard.search(query, limit, view)
 
         if self.cache is None:
-            return EngineReply(await search(), was_kept=False)
+            return EngineReply(_of_the_web(await search()), was_kept=False)
         wanted = () if view == FIRST_PAGE else (view.language, view.page, *filter(None, [view.country]))
         answer = await self.cache.answer(search_key(name, guard.engine.scope, query, limit, *wanted), search)
-        return EngineReply(answer, was_kept=not was_asked)
+        return EngineReply(_of_the_web(answer), was_kept=not was_asked)
 
 
 def open_pool(
@@ -78,3 +79,16 @@ def open_pool(
         settings = msgspec.structs.replace(settings, cache_ttl=cache_ttl)
     engines: list[SearchEngine] = [load(SEARCH_ENGINES[name])(settings) for name in dict.fromkeys(settings.engines)]
     return EnginePool(engines, cache=open_cache(settings, environ) if use_cache else None)
+
+
+def _of_the_web(answer: SearchAnswer) -> SearchAnswer:
+    """The answer without results that are no pages of the web: a path would be taken for a file of this machine."""
+    return msgspec.structs.replace(answer, results=tuple(one for one in answer.results if _is_of_the_web(one.url)))
+
+
+def _is_of_the_web(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.netloc)

@@ -388,13 +388,19 @@ async def test_folders_are_searched_without_the_web(tmp_path: Path) -> None:
     assert state.evidence
 
 
-async def test_no_search_engine_is_told_what_own_documents_say(tmp_path: Path) -> None:
+@pytest.mark.parametrize("found", ["", "docs/tower.md", "http://docs/tower.md"])
+async def test_no_search_engine_is_told_what_own_documents_say(tmp_path: Path, found: str) -> None:
+    """Nor where an engine gives the path of a document for a page of the web."""
     docs = tmp_path / "docs"
     docs.mkdir()
+    (docs / "about.md").write_text(f"{QUESTION} " * 20)
     (docs / "tower.md").write_text("The Kita tower opened its annex ZEBRA in May 1998.")
     unsupported = {"verdict": {"quote": "", "verdict": "not_found"}}
     world = World(tmp_path, unsupported, docs=(str(docs),), max_validation=3, query_count=5)
+    if found:
+        world.search.pages.insert(0, found.replace("docs", str(docs)))
     state = await world.researcher().run(QUESTION)
+    assert {one.local for one in state.sources if one.url == str(docs / "tower.md") and one.text_hash} == {True}
     assert len(world.search.asked) > 1
     assert not any("ZEBRA" in query for asked in world.search.asked for query in asked)
     assert any("ZEBRA" in query.text for query in state.queries if query.local), "the documents are searched with it"

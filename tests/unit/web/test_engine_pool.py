@@ -9,7 +9,7 @@ from localllm.base import offline
 from localllm.base.errors import WebSearchError
 from localllm.config.schema import WebSettings
 from localllm.web.engine_pool import EnginePool, open_pool
-from localllm.web.engines.base import ResultView
+from localllm.web.engines.base import ResultView, SearchAnswer, SearchResult
 from localllm.web.search_cache import MemoryCache, SearchCache
 from tests.support.web_engines import FOUND, FakeEngine
 
@@ -48,6 +48,16 @@ async def test_without_a_cache_each_is_asked_for() -> None:
     pool = EnginePool([engine])
     assert [(await pool.ask("fake", "q", 5)).was_kept for _ in range(2)] == [False, False]
     assert engine.asked == ["q", "q"]
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+async def test_results_that_are_no_pages_of_the_web_are_left_out(is_kept: bool) -> None:
+    urls = ["/home/me/b.md", "docs/b.md", "file:///home/me/b.md", "http:/x", "x:http://a.example/", "http://[x"]
+    results = tuple(SearchResult("", url, "", "") for url in [*urls, "HTTPS://a.example/1", "http://a.example/2"])
+    pool = EnginePool([FakeEngine(SearchAnswer(results))], cache=kept() if is_kept else None)
+    for _ in range(2):
+        answer = (await pool.ask("fake", "q", 20)).answer
+        assert [one.url for one in answer.results] == ["HTTPS://a.example/1", "http://a.example/2"]
 
 
 @pytest.fixture
