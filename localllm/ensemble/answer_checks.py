@@ -68,7 +68,8 @@ class AnswerChecks:
         script = _SCRIPT.replace("{command}", command)
         try:
             async with self._turns:
-                done = await self._runner.inspect(script, files=files, timeout=self._seconds)
+                results = (_STATUS, _OUTPUT)
+                done = await self._runner.inspect(script, files=files, results=results, timeout=self._seconds)
         except LocalLLMError as error:
             raise EnsembleError("ensemble_no_check", reason=error.what) from error
         if done.timed_out:

@@ -1,6 +1,6 @@
 """Running commands, as the rest of the program sees it: most of the sandbox is loaded when there is a first command."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
@@ -29,8 +29,15 @@ class CommandRunner(Protocol):
         """Whether commands can read `path`, which is a real path."""
         ...
 
-    async def inspect(self, script: str, *, files: Mapping[str, bytes], timeout: float) -> "Inspected":  # noqa: ASYNC109 - as in `run`
-        """Run a script of our own with bash in the project, which it cannot change; what it leaves in $TMPDIR.
+    async def inspect(
+        self,
+        script: str,
+        *,
+        files: Mapping[str, bytes],
+        results: Sequence[str],
+        timeout: float,  # noqa: ASYNC109 - as in `run`
+    ) -> "Inspected":
+        """Run a script of our own with bash in the project, which it cannot change; the `results` it leaves in $TMPDIR.
 
         `files` are there when it starts. It sees what commands see, and what the rules close to them. Cancelling kills
         it. Raises ToolExecutionError("command_failed_to_start").
@@ -102,9 +109,16 @@ class LateRunner:
         """See CommandRunner."""
         return self._runner.shows(path)
 
-    async def inspect(self, script: str, *, files: Mapping[str, bytes], timeout: float) -> "Inspected":  # noqa: ASYNC109 - see CommandRunner
+    async def inspect(
+        self,
+        script: str,
+        *,
+        files: Mapping[str, bytes],
+        results: Sequence[str],
+        timeout: float,  # noqa: ASYNC109 - see CommandRunner
+    ) -> "Inspected":
         """See CommandRunner."""
-        return await self._runner.inspect(script, files=files, timeout=timeout)
+        return await self._runner.inspect(script, files=files, results=results, timeout=timeout)
 
     async def run(
         self,

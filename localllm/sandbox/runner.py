@@ -15,7 +15,6 @@ from localllm.base import logs, offline
 from localllm.base.environment import believed_in
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.base.i18n import Phrase
-from localllm.base.regular_files import NO_LINK, READ, opened
 from localllm.config.registry import load
 from localllm.sandbox.backend import BACKENDS, LEVELS, Confinement, Level, Network, SandboxLevel, Surroundings
 from localllm.sandbox.command_job import Done, Job
@@ -38,7 +37,6 @@ __all__ = ["CommandResult", "SandboxLevel", "SandboxRunner"]
 _MOST_PIPES = 1_000  # closed while a command runs
 _MOST_NAMED = 20
 _INSPECTION_DISK = 1 << 30  # bytes
-_MOST_INSPECTED = 16_000_000  # bytes of one file a read-only command leaves behind
 _MOST_SHARED = 1_000  # files that are too large to copy, each a mount
 
 LONGEST_BACKGROUND = 12 * 3600.0
@@ -76,7 +74,7 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inspected(msgspec.Struct, frozen=True, kw_only=True):
-    """What a read-only command left behind: the `files` of its temporary folder by name, each cut after 16 MB."""
+    """What a read-only command left behind: of the files that were asked for what there is (see `Scratch.results`)."""
 
     files: dict[str, bytes]
     timed_out: bool
@@ -192,7 +190,14 @@ class SandboxRunner:
         marks[self._root] = True
         return next((marks[place] for place in (path, *path.parents) if place in marks), True)
 
-    async def inspect(self, script: str, *, files: Mapping[str, bytes], timeout: float) -> Inspected:  # noqa: ASYNC109 - see CommandRunner
+    async def inspect(
+        self,
+        script: str,
+        *,
+        files: Mapping[str, bytes],
+        results: Sequence[str],
+        timeout: float,  # noqa: ASYNC109 - see CommandRunner
+    ) -> Inspected:
         """See CommandRunner."""
         launch: Launch | None = None
         scratch: Scratch | None = None
@@ -206,7 +211,8 @@ class SandboxRunner:
             outcome = await Process(launch, self._output_cap).run(timeout)
             if not outcome.timed_out:
                 launch.ending(outcome.exit_status)
-            return Inspected(files=_files_in(scratch.temporary), timed_out=outcome.timed_out)
+            found = await asyncio.to_thread(scratch.results, results)
+            return Inspected(files=found, timed_out=outcome.timed_out)
         except OSError as error:
             raise ToolExecutionError("command_failed_to_start", reason=error.strerror) from error
         finally:
@@ -431,16 +437,6 @@ class SandboxRunner:
             left=done.ending.left,
             statuses=done.statuses,
         )
-
-
-def _files_in(folder: Path) -> dict[str, bytes]:
-    """The regular files in a folder that a program may have arranged: no link is followed, no pipe waited for."""
-    found: dict[str, bytes] = {}
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            with suppress(OSError), opened(os.open(entry.path, READ | NO_LINK)) as file:
-                found[entry.name] = file.read(_MOST_INSPECTED)
-    return found
 
 
 def _own_environment(root: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:

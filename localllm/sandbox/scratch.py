@@ -3,11 +3,12 @@
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from localllm.base.file_lock import try_lock
+from localllm.base.files import open_beneath, open_folder
 from localllm.base.regular_files import NO_LINK, READ, opened
 from localllm.sandbox.launcher.removal import delete_tree
 
@@ -24,6 +25,7 @@ it would be without all this. Nothing of it is shown by `set -x`."""
 
 _PLAIN_PATH = re.compile(r"[\w/.+-]+", re.ASCII)
 _MOST_STATUSES = 1_000  # bytes
+_MOST_IN_RESULT, _MOST_IN_RESULTS = 16_000_000, 64_000_000  # bytes of one, of all
 _STALE = 3600.0  # seconds; a moment would do, in which one is made but not locked yet
 
 
@@ -75,6 +77,22 @@ class Scratch:
         with suppress(OSError, ValueError), opened(os.open(self._statuses, READ | NO_LINK)) as file:
             return tuple(map(int, file.read(_MOST_STATUSES).partition(b"|")[0].split()))
         return ()
+
+    def results(self, names: Iterable[str]) -> dict[str, bytes]:
+        """Of the files in $TMPDIR that have these names, the regular ones; each is cut after 16 MB, all after 64. A
+        command may have arranged the folder, or put a link in its place: none is followed, no pipe waited for."""
+        found: dict[str, bytes] = {}
+        room = _MOST_IN_RESULTS
+        top = open_folder(self.folder)
+        try:
+            for name in names:
+                path = f"{self.temporary.name}/{name}"
+                with suppress(OSError), opened(open_beneath(top, path, READ | NO_LINK, links=False)) as file:
+                    found[name] = file.read(min(_MOST_IN_RESULT, room))
+                    room -= len(found[name])
+        finally:
+            os.close(top)
+        return found
 
     def __enter__(self) -> "Scratch":
         return self

@@ -142,11 +142,15 @@ class SandboxedGit:
             pathspecs = "" if question.literal else "GIT_LITERAL_PATHSPECS=0 "
             lines.append(f"{pathspecs}ask {number} {join(question.arguments)}")
         files = {f"{number}.in": question.stdin for number, question in enumerate(questions)}
-        inspected = await self._runner.inspect("\n".join(lines), files=files, timeout=_SECONDS)
+        results = [f"{number}.{what}" for number in range(len(questions)) for what in _RESULTS]
+        inspected = await self._runner.inspect("\n".join(lines), files=files, results=results, timeout=_SECONDS)
         if inspected.timed_out:
             raise too_slow()
         return [_answer(inspected.files, number) for number in range(len(questions))]
 
+
+_RESULTS = ("code", "out", "err")
+_STATUS = re.compile(rb"[0-9]{1,3}\n")
 
 _ASK = """export GIT_LITERAL_PATHSPECS=1
 ask() {
@@ -158,8 +162,9 @@ ask() {
 
 
 def _answer(files: Mapping[str, bytes], number: int) -> Answer:
-    code, output, errors = (files.get(f"{number}.{what}", b"") for what in ("code", "out", "err"))
-    return Answer(int(code or b"-1"), output[:LARGEST_OUTPUT], errors.decode("utf-8", "replace"))
+    code, output, errors = (files.get(f"{number}.{what}", b"") for what in _RESULTS)
+    status = int(code) if _STATUS.fullmatch(code) else -1  # a program of the project may have written the file
+    return Answer(status, output[:LARGEST_OUTPUT], errors.decode("utf-8", "replace"))
 
 
 def exported(variables: Mapping[str, str]) -> list[str]:

@@ -1,6 +1,6 @@
 """Single tools, called as the pipeline calls them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,9 @@ class NoRunner:
     def shows(self, path: Path) -> bool:
         raise AssertionError(path)
 
-    async def inspect(self, script: str, *, files: Mapping[str, bytes], timeout: float) -> Inspected:
+    async def inspect(
+        self, script: str, *, files: Mapping[str, bytes], results: Sequence[str], timeout: float
+    ) -> Inspected:
         raise AssertionError(script)
 
     async def run(

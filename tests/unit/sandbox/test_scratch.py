@@ -29,6 +29,23 @@ def test_it_is_private_and_leaves_nothing(base: Path) -> None:
     assert list(base.iterdir()) == [tool]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing is inspected there")
+def test_results_are_files_of_its_own_folder(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("localllm.sandbox.scratch._MOST_IN_RESULT", 4)
+    monkeypatch.setattr("localllm.sandbox.scratch._MOST_IN_RESULTS", 6)
+    (base / "elsewhere").mkdir()
+    (base / "elsewhere/secret").write_text("secret")
+    with Scratch({}) as scratch:
+        for name in ("a", "b", "not-asked-for"):
+            (scratch.temporary / name).write_text("12345")
+        (scratch.temporary / "link").symlink_to(base / "elsewhere/secret")
+        os.mkfifo(scratch.temporary / "pipe")
+        assert scratch.results(["link", "pipe", "gone", "a", "b"]) == {"a": b"1234", "b": b"12"}
+        scratch.temporary.rename(scratch.folder / "old")
+        scratch.temporary.symlink_to(base / "elsewhere")
+        assert scratch.results(["secret"]) == {}
+
+
 def test_one_that_cannot_be_made_leaves_nothing(base: Path) -> None:
     with pytest.raises(OSError, match="too long"):
         Scratch({"x" * 300: base})
