@@ -10,6 +10,7 @@ import msgspec
 
 from localllm.base.errors import SafetyViolationError
 from localllm.base.i18n import N_, Phrase
+from localllm.base.public_addresses import is_public
 from localllm.text.sanitising import clean
 
 if TYPE_CHECKING:
@@ -25,12 +26,6 @@ _PRIVATE_NAMES = re.compile(
     r"(?:^|\.)(?:localhost|local|localdomain|internal|intranet|private|corp|home|lan|home\.arpa|onion|arpa)\.?$"
 )
 """Names that lead to this machine or its network, or nowhere (RFC 6761, 6762, 8375; ICANN's list for private use)."""
-
-_PUBLIC_V6 = ipaddress.ip_network("2000::/3")
-_CARRYING_V4 = tuple(map(ipaddress.ip_network, ("2002::/16", "2001::/23", "3fff::/20")))
-"""6to4, Teredo with its neighbours, and the second network for documentation; all outside 2000::/3 is none either."""
-_SPECIAL_V4 = tuple(map(ipaddress.ip_network, ("192.88.99.0/24", "192.0.0.0/24")))
-"""Relays of 6to4, and protocol assignments (RFC 7526, 6890)."""
 
 
 def shown_address(url: str) -> str:
@@ -129,23 +124,6 @@ def is_usual_port(url: "httpx.URL") -> bool:
 def place_of(url: "httpx.URL") -> str:
     """`host:port`, as `web.allow_private` names it."""
     return f"{host_of(url)}:{port_of(url)}"
-
-
-def is_public(address: str) -> bool:
-    """Whether an IP address, as a resolver gives it, belongs to the public internet.
-
-    Not so: loopback, private, link-local, shared (CGNAT), multicast, unspecified and reserved ones, and IPv6 addresses
-    that carry an IPv4 address in themselves (mapped, 6to4, NAT64, Teredo).
-    """
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:  # with a zone (fe80::1%eth0), or none at all
-        return False
-    if not parsed.is_global or parsed.is_multicast or parsed.is_reserved:
-        return False
-    if isinstance(parsed, ipaddress.IPv4Address):
-        return not any(parsed in network for network in _SPECIAL_V4)
-    return parsed in _PUBLIC_V6 and not any(parsed in network for network in _CARRYING_V4)
 
 
 def refuse_private(url: str) -> SafetyViolationError:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from localllm.base.errors import ToolExecutionError
+from localllm.base.public_addresses import is_public
 from localllm.text.sanitising import clean
-from localllm.web.addresses import checked_url, host_of, is_public, place_of, port_of, refuse_private, shown_address
+from localllm.web.addresses import checked_url, host_of, place_of, port_of, refuse_private, shown_address
 
 if TYPE_CHECKING:
     import ssl

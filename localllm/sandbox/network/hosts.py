@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from localllm.base.errors import ConfigurationError, SafetyViolationError
+from localllm.base.public_addresses import is_public
 
 USUAL_PORTS = (443, 80)
 """What a host without a port is allowed for."""
@@ -16,7 +17,6 @@ _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*", re.ASCII)
 _LONGEST_NAME = 253
 _MOST_PORT = 65535
 _ANY = 0  # stands for the usual ports
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # RFC 6052: the last four bytes are an IPv4 address
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -108,18 +108,8 @@ class NetworkHosts:
         if any(rule.names(wanted) for rule in self._rules):
             return
         for address in addresses:
-            if not is_public(ipaddress.ip_address(address.partition("%")[0])):
+            if not is_public(address):
                 raise SafetyViolationError("network_not_public", host=wanted, address=address)
-
-
-def is_public(address: Address) -> bool:
-    """Whether the address is another machine's on the internet, and no disguise of one that is not."""
-    if isinstance(address, ipaddress.IPv6Address):
-        if address.ipv4_mapped or address.sixtofour or address.teredo:
-            return False
-        if address in _NAT64:
-            return is_public(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
-    return address.is_global and not address.is_multicast
 
 
 def _rule(entry: str) -> HostRule:

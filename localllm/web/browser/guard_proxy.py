@@ -15,9 +15,10 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
+from localllm.base.public_addresses import is_public
 from localllm.sandbox.network.hosts import Target
 from localllm.sandbox.network.proxy import Connect, Proxy, ProxyRequest, Resolve, Streams, dial, look_up
-from localllm.web.addresses import checked_url, is_public, place_of, refuse_private
+from localllm.web.addresses import checked_url, place_of, refuse_private
 
 if TYPE_CHECKING:
     from playwright.async_api import ProxySettings
