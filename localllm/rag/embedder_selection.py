@@ -98,6 +98,7 @@ async def _probed(embedder: MiniLM | ServerEmbedder) -> MiniLM | ServerEmbedder:
         dimension=dimension,
         scripts={script: ability.trust for script, ability in abilities.items()},
         similar={script: ability.similar for script, ability in abilities.items()},
+        unrelated={script: ability.unrelated for script, ability in abilities.items()},
     )
     embedder.described_by(record)
     return embedder

@@ -298,7 +298,7 @@ class KnowledgeBase:
             weights = Weights(0.0, None)
             if one.embedder and vector:
                 trust, similar = one.embedder.scripts.get(search.script, 1.0), one.embedder.similar.get(search.script)
-                weights = Weights(rag.dense_weight * trust, similar)
+                weights = Weights(rag.dense_weight * trust, similar, one.embedder.unrelated.get(search.script, 0.0))
             best = await asyncio.to_thread(_candidates, store, one, search, vector, weights)
             found.append(
                 best._replace(points=[each for each in best.points if not search.is_closed(each.payload.path)])

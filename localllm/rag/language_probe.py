@@ -53,10 +53,12 @@ _MOSTLY = 0.3
 
 class Ability(NamedTuple):
     """`trust`: from 0, the vectors say nothing, to 1; `similar`: the cosine from which on two texts are about the
-    same."""
+    same; `unrelated`: that of two which have nothing to do with each other. It is 0.03 with one model, 0.73 with
+    another."""
 
     trust: float
     similar: float
+    unrelated: float
 
 
 async def probe(embed_queries: Embed, embed_passages: Embed) -> dict[str, Ability]:
@@ -77,7 +79,7 @@ def judge(questions: Sequence[Vector], answers: Sequence[Vector]) -> Ability:
     own = sum(row[at] for at, row in enumerate(table)) / count
     other = sum(sum(row) - row[at] for at, row in enumerate(table)) / (count * (count - 1))
     trust = max(0.0, (right - _LEAST) / (1 - _LEAST))
-    return Ability(round(trust, 2), round(other + _SIMILAR * (own - other), 3))
+    return Ability(round(trust, 2), round(other + _SIMILAR * (own - other), 3), round(other, 3))
 
 
 def cosine(one: Vector, other: Vector) -> float:

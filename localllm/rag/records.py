@@ -34,6 +34,8 @@ class Embedder(msgspec.Struct, frozen=True):
     """How far it is to be trusted in a script (latin, japanese), from 0 (not at all) to 1."""
     similar: dict[str, float] = {}
     """The cosine from which on two texts in that script are about the same."""
+    unrelated: dict[str, float] = {}
+    """The cosine of two texts that have nothing to do with each other; 0 where it is not recorded."""
 
 
 class Collection(msgspec.Struct, frozen=True, kw_only=True):

@@ -38,6 +38,8 @@ class Weights(NamedTuple):
     """What the vectors count, from 0 to 1."""
     similar: float | None
     """The cosine from which on a passage is about what is looked for; None: the vectors do not tell."""
+    unrelated: float = 0.0
+    """The cosine of a passage that has nothing to do with it."""
 
 
 _UNKNOWN = 0.95
@@ -173,15 +175,14 @@ def _above(judged: Sequence[tuple[Ranked, bool]], one: Candidates, query: Query,
     """The passages that are relevant: where one of a collection reaches the floor, others may be somewhat below it."""
     if not floor:
         return [passage for passage, _ in judged]
-    similar = one.weights.similar
     fitting = [
         passage
         for (passage, is_named), point in zip(judged, one.points, strict=True)
         if is_named
-        and is_relevant(passage.scores, _BESIDE * floor, similar)
+        and is_relevant(passage.scores, _BESIDE * floor, one.weights)
         and query.is_answered(point.payload.text, frozenset(point.terms.indices), _titles_of(point.payload), one.rarity)
     ]
-    return fitting if any(is_relevant(passage.scores, floor, similar) for passage in fitting) else []
+    return fitting if any(is_relevant(passage.scores, floor, one.weights) for passage in fitting) else []
 
 
 _BESIDE = 0.7
@@ -208,16 +209,19 @@ def _terms_of_files(points: Sequence[Point]) -> dict[str, frozenset[int]]:
 
 
 _BOTH = 1.7
-"""What the shares of the floor and of the cosine of what is about the same must be together, where neither is whole."""
+"""What the shares of the floor and of the way from unrelated to about the same must be together, where neither is
+whole."""
 
 
-def is_relevant(scores: Scores, floor: float, similar: float | None) -> bool:
+def is_relevant(scores: Scores, floor: float, weights: Weights) -> bool:
     """Whether a passage has enough of the query's words, or of its meaning, or of both together."""
     if scores.coverage >= floor:
         return True
+    similar, unrelated = weights.similar, weights.unrelated
     if similar is None or scores.dense is None:
         return False
-    return scores.dense >= similar or scores.coverage / floor + scores.dense / similar >= _BOTH
+    near = (scores.dense - unrelated) / (similar - unrelated) if similar > unrelated else 0.0
+    return scores.dense >= similar or scores.coverage / floor + near >= _BOTH
 
 
 def _bm25(point: Point, wanted: Mapping[int, float], rarity: Mapping[int, float]) -> float:

@@ -160,6 +160,10 @@ def test_a_model_that_finds_no_answers_is_not_trusted() -> None:
     apart = [[float(at == one) for at in range(4)] for one in range(4)]
     assert judge(apart, apart).trust == 1
     assert 0 < judge(apart, apart).similar < 1
+    assert judge(apart, apart).unrelated == 0
+    crowded = [[3.0, *row] for row in apart]
+    assert judge(crowded, crowded).unrelated == 0.9
+    assert 0.9 < judge(crowded, crowded).similar < 1
 
 
 def test_the_script_of_a_query() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from localllm.rag.query import parse_query
 from localllm.rag.records import Collection, Hit, Scores
-from localllm.rag.retrieval import Ranked, Weights, find_candidates, merge_neighbours, rank
+from localllm.rag.retrieval import Ranked, Weights, find_candidates, is_relevant, merge_neighbours, rank
 from localllm.rag.sparse_vectors import SparseVector, passage_vector
 from localllm.rag.store import Legs, Payload, Point, Scored, point_id
 from localllm.text.tokenising import terms
@@ -168,6 +168,27 @@ def test_beside_a_passage_that_reaches_the_floor_others_may_be_somewhat_below_it
     texts = [*OTHERS, "red pump motor valve", "red pump", "red paint"]
     assert [hit.text for hit in search("red pump motor valve", texts)] == texts[-3:-1]
     assert search("red pump motor valve", [*OTHERS, *["red pump"] * 3]) == []
+
+
+@pytest.mark.parametrize(
+    ("dense", "coverage", "unrelated", "relevant"),
+    [
+        (None, 0.5, 0.7, True),
+        (None, 0.49, 0.0, False),
+        (0.8, 0.0, 0.7, True),
+        (0.79, 0.0, 0.7, False),
+        (0.76, 0.4, 0.0, True),
+        (0.76, 0.4, 0.7, False),  # of a model whose vectors all lie close together most of the cosine says nothing
+        (0.79, 0.4, 0.7, True),
+        (0.79, 0.4, 0.9, False),
+    ],
+)
+def test_words_and_meaning_together_make_a_passage_relevant(
+    dense: float | None, coverage: float, unrelated: float, relevant: bool
+) -> None:
+    scores = Scores(1.0, dense=dense, coverage=coverage)
+    assert is_relevant(scores, FLOOR, Weights(0.5, 0.8, unrelated)) is relevant
+    assert is_relevant(scores, FLOOR, Weights(0.5, None)) is (coverage >= FLOOR)
 
 
 def test_a_title_counts_beside_the_text() -> None:
