@@ -31,6 +31,8 @@ def fingerprint(path: Path) -> tuple[object, ...]:
     body = ""
     if kind == stat.S_IFREG:
         body = hashlib.sha256(path.read_bytes()).hexdigest() + inode_flags(path)
+    elif kind == stat.S_IFCHR:
+        body = str(s.st_ctime_ns)  # a device of the machine's is given the mode it has
     elif kind == stat.S_IFLNK:
         body = os.readlink(path)
     try:

@@ -150,6 +150,7 @@ def _become_the_command(kernel: Kernel, spec: LaunchSpec, supervisor: int) -> No
             _restrict_files(kernel, spec)
         else:
             _restrict_files_inside(kernel, spec)
+            os.dup2(os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC), 0)  # by the one outside its mode could be changed
         os.chdir(spec.folder)
         kernel.filter_calls(_filter(spec, supervisor))
         # The whole point is to run what was asked for.

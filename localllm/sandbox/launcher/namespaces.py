@@ -128,6 +128,7 @@ def _make_devices(kernel: Kernel, folder: str) -> None:
         if os.path.exists(f"/dev/{name}"):
             os.close(os.open(f"{folder}/{name}", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC))
             kernel.bind(f"/dev/{name}", f"{folder}/{name}")
+            kernel.make_read_only(f"{folder}/{name}")  # its mode, owner and times: it can be written to all the same
     for name in ("pts", "shm"):
         os.mkdir(f"{folder}/{name}")
     kernel.mount("devpts", f"{folder}/pts", "newinstance,ptmxmode=0666,mode=620")
@@ -147,6 +148,7 @@ def _mount_processes(kernel: Kernel, folder: str, most_threads: int) -> None:
     for name in mounts.KEYS:
         if os.path.exists(f"{folder}/{name}"):
             kernel.bind("/dev/null", f"{folder}/{name}")
+            kernel.make_read_only(f"{folder}/{name}")
     kernel.make_read_only(folder)
 
 
