@@ -24,8 +24,8 @@ from localllm.sandbox.linux.bundle import Bundle
 from localllm.sandbox.linux.confinement import Parts
 from localllm.sandbox.scratch import Scratch
 
-LEAST_KERNEL = (6, 2)
-"""The first Linux whose Landlock keeps files from being emptied (see `landlock.LEAST_ABI`)."""
+LEAST_KERNEL = (6, 12)
+"""The first Linux whose Landlock keeps signals in (see `landlock.LEAST_ABI`)."""
 
 _APPARMOR = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 _DEBIAN = "/proc/sys/kernel/unprivileged_userns_clone"

@@ -29,8 +29,9 @@ WRITE = (_FIRST_ABI_RIGHTS | _REFER | _TRUNCATE) & ~(_MAKE_CHAR | _MAKE_BLOCK)
 
 _TOP = "bin boot etc lib lib32 lib64 libx32 media mnt nix opt proc sbin snap srv sys usr var"
 
-LEAST_ABI = 3
-"""Before it (Linux 6.2), files outside could be emptied."""
+LEAST_ABI = 6
+"""Before it (Linux 6.12), a command could end the assistant and its own supervisor by a signal to any of their threads,
+and what it had left would not be undone. Before 3 (Linux 6.2), files outside could be emptied."""
 
 _TCP_SINCE, _SCOPES_SINCE = 4, 6
 

@@ -107,13 +107,14 @@ _CONDITIONS_IN_NAMESPACES: dict[str, tuple[Test, ...]] = {
 }
 
 
-def _conditions(guarded: list[int]) -> dict[str, tuple[Test, ...]]:
+def _conditions(guarded: list[int], *, has_namespaces: bool) -> dict[str, tuple[Test, ...]]:
     """Call → tests of its arguments, in turn; what no test refuses is allowed."""
     pids = tuple(pid & 0xFFFFFFFF for pid in guarded)
     to_guarded: Test = ("refuse_equal", 0, pids)
     to_guarded_or_all: Test = ("refuse_equal", 0, (_EVERY_PROCESS, *pids))
     conditions: dict[str, tuple[Test, ...]] = {
         "socketpair": (("refuse_other", 0, (_AF_UNIX,)), ("refuse_other", 1, _CONNECTED)),
+        "pidfd_open": (to_guarded,),
         "clone": (("refuse_any_bit", 0, (_NEW_NAMESPACES,)),),
         "ioctl": (("refuse_equal", 1, _IOCTLS),),
         "fcntl": (("refuse_equal", 1, _LEASES),),
@@ -125,8 +126,8 @@ def _conditions(guarded: list[int]) -> dict[str, tuple[Test, ...]]:
     }
     for name in ("kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"):
         conditions[name] = (to_guarded_or_all,)
-    for name in ("pidfd_open", "sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"):
-        conditions[name] = (to_guarded,)
+    for name in ("sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"):
+        conditions[name] = (to_guarded if has_namespaces else ("refuse_other", 0, (0,)),)  # 0: the one that calls
     for name in ("creat", "chmod", "fchmod", "mknod"):
         conditions[name] = (("refuse_any_bit", 1, (_SET_ID,)),)
     for name in ("fchmodat", "fchmodat2", "mknodat"):
@@ -155,7 +156,7 @@ def program(machine: str, guarded: list[int], *, has_namespaces: bool = False) -
         for name in names.split():
             if name in known and name not in fine:
                 code.refuse(known[name], error)
-    conditions = _conditions([*guarded, SUPERVISOR, -SUPERVISOR])
+    conditions = _conditions([*guarded, SUPERVISOR, -SUPERVISOR], has_namespaces=has_namespaces)
     if has_namespaces:
         conditions |= _CONDITIONS_IN_NAMESPACES
     for name, tests in conditions.items():

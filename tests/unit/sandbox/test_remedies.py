@@ -75,9 +75,9 @@ def test_bubblewrap_is_worth_installing_only_where_it_is_not() -> None:
 @pytest.mark.parametrize(
     ("kernel", "key"),
     [
-        ("6.1.0", ("Use Linux {least} or newer: before it, Landlock is missing or incomplete.")),
+        ("6.11.0", ("Use Linux {least} or newer: before it, Landlock is missing or incomplete.")),
         (
-            "6.8",
+            "6.12",
             (
                 "Landlock must be on: cat /sys/kernel/security/lsm names it (else add it to the "
                 "kernel parameter lsm=). A container must allow its system calls (Docker 23 or newer "
@@ -91,7 +91,7 @@ def test_landlock(kernel: str, key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "is_old"), [("6.1.0-9", True), ("6.2", False), ("5.15", True), ("10.0", False), ("odd", False)]
+    ("kernel", "is_old"), [("6.1.0-9", True), ("6.12", False), ("5.15", True), ("10.0", False), ("odd", False)]
 )
 def test_a_kernel_that_is_too_old_for_landlock_is_said_to_be(kernel: str, is_old: bool) -> None:
     assert ("or newer: before it" in str(landlock_remedy(kernel))) is is_old

@@ -19,10 +19,10 @@ NOWHERE = {"PATH": "/nowhere", "HOME": "/nowhere"}
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no sandbox to fix")
 @pytest.mark.parametrize(
     ("kernel", "fix"),
-    [("5.10.0-28-amd64", "Linux 6.2 or newer"), ("6.1.0", "Linux 6.2 or newer"), ("6.8.0", "lsm="), ("odd", "lsm=")],
+    [("5.10.0-28-amd64", "Linux 6.12 or newer"), ("6.8.0", "Linux 6.12 or newer"), ("6.12.1", "lsm="), ("odd", "lsm=")],
 )
 def test_an_old_kernel(tmp_path, kernel: str, fix: str) -> None:
-    here = surroundings(tmp_path, kernel=kernel, sandbox=Sandbox("none", "Landlock has version 0, 3 is needed"))
+    here = surroundings(tmp_path, kernel=kernel, sandbox=Sandbox("none", "Landlock has version 0, 6 is needed"))
     (finding,) = sandbox(here)
     assert finding.status == "warning"
     assert "Landlock has version 0" in finding.what

@@ -142,8 +142,9 @@ def test_the_scheduling_of_others_is_not_touched(machine: Machine) -> None:
     assert machine.answer("ioprio_set", 3, 0) == refused()
     assert machine.answer("prlimit64", 0, 7) == ALLOW
     assert machine.answer("prlimit64", 77, 7) == refused()
-    assert machine.answer("sched_setaffinity", 77) == ALLOW  # a thread of the command's own
-    assert machine.answer("sched_setaffinity", AGENT) == refused()
+    for call in ("sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"):
+        assert machine.answer(call, 0) == ALLOW
+        assert machine.answer(call, 77) == refused()
 
 
 def test_attributes_of_files_are_not_supported(machine: Machine) -> None:
