@@ -6,7 +6,7 @@ Nothing but the kernel is needed; as an ordinary user, one that lets users make 
 import errno
 import os
 
-from localllm.sandbox.launcher import mounts
+from localllm.sandbox.launcher import limits, mounts
 from localllm.sandbox.launcher.spec import LaunchSpec
 from localllm.sandbox.launcher.syscalls import Kernel
 
@@ -145,11 +145,22 @@ def _mount_processes(kernel: Kernel, folder: str, most_threads: int) -> None:
         _write(f"{folder}/sys/kernel/pid_max", str(max(most_threads + _SPARE, _LEAST_PID_MAX)))
     except OSError:
         pass  # before Linux 6.14 it is the whole machine's; the supervisor counts
+    _share_watches(folder)
     for name in mounts.KEYS:
         if os.path.exists(f"{folder}/{name}"):
             kernel.bind("/dev/null", f"{folder}/{name}")
             kernel.make_read_only(f"{folder}/{name}")
     kernel.make_read_only(folder)
+
+
+def _share_watches(processes: str) -> None:
+    """Leave the user's other programs some of the inotify instances and watches that a user may have."""
+    for kind, share in (("instances", 4), ("watches", 2)):
+        try:
+            most = int(limits.read(f"{processes}/sys/fs/inotify/max_user_{kind}"))
+            _write(f"{processes}/sys/user/max_inotify_{kind}", str(most // share))
+        except (OSError, ValueError):
+            pass  # a kernel without inotify, or without bounds of namespaces
 
 
 def _write(path: str, value: str) -> None:
