@@ -8,7 +8,8 @@ not undone; whoever lets it be changed is asked or told.
 Left out, because the user starts the project's own code there, knowingly: Makefile, package.json and .npmrc,
 .pnp.cjs (every `yarn install` writes it), .pre-commit-config.yaml and lefthook.yml, build.rs, conftest.py, the settings
 of linters, compilers and build tools. Left out as well: what a shell sources only through a plugin that asks first
-(.env, and zpm's .in and .out), and what names versions alone (.tool-versions, .nvmrc).
+(.env, and zpm's .in and .out), what names versions alone (.tool-versions, .nvmrc), and names that other sources have as
+well (startup.m of MATLAB).
 """
 
 import os
@@ -48,6 +49,7 @@ BELIEVED = (
         ),
     ),
     Believer("Git LFS", "getting or pushing large files", (".lfsconfig",)),  # where to, with the user's password
+    Believer("git-review", "pushing a change", (".gitreview",)),  # where to
     Believer(
         "git",
         "going on with what was interrupted",  # what of these may change: see `unfinished_work`
@@ -77,6 +79,8 @@ BELIEVED = (
             ".hg/hgrc",
             ".hg/hgrc-not-shared",
             ".hg/sharedpath",
+            ".hg/histedit-state",  # what was interrupted, as a pickle, which is run when it is read
+            ".sl/histedit-state",
             ".jj/repo/config.toml",
             ".jj/repo/store/git_target",
             ".jj/workspace-config.toml",
@@ -84,9 +88,16 @@ BELIEVED = (
             ".sl/config",
             ".sl/sharedpath",
             "_darcs/prefs/defaults",
+            "_darcs/prefs/prefs",
+            "CVS/Root",
             ".bzr/branch/branch.conf",
             ".p4config",
         ),
+    ),
+    Believer(
+        "tools around version control",
+        "any command of theirs in the folder",
+        (".reviewboardrc", ".arcconfig", ".repo/repo", ".gclient", ".gclient_entries"),
     ),
     Believer("husky", "a commit", (".husky",)),
     Believer(
@@ -115,6 +126,8 @@ BELIEVED = (
             "mise.toml",
             "mise.local.toml",
             "mise/config.toml",
+            "mise/config.local.toml",
+            "mise/conf.d",
             ".mise.toml",
             ".mise.local.toml",
             ".mise",
@@ -140,7 +153,7 @@ BELIEVED = (
     Believer(
         "JetBrains, Zed, Fleet, Nova, Helix, clients of a build server",
         "opening the folder",
-        (".idea", ".run", ".zed", ".fleet", ".nova", ".helix", ".bsp", "buildServer.json"),
+        (".idea", "*.ipr", "*.iws", ".run", ".zed", ".fleet", ".nova", ".helix", ".bsp", "buildServer.json"),
     ),
     Believer(
         "Eclipse, and Java in other editors",
@@ -198,6 +211,11 @@ BELIEVED = (
             ".psysh.php",
             ".phpdbginit",
             ".valgrindrc",
+            ".erlang",
+            ".scilab",
+            "scilab.ini",
+            "profile.do",
+            "autoexec.sas",
         ),
     ),
     Believer(
@@ -227,7 +245,7 @@ BELIEVED = (
         ),
     ),
     Believer(
-        "continuous integration",
+        "continuous integration and deployment",
         "a push, with the secrets of the repository",
         (
             ".github/workflows",
@@ -263,6 +281,34 @@ BELIEVED = (
             ".tekton",
             ".build.yml",
             ".builds",
+            ".readthedocs.yaml",
+            ".readthedocs.yml",
+            "cloudbuild.yaml",
+            "cloudbuild.yml",
+            "buildspec.yml",
+            "amplify.yml",
+            "bitrise.yml",
+            "codemagic.yaml",
+            ".taskcluster.yml",
+            ".zuul.yaml",
+            ".zuul.d",
+            "zuul.yaml",
+            "zuul.d",
+            ".onedev-buildspec.yml",
+            "wercker.yml",
+            ".scrutinizer.yml",
+            "bamboo-specs",
+            ".harness",
+            ".buddy",
+            "buddy.yml",
+            ".prow.yaml",
+            ".packit.yaml",
+            ".packit.yml",
+            "netlify.toml",
+            "vercel.json",
+            "heroku.yml",
+            "render.yaml",
+            "appspec.yml",
         ),
     ),
     Believer(
@@ -292,10 +338,12 @@ BELIEVED = (
             ".continuerc.json",
             ".crush",
             ".crush.json",
+            "conductor.json",
             "crush.json",
             ".factory",
             ".github/hooks",
             ".goose",
+            "gptme.toml",
             ".grok",
             ".iflow",
             ".junie",

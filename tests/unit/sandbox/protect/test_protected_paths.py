@@ -21,7 +21,19 @@ def test_every_protected_name_is(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [".git/hooks/pre-commit", ".git", "sub/.GIT", ".git./config", ".vscode /tasks.json", "a/b.code-workspace"]
+    "path",
+    [
+        ".git/hooks/pre-commit",
+        ".git",
+        "sub/.GIT",
+        ".git./config",
+        ".vscode /tasks.json",
+        "a/b.code-workspace",
+        ".hg/histedit-state",
+        ".repo/repo/main.py",
+        "x.ipr",
+        "netlify.toml",
+    ],
 )
 def test_protected(path: str) -> None:
     assert is_protected(path)
