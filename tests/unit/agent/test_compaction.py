@@ -39,6 +39,8 @@ from localllm.llm.client import LLMClient
 from localllm.llm.messages import AssistantMessage, Completion, Message
 from localllm.llm.model_profiles import COMPACT, SMALL_WINDOW
 from localllm.llm.providers.openai_compatible import OpenAICompatible
+from localllm.tools import search
+from localllm.tools.context import ToolContext
 from tests.support.agents import call, make_agent, make_tools, play, scripted
 from tests.support.long_chat import long_chat
 from tests.support.window_server import Behaviour, Call, WindowServer
@@ -49,8 +51,23 @@ pytestmark = pytest.mark.anyio
 GOAL = "Find out what every module does.\nKeep the spelling »naïve-Größe 日本語«, and do not touch tests/."
 
 
+@pytest.fixture(scope="module")
+def searched_once() -> Iterator[None]:
+    """Search for each pattern once: the project is the same for every test, and they would start ripgrep 333 times."""
+    find, found = search.find, dict[search.Request, search.Outcome]()
+
+    async def remembered(context: ToolContext, request: search.Request) -> search.Outcome:
+        if request not in found:
+            found[request] = await find(context, request)
+        return found[request]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "find", remembered)
+        yield
+
+
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def project(tmp_path: Path, searched_once: None) -> Path:
     """Files with as much in them as their numbers tell."""
     root = tmp_path / "project"
     root.mkdir()
