@@ -1,9 +1,7 @@
 """`localllm init`, as a user would type it."""
 
 import os
-import pty
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -112,24 +110,6 @@ def test_clear_with_yes_moves_also_settings_that_are_broken(folder: Path) -> Non
     assert len(old) == 1
     assert (folder / old[0]).read_text() == "[broken\n"
     assert set(MADE) <= set(names(folder))
-
-
-@pytest.mark.parametrize(("answer", "code", "moved"), [("y", 0, 3), ("n", 1, 0), ("", 1, 0)])
-def test_clear_asks_at_a_terminal(folder: Path, answer: str, code: int, moved: int) -> None:
-    run(["init"])
-    ours, theirs = pty.openpty()
-    try:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "localllm", "init", "--clear"], stdin=theirs, stderr=subprocess.PIPE, text=True
-        )
-        os.write(ours, f"{answer}\n".encode())
-        _, told = process.communicate(timeout=30)
-    finally:
-        os.close(ours)
-        os.close(theirs)
-    assert "nothing is deleted" in told
-    assert process.returncode == code
-    assert sum(".old-" in name for name in names(folder)) == moved
 
 
 def test_something_in_the_way_is_an_error_of_usage(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,9 +1,7 @@
 """Each kind of file gives its text with its places, or the reason why not."""
 
 import asyncio
-import io
 import os
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -12,58 +10,10 @@ from localllm.rag import file_blocks
 from localllm.rag.chunking import Block
 from localllm.rag.document_files import listed_files, real_roots
 from localllm.rag.file_blocks import SkippedError, read_blocks, read_content
-from tests.support.pdfs import make_pdf
-
-_WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-
-
-def make_docx(*paragraphs: tuple[str, str]) -> bytes:
-    """A Word file of paragraphs, each with its style."""
-    form = '<w:p><w:pPr><w:pStyle w:val="{}"/></w:pPr><w:r><w:t>{}</w:t></w:r></w:p>'
-    body = "".join(form.format(*paragraph) for paragraph in paragraphs)
-    styles = "".join(
-        f'<w:style w:type="paragraph" w:styleId="{name}"><w:name w:val="{shown}"/></w:style>'
-        for name, shown in (("Heading1", "heading 1"), ("Heading2", "heading 2"), ("Normal", "Normal"))
-    )
-    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-    package = "http://schemas.openxmlformats.org/package/2006/relationships"
-    files = {
-        "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
-        '<Default Extension="xml" ContentType="application/xml"/></Types>',
-        "_rels/.rels": f'<Relationships xmlns="{package}"><Relationship Id="r1" Type="{office}/officeDocument" '
-        'Target="word/document.xml"/></Relationships>',
-        "word/_rels/document.xml.rels": f'<Relationships xmlns="{package}"><Relationship Id="r1" '
-        f'Type="{office}/styles" Target="styles.xml"/></Relationships>',
-        "word/document.xml": f'<w:document xmlns:w="{_WORD}"><w:body>{body}</w:body></w:document>',
-        "word/styles.xml": f'<w:styles xmlns:w="{_WORD}">{styles}</w:styles>',
-    }
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
-        for name, text in files.items():
-            archive.writestr(name, text)
-    return made.getvalue()
 
 
 def blocks(folder: Path, name: str, data: bytes) -> list[Block]:
     return asyncio.run(read_blocks(folder / name, data))
-
-
-def test_a_word_file_has_titles(tmp_path: Path) -> None:
-    data = make_docx(("Heading1", "Rules"), ("Heading2", "Leave"), ("Normal", "Ten days."))
-    found = blocks(tmp_path, "rules.docx", data)
-    assert [(block.text, block.headings, block.kind) for block in found] == [
-        ("# Rules", ("Rules",), "heading"),
-        ("## Leave", ("Rules", "Leave"), "heading"),
-        ("Ten days.", ("Rules", "Leave"), "heading"),
-    ]
-
-
-def test_a_pdf_has_pages(tmp_path: Path) -> None:
-    found = blocks(tmp_path, "a.pdf", make_pdf("The pump runs", "", "The pump stops"))
-    assert [(block.text, block.kind, block.first) for block in found] == [
-        ("The pump runs", "page", 1),
-        ("The pump stops", "page", 3),
-    ]
 
 
 def test_a_web_page_has_its_titles(tmp_path: Path) -> None:
@@ -71,32 +21,6 @@ def test_a_web_page_has_its_titles(tmp_path: Path) -> None:
     found = blocks(tmp_path, "a.html", html)
     assert [(block.text, block.headings) for block in found][-1] == ("Wash.", ("Pumps", "Care"))
     assert not any("Home" in block.text for block in found)
-
-
-@pytest.mark.parametrize(
-    ("name", "data", "reason"),
-    [
-        ("a.txt", b" \n ", "empty"),
-        ("a.dat", b"\x00\x01\x02\x03" * 9, "binary"),
-        ("a.pdf", b"%PDF-1.4 broken", "pdf_broken"),
-        ("a.pdf", make_pdf("", ""), "pdf_pictures"),
-        ("a.docx", b"PK\x03\x04 broken", "docx_broken"),
-        ("a.csv", b"a,b\n1,2\n", "no_text_column"),
-        ("a.jsonl", b"{", "bad_table"),
-        ("a.ipynb", b"{}", "bad_table"),
-    ],
-)
-def test_what_cannot_be_read_has_a_reason(name: str, data: bytes, reason: str, tmp_path: Path) -> None:
-    with pytest.raises(SkippedError) as caught:
-        blocks(tmp_path, name, data)
-    assert caught.value.reason == reason
-
-
-def test_too_many_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_blocks, "_MOST_PAGES", 2)
-    with pytest.raises(SkippedError) as caught:
-        blocks(tmp_path, "a.pdf", make_pdf("one", "two", "three"))
-    assert (caught.value.reason, caught.value.detail) == ("pdf_pages", "3")
 
 
 def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
