@@ -257,7 +257,8 @@ class Call:
             return True
         own = [rule for rule in own if not rule.exact]
         script = line.script
-        if not own or not script.sound or script.opaque or script.assigns or not script.commands:
+        is_clear = script.sound and script.agreed and not script.opaque and not script.assigns
+        if not own or not is_clear or not script.commands:
             return False
         parts = [command for command in script.commands if not (command.through or command.guessed)]
         covered = bool(parts) and all(any(_begins(command, rule) for rule in own) for command in parts)

@@ -4,7 +4,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -21,6 +21,7 @@ from localllm.safety.nested_commands import (
     program_of,
 )
 from localllm.safety.shell_flow import WRITING, Flow, Walk
+from localllm.safety.shell_quotes import MOST_TEXTS, read_quotes
 from localllm.safety.shell_words import WORD_NODES, Variable, Word, WordReader
 
 if TYPE_CHECKING:
@@ -99,15 +100,16 @@ def _may_be_program(word: Word) -> bool:
 
 _LONGEST = 60_000  # characters of a text that are given to the grammar
 _MOST_PIPES = 2_000  # of a text: after an error behind them the grammar takes their square, without a chance to stop it
-_MOST_TEXTS = 100  # how many texts within texts are read
 _MOST_NODES = 60_000
 _MOST_WORDS = 50_000  # of all commands of one text, those that run others counted with them
 _LONGEST_SUBSCRIPTED = 10_000  # characters of a word: it may be tried for its square
 _MOST_CHARACTERS = 200_000  # of texts within texts
 _SECONDS = 1.0  # for one line; a line of a thousand commands takes a tenth of it
 
-_SUBSCRIPT = late_pattern(r"\w\[[^\]]*?(?:\$\(|`)([^)`]*)")
-_BACKQUOTED = late_pattern(r"(?<!\\)`([^`]*)(?<!\\)`")
+_MARK = late_pattern(r"\$\(|`")
+_MOST_MARKS = 50  # of substitutions in one word
+_SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
+_SPANS = _SUBSTITUTIONS | {"string", "raw_string", "ansi_c_string", "comment"}
 _BESIDE_WORDS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect", "comment"})
 _PASSING = frozenset({"echo", "printf", "cat", "tee", "cd", "true"})
 """What may stand in a line with a shell that reads its input, which is then seen all the same."""
@@ -130,7 +132,8 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
     """A whole line. `commands`: every one in it, wherever it stands. `writes` and `reads`: the targets of
     redirections.
 
-    `sound`: the grammar understood all of it. `opaque`: something runs that the line does not show, as the output of
+    `sound`: the grammar understood all of it. `agreed`: another reading of its quotes comes to the same, and none of
+    its texts is one that bash might expand. `opaque`: something runs that the line does not show, as the output of
     another command. `assigns`: it sets variables. `texts`: all that was read, the line and the texts in it, without
     comments and here-documents. `apart`: what the line starts with `&`, as written. `pipeline`: the parts of the
     pipeline it ends with, but for what is said of it, where it can be found out how these end.
@@ -140,6 +143,7 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
     writes: tuple[Word, ...] = ()
     reads: tuple[Word, ...] = ()
     sound: bool = True
+    agreed: bool = True
     opaque: bool = False
     assigns: bool = False
     texts: tuple[str, ...] = ()
@@ -149,20 +153,21 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_script(line: str) -> Script:
     """Read `line`, and the texts in it that a shell would read in its turn. Raises nothing, whatever the line."""
-    texts, seen = [_Text(line, flow=Flow())], {line}
+    texts = [_Text(line, flow=Flow())]
+    seen = {line: False}  # and whether it was but a guess
     scripts: list[Script] = []
     deadline = time.monotonic() + _SECONDS
     while texts:
         text = texts.pop()
         script, within = _Reader(text.text, deadline, text.flow).read()
         scripts.append(_only_guessed(script) if text.guessed else script)
-        fresh = [msgspec.structs.replace(part, guessed=part.guessed or text.guessed) for part in within]
-        fresh = [part for part in fresh if part.text.strip()]
-        fresh = [part for part in fresh if part.text not in seen]
-        seen |= {part.text for part in fresh}
-        texts.extend(fresh)
+        for part in within:
+            is_guess = part.guessed or text.guessed
+            if part.text.strip() and (part.text not in seen or (seen[part.text] and not is_guess)):
+                seen[part.text] = is_guess
+                texts.append(msgspec.structs.replace(part, guessed=is_guess))
         is_late = bool(texts) and time.monotonic() > deadline
-        if is_late or len(seen) > _MOST_TEXTS or sum(map(len, seen)) - len(line) > _MOST_CHARACTERS:
+        if is_late or len(seen) > MOST_TEXTS or sum(map(len, seen)) - len(line) > _MOST_CHARACTERS:
             scripts.append(Script(sound=False, opaque=True))
             break
     return Script(
@@ -170,6 +175,7 @@ def read_script(line: str) -> Script:
         writes=tuple(word for script in scripts for word in script.writes),
         reads=tuple(word for script in scripts for word in script.reads),
         sound=all(script.sound for script in scripts),
+        agreed=all(script.agreed for script in scripts),
         opaque=any(script.opaque for script in scripts),
         assigns=any(script.assigns for script in scripts),
         texts=tuple(text for script in scripts for text in script.texts),
@@ -210,6 +216,7 @@ class _Reader:
         self._fed: list[str] = []
         self._looked_at = 0
         self._opaque = False
+        self._agreed = self._hides_none = True
         self._assigns = False
         self._renamed: dict[str, list[Word]] = {}
         self._data: list[tuple[int, int]] = []
@@ -231,6 +238,7 @@ class _Reader:
                 break
             self._learn(node)
             self._take(node)
+        self._compare(nodes)
         self._feed()
         is_left_alone = not sound or any(map(_shows_traps, self._commands))
         parts = () if is_left_alone else walk.last_pipeline(self._of)
@@ -239,9 +247,10 @@ class _Reader:
             writes=tuple(self._writes),
             reads=tuple(self._reads),
             sound=sound,
+            agreed=self._agreed,
             opaque=self._opaque,
             assigns=self._assigns,
-            texts=(self._bare() if sound else self._words.source(0, len(self._source)),),
+            texts=(self._bare() if sound and self._hides_none else self._words.source(0, len(self._source)),),
             apart=tuple(map(self._of, walk.apart)) if sound else (),
             pipeline=tuple(map(self._of, parts)),
         )
@@ -259,6 +268,23 @@ class _Reader:
         except ValueError:
             return None
 
+    def _compare(self, nodes: "Sequence[Node]") -> None:
+        """Read what the grammar passes over: substitutions where it has none, and back quotes within back quotes."""
+        quotes = read_quotes(self._source.decode("latin-1"))
+        comments = {(node.start_byte, node.end_byte) for node in nodes if node.type == "comment"}
+        ends = {node.end_byte for node in nodes if node.type == "heredoc_end"}
+        self._hides_none = comments <= quotes.spans and ends == {end for _, end in quotes.bodies}
+        is_same = self._hides_none and quotes.unsure == len(self._source) and _spans(nodes) == quotes.spans
+        self._agreed = self._agreed and is_same
+        found = {node.start_byte for node in nodes if node.type in _SUBSTITUTIONS}
+        bodies = [body for body in quotes.bodies[:MOST_TEXTS] if body[0] <= quotes.unsure]
+        unread = ((start, end) for start, end in quotes.marks if start not in found and not _is_in(bodies, start))
+        for start, end in islice(unread, MOST_TEXTS + 1):
+            self._opaque = self._opaque or start < quotes.unsure
+            self._within.append(_Text(self._words.source(end, len(self._source)), guessed=True))
+        self._within.extend(_Text(_as_text(text)) for text in quotes.renewed)
+        self._within.extend(_Text(_as_text(text), guessed=True) for text in quotes.in_bodies)
+
     def _assigned(self, node: "Node") -> str:
         """The variable that a node sets, or nothing."""
         field = {"variable_assignment": "name", "for_statement": "variable"}.get(node.type)
@@ -272,6 +298,8 @@ class _Reader:
             return
         values = node.children_by_field_name("value")
         words = [word for value in values for word in self._words.expanded(value)]
+        for word in words:  # arithmetic, `${x@P}` and subscripts run what stands in a value
+            self._add_marked(word.text)
         if node.type == "for_statement":
             text, changes = (words[0].text if words else ""), len(words) != 1
         else:
@@ -299,7 +327,6 @@ class _Reader:
                 self._fed.extend(word.text for child in node.named_children for word in self._words.expanded(child))
             case "heredoc_body":
                 self._fed.append(self._of(node))
-                self._within.extend(_Text(text) for text in self._run_in_heredoc(node))
                 self._data.append((node.start_byte, node.end_byte))
             case "comment":
                 self._data.append((node.start_byte, node.end_byte))
@@ -358,19 +385,19 @@ class _Reader:
 
     def _add_subscripts(self, text: str) -> None:
         """What bash runs in the subscript of a variable, also in quotes: `test -v 'a[$(x)]'`."""
-        if "[" not in text or ("$(" not in text and "`" not in text):
+        if "[" in text:
+            self._add_marked(text[text.index("[") :])
+
+    def _add_marked(self, text: str) -> None:
+        """What follows each mark of a substitution in a text that bash may come to expand."""
+        if "$(" not in text and "`" not in text:
             return
-        if len(text) > _LONGEST_SUBSCRIPTED:
+        self._agreed = False
+        marks = list(islice(_MARK.finditer(text), _MOST_MARKS + 1))
+        if len(text) > _LONGEST_SUBSCRIPTED or len(marks) > _MOST_MARKS:
             self._opaque = True
             return
-        self._within.extend(_Text(found[1], guessed=True) for found in _SUBSCRIPT.finditer(text))
-
-    def _run_in_heredoc(self, body: "Node") -> list[str]:
-        """Back-quoted commands of a here-document whose end is not quoted: the grammar passes over them."""
-        start = next((child for child in (body.parent or body).children if child.type == "heredoc_start"), None)
-        if start is None or set(self._of(start)) & set("'\"\\"):
-            return []
-        return _BACKQUOTED.findall(self._of(body))
+        self._within.extend(_Text(text[found.end() :], guessed=True) for found in marks)
 
     def _add_redirect(self, node: "Node") -> None:
         operator = next((child.type for child in node.children if not child.is_named), "")
@@ -415,6 +442,21 @@ class _Reader:
         for start, end in self._data:
             source[start:end] = bytes(byte if byte == 10 else 32 for byte in source[start:end])
         return source.decode("utf-8", "replace")
+
+
+def _spans(nodes: "Sequence[Node]") -> frozenset[tuple[int, int]]:
+    """The quotes, substitutions and comments that the grammar has found."""
+    marks = {node.start_byte for node in nodes if node.type == "heredoc_start"}
+    found = (node for node in nodes if node.type in _SPANS and node.start_byte not in marks)
+    return frozenset((node.start_byte, node.end_byte) for node in found)
+
+
+def _is_in(spans: Sequence[tuple[int, int]], at: int) -> bool:
+    return any(start <= at < end for start, end in spans)
+
+
+def _as_text(text: str) -> str:
+    return text.encode("latin-1").decode("utf-8", "replace")
 
 
 def _prints(command: Command) -> bool:

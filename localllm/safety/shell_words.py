@@ -205,12 +205,12 @@ class WordReader:
         end = -1
         for node in nodes:
             if pieces and node.start_byte != end:
-                yield expand(pieces, self.known)
+                yield expand(_merged(pieces), self.known)
                 pieces = []
-            pieces = _merged([*pieces, *self._pieces(node)])
+            pieces += self._pieces(node)
             end = node.end_byte
         if pieces:
-            yield expand(pieces, self.known)
+            yield expand(_merged(pieces), self.known)
 
     def expanded(self, node: "Node") -> list[Word]:
         """The words a shell makes of one node."""
