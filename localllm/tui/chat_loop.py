@@ -5,7 +5,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 from localllm import __version__
 from localllm.agent.plan_mode import has_plan
-from localllm.base.errors import LocalLLMError
+from localllm.base import logs
+from localllm.base.errors import InternalError, LocalLLMError
 from localllm.base.events import AgentEvent, RunFinished
 from localllm.base.i18n import _
 from localllm.text.sanitising import clean, shorten
@@ -138,9 +139,10 @@ class Talk:
         try:
             return await self._task
         except LocalLLMError as error:
-            self.went_well = False
-            width = self._screen.width
-            self._screen.print_lines(failure_lines(error.code, error.what, error.why, error.fix, width))
+            self._show_failure(error)
+        except Exception as error:  # noqa: BLE001 - a fault in one command ends neither the talk nor what else goes on
+            logs.of("APP").exception("a command failed")
+            self._show_failure(InternalError("internal", reason=repr(error), log=logs.file()))
         except asyncio.CancelledError:
             own = asyncio.current_task()
             if not self._interrupted or (own is not None and own.cancelling()):
@@ -151,6 +153,10 @@ class Talk:
             self._task = None
             self.forced_end.call_off()
         return None
+
+    def _show_failure(self, error: LocalLLMError) -> None:
+        self.went_well = False
+        self._screen.print_lines(failure_lines(error.code, error.what, error.why, error.fix, self._screen.width))
 
     def interrupt(self) -> None:
         """Break off what is going on: a run in good order at first, anything at once the second time. What does not end

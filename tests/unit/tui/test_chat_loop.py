@@ -152,6 +152,21 @@ async def test_of_an_alias_of_the_projects_only_what_follows_is_typed(line: str,
     await task
 
 
+async def test_a_fault_in_a_command_is_shown_and_the_talk_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def undo(*, turn: bool) -> list[str]:
+        raise ZeroDivisionError(turn)
+
+    said = Said()
+    monkeypatch.setattr(said.program, "undo", undo)
+    assert await said.talk.take("/undo") is None
+    assert not said.talk.went_well
+    assert "E1090" in said.stream.getvalue()
+    assert "ZeroDivisionError" in said.stream.getvalue()
+    said.program.answers["go on"] = ("done", "Done.")
+    await said.talk.take("go on")
+    assert said.talk.went_well
+
+
 async def test_a_command_of_the_persons_own_is_shown_and_offered(tmp_path: Path) -> None:
     said = Said()
     said.program.root = tmp_path
