@@ -120,3 +120,10 @@ def test_of_many_ignore_files_only_so_much_counts_that_a_walk_ends(tmp_path: Pat
     listed = [entry.path for entry in walk(tmp_path, exclude=[])]
     assert len(listed) == 60
     assert "x0_3" not in listed
+
+
+def test_rules_that_take_long_to_understand_do_not_count(tmp_path: Path) -> None:
+    reader, line = RulesReader(), b"*a" * 4_000 + b"\n"
+    read = [rules.length for _ in range(30) for rules in reader.read(b"b\n" + line * 3, "")]
+    assert read[:12] == [4] * 12
+    assert set(read[13:]) == {1}
