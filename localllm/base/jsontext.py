@@ -1,6 +1,6 @@
 """JSON text of anything a run may hold, and what was kept read again, whoever has had his hands on it since."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -21,6 +21,11 @@ def encode_json(value: Any) -> bytes:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
         return msgspec.json.encode(_without_surrogates(msgspec.to_builtins(value)))
+
+
+def storable(named: Mapping[str, T]) -> dict[str, T]:
+    """Leave out what has a name that has no place in UTF-8, as a file's may have (see `encode_json`)."""
+    return {name: value for name, value in named.items() if name.isascii() or not _SURROGATE.search(name)}
 
 
 def encode_with_list(body: dict[str, Any], name: str, items: Iterable[bytes]) -> bytes:

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from localllm.base.files import write_own
-from localllm.base.jsontext import decode_msgpack
+from localllm.base.jsontext import decode_msgpack, storable
 from localllm.base.regular_files import UNKNOWN, Stamp, is_settled, read_beneath, read_regular, stamp_of
 from localllm.project.file_facts import FileFacts, count_lines, measure
 from localllm.project.languages import language_named, language_started
@@ -83,7 +83,7 @@ class FactsStore:
         found out again."""
         if self._path is not None and (self._read or self._lost):
             with suppress(OSError):
-                write_own(self._path, msgspec.msgpack.encode(_Store(_VERSION, self.files)))
+                write_own(self._path, msgspec.msgpack.encode(_Store(_VERSION, storable(self.files))))
 
 
 def _facts(data: bytes, path: str, stamp: Stamp, digest: bytes, *, measured: bool) -> FileFacts:

@@ -14,7 +14,7 @@ import msgspec
 
 from localllm.base.directory_walk import walk
 from localllm.base.files import write_own
-from localllm.base.jsontext import decode_msgpack
+from localllm.base.jsontext import decode_msgpack, storable
 from localllm.base.regular_files import UNKNOWN, Stamp, is_settled, read_beneath, read_regular, stamp_of
 from localllm.code.grammars import language_of
 from localllm.code.outline import NotParsedError
@@ -165,7 +165,7 @@ class RepoIndex:
         """Keep the records; another process that does the same at the same time does no harm."""
         if self._cache is None:
             return
-        data = msgspec.msgpack.encode(_Cache(_VERSION, self.files))
+        data = msgspec.msgpack.encode(_Cache(_VERSION, storable(self.files)))
         if len(data) <= _LARGEST_CACHE:
             with suppress(OSError):  # without the cache the next start is slower, no more
                 write_own(self._cache, data)

@@ -286,6 +286,14 @@ async def test_only_what_has_changed_is_measured_again(tmp_path: Path) -> None:
     assert files.facts["a.py"].imports == ("re",)
 
 
+async def test_a_name_that_is_not_utf_8_hinders_nothing(tmp_path: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.py")
+    project, cache = plant(tmp_path / "p", {"a.py": "import os\n", name: "import sys\n"}), tmp_path / "cache"
+    for _ in range(2):
+        files = await ProjectAnalyzer(project, cache).parallel_file_analysis(["a.py", name])
+        assert files.facts[name].imports == ("sys",)
+
+
 async def test_a_cache_that_is_a_link_is_not_written_through(tmp_path: Path) -> None:
     project = plant(tmp_path / "p", {"a.py": "import os\n"})
     (tmp_path / "mine").write_bytes(b"mine")

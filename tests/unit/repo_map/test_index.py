@@ -45,6 +45,18 @@ def test_only_source_files_that_can_be_read_have_definitions(tmp_path: Path) -> 
     assert set(index.files) == {"a.py", "binary.c", "latin.py", "minified.js", "huge.py", "tangle.py"}
 
 
+def test_a_name_that_is_not_utf_8_is_looked_at_again_at_each_start(tmp_path: Path) -> None:
+    cache = tmp_path / "map"
+    put(tmp_path / "a.py", "def f(): ...\n")
+    put(tmp_path / os.fsdecode(b"caf\xe9.py"), "def g(): ...\n")
+    index, name = RepoIndex(tmp_path, cache), os.fsdecode(b"caf\xe9.py")
+    refresh(index)
+    assert (names(index, "a.py"), names(index, name)) == (["f"], ["g"])
+    again = RepoIndex(tmp_path, cache)
+    refresh(again)
+    assert names(again, name) == ["g"]
+
+
 def test_another_encoding_is_understood(tmp_path: Path) -> None:
     put(tmp_path / "a.py", "def 挨拶する():\n    return 'こんにちは'\n".encode("cp932"))
     index = RepoIndex(tmp_path, None)
