@@ -352,6 +352,7 @@ class LocalLLMCode(Answerer):
 
     def _change_to(self, conversation: Conversation) -> None:
         self._conversation.background.kill_all()
+        self._remembered.forget_session()
         self.keeping.close_soon(self._conversation.finish())
         self._panel.forget()
         self._conversation = conversation

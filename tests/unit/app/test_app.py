@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,14 @@ import msgspec
 import pytest
 
 from localllm.app.app import LocalLLMCode
-from localllm.base.events import AgentEvent, Notice, RunFinished, RunStarted
+from localllm.base.events import (
+    AgentEvent,
+    ConfirmationAnswered,
+    ConfirmationRequested,
+    Notice,
+    RunFinished,
+    RunStarted,
+)
 from localllm.config.loader import Loaded
 from localllm.config.schema import (
     AgentSettings,
@@ -71,7 +78,7 @@ async def app_over(
     front_end: Nobody | None = None,
     research: ResearchSettings = ResearchSettings(),  # noqa: B008 - immutable
     **llm: str | int,
-) -> AsyncIterator[LocalLLMCode]:
+) -> AsyncGenerator[LocalLLMCode]:
     """The program with one server for LM Studio's, and nobody at the other addresses."""
     with closed_ports(2) as (closed, other):
         settings = LLMSettings(
@@ -205,6 +212,41 @@ async def test_auto_needs_a_sandbox_before_the_first_request_and_not_for_the_sta
             assert isinstance(finished, RunFinished)
             assert (finished.status, finished.error_code) == ("error", "E9016")
             assert server.requests == []
+
+
+class Always:
+    """A person who allows everything for the session."""
+
+    answers = "person"
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def confirm(self, request: ConfirmationRequested) -> ConfirmationAnswered:
+        self.asked += 1
+        return ConfirmationAnswered(request.request_id, True, "user", always="session", scope=".")
+
+
+@pytest.mark.parametrize("way", ["clear", "fork"])
+async def test_an_answer_for_the_session_ends_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    person = Always()
+    monkeypatch.setattr(Nobody, "confirmer", person)
+    writes = [calls(("write_file", {"path": f"{number}.txt", "content": "x"})) for number in range(3)]
+    with WireServer([answer for write in writes for answer in (write, says("ok"))]) as server:
+        async with app_over(tmp_path, server.url) as app:
+            await played(app, "write")
+            await played(app, "write more")
+            assert (person.asked, len(app.rules())) == (1, 1)
+            if way == "clear":
+                app.clear()
+            else:
+                await app.keeping.fork()
+            assert app.rules() == []
+            await played(app, "and more")
+    assert person.asked == 2
+    assert (tmp_path / "2.txt").exists()
 
 
 async def test_the_sandbox_is_probed_when_it_is_wanted(tmp_path: Path) -> None:
