@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
@@ -25,6 +25,8 @@ _REACHES = {
     "unasked": N_("changes and commands are not asked about"),
     "rules": N_("replaces your own list"),
     "backup": N_("no earlier versions, no /undo"),
+    "folder": N_("files are written there"),
+    "deletes": N_("what is older is deleted"),
     "file": N_("this file is read"),
     "limit": N_("how long it goes on by itself"),
     "alias": N_("what this word stands for"),
@@ -114,24 +116,33 @@ _ROWS_OF_ONE = 3
 _INDENT = 4
 
 _REACH: tuple[tuple[str, str], ...] = (
-    (r"(llm|web)\..*\.(base_url|endpoint)|llm\.(provider|fallback_providers)|web\.cache", "server"),
+    (
+        r"llm\..*\.(base_url|endpoint)|llm\.(provider|fallback_providers)|agents\.panel\..*\.(base_url|provider)"
+        r"|(research|rag\.embedding)[._]provider|rag\.qdrant_url|ensemble\.config|trace\.(enabled|endpoint|content)"
+        r"|web\.(cache|proxy|serper\.base_url)",
+        "server",
+    ),
     (r"safety\.network_hosts|web\..*|offline", "network"),
     (r"safety\.(allow|rules)", "allow"),
     (r"safety\.(require_confirmation|mode)", "unasked"),
     (r"safety\.(deny|ask|dangerous_commands)", "rules"),
     (r"safety\.auto_backup", "backup"),
-    (r"project\.memory_file|llm\.(scripted|gguf)\.file", "file"),
-    (r"safety\.command_timeout|agent\..*", "limit"),
-    (r"llm\..*|logging\..*", ""),
+    (r"research\.work_dir|rag\.path", "folder"),
+    (r"project\.memory_file|llm\.(scripted|gguf)\.file|research\.(docs|collections)", "file"),
+    (r"llm(\.azure)?\.(model|deployment_name)|(agents\.panel\..*|research)\.model|rag\.embedding_model", ""),
+    (r"(sessions|logging)\.keep_(days|count)", "deletes"),
+    (r"safety\.command_timeout|agent\..*|research\.max_.*", "limit"),
     (r"commands\.aliases\..*", "alias"),
+    (r"(llm|agents|logging|market|project|queue|rag|research|sessions|ui|web)\..*", ""),
 )
-"""Settings and what believing them brings about, the gravest first: nothing grave may hide behind the last row."""
+"""Every setting and what believing it brings about, the gravest first: nothing grave may hide behind the last row."""
 
 
 def setting_lines(file: Path, values: Mapping[str, Json], width: int) -> list[Line]:
-    """The settings, the gravest first, and a few words on each, in at most `MAX_ROWS` rows and one that says so."""
+    """The settings, the gravest first, and a few words on each, in at most `MAX_ROWS` rows; where there are more, what
+    they bring about."""
     lines: list[Line] = []
-    keys = sorted(values, key=_gravity)
+    keys = sorted(values, key=gravity)
     is_cut = False
     for shown, key in enumerate(keys):
         text = _text(key, values[key])
@@ -139,12 +150,7 @@ def setting_lines(file: Path, values: Mapping[str, Json], width: int) -> list[Li
         is_cut = is_cut or cut != text
         rows = list(_rows(key, cut, width))
         if len(lines) + len(rows) > MAX_ROWS:
-            return lines + wrapped(
-                "  ",
-                _("… and {count} more: read {file} before you say yes.", count=len(keys) - shown, file=file),
-                "warning",
-                width,
-            )
+            return lines + wrapped("  ", _rest(keys[shown:], file), "warning", width)
         lines += rows
     if is_cut:
         lines += wrapped(
@@ -197,7 +203,7 @@ def _is_unfinished(typed: Iterable[str]) -> bool:
     return bool(text) and not text.endswith(("\n", "\r"))
 
 
-def _gravity(key: str) -> int:
+def gravity(key: str) -> int:
     """Its place in _REACH; a setting that is not there yet may be grave."""
     return next((place for place, (pattern, _) in enumerate(_REACH) if re.fullmatch(pattern, key)), -1)
 
@@ -206,11 +212,23 @@ def _text(key: str, value: Json) -> str:
     return clean(f"{key} = {write_value(value)}", keep_newlines=False)
 
 
+def _note(key: str) -> str:
+    place = gravity(key)
+    reach = _REACH[place][1] if place >= 0 else ""
+    return _(_REACHES[reach]) if reach else ""
+
+
+def _rest(keys: Sequence[str], file: Path) -> str:
+    """What is said of settings that are not shown."""
+    if notes := [note for note in dict.fromkeys(map(_note, keys)) if note]:
+        what = "; ".join(notes)
+        return _("… and {count} more ({what}): read {file} before you say yes.", count=len(keys), what=what, file=file)
+    return _("… and {count} more: read {file} before you say yes.", count=len(keys), file=file)
+
+
 def _rows(key: str, text: str, width: int) -> Iterable[Line]:
     room = max(20, width - _INDENT)
-    place = _gravity(key)
-    reach = _REACH[place][1] if place >= 0 else ""
-    note = _(_REACHES[reach]) if reach else ""
+    note = _note(key)
     rows = wrap(f"{text}  ({note})" if note else text, room)
     for number, row in enumerate(rows):
         yield (("accent" if number == 0 else "", ("  " if number == 0 else " " * _INDENT) + row.rstrip()),)

@@ -3,6 +3,7 @@
 import codecs
 import os
 import pty
+import re
 import termios
 import threading
 import time
@@ -14,14 +15,26 @@ from typing import Any
 import pytest
 
 from localllm.base.i18n import set_language
+from localllm.config.schema import Settings
+from localllm.config.section import Section
 from localllm.text.sanitising import display_width
-from localllm.tui.dialogs.trust import MAX_ROWS, _gravity, ask_trust, setting_lines
+from localllm.tui.dialogs.trust import MAX_ROWS, ask_trust, gravity, setting_lines
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Line, Theme
 
 FILE = Path("/shop/localllm.toml")
 VALUES: dict[str, Any] = {"llm.max_retries": 9, "safety.allow": ("run_command(make)",)}
 QUESTION = "[y/N]"
+
+
+def leaves(section: Section, before: str = "") -> Iterator[tuple[str, Any]]:
+    """Every setting and its default."""
+    for name in section.__struct_fields__:
+        value = getattr(section, name)
+        if isinstance(value, Section):
+            yield from leaves(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}{'.x' if isinstance(value, dict) else ''}", value
 
 
 def plain(lines: list[Line]) -> str:
@@ -34,8 +47,8 @@ class TestShowing:
         assert plain(setting_lines(FILE, values, 100)).splitlines() == [
             '  llm.openai.base_url = "http://far"  (your words, files and the key, if set, are sent there)',
             '  safety.allow = ["run_command(make)"]  (done without asking you)',
-            "  llm.max_retries = 9",
             '  commands.aliases.x = "!y"  (what this word stands for)',
+            "  llm.max_retries = 9",
         ]
 
     def test_nothing_grave_hides_behind_the_last_row(self) -> None:
@@ -43,12 +56,38 @@ class TestShowing:
         shown = plain(setting_lines(FILE, {**aliases, "safety.require_confirmation": False}, 100)).splitlines()
         assert len(shown) == MAX_ROWS + 1
         assert "safety.require_confirmation = false" in shown[0]
-        assert shown[-1] == f"  … and 19 more: read {FILE} before you say yes."
+        assert shown[-1] == f"  … and 19 more (what this word stands for): read {FILE} before you say yes."
+
+    def test_of_every_setting_it_is_known_how_grave_it_is(self) -> None:
+        assert [key for key, _ in leaves(Settings()) if gravity(key) < 0] == []
+
+    def test_settings_without_a_word_on_them_come_last(self) -> None:
+        grave = {
+            "llm.openai.base_url": "https://far",
+            "agents.panel.judge.base_url": "https://far",
+            "research.provider": "openai",
+            "rag.embedding_provider": "openai",
+            "rag.qdrant_url": "https://far",
+            "trace.endpoint": "https://far",
+            "ensemble.config": "far.json",
+            "safety.network_hosts": ("far",),
+            "safety.allow": ("run_command",),
+            "safety.mode": "auto",
+            "safety.auto_backup": False,
+        }
+        fill = {key: value for key, value in leaves(Settings()) if re.match(r"(research|market|queue|project)\.", key)}
+        shown = plain(setting_lines(FILE, {**fill, **grave}, 160)).splitlines()
+        assert all(any(f"{key} = " in line and line.endswith(")") for line in shown) for key in grave)
+
+    def test_of_the_grave_ones_that_have_no_room_it_is_said_what_they_do(self) -> None:
+        fill = {f"llm.{name}.base_url": "https://far/" + "x" * 900 for name in "abcdef"}
+        shown = " ".join(plain(setting_lines(FILE, {**fill, "safety.mode": "auto"}, 80)).split())
+        assert "changes and commands are not asked about): read" in shown
 
     @pytest.mark.parametrize("width", [40, 80])
     def test_long_values_are_cut_and_nothing_acts(self, width: int) -> None:
         lines = setting_lines(FILE, {"safety.allow": ("x" * 900,), "commands.aliases.\x1b[2J\u202e": "日" * 400}, width)
-        assert len(lines) <= MAX_ROWS + 1
+        assert len(lines) <= MAX_ROWS + 3
         assert all(display_width(plain([line])) <= width for line in lines)
         assert f"(…): read {FILE}" in " ".join(plain(lines).split())
         assert not {"\x1b", "\u202e"} & set(plain(lines))
@@ -187,6 +226,6 @@ class TestAsking:
 
 
 def test_what_reaches_the_network_and_what_nobody_has_placed_come_first() -> None:
-    assert _gravity("a.setting_to_come") < _gravity("safety.network_hosts") < _gravity("commands.aliases.review")
-    assert _gravity("web.searxng_url") < _gravity("agent.time_limit")
-    assert _gravity("web.serper.base_url") == _gravity("web.cache") == _gravity("llm.openai.base_url")
+    assert gravity("a.setting_to_come") < gravity("safety.network_hosts") < gravity("commands.aliases.review")
+    assert gravity("web.searxng_url") < gravity("agent.time_limit")
+    assert gravity("web.serper.base_url") == gravity("web.cache") == gravity("llm.openai.base_url")
