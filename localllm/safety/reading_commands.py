@@ -293,8 +293,19 @@ def _is_harmless(place: Place) -> bool:
         or setting.section in ("pager", "include", "includeif", "protocol")
         or (setting.section, setting.name) in (("core", "hookspath"), ("core", "worktree"))
         or _runs_gpg(setting)
+        or _enters_repositories(setting)
         for setting in settings_of(found)
-    ) and not any(_runs_gpg(setting) or _filters_by_project(setting, place) for setting in place.git_settings())
+    ) and not any(
+        _runs_gpg(setting) or _enters_repositories(setting) or _filters_by_project(setting, place)
+        for setting in place.git_settings()
+    )
+
+
+def _enters_repositories(setting: Setting) -> bool:
+    """Whether git looks into repositories in the project that a commit links to, whether or not the index does, and
+    obeys their settings."""
+    shows = (setting.section, setting.name) == ("diff", "submodule") and setting.value != "short"
+    return shows or (setting.section, setting.name) == ("status", "submodulesummary")
 
 
 def _runs_gpg(setting: Setting) -> bool:

@@ -275,6 +275,9 @@ def test_another_folder_of_the_project_may_be_searched(project: Path) -> None:
         "[gpg]\nprogram = ./x",
         "[pager]\nlog = ./x",
         '[remote "x"]\npromisor = true',
+        "[diff]\nsubmodule = diff",
+        "[diff]\nsubmodule = log",
+        "[status]\nsubmoduleSummary",
     ],
 )
 def test_a_repository_whose_settings_run_something_is_asked_about(project: Path, setting: str) -> None:
@@ -313,4 +316,6 @@ def test_what_the_users_settings_of_git_have_run(project: Path) -> None:
     assert not status(Setting("filter", "lfs", "process", "git-lfs filter-process"))
     assert not status(Setting("filter", "x", "clean", "./clean"))
     assert not status(Setting("log", "", "showsignature", "true"))
+    assert status(Setting("diff", "", "submodule", "short"))
+    assert not status(Setting("diff", "", "submodule", "diff"))
     assert not status(Setting("pretty", "", "x", "%+G?"))
