@@ -24,7 +24,8 @@ from localllm.sandbox.linux.bundle import Bundle
 from localllm.sandbox.linux.confinement import Parts
 from localllm.sandbox.linux.fork_client import ForkServer
 from localllm.sandbox.network.hosts import NetworkHosts
-from localllm.sandbox.network.proxy import Contact, MachineSockets, in_use
+from localllm.sandbox.network.machine_sockets import MachineSockets, in_use
+from localllm.sandbox.network.proxy import Contact
 from localllm.sandbox.probe import Probed, probe
 from localllm.sandbox.process import Excess, HeadAndTail, Launch, PlainLaunch, Process
 from localllm.sandbox.protect.own_folder import OwnCopy, OwnFolder

@@ -1,5 +1,6 @@
 """The sockets of the machine, by the files they are bound to."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.sandbox.network.proxy import MachineSockets
+from localllm.sandbox.network.machine_sockets import MachineSockets
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
 
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
 @pytest.fixture(autouse=True)
 def time_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine has more processes, and looks into them more slowly, than the limit allows for."""
-    monkeypatch.setattr("localllm.sandbox.network.proxy._TIME_FOR_VARIABLES", 60.0)
+    monkeypatch.setattr("localllm.sandbox.network.machine_sockets._TIME_FOR_VARIABLES", 60.0)
 
 
 SERVER = """
@@ -73,7 +74,7 @@ def test_one_in_a_usual_place_is_found_whoever_bound_it(tmp_path: Path, monkeypa
     (tmp_path / "srv" / "service").mkdir(parents=True)
     with server(tmp_path / "elsewhere", "s.sock", then_in="/", first_in=str(tmp_path / "srv" / "service")):
         assert str(tmp_path / "srv" / "service" / "s.sock") not in MachineSockets().paths()
-        monkeypatch.setattr("localllm.sandbox.network.proxy._USUAL_PLACES", f"/missing {tmp_path / 'srv'}")
+        monkeypatch.setattr("localllm.sandbox.network.machine_sockets._USUAL_PLACES", f"/missing {tmp_path / 'srv'}")
         assert str(tmp_path / "srv" / "service" / "s.sock") in MachineSockets().paths()
 
 
@@ -95,3 +96,23 @@ def test_what_is_no_socket_is_left_alone(tmp_path: Path) -> None:
         finally:
             sleeper.kill()
             sleeper.wait()
+
+
+@pytest.mark.parametrize("how", ["rename", "link", "replace", "descriptor"])
+def test_one_that_was_renamed_or_linked_is_found(tmp_path: Path, how: str) -> None:
+    bound, wanted = tmp_path / "s.new", tmp_path / "s"
+    folder = os.open(tmp_path, os.O_RDONLY)
+    with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as other:
+        listener.bind(f"/proc/self/fd/{folder}/s.new" if how == "descriptor" else str(bound))
+        listener.listen()
+        if how == "link":
+            wanted.hardlink_to(bound)
+        elif how == "descriptor":
+            wanted = bound
+        else:
+            bound.rename(wanted)
+            if how == "replace":
+                other.bind(str(bound))
+        found = MachineSockets().paths()
+    os.close(folder)
+    assert str(wanted) in found
