@@ -23,8 +23,11 @@ _SECRET = re.compile(
 
 _SETTINGS = re.compile(
     r"(?i)\.?pip\.conf|pip\.ini|\.?npmrc|\.condarc|condarc|\.yarnrc(\.yml)?|bunfig\.toml|\.bunfig\.toml|pipx_metadata\.json"
-    r"|repos-config|(auth|token)\.json|settings\.xml|nuget\.config|uv\.toml"
+    r"|repos-config|(auth|token)\.json|settings\.xml|nuget\.config|uv\.toml|(pre|post)(de)?activate"
 )
+_SCRIPTS = frozenset({"activate.d", "deactivate.d"})
+"""Folders of an environment of conda: its documentation has people put keys into the files."""
+
 _GIT_SECRETS = frozenset({"config", "config.worktree", "FETCH_HEAD"})
 _KEYS = re.compile(r"(?i).+\.(pem|key)")
 
@@ -55,12 +58,15 @@ def _secrets(folders: Iterable[Path]) -> Iterator[Path]:
             inside += islice(found, _MOST_ENTRIES - entries)
         entries += len(inside)
         is_git = any(entry.name == "HEAD" for entry in inside)
+        all_may = os.path.basename(folder) in _SCRIPTS  # noqa: PTH119 - strings
         for entry in inside:
             if _is_folder(entry):
+                if entry.name == "conda-meta" and has_secret(variables := Path(entry.path, "state")):
+                    yield variables  # of `conda env config vars set`
                 if entry.name not in passed_over and entry.path not in seen and len(pending) < _MOST_FOLDERS:
                     seen.add(entry.path)
                     pending.append(entry.path)
-            elif (look := _look(entry.name, is_git=is_git)) and look(Path(entry.path)):
+            elif (look := has_secret if all_may else _look(entry.name, is_git=is_git)) and look(Path(entry.path)):
                 yield Path(entry.path)
 
 
@@ -150,8 +156,8 @@ _SETTINGS_AMONG_TOOLCHAINS = (".cargo/config", ".cargo/config.toml", ".opam/conf
 """Hidden where they hold a secret. See also `toolchain_secrets`."""
 
 _SECRETS_AMONG_TOOLCHAINS = (
-    ".cargo/credentials .cargo/credentials.toml .gem/credentials .local/share/uv/credentials .rvm/user "
-    ".sdkman/etc/config .opam/opam-init/private .deno/deployctl .dotnet/corefx"
+    ".cargo/credentials .cargo/credentials.toml .gem/credentials .rbenv/vars .local/share/uv/credentials "
+    ".rvm/user .sdkman/etc/config .opam/opam-init/private .deno/deployctl .dotnet/corefx"
 )
 
 _SYSTEM_SECRETS = (

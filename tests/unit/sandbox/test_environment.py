@@ -141,6 +141,10 @@ def test_the_repository_around_a_project_is_shown(home: Path) -> None:
         (".dotnet/keys/A.pfx", "x"),
         (".volta/a/b/site.key", "-----BEGIN RSA PRIVATE KEY-----\n"),
         ("tools/deep/er/.netrc", "machine x"),
+        ("miniconda3/envs/x/conda-meta/state", '{"env_vars": {"API_KEY": "x"}}'),
+        ("miniconda3/envs/x/etc/conda/activate.d/env_vars.sh", "export SECRET=x"),
+        (".rbenv/vars", "X=y"),
+        (".pyenv/versions/x/bin/postactivate", "export TOKEN=x"),
     ],
 )
 def test_secrets_among_toolchains_are_hidden(home: Path, name: str, text: str) -> None:
