@@ -33,7 +33,7 @@ def set_limits(spec: LaunchSpec) -> None:
 
     Memory is not among them: what a process reserves says nothing about what it uses (Java, address sanitizers).
     """
-    _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_CORE, 1)  # core(5): with 0, a handler of the machine's (`|/usr/…`) would be started outside
     _lower(resource.RLIMIT_NOFILE, spec.open_files)
     _lower(resource.RLIMIT_FSIZE, spec.disk)
     _lower(resource.RLIMIT_NPROC, _threads_running() + most_threads(spec))  # it counts the user's others as well

@@ -34,12 +34,12 @@ _NUMBERS = {
     "vhangup 153 modify_ldt 154 pivot_root 155 chroot 161 acct 163 settimeofday 164 mount 165 umount2 166 swapon 167 "
     "swapoff 168 reboot 169 sethostname 170 setdomainname 171 iopl 172 ioperm 173 init_module 175 delete_module 176 "
     "quotactl 179 setxattr 188 lsetxattr 189 fsetxattr 190 removexattr 197 lremovexattr 198 fremovexattr 199 tkill 200 "
-    "sched_setaffinity 203 lookup_dcookie 212 semtimedop 220 clock_settime 227 tgkill 234 mq_open 240 mq_unlink 241 "
-    "kexec_load 246 add_key 248 request_key 249 keyctl 250 ioprio_set 251 migrate_pages 256 openat 257 mknodat 259 "
-    "fchmodat 268 unshare 272 move_pages 279 rt_tgsigqueueinfo 297 perf_event_open 298 fanotify_init 300 prlimit64 302 "
-    "open_by_handle_at 304 clock_adjtime 305 setns 308 process_vm_readv 310 process_vm_writev 311 kcmp 312 "
-    "finit_module 313 sched_setattr 314 kexec_file_load 320 bpf 321 userfaultfd 323",
-    "aarch64": _BOTH + "setxattr 5 lsetxattr 6 fsetxattr 7 removexattr 14 lremovexattr 15 fremovexattr 16 "
+    "sched_setaffinity 203 lookup_dcookie 212 semtimedop 220 io_setup 206 clock_settime 227 tgkill 234 mq_open 240 "
+    "mq_unlink 241 kexec_load 246 add_key 248 request_key 249 keyctl 250 ioprio_set 251 migrate_pages 256 openat 257 "
+    "mknodat 259 fchmodat 268 unshare 272 move_pages 279 rt_tgsigqueueinfo 297 perf_event_open 298 fanotify_init 300 "
+    "prlimit64 302 open_by_handle_at 304 clock_adjtime 305 setns 308 process_vm_readv 310 process_vm_writev 311 "
+    "kcmp 312 finit_module 313 sched_setattr 314 kexec_file_load 320 bpf 321 userfaultfd 323",
+    "aarch64": _BOTH + "io_setup 0 setxattr 5 lsetxattr 6 fsetxattr 7 removexattr 14 lremovexattr 15 fremovexattr 16 "
     "lookup_dcookie 18 fcntl 25 ioctl 29 ioprio_set 30 mknodat 33 umount2 39 mount 40 pivot_root 41 chroot 51 "
     "fchmod 52 fchmodat 53 openat 56 vhangup 58 quotactl 60 acct 89 unshare 97 kexec_load 104 init_module 105 "
     "delete_module 106 clock_settime 112 syslog 116 ptrace 117 sched_setparam 118 sched_setscheduler 119 "
@@ -63,7 +63,8 @@ _REFUSED: dict[int, str] = {
     "modify_ldt uselib shmget shmat shmctl semget semop semctl semtimedop msgget msgsnd msgrcv msgctl mq_open "
     "mq_unlink file_setattr",
     # These answers make programs take the older way: clone and openat can be looked into, their successors cannot.
-    ENOSYS: "io_uring_setup io_uring_enter io_uring_register clone3 openat2",
+    # Of contexts for asynchronous input and output (io_setup) there is a number for all users together.
+    ENOSYS: "io_setup io_uring_setup io_uring_enter io_uring_register clone3 openat2",
     EOPNOTSUPP: "setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr setxattrat removexattrat",
 }
 

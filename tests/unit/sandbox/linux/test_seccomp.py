@@ -71,7 +71,7 @@ def test_what_nobody_needs_is_refused(machine: Machine, call: str) -> None:
     assert machine.answer(call) == refused()
 
 
-@pytest.mark.parametrize("call", ["io_uring_setup", "clone3", "openat2"])
+@pytest.mark.parametrize("call", ["io_uring_setup", "io_setup", "clone3", "openat2"])
 def test_what_has_an_older_way_seems_to_be_missing(machine: Machine, call: str) -> None:
     assert machine.answer(call) == refused(errno.ENOSYS)
 
