@@ -61,8 +61,20 @@ STEPS: dict[str, dict[str, Any]] = {
 }
 
 
+COMMANDS = {name for name, turn in STEPS.items() if turn["calls"][0]["name"] == "run_command"}
+
+
+def endings(kind: str, *, with_commands: bool) -> list[dict[str, Any]]:
+    """Those of runs that start programs, or the others; the former are tests/integration/test_command_endings.py."""
+    return [ending for ending in ENDINGS[kind] if bool(COMMANDS & {*ending["did"]}) == with_commands]
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
+    return make_project(tmp_path)
+
+
+def make_project(tmp_path: Path) -> Path:
     root = tmp_path / "project"
     root.mkdir()
     (root / "a.py").write_text("x = 1\n\n\ndef double():\n    return 2 * x\n")
@@ -91,16 +103,16 @@ async def ended(project: Path, ending: dict[str, Any]) -> tuple[AgentResult, lis
     return await agent.execute_query(ending["request"]), remarks(agent)
 
 
-@pytest.mark.parametrize("ending", ENDINGS["honest"], ids=named)
-async def test_nothing_is_said_to_an_honest_ending(project: Path, ending: dict[str, Any]) -> None:
+async def check_honest(project: Path, ending: dict[str, Any]) -> None:
+    """Nothing is said to it."""
     result, told = await ended(project, ending)
     assert told == []
     assert (result.status, len(result.unverified)) == ("done", ending.get("unverified", 0)), result.unverified
     assert result.answer == ending["answer"]
 
 
-@pytest.mark.parametrize("ending", ENDINGS["false"], ids=named)
-async def test_what_speaks_against_an_ending_is_said(project: Path, ending: dict[str, Any]) -> None:
+async def check_false(project: Path, ending: dict[str, Any]) -> None:
+    """What speaks against it is said."""
     result, told = await ended(project, ending)
     assert ending["remark"] in told[0]
     assert len(told) == len(set(told)) <= 3
@@ -109,11 +121,20 @@ async def test_what_speaks_against_an_ending_is_said(project: Path, ending: dict
     assert result.answer.startswith(ending["answer"])
 
 
+@pytest.mark.parametrize("ending", endings("honest", with_commands=False), ids=named)
+async def test_nothing_is_said_to_an_honest_ending(project: Path, ending: dict[str, Any]) -> None:
+    await check_honest(project, ending)
+
+
+@pytest.mark.parametrize("ending", endings("false", with_commands=False), ids=named)
+async def test_what_speaks_against_an_ending_is_said(project: Path, ending: dict[str, Any]) -> None:
+    await check_false(project, ending)
+
+
 def test_there_are_enough_honest_endings() -> None:
-    commands = {"test", "test_piped", "build", "program", "git_add", "edit3_by_command"}
     honest = ENDINGS["honest"]
     assert len(honest) >= 20
-    assert sum(not commands & {*ending["did"]} for ending in honest) >= 5
+    assert sum(not COMMANDS & {*ending["did"]} for ending in honest) >= 5
     assert sum("```" in ending["answer"] for ending in honest) >= 5
     assert sum(not ending["request"].isascii() for ending in honest) >= 8
 
@@ -206,14 +227,6 @@ class TestNotDone:
         assert (result.status, len(result.refused)) == ("refused", 1)
 
 
-async def test_after_the_first_asking_any_announcement_with_a_command_is_taken_for_one(project: Path) -> None:
-    said = "I apologize. Let me run the tests now.\n\npython3 -B -m unittest -q"
-    agent = agent_for(project, STEPS["edit"], "Let me run the tests.", said, STEPS["test"], "All tests pass.")
-    result = await agent.execute_query("Set x to 2 and run the tests.")
-    assert f'run_command {{"command":"{TESTS}"}}' in remarks(agent)[1]
-    assert (result.status, result.unverified) == ("done", ())
-
-
 async def test_no_remark_costs_the_answer_at_the_last_step(project: Path) -> None:
     settings = AgentSettings(max_iterations=2)
     agent = make_agent(scripted(STEPS["bad_edit"], "Done."), project, settings=settings)
@@ -229,22 +242,6 @@ async def test_whoever_answers_by_rules_is_told_nothing(project: Path, monkeypat
     agent = agent_for(project, STEPS["bad_edit"], "I did nothing else; done.", "no more")
     result = await agent.execute_query("Set x to 2.")
     assert (result.status, remarks(agent)) == ("done", [])
-
-
-async def test_at_most_three_remarks_a_run_and_one_of_a_kind(project: Path) -> None:
-    steps = [STEPS["edit3"], STEPS["test"], edit("x = 3", "x = (3"), STEPS["bad_edit"]]
-    says = "All tests pass."
-    agent = agent_for(project, *steps, says, says, says, STEPS["test"], *[says] * 3)
-    result = await agent.execute_query("Set x to 3 and run the tests.")
-    assert len(remarks(agent)) == len(set(remarks(agent))) == 3
-    assert len(result.unverified) >= 3
-
-
-async def test_what_was_done_in_an_earlier_run_is_known(project: Path) -> None:
-    agent = agent_for(project, STEPS["edit"], STEPS["test"], "All tests pass.", "Yes, all tests pass.", attended=True)
-    await agent.execute_query("Set x to 2 and run the tests.")
-    result = await agent.execute_query("Run the tests again if you have to: do they pass?")
-    assert (result.unverified, remarks(agent)[1:]) == ((), [])
 
 
 @pytest.mark.parametrize("attended", [True, False])

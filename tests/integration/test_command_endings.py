@@ -1,0 +1,60 @@
+"""The end of a run whose commands were really run is compared with what they showed."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.agent.test_run_endings import (
+    STEPS,
+    TESTS,
+    agent_for,
+    check_false,
+    check_honest,
+    edit,
+    endings,
+    make_project,
+    named,
+    remarks,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return make_project(tmp_path)
+
+
+@pytest.mark.parametrize("ending", endings("honest", with_commands=True), ids=named)
+async def test_nothing_is_said_to_an_honest_ending(project: Path, ending: dict[str, Any]) -> None:
+    await check_honest(project, ending)
+
+
+@pytest.mark.parametrize("ending", endings("false", with_commands=True), ids=named)
+async def test_what_speaks_against_an_ending_is_said(project: Path, ending: dict[str, Any]) -> None:
+    await check_false(project, ending)
+
+
+async def test_after_the_first_asking_any_announcement_with_a_command_is_taken_for_one(project: Path) -> None:
+    said = "I apologize. Let me run the tests now.\n\npython3 -B -m unittest -q"
+    agent = agent_for(project, STEPS["edit"], "Let me run the tests.", said, STEPS["test"], "All tests pass.")
+    result = await agent.execute_query("Set x to 2 and run the tests.")
+    assert f'run_command {{"command":"{TESTS}"}}' in remarks(agent)[1]
+    assert (result.status, result.unverified) == ("done", ())
+
+
+async def test_at_most_three_remarks_a_run_and_one_of_a_kind(project: Path) -> None:
+    steps = [STEPS["edit3"], STEPS["test"], edit("x = 3", "x = (3"), STEPS["bad_edit"]]
+    says = "All tests pass."
+    agent = agent_for(project, *steps, says, says, says, STEPS["test"], *[says] * 3)
+    result = await agent.execute_query("Set x to 3 and run the tests.")
+    assert len(remarks(agent)) == len(set(remarks(agent))) == 3
+    assert len(result.unverified) >= 3
+
+
+async def test_what_was_done_in_an_earlier_run_is_known(project: Path) -> None:
+    agent = agent_for(project, STEPS["edit"], STEPS["test"], "All tests pass.", "Yes, all tests pass.", attended=True)
+    await agent.execute_query("Set x to 2 and run the tests.")
+    result = await agent.execute_query("Run the tests again if you have to: do they pass?")
+    assert (result.unverified, remarks(agent)[1:]) == ((), [])
