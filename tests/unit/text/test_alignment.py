@@ -26,9 +26,9 @@ def test_several_share_a_budget() -> None:
 
 
 def test_a_diff_of_many_changes_is_one_of_all_between_them() -> None:
-    lines = [f"line {number}" for number in range(20_000)]
+    lines = [f"line {number}" for number in range(6_000)]
     others = [line + "!" if number % 2 else line for number, line in enumerate(lines)]
     old, new = "\n".join(lines), "\n".join(others)
     added, removed = changed_lines(old, new)
-    assert added == removed == 19_999
-    assert unified(old, new, "x").count("\n-line") == 19_999
+    assert added == removed == 5_999
+    assert unified(old, new, "x").count("\n-line") == 5_999
