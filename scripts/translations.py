@@ -32,18 +32,26 @@ Text = str | tuple[str, str]
 def texts(package: Path = PACKAGE) -> dict[Text, str]:
     """Every text in the code that is shown in the user's language, with a file that says it."""
     found: dict[Text, str] = {}
-    for file in sorted(package.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            for text in _texts_of(node):
-                found.setdefault(text, file.relative_to(package.parent).as_posix())
+    for file, node in nodes(package):
+        for text in texts_of(node):
+            found.setdefault(text, file)
     return found
+
+
+def nodes(package: Path = PACKAGE) -> Iterator[tuple[str, ast.AST]]:
+    """All code of the package, with the file it is in."""
+    for file in sorted(package.rglob("*.py")):
+        name = file.relative_to(package.parent).as_posix()
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            yield name, node
 
 
 _COMMANDS = {"slash", "command", "group"}
 """Decorators that make a function a command, whose docstring is its help."""
 
 
-def _texts_of(node: ast.AST) -> Iterator[Text]:
+def texts_of(node: ast.AST) -> Iterator[Text]:
+    """The texts that a piece of code itself has to be shown."""
     if isinstance(node, ast.AsyncFunctionDef | ast.FunctionDef) and _COMMANDS & {*map(_name, node.decorator_list)}:
         yield inspect.cleandoc(ast.get_docstring(node) or "")
     if not isinstance(node, ast.Call):

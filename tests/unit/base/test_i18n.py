@@ -4,18 +4,16 @@ import ast
 import re
 import string
 from collections.abc import Iterator
-from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-import localllm
 from localllm.base import errors, i18n
 from localllm.base.error_texts import ERRORS
 from localllm.base.errors import ConfigurationError, LocalLLMError, WebSearchError
 from localllm.base.i18n import N_, Phrase, Phrases, _, language_of_locale, ngettext, set_language
 from scripts import translations
 
-PACKAGE = Path(localllm.__file__).parent
 JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 
 
@@ -26,19 +24,42 @@ def english() -> Iterator[None]:
     set_language("en")
 
 
+class Said(NamedTuple):
+    """A call whose first argument is a string, and the file and line it is in."""
+
+    place: str
+    name: str
+    text: object
+    given: set[str | None]
+
+
+class Code(NamedTuple):
+    """What the code of the package says; parsing it takes seconds."""
+
+    texts: dict[translations.Text, str]
+    calls: list[Said]
+
+
 @pytest.fixture(scope="module")
-def texts() -> dict[str | tuple[str, str], str]:
-    """Every text of the package."""
-    return translations.texts()
+def code() -> Code:
+    texts, calls = dict[translations.Text, str](), list[Said]()
+    for file, node in translations.nodes():
+        for text in translations.texts_of(node):
+            texts.setdefault(text, file)
+        if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            given = {keyword.arg for keyword in node.keywords}
+            calls.append(Said(f"{file}:{node.lineno}", name, node.args[0].value, given))
+    return Code(texts, calls)
 
 
 def fields(text: str) -> set[str]:
     return {name.partition(".")[0] for _text, name, _spec, _how in string.Formatter().parse(text) if name is not None}
 
 
-def test_every_text_has_its_japanese_and_no_other_is_kept(texts: dict[str | tuple[str, str], str]) -> None:
+def test_every_text_has_its_japanese_and_no_other_is_kept(code: Code) -> None:
     catalogue = translations.read_catalogue()
-    assert translations.faults(texts, catalogue) == []
+    assert translations.faults(code.texts, catalogue) == []
     assert translations.PO.with_suffix(".mo").read_bytes() == translations.compiled(catalogue)
 
 
@@ -59,20 +80,9 @@ def test_codes_are_unique_and_well_formed() -> None:
     assert not [text for text in ERRORS.values() if JAPANESE.search(" ".join(text))]
 
 
-def calls() -> Iterator[tuple[str, ast.Call]]:
-    """Every call in the package whose first argument is a string, with the file it is in."""
-    for file in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-                yield f"{file.relative_to(PACKAGE)}:{node.lineno}", node
-
-
-def test_every_error_and_text_gets_its_parameters() -> None:
+def test_every_error_and_text_gets_its_parameters(code: Code) -> None:
     seen = 0
-    for place, node in calls():
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        text = node.args[0].value
-        given = {keyword.arg for keyword in node.keywords}
+    for place, name, text, given in code.calls:
         if name.endswith("Error") and isinstance(text, str) and issubclass(_class(name), LocalLLMError):
             assert text in ERRORS, f"{place}: no error {text}"
             wanted = fields(" ".join(ERRORS[text][1:]))
@@ -187,10 +197,10 @@ OF_SEVERAL = re.compile(
 """Of limits, windows, and what is only ever said of two or more."""
 
 
-def test_no_text_would_say_one_files(texts: dict[str | tuple[str, str], str]) -> None:
+def test_no_text_would_say_one_files(code: Code) -> None:
     offenders = [
         text
-        for text in texts
+        for text in code.texts
         if isinstance(text, str)
         for name, word in SEVERAL.findall(text)
         if name in COUNTS and word not in ("is", "has", "as") and not OF_SEVERAL.search(text)
