@@ -27,7 +27,7 @@ def path_of(file: Path) -> str:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_each_file_is_served_without_a_token_under_a_strict_policy(server: ServerInThread, file: Path) -> None:
-    answer = httpx.get(server.url + path_of(file), trust_env=False)
+    answer = httpx.get(server.url + path_of(file), trust_env=False, verify=False)
     assert answer.status_code == 200
     assert answer.content == file.read_bytes()
     kinds = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
@@ -52,20 +52,20 @@ def test_each_file_is_served_without_a_token_under_a_strict_policy(server: Serve
 
 
 def test_what_the_browser_has_already_is_not_sent_again(server: ServerInThread) -> None:
-    first = httpx.get(f"{server.url}/page/app.js", trust_env=False)
+    first = httpx.get(f"{server.url}/page/app.js", trust_env=False, verify=False)
     tag = first.headers["etag"]
     assert first.headers["cache-control"] == "no-cache"
     for known in (tag, f"W/{tag}", f'"other", {tag}', "*"):
-        again = httpx.get(f"{server.url}/page/app.js", headers={"if-none-match": known}, trust_env=False)
+        again = httpx.get(f"{server.url}/page/app.js", headers={"if-none-match": known}, trust_env=False, verify=False)
         assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
         assert "content-security-policy" in again.headers
-    other = httpx.get(f"{server.url}/page/app.js", headers={"if-none-match": '"other"'}, trust_env=False)
+    other = httpx.get(f"{server.url}/page/app.js", headers={"if-none-match": '"other"'}, trust_env=False, verify=False)
     assert other.status_code == 200
-    assert httpx.get(f"{server.url}/page/style.css", trust_env=False).headers["etag"] != tag
+    assert httpx.get(f"{server.url}/page/style.css", trust_env=False, verify=False).headers["etag"] != tag
 
 
 def test_head_has_the_headers_alone(server: ServerInThread) -> None:
-    answer = httpx.head(server.url, trust_env=False)
+    answer = httpx.head(server.url, trust_env=False, verify=False)
     assert (answer.status_code, answer.content) == (200, b"")
     assert int(answer.headers["content-length"]) == (FOLDER / "index.html").stat().st_size
 
@@ -74,14 +74,14 @@ def test_head_has_the_headers_alone(server: ServerInThread) -> None:
     "path", ["/page/", "/page/none.js", "/page/../page.py", "/page/%2e%2e/server/page.py", "/index.html"]
 )
 def test_nothing_else_is_served(server: ServerInThread, path: str) -> None:
-    assert httpx.get(server.url + path, trust_env=False).status_code in (401, 404)
+    assert httpx.get(server.url + path, trust_env=False, verify=False).status_code in (401, 404)
     headers = {"authorization": "Bearer a-token-of-some-length"}
-    assert httpx.get(server.url + path, headers=headers, trust_env=False).status_code == 404
+    assert httpx.get(server.url + path, headers=headers, trust_env=False, verify=False).status_code == 404
 
 
 def test_the_page_is_not_for_other_sites(server: ServerInThread) -> None:
-    assert httpx.get(server.url, headers={"host": "evil.example"}, trust_env=False).status_code == 403
-    assert httpx.post(server.url, trust_env=False).status_code == 405
+    assert httpx.get(server.url, headers={"host": "evil.example"}, trust_env=False, verify=False).status_code == 403
+    assert httpx.post(server.url, trust_env=False, verify=False).status_code == 405
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)

@@ -64,7 +64,7 @@ async def guarding(site: Site, following: NextProxy | None = None) -> AsyncItera
 
 
 async def status(proxy: str, url: str) -> tuple[int, str]:
-    async with httpx.AsyncClient(proxy=proxy, trust_env=False) as client:
+    async with httpx.AsyncClient(proxy=proxy, trust_env=False, verify=False) as client:
         answer = await client.get(url)
     return answer.status_code, answer.text
 
