@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -172,6 +173,7 @@ async def test_large_tasks_are_cut(memory: ExternalMemorySystem) -> None:
     assert await memory.chunk_large_task("一。" * 2000) == ["一。" * 1000, "一。" * 1000]
 
 
+@cache
 def history(count: int) -> Document:
     """A file after so many sessions, each with a TODO left open and a decision."""
     lines = ["# Mine", "", "## TODO", ""]
