@@ -20,6 +20,7 @@ _EXCESS = {
     "disk": N_("killed: filled the disk"),
     "files": N_("killed: made too many files"),
     "time": N_("killed: ran too long"),
+    "replaced": N_("killed: a file closed to it was replaced outside"),
 }
 
 MOST = 8
@@ -147,6 +148,8 @@ class BackgroundCommand:
         output = self._handle.output
         data, dropped = output.since(self._read)
         self._read = output.total
+        if self.outcome and self.outcome.excess == "replaced":  # it may have printed what is closed
+            return "", 0
         return self._decoder.decode(data, final=not self.is_running), dropped
 
     async def wait(self, seconds: float) -> None:

@@ -421,9 +421,10 @@ class SandboxRunner:
 
     def _result(self, unlinked: tuple[str, ...], done: Done) -> CommandResult:
         outcome = done.outcome
+        saw_closed = done.ending.excess == "replaced"  # and may have printed it
         return CommandResult(
-            stdout=outcome.stdout,
-            stderr=outcome.stderr,
+            stdout="" if saw_closed else outcome.stdout,
+            stderr="" if saw_closed else outcome.stderr,
             return_code=done.ending.return_code,
             execution_time=outcome.seconds,
             timed_out=outcome.timed_out,

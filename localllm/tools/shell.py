@@ -31,6 +31,8 @@ _EXCESS = {
     "disk": "Killed: it filled the disk.",
     "files": "Killed: it made too many files.",
     "time": "Killed: it ran too long.",
+    "replaced": "Killed: while it ran, a file that commands must not read or change was saved or replaced outside the "
+    "sandbox, which laid it open. What it had written is not shown. It can be run again.",
 }
 
 

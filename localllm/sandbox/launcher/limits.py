@@ -5,11 +5,13 @@ import resource
 import select
 import time
 
+from localllm.sandbox.launcher.mounts import MountPoints
 from localllm.sandbox.launcher.spec import LaunchSpec
 
 _TICK = 50  # milliseconds between two looks at what the command uses
 _LAST_EFFORT = 30.0  # seconds to go on killing; only a process stuck in the kernel takes longer
-_SIGKILL, _SIGTERM, _SIGSTOP = 9, 15, 19
+_UNTIL_DELETED = 0.3  # seconds at most from the loss of a mount to the end of a file that is deleted
+_SIGKILL, _SIGTERM, _SIGCONT, _SIGSTOP = 9, 15, 18, 19
 _EVERYBODY = -1  # of those whom a signal reaches
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _FILE_ITSELF = 1024  # bytes of memory, about, that a file takes in a file system that is held there, empty or not
@@ -60,12 +62,13 @@ class Supervisor:
     """Waits for a command; when it ends, or must end, ends everything it started.
 
     To be made before the command is started, and after `Kernel.adopt_orphans`, so that nothing can leave the family.
-    `is_enclosed`: what `landlock.enclose_signals` said. `left`: the command had ended, and something it had started
-    had not.
+    `is_enclosed`: what `landlock.enclose_signals` said. `points`: what is mounted for the command, all of which must
+    stay. `left`: the command had ended, and something it had started had not.
     """
 
-    def __init__(self, spec: LaunchSpec, *, is_enclosed: bool) -> None:
+    def __init__(self, spec: LaunchSpec, *, is_enclosed: bool, points: MountPoints | None = None) -> None:
         self._spec = spec
+        self._points = points
         self._is_enclosed = is_enclosed
         self._pid = 0
         self._folders = [os.open(folder, os.O_PATH | os.O_CLOEXEC) for folder in spec.writable]
@@ -78,7 +81,8 @@ class Supervisor:
         self.left = False
 
     def wait(self, pid: int) -> tuple[int, str]:
-        """The return code of the command `pid` (-N: killed by signal N), and what it used too much of, or ""."""
+        """The return code of the command `pid` (-N: killed by signal N), and what it used too much of, "replaced", or
+        ""."""
         self._pid = pid
         try:
             excess = self._watch()
@@ -91,8 +95,12 @@ class Supervisor:
         command = os.pidfd_open(self._pid)
         poller.register(command, select.POLLIN)
         poller.register(self._spec.live_fd, select.POLLIN)
+        if self._points:
+            poller.register(self._points.fd, select.POLLPRI)
         while True:
             ready = {fd for fd, _ in poller.poll(_TICK)}
+            if self._points and self._has_lost_one(self._points, ready):
+                return "replaced"
             if command in ready:
                 self.left = bool(self._reap() - {self._pid})
                 return ""
@@ -101,6 +109,21 @@ class Supervisor:
             if excess := self._excess():
                 return excess
             self._reap()
+
+    def _has_lost_one(self, points: MountPoints, ready: set[int]) -> bool:
+        """Whether the command has something before it that is closed, or may not be changed."""
+        if points.fd in ready:
+            points.look()
+        if not points.is_one_open():
+            return False
+        _signal([_EVERYBODY], _SIGSTOP)
+        deadline = time.monotonic() + _UNTIL_DELETED
+        while points.is_one_open():
+            if time.monotonic() > deadline:
+                return True
+            time.sleep(0.001)
+        _signal([_EVERYBODY], _SIGCONT)
+        return False
 
     def _is_abandoned(self) -> bool:
         """Whether nobody waits any more. A word on the pipe is only the wish that the command end in good order."""

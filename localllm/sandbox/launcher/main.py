@@ -92,7 +92,8 @@ def _prepare_inside(kernel: Kernel, spec: LaunchSpec) -> limits.Supervisor:
     if spec.gate_fd >= 0:
         listener.hand_out(spec.gate_fd)
     kernel.drop_privileges()
-    return limits.Supervisor(spec, is_enclosed=True)  # a signal of process 1 reaches its namespace and nobody else
+    # A signal of process 1 reaches its namespace and nobody else.
+    return limits.Supervisor(spec, is_enclosed=True, points=mounts.MountPoints())
 
 
 _PREPARE = {
