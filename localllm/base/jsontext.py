@@ -1,7 +1,7 @@
 """JSON text of anything a run may hold, and what was kept read again, whoever has had his hands on it since."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, overload
 
 import msgspec
 
@@ -46,7 +46,11 @@ def _without_surrogates(value: Any) -> Any:
             return value
 
 
-def decode_json(data: bytes | str, kind: type[T]) -> T:
+@overload
+def decode_json(data: bytes | str | msgspec.Raw, kind: type[T]) -> T: ...
+@overload
+def decode_json(data: bytes | str | msgspec.Raw, kind: Any = Any) -> Any: ...
+def decode_json(data: bytes | str | msgspec.Raw, kind: Any = Any) -> Any:
     """What the JSON text holds. msgspec.DecodeError (or its ValidationError) where it is no such thing, also where it
     is no text, or nested so deep that msgspec raises something else."""
     try:

@@ -15,7 +15,7 @@ import msgspec
 
 from localllm.base.errors import KnowledgeBaseError, KnowledgeBaseUsageError
 from localllm.base.i18n import Phrase
-from localllm.base.jsontext import encode_json
+from localllm.base.jsontext import decode_json, encode_json
 from localllm.base.offline import offline_error_in
 from localllm.llm.addresses import is_loopback
 from localllm.rag.locations import is_name
@@ -64,7 +64,7 @@ class ServerStore:
         if not isinstance(text, str):
             return None
         try:
-            collection = msgspec.json.decode(text, type=Collection)
+            collection = decode_json(text, Collection)
         except msgspec.DecodeError as error:
             raise KnowledgeBaseError("rag_damaged", name=name, reason=str(error), path=self.url) from error
         if collection.schema > SCHEMA:

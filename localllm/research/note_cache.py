@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from localllm.base.errors import CacheError
+from localllm.base.jsontext import decode_json
 from localllm.research.run_store import StoredAnswer
 from localllm.web.search_cache import DiskCache
 
@@ -29,7 +30,7 @@ class NoteCache:
         try:
             data = await asyncio.to_thread(self._kept.get, key)
             if data is not None:
-                return msgspec.structs.replace(msgspec.json.decode(data, type=StoredAnswer), tokens=0)
+                return msgspec.structs.replace(decode_json(data, StoredAnswer), tokens=0)
         except CacheError:
             self._kept = None
         except msgspec.DecodeError:

@@ -17,6 +17,7 @@ import msgspec
 from localllm.base.cache import TTLCache
 from localllm.base.errors import CacheError
 from localllm.base.i18n import Phrase
+from localllm.base.jsontext import decode_json
 from localllm.base.offline import offline_error_in
 from localllm.base.paths import cache_folder
 from localllm.base.sqlite_files import check_companions, check_schema
@@ -275,7 +276,7 @@ class SearchCache:
         """What is kept; None also for what is damaged."""
         data = await self.value(key)
         try:
-            return None if data is None else msgspec.json.decode(data, type=SearchAnswer)
+            return None if data is None else decode_json(data, SearchAnswer)
         except msgspec.DecodeError:
             return None
 

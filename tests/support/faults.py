@@ -79,6 +79,11 @@ def breaks(message: str) -> Callable[[Wire], bytes]:
     return lambda wire: wire.error_in_stream(message)
 
 
+def nested(wire: Wire) -> bytes:
+    """An event with a list in a list, and so on, where its text should be."""
+    return wire.text("x").replace(b'"x"', b"[" * 5_000 + b"]" * 5_000)
+
+
 def zipped(wire: Wire) -> Reply:
     body = gzip.compress(half(wire) + rest(wire) + end(wire))
     return Reply((body[:20], body[20:]), headers={"content-type": wire.content_type, "content-encoding": "gzip"})
@@ -116,6 +121,7 @@ FAULTS = (
         "continued",
         kept="half",
     ),
+    Fault("an event nested thousands deep", answers(half, nested, rest, end), "llm_garbled", "continued", kept="half"),
     Fault("no last chunk, after the end", answers(half, rest, end, unfinished=True), "done", kept="whole"),
     Fault("no last chunk, in the middle", answers(half, unfinished=True), "llm_cut", "continued", kept="half"),
     Fault("silence in the middle", answers(half, rest, hold_before=1), "llm_idle", kept="half"),

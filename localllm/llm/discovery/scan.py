@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from localllm.base.i18n import _
+from localllm.base.jsontext import decode_json
 from localllm.config.schema import SECRET_VARIABLES, LLMSettings, ProviderName
 from localllm.llm.addresses import address_fault, api_root, is_loopback, server_root
 from localllm.llm.discovery.http_get import Answer, StrangeAnswerError, get, get_with_library, knock
@@ -72,7 +73,7 @@ async def _as_ollama(ask: Ask, window: int) -> Found | None:
     version = await ask("/api/version")
     if _wants_key(version):
         return LOCKED
-    if not _decoded(version, lambda body: msgspec.json.decode(body, type=_Version)):
+    if not _decoded(version, lambda body: decode_json(body, _Version)):
         return None
     tags = await ask("/api/tags")
     if _wants_key(tags):
@@ -90,7 +91,7 @@ async def _as_lmstudio(ask: Ask) -> Found | None:
     own = await ask("/api/v0/models")
     if _wants_key(own):
         return LOCKED
-    marks = _decoded(own, lambda body: msgspec.json.decode(body, type=_NativeList))
+    marks = _decoded(own, lambda body: decode_json(body, _NativeList))
     models = _decoded(own, parse_native_models)
     if marks and models is not None and (marks.data or marks.object == "list"):
         return _model_server("lmstudio", "LM Studio", models)
@@ -98,7 +99,7 @@ async def _as_lmstudio(ask: Ask) -> Found | None:
     if its_words or own.status == 404:  # versions that have the newer list alone
         newer = await ask("/api/v1/models")
         models = _decoded(newer, parse_native_models)
-        marks = _decoded(newer, lambda body: msgspec.json.decode(body, type=_NewerList))
+        marks = _decoded(newer, lambda body: decode_json(body, _NewerList))
         if marks and models is not None and (marks.models or its_words):
             return _model_server("lmstudio", "LM Studio", models)
     if not its_words:
@@ -152,7 +153,7 @@ def _wants_key(answer: Answer) -> bool:
 
 def _is_loading(answer: Answer) -> bool:
     """llama.cpp listens before its model is there."""
-    error = _decoded(answer, lambda body: error_in(msgspec.json.decode(body)), status=503)
+    error = _decoded(answer, lambda body: error_in(decode_json(body)), status=503)
     return error is not None and "loading" in error.message.lower()
 
 
@@ -173,7 +174,7 @@ def _decoded(answer: Answer, parse: Callable[[bytes], T], *, status: int = 200) 
 def _listed(answer: Answer) -> list[ModelEntry] | None:
     """The chat models of an answer to /v1/models, None where it is no such answer: an empty list must say that it is
     one, since other programs have something under "data" as well."""
-    marks = _decoded(answer, lambda body: msgspec.json.decode(body, type=_List))
+    marks = _decoded(answer, lambda body: decode_json(body, _List))
     return _decoded(answer, parse_entries) if marks and (marks.data or marks.object == "list") else None
 
 

@@ -8,7 +8,7 @@ from math import isfinite
 import msgspec
 
 from localllm.base.errors import LLMConnectionError
-from localllm.base.jsontext import encode_json
+from localllm.base.jsontext import decode_json, encode_json
 from localllm.llm.http.transport import HttpFailure, HttpRequest
 from localllm.llm.providers.base import Embeddings
 from localllm.llm.providers.http_provider import AnswerBody, HttpProvider
@@ -111,7 +111,7 @@ def check_vectors(vectors: Sequence[Sequence[float]], wanted: int) -> None:
 
 def _is_error(body: bytes) -> bool:
     try:
-        return error_in(msgspec.json.decode(body)) is not None
+        return error_in(decode_json(body)) is not None
     except msgspec.DecodeError:
         return False
 
@@ -139,7 +139,7 @@ def embedding_body(texts: Sequence[str], model: str) -> bytes:
 def parse_embeddings(body: bytes) -> Embeddings:
     """The vectors in the order of their texts, which is that of their indexes. Raises ValueError,
     msgspec.DecodeError."""
-    answer = msgspec.json.decode(body, type=_Answer)
+    answer = decode_json(body, _Answer)
     vectors = tuple(item.embedding for item in _in_order(answer.data))
     return Embeddings(vectors, _tokens(answer.usage))
 
@@ -157,7 +157,7 @@ def _in_order(items: list[_Vector]) -> list[_Vector]:
 def _tokens(usage: msgspec.Raw) -> int:
     """The tokens read, 0 where that cannot be read: the vectors are worth more than their bill."""
     try:
-        told = msgspec.json.decode(usage, type=_Usage | None) or _Usage()
+        told = decode_json(usage, _Usage | None) or _Usage()
     except msgspec.DecodeError:
         return 0
     return told.prompt_tokens or told.total_tokens or 0

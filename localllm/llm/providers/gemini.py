@@ -11,7 +11,7 @@ from uuid import uuid4
 import msgspec
 
 from localllm.base.errors import ConfigurationError, LLMConnectionError
-from localllm.base.jsontext import encode_json
+from localllm.base.jsontext import decode_json, encode_json
 from localllm.config.schema import SECRET_VARIABLES, LLMSettings
 from localllm.llm.addresses import is_loopback
 from localllm.llm.http.transport import HttpRequest
@@ -45,7 +45,7 @@ def embedding_body(texts: Sequence[str], resource: str) -> bytes:
 
 def parse_embeddings(body: bytes) -> Embeddings:
     """The vectors in an answer, in the order of their texts. Raises msgspec.DecodeError."""
-    answer = msgspec.json.decode(body, type=_Answer)
+    answer = decode_json(body, _Answer)
     usage = answer.usage_metadata or _Usage()
     return Embeddings(tuple(embedding.values for embedding in answer.embeddings), usage.prompt_token_count or 0)
 
@@ -122,12 +122,12 @@ class ModelsPage(msgspec.Struct, rename="camel"):
 
 def parse_page(body: bytes) -> ModelsPage:
     """A page of the list of models. Raises msgspec.DecodeError."""
-    return msgspec.json.decode(body, type=ModelsPage)
+    return decode_json(body, ModelsPage)
 
 
 def parse_model(body: bytes) -> GeminiModel:
     """One model. Raises msgspec.DecodeError."""
-    return msgspec.json.decode(body, type=GeminiModel)
+    return decode_json(body, GeminiModel)
 
 
 def resource_name(model: str) -> str:

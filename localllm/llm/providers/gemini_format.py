@@ -8,6 +8,7 @@ import msgspec
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json, ToolCall
+from localllm.base.jsontext import decode_json
 from localllm.config.schema import LLMSettings
 from localllm.llm.http.sse import ServerSentEvent
 from localllm.llm.messages import (
@@ -192,7 +193,7 @@ def _call_parts(calls: Sequence[ToolCall], signatures: Signatures) -> Parts:
     """Of calls made at once, Gemini signs the first, and wants a signature at that alone."""
     parts: Parts = []
     for call in calls:
-        arguments: Json = msgspec.json.decode(replayable(call.arguments))
+        arguments: Json = decode_json(replayable(call.arguments))
         part: dict[str, Json] = {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
         if signature := signatures.known.get(call.id):
             part["thoughtSignature"] = signature
@@ -224,7 +225,7 @@ class GeminiErrors(ErrorReader):
 
     def of_stream(self, body: bytes) -> LLMConnectionError:
         """The meaning of an error inside an answer of status 200: it has the status it would have had before one."""
-        error = error_in(msgspec.json.decode(body.strip(BLANK)))
+        error = error_in(decode_json(body.strip(BLANK)))
         code = error.details.get("code") if error else None
         if isinstance(code, int) and code >= _FIRST_FAILURE:
             return self.of_status(code, {}, body)
@@ -292,7 +293,7 @@ class GeminiParser:
     def whole(self, body: bytes) -> list[Chunk]:
         """The chunks of an answer that came whole, or as a list of its frames. Raises as `event` does."""
         text = body.strip(BLANK)
-        frames = msgspec.json.decode(text, type=list[msgspec.Raw]) if text.startswith(b"[") else [text]
+        frames = decode_json(text, list[msgspec.Raw]) if text.startswith(b"[") else [text]
         chunks = [chunk for frame in frames for chunk in self.frame(bytes(frame))]
         if not chunks:
             raise ValueError(f"it holds no answer: {text.decode('utf-8', errors='replace')}")
@@ -311,7 +312,7 @@ def parse_frame(data: bytes, calls: int, errors: GeminiErrors) -> list[Chunk]:
 
     Raises LLMConnectionError for an error in it, and where the prompt was blocked; ValueError for nonsense.
     """
-    frame = msgspec.json.decode(data, type=_Frame)
+    frame = decode_json(data, _Frame)
     if frame.error:
         raise errors.of_stream(data)
     if not frame.candidates:

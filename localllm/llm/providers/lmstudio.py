@@ -7,6 +7,7 @@ import msgspec
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
+from localllm.base.jsontext import decode_json
 from localllm.config.schema import SECRET_VARIABLES, LLMSettings
 from localllm.llm.addresses import api_root, server_root
 from localllm.llm.providers.base import Ability, ModelInfo
@@ -109,7 +110,7 @@ def _loaded_first(models: Iterable[ModelInfo]) -> list[ModelInfo]:
 
 
 def _entries(body: bytes) -> Sequence["_V0Model | _V1Model"]:
-    answer = msgspec.json.decode(body, type=_Answer)
+    answer = decode_json(body, _Answer)
     if answer.error:
         raise ValueError(str(answer.error))
     entries = answer.data if answer.models is None else answer.models

@@ -10,7 +10,7 @@ import msgspec
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
-from localllm.base.jsontext import encode_json, encode_with_list
+from localllm.base.jsontext import decode_json, encode_json, encode_with_list
 from localllm.config.schema import SECRET_VARIABLES, LLMSettings
 from localllm.llm.addresses import ollama_base_url, server_root
 from localllm.llm.http.sse import NDJSONDecoder
@@ -271,12 +271,12 @@ encoded_message = message_encoder(message_json)
 
 def parse_embeddings(body: bytes) -> Embeddings:
     """The vectors in an answer of /api/embed. Raises msgspec.DecodeError."""
-    answer = msgspec.json.decode(body, type=_Embedded)
+    answer = decode_json(body, _Embedded)
     return Embeddings(answer.embeddings, answer.prompt_eval_count or 0)
 
 
 def _object(arguments: str) -> Json:
-    return msgspec.json.decode(replayable(arguments))
+    return decode_json(replayable(arguments))
 
 
 class _LineParser:
@@ -310,9 +310,9 @@ def parse_line(line: bytes, calls: int, errors: ErrorReader) -> list[Chunk]:
 
     Raises LLMConnectionError for an error in it, ValueError for nonsense.
     """
-    said = msgspec.json.decode(line, type=_Line)
+    said = decode_json(line, _Line)
     if said.error or (said.message is None and not said.done):
-        if error_in(msgspec.json.decode(line)):
+        if error_in(decode_json(line)):
             raise errors.of_stream(line)
         raise ValueError(f"it holds no answer: {line.decode('utf-8', errors='replace')}")
     message = said.message or _Message()

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from localllm.base.events import Json
+from localllm.base.jsontext import decode_json
 from localllm.llm.providers.base import Ability, ModelInfo
 from localllm.llm.providers.openai_models import is_embedding_name
 
@@ -91,18 +92,18 @@ class _Running(msgspec.Struct):
 
 def parse_tags(body: bytes) -> list[TagEntry]:
     """The models in an answer of /api/tags. Raises msgspec.DecodeError for anything else."""
-    return msgspec.json.decode(body, type=_Tags).models or []
+    return decode_json(body, _Tags).models or []
 
 
 def parse_running(body: bytes) -> dict[str, int]:
     """The models in an answer of /api/ps, by their full names, and the window each has; 0 where it is not told."""
-    answer = msgspec.json.decode(body, type=_Running)
+    answer = decode_json(body, _Running)
     return {full_name(entry.name): entry.context_length or 0 for entry in answer.models or ()}
 
 
 def parse_shown(body: bytes) -> Shown:
     """An answer of /api/show. Raises msgspec.DecodeError for anything else."""
-    return msgspec.json.decode(body, type=Shown)
+    return decode_json(body, Shown)
 
 
 def full_name(model: str) -> str:

@@ -75,12 +75,12 @@ def parse_whole(body: bytes, errors: ErrorReader) -> list[Chunk]:
 def parse_body(body: bytes, errors: ErrorReader) -> list[Chunk]:
     """The chunks of one JSON object, whole or of a stream. Raises as parse_event does."""
     try:
-        answer = msgspec.json.decode(body.strip(BLANK), type=_ChatAnswer)
+        answer = decode_json(body.strip(BLANK), _ChatAnswer)
     except msgspec.ValidationError:
-        if error_in(msgspec.json.decode(body.strip(BLANK))):
+        if error_in(decode_json(body.strip(BLANK))):
             raise errors.of_stream(body) from None
         raise
-    if answer.error or (not answer.choices and error_in(msgspec.json.decode(body.strip(BLANK)))):
+    if answer.error or (not answer.choices and error_in(decode_json(body.strip(BLANK)))):
         raise errors.of_stream(body)
     chunks = [chunk for choice in (answer.choices or ())[:1] for chunk in _choice_chunks(choice)]
     return [*chunks, *_usage_chunks(answer)]
@@ -110,8 +110,8 @@ def _choice_chunks(choice: "_Choice") -> list[Chunk]:
 def _usage_chunks(answer: "_ChatAnswer") -> list[Chunk]:
     """The token counts, where there are some that can be read: an answer is worth more than its bill."""
     try:
-        usage = msgspec.json.decode(answer.usage, type=_Usage | None)
-        timings = msgspec.json.decode(answer.timings, type=_Timings | None) or _Timings()
+        usage = decode_json(answer.usage, _Usage | None)
+        timings = decode_json(answer.timings, _Timings | None) or _Timings()
     except msgspec.DecodeError:
         return []
     if usage is None or not (usage.prompt_tokens or usage.completion_tokens):

@@ -11,6 +11,7 @@ import msgspec
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
+from localllm.base.jsontext import decode_json
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.overflow import Overflow, read_overflow, short_reason
 
@@ -120,7 +121,7 @@ class ServerError(msgspec.Struct, frozen=True):
 def error_in(data: Any) -> ServerError | None:
     """The error in a decoded answer, whatever its form; None where there is none."""
     match data:
-        case [first, *_]:
+        case [first, *_] if not isinstance(first, list):
             return error_in(first)
         case {"error": {"message": message, **rest}}:
             return ServerError(str(message), f"{rest.get('code') or ''} {rest.get('type') or ''}".strip(), rest)
@@ -149,7 +150,7 @@ class ErrorReader:
         of an answer llm_cut."""
         try:
             return parse()
-        except (msgspec.DecodeError, ValueError) as error:
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
             if at_end and _HALF in str(error):
                 raise self.cut() from error
             raise self._make("llm_malformed", reason=short_reason(str(error)), retryable=True) from error
@@ -314,10 +315,10 @@ _MOST_OF_PAGE = 20_000  # characters of an error page: nobody reads more
 
 def _read_body(body: bytes) -> ServerError:
     try:
-        data = msgspec.json.decode(body)
-    except msgspec.DecodeError:
+        data = decode_json(body)
+        return error_in(data) or ServerError(body.decode("utf-8", errors="replace") if data else "")
+    except (msgspec.DecodeError, RecursionError):  # what is nested deep enough to be read can be too deep to be shown
         return ServerError(_without_tags(body.decode("utf-8", errors="replace")))
-    return error_in(data) or ServerError(body.decode("utf-8", errors="replace") if data else "")
 
 
 def _without_tags(text: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from localllm.base.events import Json
+from localllm.base.jsontext import decode_json
 from localllm.llm.providers.base import Ability, ModelInfo
 
 _EMBEDDING_NAME = r"embed|(?<![a-z0-9])(bge|gte|e5|minilm|labse|sentence-t5|paraphrase)(?![a-z0-9])"
@@ -103,7 +104,7 @@ def parse_embedding_models(body: bytes) -> list[str]:
 
 
 def _all_entries(body: bytes) -> list[ModelEntry]:
-    answer = msgspec.json.decode(body, type=_ModelsAnswer)
+    answer = decode_json(body, _ModelsAnswer)
     if answer.error:
         raise ValueError(str(answer.error))
     if answer.data is msgspec.UNSET:
@@ -114,7 +115,7 @@ def _all_entries(body: bytes) -> list[ModelEntry]:
 def told_by_props(body: bytes, info: ModelInfo) -> ModelInfo:
     """`info` with what llama.cpp's /props adds: the window of one slot, where the list of models may have the sum
     of all, and what the chat template can do. Raises msgspec.DecodeError."""
-    props = msgspec.json.decode(body, type=_Props)
+    props = decode_json(body, _Props)
     slot = props.default_generation_settings or _SlotSettings()
     told = _abilities(props)
     return msgspec.structs.replace(
@@ -127,13 +128,13 @@ def told_by_props(body: bytes, info: ModelInfo) -> ModelInfo:
 def parse_slot_count(body: bytes) -> int:
     """How many conversations llama.cpp's server keeps in memory, by its /props; 0 where they do not say. Raises
     msgspec.DecodeError."""
-    return msgspec.json.decode(body, type=_Props).total_slots or 0
+    return decode_json(body, _Props).total_slots or 0
 
 
 def parse_free_slot(body: bytes) -> int | None:
     """The slot of llama.cpp's /slots that was used longest ago, of those that are not at work, without the one that was
     used last; None where there is none. Raises msgspec.DecodeError."""
-    slots = sorted(msgspec.json.decode(body, type=list[_Slot]), key=lambda slot: slot.id_task)
+    slots = sorted(decode_json(body, list[_Slot]), key=lambda slot: slot.id_task)
     return next((slot.id for slot in slots[:-1] if not slot.is_processing), None)
 
 

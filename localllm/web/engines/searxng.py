@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from localllm.base.errors import WebSearchError
+from localllm.base.jsontext import decode_json
 from localllm.config.schema import WebSettings
 from localllm.text.sanitising import clean
 from localllm.web.engines.base import FIRST_PAGE, EngineLimits, ResultView, SearchAnswer, SearchResult
@@ -128,7 +129,7 @@ def _refusal(place: str, reply: Reply) -> WebSearchError:
 def _reason(data: bytes) -> str:
     """Why a search is refused, on one line, as far as it is said."""
     try:
-        said = msgspec.json.decode(data, type=_Refusal).error
+        said = decode_json(data, _Refusal).error
     except msgspec.DecodeError:
         said = ""
     return clean(said, keep_newlines=False)[:_LONGEST_REASON].rstrip(".") or "HTTP 400"
@@ -136,7 +137,7 @@ def _reason(data: bytes) -> str:
 
 def _understood(place: str, data: bytes, limit: int) -> SearchAnswer:
     try:
-        answer = msgspec.json.decode(data, type=_Answer)
+        answer = decode_json(data, _Answer)
     except msgspec.DecodeError as error:
         raise WebSearchError("searxng_not_one", url=place) from error
     return SearchAnswer(

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from localllm.base.errors import WebSearchError
+from localllm.base.jsontext import decode_json
 from localllm.base.lazy_patterns import late_pattern
 from localllm.config.loader import secret
 from localllm.config.schema import SerperSettings, WebSettings
@@ -119,7 +120,7 @@ class Serper:
 
     def _understood(self, data: bytes, limit: int) -> SearchAnswer:
         try:
-            answer = msgspec.json.decode(data, type=_Answer)
+            answer = decode_json(data, _Answer)
         except msgspec.DecodeError as error:
             raise WebSearchError("serper_not_one", url=self._url) from error
         if answer.organic is None and answer.search_parameters is None:
@@ -138,7 +139,7 @@ class Serper:
 def _message(data: bytes) -> str:
     """The reason a refusal gives; "?" where it gives none."""
     try:
-        return msgspec.json.decode(data, type=_Refusal).message
+        return decode_json(data, _Refusal).message
     except msgspec.DecodeError:
         return "?"
 

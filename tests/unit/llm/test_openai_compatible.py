@@ -188,6 +188,13 @@ class TestFailures:
         error = await failure(Reply(sse({"choices": "no list"})))
         assert error.key == "llm_malformed"
 
+    @pytest.mark.parametrize("depth", [*range(900, 1000, 9), 100_000])
+    @pytest.mark.parametrize("form", [b"%b", b'{"error": %b}', b'{"error": {"message": %b}}', b'{"detail": %b}'])
+    async def test_an_error_may_be_nested_as_deep_as_it_likes(self, form: bytes, depth: int) -> None:
+        body = form % (b"[" * depth + b"]" * depth)
+        assert (await failure(Reply((body,), status=400))).key == "llm_bad_request"
+        assert (await failure(Reply((body,)))).code
+
     @pytest.mark.parametrize("reply", [Reply(sse(delta(content="half")), cut=True), Reply(sse(delta(content="half")))])
     async def test_a_stream_that_breaks_off_is_not_taken_for_an_answer(self, reply: Reply) -> None:
         assert (await failure(reply, says("not asked"), retries=2)).key == "llm_cut"

@@ -34,7 +34,15 @@ from tests.support.web_engines import FOUND, Clock, FakeEngine
 pytestmark = pytest.mark.anyio
 
 TTL = 100.0
-DAMAGED = [b"", b"{", b"null", b'{"results": 3}', b"\xff", b"\x80\x04N."]
+DAMAGED = [
+    b"",
+    b"{",
+    b"null",
+    b'{"results": 3}',
+    b"\xff",
+    b"\x80\x04N.",
+    b'{"x":' + b"[" * 20_000 + b"]" * 20_000 + b"}",
+]
 BUSY = WebSearchError("serper_limited", retryable=True)
 
 

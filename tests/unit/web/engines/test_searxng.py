@@ -21,6 +21,9 @@ def recorded(name: str) -> bytes:
     return page(reply.pieces[0], reply.headers["content-type"], STATUS[reply.status])
 
 
+DEEP = "[" * 20_000 + "]" * 20_000
+
+
 async def failed(answer: bytes) -> str:
     async with serve({"/search": answer}) as site:
         with pytest.raises(WebSearchError) as caught:
@@ -69,6 +72,8 @@ async def test_what_is_wrong_says_how_to_fix_it() -> None:
     assert await failed(recorded("limited_429")) == "searxng_limited"
     assert await failed(page('{"error": "no such path"}', "application/json")) == "searxng_not_one"
     assert await failed(page("<html>", "text/html")) == "searxng_not_one"
+    assert await failed(page(f'{{"results": [], "answers": {DEEP}}}', "application/json")) == "searxng_not_one"
+    assert await failed(page(f'{{"error": {DEEP}}}', "application/json", "400 No")) == "searxng_refused"
     assert await failed(page("", "text/html", "500 Oops")) == "searxng_unreachable"
 
 

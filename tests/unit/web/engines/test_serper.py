@@ -72,6 +72,7 @@ async def test_without_a_region_none_is_named_and_nothing_found_is_an_answer() -
     assert (answer.results, answer.answers) == ((), ())
 
 
+DEEP = "[" * 20_000 + "]" * 20_000
 REFUSALS: list[tuple[bytes, str, str]] = [
     (reply({"message": "Not enough credits", "statusCode": 400}, "400 Bad Request"), "serper_bad_request", "credits"),
     (page("<html>", status="400 Bad Request"), "serper_bad_request", "web.serper.country"),
@@ -84,6 +85,8 @@ REFUSALS: list[tuple[bytes, str, str]] = [
     (reply({"organic": [{"link": 3}]}), "serper_not_one", "web.serper.base_url"),
     (reply({"results": []}), "serper_not_one", "web.serper.base_url"),
     (reply([]), "serper_not_one", "web.serper.base_url"),
+    (page(f'{{"organic": [], "answerBox": {{"a": {DEEP}}}}}'), "serper_not_one", "web.serper.base_url"),
+    (page(f'{{"message": {DEEP}}}', status="400 Bad Request"), "serper_bad_request", "web.serper.country"),
     (b"HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\n{", "serper_unreachable", "another engine"),
 ]
 
