@@ -2,16 +2,21 @@
 
 import importlib
 import importlib.util
+import re
 import time
 from collections.abc import Callable
 from typing import Any
 
 from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
+from localllm.base.lazy_patterns import late_pattern
 from localllm.web.addresses import shown_address
 from localllm.web.fetching import USER_AGENT, Fetcher, Moved
 
 _TOKEN = USER_AGENT.partition(" ")[0]
 """The name by which the rules of a site know this program, whatever it calls itself otherwise."""
+
+_AGENT = late_pattern(r"\s*+user(?:-|\s++)?agent(?:\s*+:|\s)(?P<name>[^#]*+)", re.IGNORECASE)
+"""A line that names for whom the next rules are, in all the spellings that are understood."""
 
 _LARGEST = 512_000  # bytes; RFC 9309, 2.5: at least 500 KiB
 _REDIRECTS = 5  # RFC 9309, 2.3.1.2
@@ -27,7 +32,7 @@ class SiteRules:
     def __init__(self, text: str = "", *, unknown: str = "") -> None:
         """`unknown` is why the rules could not be had."""
         protego: Any = importlib.import_module("protego")
-        self._rules: Any = protego.Protego.parse(text)
+        self._rules: Any = protego.Protego.parse("\n".join(map(_for_this_program, text.splitlines())))
         self.unknown = unknown
         self.delay = min(max(float(self._rules.crawl_delay(_TOKEN) or 0), 0.0), _LONGEST_DELAY)
 
@@ -79,6 +84,17 @@ def site_of(url: str) -> str:
     """Scheme, host and port of an address: what one robots.txt is for."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://{rest.partition('/')[0].partition('?')[0]}"
+
+
+def _for_this_program(line: str) -> str:
+    """The line, all names but this program's and `*` made one: rules are kept once for each name that they are for, and
+    thousands of either in one file would take all memory."""
+    found = _AGENT.match(line)
+    name = found["name"].strip().lower() if found else ""
+    if not name:
+        return line
+    known = name if name == "*" else name.replace("*", "")
+    return f"User-agent: {known if known in ('*', _TOKEN) else 'other'}"
 
 
 def is_installed() -> bool:

@@ -4,7 +4,7 @@ import pytest
 
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.web.fetching import Fetcher
-from localllm.web.robots import Robots, site_of
+from localllm.web.robots import Robots, SiteRules, site_of
 from tests.support.web_engines import Clock
 from tests.support.web_server import Leading, Names, moved, page, serve
 
@@ -40,6 +40,21 @@ async def test_the_longest_rule_wins_and_wildcards_count() -> None:
 async def test_rules_for_all_hold_where_none_are_for_this_program() -> None:
     rules = "User-agent: other\nDisallow: /\n\nUser-agent: *\nDisallow: /x\n"
     assert await allowed(page(rules), "/", "/x", "/y") == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    "line", ["User-agent: localllm", "useragent:LOCALLLM", "\tUser  Agent localllm # us", "USER-AGENT : *localllm*"]
+)
+async def test_it_knows_its_name_in_every_spelling(line: str) -> None:
+    rules = f"User-agent: *\nDisallow: /x\nUser-agent: other\n{line}\nUser-agent: local\nDisallow: /y\n"
+    assert await allowed(page(rules), "/x", "/y") == [True, False]
+
+
+@pytest.mark.parametrize("form", ["User-agent: a{}", "user agent a{}", "Useragent a{}*", "\x1cUSER-AGENT:a{}"])
+def test_rules_for_thousands_of_others_take_no_memory(form: str) -> None:
+    others = "\r".join(map(form.format, range(7_000)))
+    rules = SiteRules(f"{others}\nUser-agent: *\nDisallow: /x\n" + "Disallow: /*y\n" * 20_000)
+    assert [rules.allows(f"http://a.example{path}") for path in ("/x", "/zy", "/z")] == [False, False, True]
 
 
 @pytest.mark.parametrize("status", ["404 Not Found", "401 Unauthorized", "403 Forbidden", "429 Too Many"])
