@@ -47,16 +47,18 @@ class CallJudge:
         root: ProjectRoot,
         led_by: str = "",
         facts: CommandFacts = NO_FACTS,
+        *,
+        counts_found: bool = True,
     ) -> Verdict:
         """The policy's verdict, unless it is to deny: then SafetyViolationError. `root`: that of the call. `led_by`:
-        see Situation."""
+        see Situation. `counts_found`: whether an address may be read because a search has found it."""
         has_network = self.tainted and tool.name == COMMAND_TOOL and self._commands_have_network()
         web = self._context.web
         situation = Situation(
             tainted=self.tainted,
             network=has_network,
             said=self.said,
-            found=web.found if web else (),
+            found=web.found if web and counts_found else (),
             led_by=led_by,
             touched=self._touched(tool, arguments),
             obeyed=_linked_instructions(root) if tool.writes or tool.touches else (),
@@ -75,6 +77,11 @@ class CallJudge:
         SafetyViolationError where that is denied."""
         there = arguments | dict.fromkeys(tool.fetches, after)
         return self.judge(tool, there, self._context.root, led_by=before).decision == "allow"
+
+    def may_read_anew(self, tool: Tool, arguments: dict[str, Any]) -> bool:
+        """Whether the call, which may be made, needed no question though no search had found its address: the user has
+        typed it, or allowed it."""
+        return self.judge(tool, arguments, self._context.root, counts_found=False).decision == "allow"
 
     def examine_command(self, arguments: dict[str, Any], root: ProjectRoot) -> CommandFacts:
         """What the policy has to know of a command line, the project and the sandbox to ask no more than needed."""

@@ -35,6 +35,10 @@ def _never(_before: str, _after: str) -> bool:
     return False
 
 
+def _not_so() -> bool:
+    return False
+
+
 class Knowledge(Protocol):
     """The collections of documents. Its methods raise KnowledgeBaseError."""
 
@@ -54,7 +58,8 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     pictures; None where nobody knows. `web` is None where the settings keep it off, `knowledge` where there are no
     collections. `emit` is where what happens while
     the tool runs is shown. `may_follow` tells whether a page may lead to another address without a question; it raises
-    SafetyViolationError for one that is denied. `plan` is what the call's preview has planned.
+    SafetyViolationError for one that is denied. `may_read_anew` tells whether the page of the call is one that may be
+    read without a question though no search had found it. `plan` is what the call's preview has planned.
     """
 
     root: ProjectRoot
@@ -73,6 +78,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     session_plan: SessionPlan = msgspec.field(default_factory=SessionPlan)
     emit: Emit = _nobody
     may_follow: Callable[[str, str], bool] = _never
+    may_read_anew: Callable[[], bool] = _not_so
     plan: object = None
 
     @property

@@ -448,7 +448,11 @@ class ToolSystem:
             from localllm.base.own_modules import hold_source  # most answers change nothing
 
             hold_source(self._context.root.path)
-        context = msgspec.structs.replace(context, may_follow=partial(self._judge.may_follow, tool, arguments))
+        context = msgspec.structs.replace(
+            context,
+            may_follow=partial(self._judge.may_follow, tool, arguments),
+            may_read_anew=partial(self._judge.may_read_anew, tool, arguments),
+        )
         async with self.changes.around(tool, self._judge.written(tool, arguments, context.root)) as changes:
             record.changes = changes
             record.has_begun = True

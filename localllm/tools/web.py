@@ -3,6 +3,8 @@
 import re
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json, Notice
 from localllm.base.i18n import N_, Phrase
@@ -63,6 +65,19 @@ def _preview(context: ToolContext, url: str) -> Preview:
 @tool(risk=Risk.SAFE, fetches=("url",), preview=_preview)
 async def fetch_page(context: ToolContext, url: str) -> ToolOutput:
     """Read a page of the web as text."""
+    web, address = _web(context), url.strip()
+    if address not in web.found or context.may_read_anew():
+        return await _read(context, url)
+    return await web.read_once(address, lambda: _read(context, url), lambda page: _as_kept(page, context.output_limit))
+
+
+def _as_kept(page: ToolOutput, limit: int) -> ToolOutput:
+    """The page as it is shown when it is asked for again."""
+    payload = page.payload | {"content": str(page.payload.get("content", ""))[:limit]}
+    return msgspec.structs.replace(page, payload=payload, for_model=f"{page.for_model}\n[as it was when first read]")
+
+
+async def _read(context: ToolContext, url: str) -> ToolOutput:
     from localllm.web.addresses import shown_address
     from localllm.web.extraction import page_text
     from localllm.web.fetching import Moved

@@ -3,11 +3,13 @@
 import asyncio
 import os
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
-from localllm.base.errors import ToolExecutionError, WebSearchError
+from localllm.base.errors import LocalLLMError, ToolExecutionError, WebSearchError
 from localllm.config.schema import Settings, WebSettings
 from localllm.web import robots
 from localllm.web.addresses import shown_address
@@ -20,6 +22,11 @@ from localllm.web.fetching import Fetcher
 from localllm.web.page_reader import PageReader
 from localllm.web.polite_reader import PoliteReader
 from localllm.web.search_cache import SearchCache
+
+T = TypeVar("T")
+
+_TRIES = 2
+"""How often a result that cannot be read is tried without a question."""
 
 
 class WebAccess:
@@ -41,7 +48,10 @@ class WebAccess:
         self.cache = cache
         self.fetcher = fetcher
         self.found: set[str] = set()
-        """The addresses of all results so far, as far as they are shown letter by letter."""
+        """The addresses of all results so far, as far as they are shown letter by letter; without those that failed."""
+        self._read: dict[str, Any] = {}
+        self._reading: dict[str, asyncio.Lock] = {}
+        self._failures: Counter[str] = Counter()
         self._most = max_results
 
     async def search(self, query: str, only: str = "") -> tuple[SearchAnswer, list[WebSearchError]]:
@@ -61,7 +71,7 @@ class WebAccess:
                 continue
             if answer.results or answer.answers:
                 answer = msgspec.structs.replace(answer, results=unique(answer.results))
-                self.found |= {found.url for found in answer.results if found.url == shown_address(found.url)}
+                self.found |= {one.url for one in answer.results if self._is_readable(one.url)}
                 return answer, failures
             nothing = nothing or answer
         if nothing is None and len(failures) > 1:
@@ -69,6 +79,25 @@ class WebAccess:
         if nothing is None:
             raise failures[0] if failures else WebSearchError("web_no_engine")
         return nothing, failures
+
+    def _is_readable(self, url: str) -> bool:
+        return url == shown_address(url) and self._failures[url] < _TRIES
+
+    async def read_once(self, url: str, read: Callable[[], Awaitable[T]], keep: Callable[[T], T]) -> T:
+        """What reading a result gives, or has given: nobody has allowed its host, and how often it is read, and which
+        pages in turn, would tell that host anything. `keep` makes of it what is given from then on."""
+        async with self._reading.setdefault(url, asyncio.Lock()):
+            if url in self._read:
+                return self._read[url]
+            try:
+                found = await read()
+            except LocalLLMError:
+                self._failures[url] += 1
+                if self._failures[url] >= _TRIES:
+                    self.found.discard(url)
+                raise
+            self._read[url] = keep(found)
+            return found
 
 
 def open_web(settings: WebSettings, environ: Mapping[str, str] = os.environ) -> WebAccess:

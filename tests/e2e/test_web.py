@@ -138,6 +138,20 @@ class TestSearchResults:
             code, _ = run(project, turns, "-p", "Which shops?", places=(site.place,), searxng=engine.url)
         assert (code, site.asked) == (4, ["/found?id=7"])
 
+    @pytest.mark.parametrize("is_typed", [False, True])
+    def test_which_are_read_how_often_tells_their_host_nothing(self, project: Path, is_typed: bool) -> None:
+        """What the user has typed is read anew each time."""
+        with listening() as site:
+            pages = [f"{site.url}/{name}" for name in "ab"]
+            with listening("127.0.0.3", results=tuple(pages)) as engine:
+                search = calls(("web_search", {"query": "shops"}))
+                turns = [search, *(fetch(pages[bit]) for bit in (0, 1, 1)), search, fetch(pages[0]), says("Read.")]
+                prompt = f"Which shops? See {' '.join(pages)}" if is_typed else "Which shops?"
+                code, sent = run(project, turns, "-p", prompt, places=(site.place,), searxng=engine.url)
+        assert (code, site.asked) == (0, ["/a", "/b", "/b", "/a"] if is_typed else ["/a", "/b"])
+        assert sent[-1].count("A page of the web.") == 1
+        assert ("first read" in sent[-1]) is not is_typed
+
     def test_the_same_words_go_out_once(self, project: Path) -> None:
         with listening("127.0.0.3", results=("https://found.example/",)) as engine:
             turns = [calls(("web_search", {"query": "shops"})), says("Found.")]

@@ -1,5 +1,6 @@
 """The tools of the web: what they find is data."""
 
+import asyncio
 from pathlib import Path
 
 import msgspec
@@ -143,6 +144,31 @@ async def test_a_page_found_twice_is_shown_and_known_once(tmp_path: Path) -> Non
     assert [result["url"] for result in output.payload["results"]] == [urls[0], urls[2]]
     assert context.web is not None
     assert context.web.found == {urls[0], urls[2]}
+
+
+async def test_a_result_that_cannot_be_read_is_tried_twice_and_then_asked_about(tmp_path: Path) -> None:
+    async with serve({"/x": page("", status="503 Busy")}) as site:
+        fetcher = Fetcher(resolve=Names(), transport=Leading(site))
+        context = online(tmp_path, Engine("searxng", FOUND), fetcher=fetcher)
+        assert context.web is not None
+        for tries in (1, 2):
+            await use(web_search, context, query="q")
+            assert context.web.found == {"https://a.example/x"}
+            with pytest.raises(ToolExecutionError):
+                await use(fetch_page, context, url=" https://a.example/x")
+            assert len(site.asked) == tries
+        await use(web_search, context, query="q")
+    assert context.web.found == set()
+
+
+async def test_a_result_read_by_several_at_once_is_fetched_once(tmp_path: Path) -> None:
+    async with serve({"/x": page("<p>Words.</p>")}) as site:
+        fetcher = Fetcher(resolve=Names(), transport=Leading(site))
+        context = online(tmp_path, Engine("searxng", FOUND), fetcher=fetcher)
+        await use(web_search, context, query="q")
+        read = await asyncio.gather(*(use(fetch_page, context, url="https://a.example/x") for _ in range(3)))
+        assert len(site.asked) == 1
+    assert all("Words." in output.for_model and output.untrusted for output in read)
 
 
 async def test_where_a_page_leads_is_text_of_strangers(tmp_path: Path) -> None:
