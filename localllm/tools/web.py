@@ -143,9 +143,10 @@ async def _search(context: ToolContext, query: str, *, only: str) -> ToolOutput:
     answer, failures = await web.search(query.strip(), only)
     if web.cache and (trouble := web.cache.take_failure()):
         context.emit(Notice(text=str(trouble), level="warning"))
-    notes = [error.what_phrase.english for error in failures]
+    said = [error.what_phrase.english for error in failures if "reason" in error.params]  # with words of a server
     if answer.silent:
-        notes.append(f"did not answer: {clean(', '.join(answer.silent), keep_newlines=False)}")
+        said.append(f"did not answer: {clean(', '.join(answer.silent), keep_newlines=False)}")
+    own = [error.what_phrase.english for error in failures if "reason" not in error.params]
     payload: dict[str, Json] = {
         "query": query,
         "results": [
@@ -153,13 +154,15 @@ async def _search(context: ToolContext, query: str, *, only: str) -> ToolOutput:
             for result in answer.results
         ],
         "answers": list(answer.answers),
-        "metadata": {"notes": [*notes]},
+        "metadata": {"notes": [*said, *own]},
     }
     asked = clean(query, keep_newlines=False)
-    found = framed(_listed(answer)) if answer.results or answer.answers else f"[nothing found for {asked}]"
+    found = _listed(answer) + [f"[{note}]" for note in said]
+    if not (answer.results or answer.answers):
+        own.insert(0, f"nothing found for {asked}")
     return ToolOutput(
         payload=payload,
-        for_model="\n".join([found, *(f"[{note}]" for note in notes)]),
+        for_model="\n".join([*([framed("\n".join(found))] if found else []), *(f"[{note}]" for note in own)]),
         summary=_found(answer, asked),
         untrusted=True,
     )
@@ -175,7 +178,7 @@ def _found(answer: "SearchAnswer", query: str) -> Phrase:
     )
 
 
-def _listed(answer: "SearchAnswer") -> str:
+def _listed(answer: "SearchAnswer") -> list[str]:
     """The results, each in two or three lines."""
     from localllm.web.addresses import shown_address
 
@@ -184,7 +187,7 @@ def _listed(answer: "SearchAnswer") -> str:
         lines += [f"{number}. {_line(result.title)}", f"   {shown_address(result.url)}"]
         if result.snippet:
             lines.append(f"   {_line(result.snippet)}")
-    return "\n".join(lines)
+    return lines
 
 
 def _line(text: str) -> str:

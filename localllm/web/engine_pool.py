@@ -11,9 +11,13 @@ from localllm.base import offline
 from localllm.base.errors import WebSearchError
 from localllm.config.registry import SEARCH_ENGINES, load
 from localllm.config.schema import WebSettings
+from localllm.text.sanitising import clean
 from localllm.web.engine_guard import EngineGuard
 from localllm.web.engines.base import FIRST_PAGE, ResultView, SearchAnswer, SearchEngine
 from localllm.web.search_cache import SearchCache, open_cache, search_key
+
+_MOST_SILENT, _LONGEST_SILENT = 20, 80
+"""How many silent engines are named, and in how many characters each."""
 
 
 class EngineReply(msgspec.Struct, frozen=True):
@@ -58,10 +62,10 @@ class EnginePool:
             return await guard.search(query, limit, view)
 
         if self.cache is None:
-            return EngineReply(_of_the_web(await search()), was_kept=False)
+            return EngineReply(_bounded(await search()), was_kept=False)
         wanted = () if view == FIRST_PAGE else (view.language, view.page, *filter(None, [view.country]))
         answer = await self.cache.answer(search_key(name, guard.engine.scope, query, limit, *wanted), search)
-        return EngineReply(_of_the_web(answer), was_kept=not was_asked)
+        return EngineReply(_bounded(answer), was_kept=not was_asked)
 
 
 def open_pool(
@@ -81,9 +85,14 @@ def open_pool(
     return EnginePool(engines, cache=open_cache(settings, environ) if use_cache else None)
 
 
-def _of_the_web(answer: SearchAnswer) -> SearchAnswer:
-    """The answer without results that are no pages of the web: a path would be taken for a file of this machine."""
-    return msgspec.structs.replace(answer, results=tuple(one for one in answer.results if _is_of_the_web(one.url)))
+def _bounded(answer: SearchAnswer) -> SearchAnswer:
+    """The answer without results that are no pages of the web (a path would be taken for a file of this machine), and
+    with no more of the engines behind than their names and short reasons."""
+    return msgspec.structs.replace(
+        answer,
+        results=tuple(one for one in answer.results if _is_of_the_web(one.url)),
+        silent=tuple(clean(one[:_LONGEST_SILENT], keep_newlines=False) for one in answer.silent[:_MOST_SILENT]),
+    )
 
 
 def _is_of_the_web(url: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from localllm.base import offline
 from localllm.base.errors import WebSearchError
 from localllm.config.schema import WebSettings
+from localllm.text.sanitising import clean
 from localllm.web.engines.base import FIRST_PAGE, EngineLimits, ResultView, SearchAnswer, SearchResult
 
 Ask = Callable[[str, int, ResultView], list[dict[str, Any]]]
@@ -21,6 +22,7 @@ _REGIONS = {"en": "us-en", "ja": "jp-jp", "ko": "kr-kr", "sv": "se-sv", "da": "d
 _SAME_CODES = frozenset(["de", "es", "fi", "fr", "hu", "it", "nl", "no", "pl", "pt", "ro", "ru", "tr"])
 """Languages whose region is their code twice: de-de."""
 
+_LONGEST_REASON = 200
 _PASSING = frozenset({"RatelimitException", "TimeoutException"})
 """Exceptions of ddgs, which is imported late, after which the same search may well succeed in a moment."""
 
@@ -62,7 +64,7 @@ class DuckDuckGo:
             raise WebSearchError(
                 "duckduckgo_failed",
                 retryable=type(error).__name__ in _PASSING,
-                reason=str(error) or type(error).__name__,
+                reason=clean(str(error) or type(error).__name__, keep_newlines=False)[:_LONGEST_REASON],
             ) from error
         return SearchAnswer(
             tuple(
