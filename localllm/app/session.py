@@ -264,7 +264,8 @@ class Conversation:
         if not is_here:
             self.tool_system.taint()
         asked = self.tool_system.shortened(query, "ensemble_question", _MOST_OF_QUESTION)
-        answered = self.tool_system.shortened(clean(answer), "ensemble_answer", _MOST_OF_ANSWER)
+        kind = "own_ensemble_answer" if is_here else "ensemble_answer"
+        answered = self.tool_system.shortened(clean(answer), kind, _MOST_OF_ANSWER)
         self.agent.offer_quoted(f"The user asked an ensemble of models: {asked}\nIts answer:", answered)
 
     def offer_passages(self, query: str, text: str) -> None:

@@ -15,8 +15,8 @@ from localllm.base.regular_files import read_regular
 _MARK = 16
 """Characters of the SHA-256 of its content in the name of a file."""
 
-OF_WEB = frozenset({"fetch_page", "web_search"})
-"""The kinds that hold text of strangers."""
+OF_WEB = frozenset({"ensemble_answer", "fetch_page", "web_search"})
+"""The kinds that hold text of strangers: pages, results, and what models of other machines have answered."""
 
 _NAMED_OF_WEB = late_pattern(rf"tool-output/(?:{'|'.join(sorted(OF_WEB))})-[0-9a-f]{{16}}\.txt", re.IGNORECASE)
 _NAME = late_pattern(r"[a-z][a-z_]{0,60}-([0-9a-f]{16})\.txt")

@@ -21,6 +21,7 @@ from localllm.base.events import (
     RunFinished,
     RunStarted,
 )
+from localllm.base.kept_outputs import has_pages
 from localllm.config.loader import Loaded
 from localllm.config.schema import (
     AgentSettings,
@@ -427,12 +428,15 @@ class TestTextOfOthers:
 
 
 class TestAnswersOfAnEnsemble:
-    @pytest.mark.parametrize(("window", "most"), [(200_000, 6_000), (8_192, 3_500)])
-    async def test_a_long_one_is_cut_and_says_where_all_of_it_is(self, tmp_path: Path, window: int, most: int) -> None:
+    @pytest.mark.parametrize(("window", "most", "is_here"), [(200_000, 6_000, True), (8_192, 3_500, False)])
+    async def test_a_long_one_is_cut_and_says_where_all_of_it_is(
+        self, tmp_path: Path, window: int, most: int, is_here: bool
+    ) -> None:
         lines = [f"{number}. A line of a long answer." for number in range(2_000)]
         answer = "\n".join(lines)
         with WireServer([says("ok"), says("ok")], models=("m",)) as server:
             async with app_over(tmp_path, server.url, provider="lmstudio", model="m", context_window=window) as app:
+                app.ensemble.is_here = is_here
                 app.offer_answer("Why? " * 2_000, answer)
                 await played(app, "hello")
         said = server.bodies()[0]["messages"][-1]["content"]
@@ -444,6 +448,7 @@ class TestAnswersOfAnEnsemble:
         assert offered.endswith(lines[-1])
         named = re.findall(r"The whole is in (\S+ensemble_answer\S+\.txt)", offered)
         assert [(tmp_path / name).read_text() for name in named] == [answer]
+        assert has_pages(tmp_path / ".localllm/tool-output") is not is_here
 
     async def test_a_short_one_stands_there_as_it_is(self, tmp_path: Path) -> None:
         with WireServer([says("ok")], models=("m",)) as server:

@@ -388,7 +388,8 @@ class TestPolicy:
         self, project: Path, name: str, arguments: dict[str, str]
     ) -> None:
         folder = project / ".localllm/tool-output"
-        kept = keep_output(folder, "fetch_page", "words of\nstrangers\n").relative_to(project)
+        kind = "ensemble_answer" if "start_line" in arguments else "fetch_page"
+        kept = keep_output(folder, kind, "words of\nstrangers\n").relative_to(project)
         other = keep_output(folder, "run_command", "words of\nours\n").relative_to(project)
         tools = make_tools(project, confirmer=Answering(approve=True))
         assert (await tools.execute_tool("read_file", file_path=str(other)))["success"]
