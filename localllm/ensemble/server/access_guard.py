@@ -44,7 +44,8 @@ class AccessGuard:
         if origin.lower() in self._origins:
             return origin
         is_ours = _authority(origin) == host.lower() if origin else header(scope, b"sec-fetch-site") != "cross-site"
-        if not is_ours and (origin or scope["method"] not in _READING):
+        is_link = not origin and scope["method"] in _READING and header(scope, b"sec-fetch-dest") == "document"
+        if not is_ours and not is_link and scope["path"] not in OPEN_PATHS:
             raise RefusalError("api_foreign_origin", status=403, origin=origin[:_LONGEST_SHOWN] or "—")
         return ""
 

@@ -95,9 +95,21 @@ def test_pages_of_other_sites_may_not_ask(headers: dict[str, str], status: int) 
     assert len(ensemble.questions) == (2 if status == 200 else 0)
 
 
-def test_a_link_from_another_site_may_be_followed() -> None:
+@each(
+    "path, kind, status",
+    [
+        ("/health", "empty", 200),
+        ("/agents", "document", 200),
+        ("/agents", "image", 403),
+        ("/agents", "iframe", 403),
+        ("/v1/models", "script", 403),
+        ("/v1/models", "", 403),
+    ],
+)
+def test_a_link_from_another_site_may_be_followed_and_nothing_else(path: str, kind: str, status: int) -> None:
     with scripted() as server:
-        assert server.client.get("/health", headers={"sec-fetch-site": "cross-site"}).status_code == 200
+        headers = {"sec-fetch-site": "cross-site", **({"sec-fetch-dest": kind} if kind else {})}
+        assert server.client.get(path, headers=headers).status_code == status
 
 
 def test_only_named_sites_are_given_leave() -> None:
