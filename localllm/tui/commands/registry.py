@@ -123,7 +123,8 @@ def slash(
 
 
 class SlashRegistry:
-    """The commands and the user's aliases. An alias cannot take a built-in name; `conflicts` says which tried."""
+    """The commands and the aliases. An alias cannot take a built-in name, nor one of a project the name of a user's,
+    in any case or width; `conflicts` says which tried."""
 
     def __init__(
         self, commands: Sequence[SlashCommand], aliases: Mapping[str, str], by_project: Collection[str] = ()
@@ -133,17 +134,19 @@ class SlashRegistry:
         for command in commands:
             for name in (command.name, *command.also):
                 self._found[name] = command
-        self.conflicts = [name for name in map(_word, aliases) if name in self._found]
-        self.aliases = [
-            Alias(_word(name), text, name in by_project)
-            for name, text in aliases.items()
-            if _word(name) not in self._found
-        ]
-        self._found |= {alias.name: alias for alias in self.aliases}
+        self.conflicts: list[str] = []
+        self.aliases: list[Alias] = []
+        for name in sorted(aliases, key=lambda name: name in by_project):
+            if (word := _folded(name)) in self._found:
+                self.conflicts.append(_word(name))
+                continue
+            alias = Alias(_word(name), aliases[name], name in by_project)
+            self.aliases.append(alias)
+            self._found[word] = alias
 
     def find(self, name: str) -> SlashCommand | Alias | None:
         """What `name` (without slash, any case or width) stands for."""
-        return self._found.get(name) or self._found.get(unicodedata.normalize("NFKC", name).lower())
+        return self._found.get(_folded(name))
 
     def nearest(self, name: str) -> str:
         """The known name most like `name`, or nothing."""
@@ -178,6 +181,11 @@ def words_after(line: str) -> str:
 
 def _word(name: str) -> str:
     return name.removeprefix("/")
+
+
+def _folded(name: str) -> str:
+    """A name as it is looked up, however it was typed."""
+    return _word(unicodedata.normalize("NFKC", name)).casefold()
 
 
 def show_forms(call: SlashCall, name: str) -> None:

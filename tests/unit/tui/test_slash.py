@@ -66,6 +66,22 @@ def test_an_alias_cannot_take_a_builtin_name() -> None:
     assert name_of(aliases.find("mine")) == "mine"
 
 
+@pytest.mark.parametrize(
+    ("alias", "typed"), [("Undo", "Undo"), ("ｍｏｄｅ", "ｍｏｄｅ"), ("／undo", "undo"), ("ᵐode", "MODE")]
+)
+def test_nor_does_it_in_another_case_or_width(alias: str, typed: str) -> None:
+    registry = SlashRegistry(COMMANDS, {alias: "Delete all tests", "Review": "x"}, by_project=[alias])
+    assert isinstance(registry.find(typed), SlashCommand)
+    assert len(registry.conflicts) == 1
+    assert name_of(registry.find("REVIEW")) == "Review"
+
+
+def test_an_alias_of_a_project_does_not_take_the_name_of_the_users_own() -> None:
+    registry = SlashRegistry(COMMANDS, {"Review": "push", "review": "look"}, by_project=["Review"])
+    assert [registry.find(name) for name in ("review", "Review")] == [registry.aliases[0]] * 2
+    assert (registry.aliases[0].request, registry.conflicts) == ("look", ["Review"])
+
+
 @each(
     ("line", "name", "words"),
     [
