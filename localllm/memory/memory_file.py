@@ -15,6 +15,7 @@ from localllm.base.files import ChangedMeanwhileError, atomic_write_at, is_tempo
 from localllm.base.i18n import N_, Phrase
 from localllm.llm.messages import LINKED
 from localllm.memory.document import Document
+from localllm.sandbox.protect.protected_names import is_instruction
 from localllm.sandbox.protect.protected_paths import is_protected
 
 _FIX = {
@@ -23,6 +24,7 @@ _FIX = {
     "folder": N_("Move the folder away, or name another file: localllm config set project.memory_file NOTES.md"),
     "not_regular": N_("Move it away, or name another file: localllm config set project.memory_file NOTES.md"),
     "linked": N_("Link to a Markdown file (.md), or put the file itself there."),
+    "obeyed": N_("Put the file itself there, or name another: localllm config set project.memory_file NOTES.md"),
 }
 _MEMORY = {
     "not_utf8": N_("Line {line:,} (byte {offset:,} of the file) is not UTF-8 text"),
@@ -31,6 +33,7 @@ _MEMORY = {
     "not_regular": N_("It is a pipe or a device, not a file"),
     "not_text": N_("Its encoding is not known"),
     "linked": N_("It is a link to a file that is no Markdown"),
+    "obeyed": N_("It is a link to a text that assistants obey, which nothing is written into unasked"),
 }
 
 NAME = "LOCALLLM.md"
@@ -56,7 +59,8 @@ class MemoryFile:
     A link is followed while it stays in the project and leads to Markdown that is not `closed` to reading (paths in
     the project), and stays a link. Errors:
     SafetyViolationError path_outside, path_protected; ConfigurationError memory_unusable (no UTF-8, too large, no
-    regular file, a link to something else), memory_unreachable, memory_read_only, memory_busy.
+    regular file, a link to something else; for changes, also one to a text that assistants obey), memory_unreachable,
+    memory_read_only, memory_busy.
     """
 
     def __init__(self, root: Path, name: str = NAME, closed: Sequence[str] = ()) -> None:
@@ -160,8 +164,11 @@ class MemoryFile:
             raise self._unusable("linked")
         if real != self.path and any(real.is_relative_to(path) for path in self._closed):
             raise self._error("memory_unreachable", os.strerror(errno.EACCES))
-        if change and is_protected(real.relative_to(self._root).as_posix()):
+        relative = real.relative_to(self._root).as_posix()
+        if change and is_protected(relative):
             raise SafetyViolationError("path_protected", path=self._name)
+        if change and real != self.path and is_instruction(relative):
+            raise self._unusable("obeyed")
 
     @contextmanager
     def _open_folder(self, folder: Path) -> Generator[int]:

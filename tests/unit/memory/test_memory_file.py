@@ -260,6 +260,19 @@ def test_a_link_to_what_is_no_markdown_is_not_followed(tmp_path: Path, target: s
     assert there.read_text() == "TOKEN=1\n"
 
 
+@pytest.mark.parametrize("target", ["AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md"])
+def test_nothing_is_written_into_a_text_that_assistants_obey(tmp_path: Path, target: str) -> None:
+    (tmp_path / target).parent.mkdir(exist_ok=True)
+    (tmp_path / target).write_text("# Rules\n")
+    (tmp_path / "LOCALLLM.md").symlink_to(target)
+    file = MemoryFile(tmp_path)
+    assert file.read().text == "# Rules\n"
+    with pytest.raises(ConfigurationError) as raised:
+        file.edit(lambda document: (Document(document.text + "- x\n"), None))
+    assert raised.value.key == "memory_unusable"
+    assert (tmp_path / target).read_text() == "# Rules\n"
+
+
 def test_nothing_is_written_through_a_link_into_what_is_protected(tmp_path: Path) -> None:
     (tmp_path / ".git" / "hooks").mkdir(parents=True)
     (tmp_path / "LOCALLLM.md").symlink_to(".git/hooks/notes.md")
