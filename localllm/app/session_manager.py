@@ -91,6 +91,9 @@ class Closing:
         plan = "" if any(isinstance(entry, Adopted | Tainted) for entry in entries) else _last_plan(since)
         if not (is_work or plan):
             return
+        if _is_obeyed(self._root, self._memory):
+            logs.of("MEMORY").warning("session %s: %s is a text that assistants obey", session_id, self._memory)
+            return
         gist, when = transcript.gist_of(entries, self._memory), clock_time(changed)
 
         def put(document: "Document") -> tuple["Document", None]:
@@ -100,6 +103,15 @@ class Closing:
 
         with _own_write(self._root, self._memory):
             MemoryFile(self._root, self._memory).edit(put)
+
+
+def _is_obeyed(root: Path, memory: str) -> bool:
+    """Whether a link makes the project's memory one with a text that assistants obey, which is asked about in every
+    mode. The text that the settings name as the memory it is in any case."""
+    from localllm.sandbox.protect.protected_names import is_instruction, linked_instructions
+
+    path = os.path.relpath(os.path.realpath(root / memory), os.path.realpath(root))
+    return (path != memory and is_instruction(path)) or path in linked_instructions(root)
 
 
 @contextmanager

@@ -208,6 +208,15 @@ class TestClosing:
         assert not world.file.exists()
         assert world.store.all()[0].ended
 
+    @pytest.mark.parametrize(("link", "to"), [("LOCALLLM.md", "AGENTS.md"), ("CLAUDE.md", "LOCALLLM.md")])
+    def test_not_into_a_text_that_assistants_obey(self, tmp_path: Path, link: str, to: str) -> None:
+        world = World(tmp_path, notes=None)
+        (tmp_path / to).write_text("# Notes\n")
+        (tmp_path / link).symlink_to(to)
+        log = begin(world.store, WORK)
+        assert world.closing.close(log)
+        assert (tmp_path / to).read_text() == "# Notes\n"
+
     def test_it_can_be_turned_off(self, tmp_path: Path) -> None:
         world = World(tmp_path)
         Closing(world.store, tmp_path, "LOCALLLM.md", record=False).close(begin(world.store, WORK))
