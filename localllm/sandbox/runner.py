@@ -121,8 +121,9 @@ class SandboxRunner:
         self._hosts = NetworkHosts.of(network_hosts)
         self._output_cap = output_cap
         self._longest_background = longest_background
-        links = [path for path in own if Path(path).is_symlink() or not Path(path).is_dir()]
-        self._protected = ProtectedFiles(self._root, state_folder and state_folder / "quarantine", also=links)
+        made = [path for path in self._unwritable if Path(path).is_symlink() or not Path(path).is_dir()]
+        inside = [path for path in made if Path(path).is_relative_to(self._root)]
+        self._protected = ProtectedFiles(self._root, state_folder and state_folder / "quarantine", also=inside)
         self._inventory = Inventory(self._root)
         self._first_pipes: frozenset[str] | None = None
         self._own_folder = OwnFolder(self._root)

@@ -47,3 +47,31 @@ async def test_what_must_not_be_written_stays(closed: SandboxRunner, world: Worl
     assert (world.project / "docs/guide.md").read_text() == "docs/guide.md as it was\n"
     assert (world.project / "src/a.py").read_text() == "z\n"
     closed.close()
+
+
+@pytest.mark.parametrize("level", ["namespaces", "landlock"])
+async def test_what_must_not_be_written_is_not_made_either(world: World, level: Level) -> None:
+    project = world.project
+    runner = SandboxRunner(project, unwritable=[project / "conf/prod.yml", project / "deploy"], levels=(level,))
+    for number in range(2):
+        made = "mkdir -p conf deploy/in; echo bad > conf/prod.yml; echo bad > deploy/in/x; echo good > conf/test.yml"
+        result = await runner.run(made, cwd=project, timeout=20)
+        assert not (project / "conf/prod.yml").exists()
+        assert not (project / "deploy/in/x").exists()
+        assert (project / "conf/test.yml").read_text() == "good\n"
+        assert number or {*result.reverted} == {"conf/prod.yml", "deploy/in/x"}
+    runner.close()
+
+
+async def test_what_the_user_makes_where_nothing_may_be_written_stays(world: World) -> None:
+    project = world.project
+    runner = SandboxRunner(project, unwritable=[project / "conf/prod.yml", project / "deploy"])
+    await runner.run("true", cwd=project, timeout=20)
+    for name in ("conf/prod.yml", "deploy/x"):
+        (project / name).parent.mkdir()
+        (project / name).write_text("the user's\n")
+    result = await runner.run("echo bad > conf/prod.yml; echo bad > deploy/y; rm deploy/x", cwd=project, timeout=20)
+    assert (project / "conf/prod.yml").read_text() == (project / "deploy/x").read_text() == "the user's\n"
+    assert not (project / "deploy/y").exists()
+    assert result.reverted == ()
+    runner.close()
