@@ -46,6 +46,7 @@ _EXCESS = {
     "disk": N_("Killed: it filled the disk."),
     "files": N_("Killed: it made too many files."),
     "time": N_("Killed: it ran too long."),
+    "protected": N_("Killed: it kept writing what is protected."),
 }
 _TRIED = {
     "forbidden": N_("Tried, and must not be possible:"),

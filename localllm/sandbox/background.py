@@ -21,6 +21,7 @@ _EXCESS = {
     "files": N_("killed: made too many files"),
     "time": N_("killed: ran too long"),
     "replaced": N_("killed: a file closed to it was replaced outside"),
+    "protected": N_("killed: kept writing what is protected"),
 }
 
 MOST = 8

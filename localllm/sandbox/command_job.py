@@ -14,6 +14,7 @@ from localllm.sandbox.protect.revert import ProtectedFiles
 from localllm.sandbox.scratch import Scratch
 
 _BETWEEN_LOOKS = 2.0  # seconds
+_MOST_UNDONE = 5  # looks at which something had to be put back: the command does not stop writing it
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -54,6 +55,7 @@ class Job:
         self._launch: Launch | None = None
         self._stopped = False
         self._reverted: set[str] = set()
+        self._looks_with_changes = 0
 
     async def run(self, seconds: float) -> Done:
         """The command, for at most `seconds`. Raises ToolExecutionError where it cannot be run."""
@@ -72,6 +74,8 @@ class Job:
                 await asyncio.to_thread(self._tidy_up)
             if self._scratch:  # nobody has to wait for that
                 asyncio.get_running_loop().run_in_executor(None, self._scratch.remove)
+        if self._looks_with_changes >= _MOST_UNDONE:
+            ending = msgspec.structs.replace(ending, excess=ending.excess or "protected")
         return Done(outcome, ending, self.reverted, self._protected.is_overlooked, statuses)
 
     @property
@@ -108,9 +112,14 @@ class Job:
         while True:
             await asyncio.sleep(_BETWEEN_LOOKS)
             try:
-                self._reverted.update(await asyncio.to_thread(self._protected.check))
+                changed = await asyncio.to_thread(self._protected.check)
             except OSError as error:
                 logs.of("SANDBOX").warning("a change cannot be put back: %s", error)
+                continue
+            self._reverted.update(changed)
+            self._looks_with_changes += bool(changed)
+            if self._launch and self._looks_with_changes >= _MOST_UNDONE:
+                self._launch.kill()
 
     def _tidy_up(self) -> None:
         if self._launch:

@@ -17,8 +17,9 @@ from localllm.base.i18n import Phrase
 from localllm.sandbox.launcher.spec import BASH
 from localllm.sandbox.network.proxy import Contact
 
-Excess = Literal["", "output", "processes", "memory", "disk", "files", "time", "replaced"]
-"""What a command was killed for using too much of; replaced: something that is closed to it was, outside."""
+Excess = Literal["", "output", "processes", "memory", "disk", "files", "time", "replaced", "protected"]
+"""What a command was killed for using too much of; replaced: something that is closed to it was, outside; protected: it
+wrote what is protected again and again."""
 
 
 class Ending(msgspec.Struct, frozen=True):

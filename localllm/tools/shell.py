@@ -33,6 +33,7 @@ _EXCESS = {
     "time": "Killed: it ran too long.",
     "replaced": "Killed: while it ran, a file that commands must not read or change was saved or replaced outside the "
     "sandbox, which laid it open. What it had written is not shown. It can be run again.",
+    "protected": "Killed: it kept writing what is protected.",
 }
 
 

@@ -101,6 +101,16 @@ async def test_what_it_must_not_change_is_put_back_while_it_runs(world: World) -
     await context.background.end()
 
 
+async def test_one_that_goes_on_writing_what_it_must_not_is_killed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("localllm.sandbox.command_job._BETWEEN_LOOKS", 0.2)
+    begun = await world.runner.begin("while sleep 0.02; do echo x > .envrc; done", cwd=world.project)
+    ended = await begun.ended()
+    assert (ended.excess, ended.reverted) == ("protected", (".envrc",))
+    assert not (world.project / ".envrc").exists()
+
+
 async def test_all_end_with_the_session_and_are_in_the_journal(world: World, tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
     background = BackgroundCommands(lambda one: note_end(Journal(journal, "test"), one))
