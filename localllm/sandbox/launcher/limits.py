@@ -15,6 +15,8 @@ _SIGKILL, _SIGTERM, _SIGCONT, _SIGSTOP = 9, 15, 18, 19
 _EVERYBODY = -1  # of those whom a signal reaches
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _FILE_ITSELF = 1024  # bytes of memory, about, that a file takes in a file system that is held there, empty or not
+_LAST_MEMORY = 32  # of so many parts of the machine's memory the last one: the command goes before the user's programs
+_MUCH_MEMORY = 4  # of so many parts one, which has gone since it began
 _SHARE_OF_FILES = 2  # at most one half of those that can still be made
 
 
@@ -76,7 +78,9 @@ class Supervisor:
         self._files_at_start = self._files()
         self._most_files = [_most_files(folder, spec.files) for folder in self._folders]
         self._most_threads = most_threads(spec)
-        self._memory = spec.memory or os.sysconf("SC_PHYS_PAGES") * _PAGE * 3 // 4
+        self._machine = os.sysconf("SC_PHYS_PAGES") * _PAGE
+        self._memory = spec.memory or self._machine * 3 // 4
+        self._available_at_start = available_memory()
         self.abandoned = False
         self.left = False
 
@@ -142,6 +146,8 @@ class Supervisor:
         held = _held_by_nobody() if self._spec.level != "landlock" else 0
         if held + sum(memory for _, memory in used) > self._memory < held + sum(map(_fair_memory, family)):
             return "memory"
+        if self._is_memory_gone():
+            return "memory"
         free = self._free_space()
         if any(before - now > self._spec.disk for before, now in zip(self._free_at_start, free, strict=True)):
             return "disk"
@@ -149,6 +155,13 @@ class Supervisor:
         if any(count > most for count, most in zip(made, self._most_files, strict=True)):
             return "files"
         return ""
+
+    def _is_memory_gone(self) -> bool:
+        """Whether the machine has hardly any left, and had when the command began. What files without a name and the
+        buffers of sockets hold is no process's."""
+        now = available_memory()
+        gone = self._available_at_start - now
+        return now < self._machine // _LAST_MEMORY and gone > self._machine // _MUCH_MEMORY
 
     def _free_space(self) -> list[int]:
         about = [os.fstatvfs(folder) for folder in self._folders]
@@ -255,6 +268,11 @@ def _fair_memory(pid: int) -> int:
     """Bytes a process holds, of each shared page its share. Slow, so asked only when in doubt."""
     lines = read(f"/proc/{pid}/smaps_rollup").splitlines()
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(b"Pss:")), 0)
+
+
+def available_memory() -> int:
+    """Bytes that programs of this machine could have. proc_meminfo(5)."""
+    return int(read("/proc/meminfo").partition(b"MemAvailable:")[2].split(maxsplit=1)[0]) * 1024
 
 
 def _held_by_nobody() -> int:
