@@ -46,6 +46,7 @@ _EXCESS = {
     "disk": N_("Killed: it filled the disk."),
     "files": N_("Killed: it made too many files."),
     "time": N_("Killed: it ran too long."),
+    "replaced": N_("Killed: a file closed to it was replaced outside."),
     "protected": N_("Killed: it kept writing what is protected."),
 }
 _TRIED = {

@@ -2,13 +2,17 @@
 
 import asyncio
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 import pytest
 
 from localllm.base.errors import ToolExecutionError
+from localllm.cli import sandbox
+from localllm.sandbox import background
 from localllm.sandbox.background import MOST, BackgroundCommand, BackgroundCommands
-from localllm.sandbox.process import HeadAndTail
+from localllm.sandbox.process import Excess, HeadAndTail
+from localllm.tools import shell
 
 pytestmark = pytest.mark.anyio
 
@@ -165,3 +169,8 @@ async def test_the_last_character_is_given_out_torn_when_nothing_comes_any_more(
     starter.handles[0].stop()
     await command.wait(1)
     assert command.read() == ("\ufffd", 0)
+
+
+@pytest.mark.parametrize("words", [background._EXCESS, sandbox._EXCESS, shell._EXCESS])  # pyright: ignore[reportPrivateUsage]
+async def test_each_kind_of_end_has_words(words: dict[str, str]) -> None:
+    assert words.keys() == set(get_args(Excess)) - {""}
