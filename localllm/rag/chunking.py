@@ -18,7 +18,7 @@ VERSION = 2
 it is stale."""
 
 _HALF = 0.5
-"""How full a chunk must be for a heading to begin another."""
+"""How full a chunk must be for a heading to begin another, and what headings that go into the next may take of it."""
 
 
 class Block(NamedTuple):
@@ -84,9 +84,11 @@ class _Packer:
         return self._chunks
 
     def _begin_another(self, block: Block) -> None:
-        done, carried = self._blocks, list[Block]()
-        while len(done) > 1 and done[-1].is_heading:  # a heading goes with what follows it
-            carried.insert(0, done.pop())
+        done, carried, room = self._blocks, list[Block](), _HALF * self._tokens
+        while len(done) > 1 and done[-1].is_heading and room > 0:  # a heading goes with what follows it
+            carried.append(done.pop())
+            room -= token_count(carried[-1].text)
+        carried.reverse()
         self._emit(done)
         is_one_section = block.headings == done[-1].headings and block.kind == done[-1].kind
         if not carried and is_one_section and not (block.is_heading or block.is_alone):

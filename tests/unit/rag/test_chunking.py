@@ -55,6 +55,16 @@ def test_headings_begin_chunks_and_are_kept_as_titles() -> None:
     assert [chunk.headings for chunk in small] == [("Pump",)]
 
 
+def test_headings_in_a_row_fill_chunks_and_the_last_go_with_what_follows() -> None:
+    chunks = cut(blocks_of("index.md", "# a\n" * 2_000 + "\nWhat follows.\n"), 100, 0)
+    assert len(chunks) < 100
+    assert sum(chunk.text.count("# a") for chunk in chunks) == 2_000
+    assert chunks[-1].text.endswith("# a\n\nWhat follows.")
+    for number in (49, 99, 120, 200):  # however full the chunk is that they end
+        last = cut(blocks_of("index.md", "# a\n" * number + "\n" + "word " * 60 + "\n"), 100, 0)[-1]
+        assert last.text.startswith("# a")
+
+
 def test_a_section_that_goes_on_repeats_its_end() -> None:
     parts = [f"Sentence {number} is here to stay. And so is part {number}." for number in range(20)]
     text = "# T\n\n" + "\n\n".join(parts)
