@@ -270,7 +270,8 @@ class WebSettings(Section, frozen=True):
     max_results: how many results of a search the model is shown.
     timeout: seconds for a search or a page.
     allow_private: `host:port` of this machine or its network whose pages may be read all the same.
-    proxy: the address of a proxy for pages, DuckDuckGo and Serper; those of the environment are not used.
+    proxy: the address of a proxy for pages, DuckDuckGo and Serper; where it is empty, the package for DuckDuckGo alone
+        uses those of the environment.
     cache: where searches are kept, so that none is asked twice: disk (your cache folder), memory, or the address of a
         Redis or Valkey, such as redis://localhost:6379/0.
     cache_ttl: for how many seconds; 0 keeps none.
