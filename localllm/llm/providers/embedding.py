@@ -105,8 +105,18 @@ def check_vectors(vectors: Sequence[Sequence[float]], wanted: int) -> None:
         raise ValueError(f"vectors of different lengths came: {', '.join(map(str, lengths))}")
     if not all(all(map(isfinite, vector)) for vector in vectors):
         raise ValueError("a vector came with a value that is not a number")
+    if lengths and lengths[-1] > _LONGEST_VECTOR:
+        raise ValueError(f"vectors of {lengths[-1]:,} numbers came")
+    if any(max(map(abs, vector)) > _LARGEST_VALUE for vector in vectors):
+        raise ValueError("a vector came with a value too large to be compared")
     if not all(map(any, vectors)):
         raise ValueError("a vector came that is all zeros")
+
+
+_LONGEST_VECTOR = 65_536
+"""Numbers; of models there are, the longest have 8,192."""
+_LARGEST_VALUE = 1e15
+"""Squares of these, thousands of them added up, still have room in 32 bits."""
 
 
 def _is_error(body: bytes) -> bool:

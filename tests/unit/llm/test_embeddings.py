@@ -152,6 +152,8 @@ async def test_no_texts_are_no_request(kind: str) -> None:
         ([[1.0], "AACAPw=="], "got `str`"),
         ([[1.0], [1e999]], "JSON is malformed"),
         ([[1.0], [0.0]], "all zeros"),
+        ([[1.0], [-1e308]], "too large"),
+        ([[1.0] * 70_000] * 2, "70,000 numbers"),
     ],
 )
 async def test_vectors_that_cannot_be_used(kind: str, told: list[Any], why: str) -> None:
