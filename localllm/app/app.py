@@ -14,7 +14,7 @@ from localllm.agent.memory_editor import Remembering
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.subagents import Explorer
 from localllm.app.deep_research import can_research, research_tool
-from localllm.app.late_sandbox import late_runner
+from localllm.app.late_sandbox import late_runner, take_back_unfinished
 from localllm.app.model_session import Answerer
 from localllm.app.private_log import start_log
 from localllm.app.request import Requests
@@ -121,7 +121,7 @@ class LocalLLMCode(Answerer):
         self._accept_no_sandbox = accept_no_sandbox
         self._environ = environ
         self._sandbox_level = ""
-        self._recovered = 0
+        self._recovered = self._put_back = 0
         self._panel = Panel(self._make_panel)
         self._requests = Requests(self, lambda: self._conversation)
         self._settings_news = SettingsNews(root, environ)
@@ -134,6 +134,7 @@ class LocalLLMCode(Answerer):
         start_log(self.settings.logging, work_folder(self.settings))
         self._project = self._open_project()
         self._conversation = Conversation(self._project)
+        self._put_back = take_back_unfinished(self.root, self._project.runner)  # before that counts as changed
         self._recovered = self.tool_system.changes.recover()
         return True
 
@@ -466,7 +467,7 @@ class LocalLLMCode(Answerer):
         return [
             *storage_notices(self._project.storage),
             *told,
-            *recovery_notices(self._recovered),
+            *recovery_notices(self._recovered, self._put_back),
             *self.config.warnings,
             *faulty,
         ]

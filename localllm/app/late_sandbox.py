@@ -5,7 +5,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from localllm.base.paths import cache_folder, data_folder, state_folder
+from localllm.base import logs
+from localllm.base.paths import cache_folder, data_folder, is_recorded, state_folder
 from localllm.config.schema import Settings
 from localllm.rag.locations import user_folder
 from localllm.safety.rules import closed_to_commands
@@ -13,6 +14,18 @@ from localllm.sandbox.command_runner import LateRunner
 
 if TYPE_CHECKING:
     from localllm.sandbox.runner import SandboxRunner
+
+
+def take_back_unfinished(root: Path, runner: LateRunner) -> int:
+    """Put protected files of the project back that commands had changed when their program was killed; how many. Loads
+    nothing where there are none."""
+    if not is_recorded(root.resolve(), state_folder() / "commands"):
+        return 0
+    try:
+        return len(runner.recover())
+    except OSError as error:
+        logs.of("SANDBOX").warning("what a killed command had changed cannot be put back: %s", error)
+        return 0
 
 
 def late_runner(settings: Settings, root: Path, *, accept_no_sandbox: bool) -> LateRunner:

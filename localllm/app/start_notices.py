@@ -42,14 +42,26 @@ def settings_notices(withheld: Sequence[str], unsent: Sequence[str]) -> list[str
     return lines
 
 
-def recovery_notices(files: int) -> list[str]:
-    """That so many files were changed by a change in whose middle the program was killed."""
-    if not files:
-        return []
-    return [
-        ngettext(
-            "The program was killed during its last change; what that changed ({count} file) can be undone.",
-            "The program was killed during its last change; what that changed ({count} files) can be undone.",
-            files,
+def recovery_notices(files: int, put_back: int = 0) -> list[str]:
+    """That so many files were changed by a change in whose middle the program was killed, and so many that run later
+    outside the sandbox were put back."""
+    lines: list[str] = []
+    if files:
+        lines.append(
+            ngettext(
+                "The program was killed during its last change; what that changed ({count} file) can be undone.",
+                "The program was killed during its last change; what that changed ({count} files) can be undone.",
+                files,
+            )
         )
-    ]
+    if put_back:
+        lines.append(
+            ngettext(
+                "The program was killed while a command ran; what that had changed of protected files ({count}) was "
+                "put back as it was before.",
+                "The program was killed while a command ran; what that had changed of protected files ({count}) was "
+                "put back as it was before.",
+                put_back,
+            )
+        )
+    return lines

@@ -298,3 +298,17 @@ def find_program(name: str, project: Path, environ: Mapping[str, str] = os.envir
 
 def _is_beneath(path: str, root: Path) -> bool:
     return any(Path(place).is_relative_to(root) for place in (os.path.abspath(path), os.path.realpath(path)))  # noqa: PTH100
+
+
+def is_recorded(root: Path, folder: Path) -> bool:
+    """Whether `folder` holds a record of a command that was begun in the project at `root` and has not ended, or whose
+    program was killed."""
+    try:
+        return any(name.startswith(records_name(root)) for name in os.listdir(folder))  # noqa: PTH208 - names
+    except OSError:
+        return False
+
+
+def records_name(root: Path) -> str:
+    """How the names of a project's records begin."""
+    return hashlib.sha256(os.fsencode(root)).hexdigest()[:16]

@@ -96,6 +96,10 @@ class LateRunner:
         """See SandboxRunner."""
         self._runner.prepare()
 
+    def recover(self) -> tuple[str, ...]:
+        """See SandboxRunner."""
+        return self._runner.recover()
+
     def named_paths(self) -> frozenset[str]:
         """See SandboxRunner."""
         return self._runner.named_paths()

@@ -161,6 +161,11 @@ class SandboxRunner:
         them."""
         return self._protected.named()
 
+    def recover(self) -> tuple[str, ...]:
+        """Put protected files back that commands had changed when their program was killed; their paths, if any. Raises
+        OSError."""
+        return self._protected.recover()
+
     def prepare(self) -> None:
         """Start what commands are started by, and look through the project, when there is time; the level must be
         known. The first command waits less.

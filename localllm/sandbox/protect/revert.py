@@ -5,6 +5,7 @@ import stat
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from threading import Lock
 from time import strftime
@@ -12,6 +13,7 @@ from time import strftime
 from localllm.base.errors import ToolExecutionError
 from localllm.base.kept_outputs import is_kept_output
 from localllm.sandbox.dotfiles import git_settings_of_user
+from localllm.sandbox.protect.command_records import CommandRecord, CommandRecords, changed_at, last_change
 from localllm.sandbox.protect.git_files import has_head
 from localllm.sandbox.protect.git_index import IndexFiles
 from localllm.sandbox.protect.git_settings import is_harmless_change, leads_inside
@@ -62,6 +64,7 @@ class ProtectedFiles:
         self._root = root
         self._also = {path.removeprefix(f"{root}/") for path in also}
         self._quarantine = quarantine
+        self._records = CommandRecords(quarantine and quarantine.parent / "commands", root)
         self._lock = Lock()
         self._running = 0
         self._before: dict[str, Entry] = {}
@@ -93,10 +96,46 @@ class ProtectedFiles:
                     self._data.look(reach, self._before)
                     return
 
+    def recover(self) -> tuple[str, ...]:
+        """Undo what commands changed whose program was killed; the paths. Raises OSError where that is not possible.
+        What was changed after that is the user's, and stays."""
+        with self._lock:
+            return () if self._running else self._recover()
+
+    def _recover(self) -> tuple[str, ...]:
+        changed: set[str] = set()
+        for record, lived in self._records.take_dead():
+            changed |= self._undo_recorded(record, lived)
+            self._before = {}
+        return tuple(sorted(changed))
+
+    def _undo_recorded(self, record: CommandRecord, lived: int) -> set[str]:
+        self._before, self._named, self._in_data = record.before, record.named, frozenset()
+        self._begun = self._opened = record.begun
+        self._reach = Reach()
+        self._reach.is_complete, self._reach.last = record.is_complete, dict(record.last)
+        self._reach.repositories = set(record.repositories)
+        self._reach.visited = {folder.rpartition("/")[0] for folder in record.last}
+        reach = Reach(_TIME_AFTER, skipped=True)
+        after = self._walk.look(self._before, reach=reach)
+        after |= look_at(self._root, self._named, self._before, reach=reach)
+        after |= look_at(self._root, self._before.keys() - after.keys(), self._before)
+        self._take_in_outputs(after)
+        changed = [
+            path
+            for path in sorted(self._before | after)
+            if last_change(self._root, path, after.get(path)) <= lived and self._must_be_undone(path, after.get(path))
+        ]
+        if changed := list(_outermost(changed, after)):
+            self._undo(changed, after)
+        return set(changed)
+
     def begin(self) -> None:
         """A command is about to run."""
         with self._lock:
             if not self._running:
+                with suppress(OSError):
+                    self._recover()
                 self._begun = time.time_ns() - self._coarse
                 self._tops = []
                 self._reach = Reach(_TIME_BEFORE)
@@ -108,11 +147,26 @@ class ProtectedFiles:
                 self._named = self._look_at_named(known)
                 in_data = self._data.believe(self._reach, known)
                 self._in_data = frozenset(in_data)
+                self._record()
                 self._before = in_data | self._before
                 self._index_files.believe(self._reach)
                 self._keep_settings_of_gone(known)
                 self._leave_out_what_is_stuck()
             self._running += 1
+
+    def _record(self) -> None:
+        reach = self._reach
+        self._records.begin(
+            CommandRecord(
+                root=str(self._root),
+                begun=self._begun,
+                before=self._before,
+                named=self._named,
+                repositories=frozenset(reach.repositories),
+                is_complete=reach.is_complete,
+                last=reach.last,
+            )
+        )
 
     def _keep_settings_of_gone(self, known: Mapping[str, Entry]) -> None:
         """What another repository at the place of one that is gone has to be compared with."""
@@ -203,7 +257,10 @@ class ProtectedFiles:
         """A command has ended: undo what it changed. The paths, sorted. Raises OSError where that is not possible."""
         with self._lock:
             self._running -= 1
-            return self._put_back()
+            changed = self._put_back()
+            if not self._running:
+                self._records.end()
+            return changed
 
     def check(self) -> tuple[str, ...]:
         """While commands run: undo what they have changed so far. Otherwise as `end`."""
@@ -338,7 +395,7 @@ class ProtectedFiles:
         folder = path
         while (above := folder.rpartition("/")[0]) and above not in self._reach.visited:
             if folder != path:
-                times.append(_changed(self._root / folder))
+                times.append(changed_at(self._root / folder))
             folder = above
         if folder.rpartition("/")[2].casefold() in SKIPPED and self._reach.last.get(folder) != inode(
             self._root / folder
@@ -414,13 +471,6 @@ def _restore(restorer: Restorer, path: str, before: Entry | None) -> None:
             for folder in PurePosixPath(path).parents:
                 if not (is_protected(str(folder)) and restorer.remove_if_empty(str(folder))):
                     return
-
-
-def _changed(folder: Path) -> int:
-    try:
-        return folder.lstat().st_ctime_ns
-    except OSError:
-        return sys.maxsize
 
 
 def _harmless_part(path: str, before: Entry | None, after: Entry) -> bytes | None:
