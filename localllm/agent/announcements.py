@@ -310,11 +310,11 @@ def announces(text: str, *, is_asked: bool = False) -> bool:
     lines = [line for line in said.splitlines() if line.strip()]
     if not lines or re.match(_JAPANESE_LIST, lines[-1]) or lines[-1].lstrip().startswith(("```", "|", ">", "#")):
         return False
-    said = re.sub(_CODE, "", said)
+    said = re.sub(_CODE, "", said) if "```" in said else said
     sentences = [part.strip(" *_`\t") for part in re.split(_SENTENCE_END, said) if part.strip(" *_`\t")]
     if not sentences or "?" in sentences[-1] or "？" in sentences[-1]:
         return False
-    if any(re.match(_WILL_ZH, said) for said in sentences[-2:]) and not re.search(r"[ぁ-ん]", said):
+    if any("我" in said and re.match(_WILL_ZH, said) for said in sentences[-2:]) and not re.search(r"[ぁ-ん]", said):
         return True
     if re.search(r"[ぁ-ん]", sentences[-1]):
         return _announces_ja(sentences, calls=calls, is_asked=is_asked)
@@ -324,18 +324,24 @@ def announces(text: str, *, is_asked: bool = False) -> bool:
     return announces_english(said, sentences, breaks_off=breaks_off)
 
 
+def _has(text: str, *signs: str) -> bool:
+    """Whether a pattern, each of whose alternatives has one of these signs, can be found: most answers need it not to
+    be compiled."""
+    return any(sign in text for sign in signs)
+
+
 def is_only_call(text: str) -> bool:
     """Whether a text is a call and nothing else, which could not be made; or ends with one by a name tools have."""
     text = text.strip()
     if _is_call(text):
         return True
-    begun = re.search(_CALL_BEGINS, text)
+    begun = re.search(_CALL_BEGINS, text) if _has(text, "```", "{", "<") else None
     call = text[begun.start() :] if begun else ""
     return _is_call(call) and any(map(_is_tool, chain.from_iterable(re.findall(_CALLED, call))))
 
 
 def _is_call(text: str) -> bool:
-    found = re.fullmatch(_ONLY_CALL, text)
+    found = re.fullmatch(_ONLY_CALL, text) if _has(text, "{", "<", "(", ":") else None
     return bool(found and (found.lastindex is None or _is_tool(found[found.lastindex])))
 
 
@@ -356,10 +362,10 @@ def last_command(text: str) -> str:
 def _without_call(text: str) -> tuple[str, bool]:
     """The text before a call that was written into it, or before the commands or the content of a file it was to be
     about, and whether there was any."""
-    said = re.sub(_HALF_CALL, "", text).rstrip()
+    said = re.sub(_HALF_CALL, "", text).rstrip() if _has(text, "{", "<", "[", "(") else text
     if said != text:
         return said, True
-    code = re.search(_LAST_CODE, text)
+    code = re.search(_LAST_CODE, text) if "```" in text else None
     if not code or len(re.findall(r"(?m)^[ \t]*```", text[: code.start()])) % 2:  # else it is the end of a block
         return text, False
     said = text[: code.start()].rstrip()

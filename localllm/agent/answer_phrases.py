@@ -26,6 +26,20 @@ def _sentences(text: str) -> list[str]:
     return [part for part in (one.strip(" \t*_#>-•・`") for one in parts) if part]
 
 
+# Most texts hold none of this, and to compile a pattern takes up to three milliseconds: where a few words tell that it
+# cannot be found, it is not.
+
+
+def _has_any(text: str, words: tuple[str, ...]) -> bool:
+    text = text.lower()
+    return any(word in text for word in words)
+
+
+def _search_ja(pattern: str, text: str, flags: int = 0) -> bool:
+    """Search for a Japanese pattern, all of whose alternatives hold Japanese."""
+    return not text.isascii() and bool(re.search(pattern, text, flags))
+
+
 # What was asked for.
 
 _CHANGE = (
@@ -36,6 +50,14 @@ _CHANGE = (
     r"|some )?(?:[\w-]+ )?(?:summary|overview|explanation|list|description|example|snippet|regex|regular expression"
     r"|query|poem|answer|command|one-liner)\b(?!\.\w| (?:to|in|into) )))"
 )
+_CHANGE_BEGINS = (
+    *("fix", "repair", "correct", "set", "chang", "edit", "modif", "updat", "renam", "refactor", "rewrit", "replac"),
+    *("implement", "remov", "delet", "convert", "migrat", "port", "split", "merg", "simplif", "extract", "exten"),
+    *("adapt", "adjust", "mov", "reorder", "swap", "appl", "bump", "upgrad", "clean", "inline", "translat", "turn"),
+    *("insert", "patch", "solv", "resolv", "finish", "complet", "support", "mak", "add", "creat", "writ", "generat"),
+    *("build", "develop"),
+)
+"""One of these is in whatever _CHANGE finds."""
 _ASKED = (
     rf"(?i)^(?:(?:please|now|then|and|also|next|first|ok(?:ay)?|hi|hello|so|finally|could you|can you|would you"
     rf"|will you"
@@ -103,31 +125,36 @@ _NO_CHECK = (
 def asks_for_change(request: str) -> bool:
     """Whether files are to be changed: not where it is a question, or an explanation or a plan is wanted."""
     request = _ends(request)
-    if re.search(_HANDS_OFF, request) or _wants_words(request):
-        return False
-    wishes = _wishes(request)
-    if re.search(_CHANGE_JA, wishes, re.MULTILINE) or re.search(_CHANGE_NOUN_JA, wishes):
+    return _orders_change(request) and not re.search(_HANDS_OFF, request) and not _wants_words(request)
+
+
+def _orders_change(request: str) -> bool:
+    wishes = "" if request.isascii() else _wishes(request)
+    if _search_ja(_CHANGE_JA, wishes, re.MULTILINE) or _search_ja(_CHANGE_NOUN_JA, wishes):
         return True
-    for sentence in _sentences(request):
-        if re.match(_ASKED, sentence):
+    has_verb, has_wish = _has_any(request, _CHANGE_BEGINS), _has_any(request, ("should", "need", "want"))
+    for sentence in _sentences(request) if has_verb or has_wish else ():
+        if has_verb and re.match(_ASKED, sentence):
             return True
         if re.match(_ABOUT, sentence):
-            if not sentence.endswith("?") and re.search(_ASKED_LATER, sentence):
+            if has_verb and not sentence.endswith("?") and re.search(_ASKED_LATER, sentence):
                 return True
-        elif not sentence.endswith("?") and re.search(_WANTED, sentence):
+        elif has_wish and not sentence.endswith("?") and re.search(_WANTED, sentence):
             return True
     return False
 
 
 def _wants_words(request: str) -> bool:
     """Whether a Japanese request begins with what it wants to be told, or wants nothing changed."""
+    if request.isascii():
+        return False
     first = next(iter(_lines_ja(request)), "")
     return bool(re.search(_HANDS_OFF_JA, request) or re.search(_ABOUT_JA, first))
 
 
 def _wishes(request: str) -> str:
     """The request without the Japanese sentences that ask for words."""
-    return "\n".join(said for said in _lines_ja(request) if not re.search(_ABOUT_JA, said))
+    return "\n".join(said for said in _lines_ja(request) if not _search_ja(_ABOUT_JA, said))
 
 
 def _lines_ja(request: str) -> list[str]:
@@ -144,7 +171,7 @@ def asks_for_check(request: str) -> bool:
     if forbids_check(request) or _wants_words(_ends(request)):
         return False
     said = [one for one in _sentences(_wishes(request)) if not re.match(_HOW, one)]
-    return any(re.search(_CHECK, one) or re.search(_CHECK_JA, one) for one in said)
+    return any(re.search(_CHECK, one) or _search_ja(_CHECK_JA, one) for one in said)
 
 
 def asks_for_command(request: str) -> bool:
@@ -234,11 +261,17 @@ _QUESTION = (
 )
 _WANTS_INPUT = (
     r"(?i)\b(?:please|could you|can you|would you|kindly|you (?:need|have) to|i need you to)\b.{0,40}\b(?:paste"
-    r"|provide|share|upload|send|attach|post)\b|\bi (?:do not|don't|cannot|can't|have no|am unable to|am not able to"
-    r"|'m unable to)\b.{0,40}\b(?:access|see|open|read|view)\b.{0,40}\b(?:files?|code|project|repository|folder"
-    r"|directory|file ?system|contents?)\b|(?:貼り付け|提供し|共有し|送っ|アップロードし|見せ)て(?:ください|下さい"
-    r"|いただけ)|(?:ファイル|コード|プロジェクト)[^。\n]{0,16}アクセス(?:でき|する(?:こと|権限))"
+    r"|provide|share|upload|send|attach|post)\b|\bi(?: do not| don't| cannot| can't| have no| am unable to"
+    r"| am not able to|'m unable to|'m not able to)\b.{0,40}\b(?:access|see|open|read|view)\b.{0,40}\b(?:files?|code"
+    r"|project|repository|folder|directory|file ?system|contents?)\b|(?:貼り付け|提供し|共有し|送っ|アップロードし"
+    r"|見せ)て(?:ください|下さい|いただけ)|(?:ファイル|コード|プロジェクト)[^。\n]{0,16}アクセス(?:でき|する(?:こと"
+    r"|権限))"
 )
+_WANTS_BEGINS = (
+    *("please", "could you", "can you", "would you", "kindly", "you need to", "you have to", "i need you"),
+    *("i do not", "i don't", "i cannot", "i can't", "i have no", "i am ", "i'm "),
+)
+"""One of these is in whatever of English _WANTS_INPUT finds."""
 _PLAN = (
     r"(?i)\b(?:here(?:'s| is) (?:what (?:i'll|i will|i would|i plan|we)|(?:my|the|a) (?:\w+ )?plan|how i)|(?:my"
     r"|the) plan\b|plan:|i(?:'ll| will| would| plan to)\b|steps?:|next steps?|we (?:need to|should|will)"
@@ -249,8 +282,10 @@ _LIST_LINE = late_pattern(r"^[ \t]*(?:\d{1,2}[.)、．]|[-*•・])[ \t]*\S", re
 
 def says_tests_pass(answer: str) -> bool:
     """Whether it says that tests passed; not that they would, or did not."""
+    if answer.isascii() and not _has_any(answer, ("pass", "succeed", "green")):
+        return False
     return any(
-        (re.search(_PASSED, said) or re.search(_PASSED_JA, said))
+        (re.search(_PASSED, said) or _search_ja(_PASSED_JA, said))
         and not re.search(_NOT_SAID, said)
         and not any(some != all_of_them for some, all_of_them in re.findall(_SOME_OF, said))
         for said in _sentences(answer)
@@ -260,14 +295,14 @@ def says_tests_pass(answer: str) -> bool:
 def says_changed(answer: str) -> bool:
     """Whether it says that something was changed, or all is done."""
     return any(
-        (re.search(_CHANGED, said) or re.search(_CHANGED_JA, said)) and not said.endswith(("?", "？"))
+        (re.search(_CHANGED, said) or _search_ja(_CHANGED_JA, said)) and not said.endswith(("?", "？"))
         for said in _sentences(answer)
     )
 
 
 def admits_failure(answer: str) -> bool:
     """Whether it says that something could not be done."""
-    return bool(re.search(_ADMITTED, _ends(answer)) or re.search(_ADMITTED_JA, _ends(answer)))
+    return bool(re.search(_ADMITTED, _ends(answer)) or _search_ja(_ADMITTED_JA, _ends(answer)))
 
 
 def needs_nothing(answer: str) -> bool:
@@ -311,7 +346,9 @@ def asks_user(answer: str) -> bool:
 
 def wants_input(answer: str) -> bool:
     """Whether it wants something pasted, or says that it cannot see the files."""
-    return bool(re.search(_WANTS_INPUT, _ends(answer)))
+    answer = _ends(answer)
+    may_want = not answer.isascii() or _has_any(answer, _WANTS_BEGINS)
+    return may_want and bool(re.search(_WANTS_INPUT, answer))
 
 
 def is_plan(answer: str) -> bool:

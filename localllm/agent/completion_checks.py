@@ -202,6 +202,8 @@ class Finishing(Middleware):
 
     async def _of_syntax(self, text: str) -> list[Finding]:
         broken = await asyncio.to_thread(self._tools.changes.broken_since, self._position, self._facts.edited)
+        if not broken:
+            return []
         is_denied = not phrases.admits_failure(text)
         return [
             Finding(

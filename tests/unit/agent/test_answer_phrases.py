@@ -1,6 +1,11 @@
 """What an answer says of itself, as its words tell it."""
 
-from localllm.agent.answer_phrases import admits_failing_tests
+import re
+
+import pytest
+
+from localllm.agent import answer_phrases
+from localllm.agent.answer_phrases import admits_failing_tests, asks_for_change, says_tests_pass, wants_input
 from tests.support.each import each
 
 
@@ -19,3 +24,53 @@ from tests.support.each import each
 )
 def test_a_test_that_was_fixed_is_none_that_fails(answer: str, fails: bool) -> None:
     assert admits_failing_tests(answer) == fails
+
+
+def test_every_verb_of_a_change_is_looked_for_by_its_beginning() -> None:
+    pattern = re.sub(r"\(\?[!=][^()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*)*\)", "", answer_phrases._CHANGE)
+    verbs = re.findall(r"[a-z]+(?: [a-z]+)?", pattern.replace(r"\b", ""))
+    assert {"fix", "clean up", "make", "develop"} <= set(verbs)
+    for verb in verbs:
+        assert any(begin in verb for begin in answer_phrases._CHANGE_BEGINS), verb
+        assert asks_for_change(f"{verb} a.py into b.py"), verb
+
+
+@each(
+    ("request", "is_change"),
+    [
+        ("Where is the retry logic?", False),
+        ("a.py should say hello", True),
+        ("I need a script that counts words", True),
+        ("Fix a.py, but do not change any files", False),
+        ("a.py を直して", True),
+        ("a.py の直し方を教えて", False),
+    ],
+)
+def test_whether_files_are_to_be_changed(request: str, is_change: bool) -> None:
+    assert asks_for_change(request) == is_change
+
+
+@each(
+    ("answer", "wants"),
+    [
+        ("Please paste the file.", True),
+        ("I'm unable to open your project.", True),
+        ("I cannot see the code.", True),
+        ("ファイルを見せてください。", True),
+        ("The file is read at the start.", False),
+        ("You can read the code in a.py.", False),
+    ],
+)
+def test_whether_it_wants_what_it_could_read(answer: str, wants: bool) -> None:
+    assert wants_input(answer) == wants
+
+
+def test_plain_answers_need_no_pattern_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    def compiled(pattern: str, *_: object) -> None:
+        raise AssertionError(pattern)
+
+    monkeypatch.setattr(re, "search", compiled)
+    monkeypatch.setattr(re, "match", compiled)
+    assert not asks_for_change("Where is the retry logic?")
+    assert not says_tests_pass("It is in client.py, line 40.")
+    assert not wants_input("It is in client.py, line 40.")

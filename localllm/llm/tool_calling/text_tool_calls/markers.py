@@ -320,13 +320,29 @@ class Table:
 
     def __init__(self, anywhere: Mapping[str, Kind], at_line_start: Mapping[str, Kind]) -> None:
         self._kinds: dict[str, Kind] = {**at_line_start, **anywhere}
-        self._anywhere = re.compile(f"({_any_of(anywhere)})", _CASELESS)
-        self._at_line_start = re.compile(rf"^[ \t]*({_any_of(at_line_start)})", _CASELESS | re.MULTILINE)
+        self._literals_anywhere = anywhere
+        self._literals_at_line_start = at_line_start
+        self._line_openings = {literal[:2].lower() for literal in at_line_start}
         self._beginnings = _beginnings(anywhere)
         self._line_beginnings = _beginnings(at_line_start)
         self._first = re.compile("|".join({re.escape(literal[0]) for literal in anywhere}) or "(?!)")
         self._longest = max((len(literal) for literal in anywhere), default=0)
         self._longest_of_all = max(map(len, self._kinds), default=0)
+
+    # In prose neither is needed, and to make them takes ten milliseconds.
+
+    @cached_property
+    def _anywhere(self) -> re.Pattern[str]:
+        return re.compile(f"({_any_of(self._literals_anywhere)})", _CASELESS)
+
+    @cached_property
+    def _at_line_start(self) -> re.Pattern[str]:
+        return re.compile(rf"^[ \t]*({_any_of(self._literals_at_line_start)})", _CASELESS | re.MULTILINE)
+
+    def _may_begin_line(self, text: str) -> bool:
+        """Whether a line of `text` begins as one of the literals does."""
+        openings = (line.lstrip(" \t")[:2].lower() for line in text.split("\n"))
+        return any(one in self._line_openings or one[:1] in self._line_openings for one in openings)
 
     def find(self, text: str, *, line_is_blank: bool) -> tuple[int, str, Kind] | None:
         """Where in `text` the first literal is, which one, and what it begins. `line_is_blank`: only white space
@@ -341,10 +357,12 @@ class Table:
         return first.start(1), literal, self._kinds[literal]
 
     def _first_hit(self, text: str, start: int, end: int) -> re.Match[str] | None:
-        at_line_start = self._at_line_start.search(text, start, end)
+        is_likely = "_at_line_start" in vars(self) or self._may_begin_line(text[start:end])
+        at_line_start = self._at_line_start.search(text, start, end) if is_likely else None
         if at_line_start:
             end = min(end, at_line_start.start(1) + self._longest)
-        hits = [self._anywhere.search(text, 0, end), at_line_start]
+        is_likely = "_anywhere" in vars(self) or self._first.search(text, 0, end)
+        hits = [self._anywhere.search(text, 0, end) if is_likely else None, at_line_start]
         return min((hit for hit in hits if hit), key=lambda hit: (hit.start(1), -hit.end(1)), default=None)
 
     def cut(self, text: str) -> int:
