@@ -39,7 +39,7 @@ _TRIALS = {
     "files": N_("write in the project and to temporary files"),
     "servers": N_("a server of the command's own, reached by itself"),
 }
-_EXCESS = {
+KILLED_FOR = {
     "output": N_("Killed: it wrote without end."),
     "processes": N_("Killed: it started too many processes."),
     "memory": N_("Killed: it used too much memory."),
@@ -106,7 +106,7 @@ def _run(runner: SandboxRunner, line: str, seconds: float) -> int:
     if done.timed_out:
         say(f"localllm: {_('Killed: not done after {seconds:g} s.', seconds=seconds)}")
     elif done.excess:
-        say(f"localllm: {_(_EXCESS[done.excess])}")
+        say(f"localllm: {_(KILLED_FOR[done.excess])}")
     for remark in remarks_on(done):
         say(str(remark))
     return _exit_code(done)

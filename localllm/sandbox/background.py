@@ -13,7 +13,7 @@ from localllm.base.i18n import N_, Phrase
 if TYPE_CHECKING:
     from localllm.sandbox.process import HeadAndTail
 
-_EXCESS = {
+EXCESS = {
     "output": N_("killed: wrote without end"),
     "processes": N_("killed: too many processes"),
     "memory": N_("killed: too much memory"),
@@ -23,6 +23,7 @@ _EXCESS = {
     "replaced": N_("killed: a file closed to it was replaced outside"),
     "protected": N_("killed: kept writing what is protected"),
 }
+"""What the user is told of a command that was killed; see `Excess`."""
 
 MOST = 8
 """How many may run at a time."""
@@ -133,7 +134,7 @@ class BackgroundCommand:
         if self.error or not self.outcome:
             return Phrase("not run")
         if self.outcome.excess:
-            return Phrase(_EXCESS[self.outcome.excess])
+            return Phrase(EXCESS[self.outcome.excess])
         return Phrase("exit {code}", code=self.outcome.return_code)
 
     @property

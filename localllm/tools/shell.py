@@ -15,7 +15,7 @@ from localllm.safety.journal import Journal, JournalEntry, digest
 from localllm.safety.paths import shown, some_of
 from localllm.safety.rules import line_of
 from localllm.safety.tool_definition import Preview, Risk, ToolOutput
-from localllm.sandbox.background import BackgroundCommand
+from localllm.sandbox.background import EXCESS, BackgroundCommand
 from localllm.text.terminal_output import fold_repeats, plain_output
 from localllm.tools.context import ToolContext
 from localllm.tools.registry import tool
@@ -366,6 +366,8 @@ def _summary(result: "CommandResult", failed: Sequence[tuple[str, int, str]]) ->
     """One line for a person."""
     if result.timed_out:
         return Phrase("killed after {seconds:.1f} s", seconds=result.execution_time)
+    if result.excess:
+        return Phrase("{why}, {seconds:.1f} s", why=Phrase(EXCESS[result.excess]), seconds=result.execution_time)
     if failed:
         parts = "; ".join(f"{part}: {status}" for part, status, _ in failed)
         text = N_("exit {code} (in the pipe {parts}), {seconds:.1f} s")

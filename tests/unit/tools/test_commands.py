@@ -2,15 +2,17 @@
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
 
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
+from localllm.cli.sandbox import KILLED_FOR
 from localllm.config.schema import SafetySettings, Settings
 from localllm.safety.tool_definition import Risk
 from localllm.sandbox.network.proxy import Contact
+from localllm.sandbox.process import Excess
 from localllm.sandbox.runner import CommandResult, SandboxLevel, SandboxRunner
 from localllm.tools.context import ToolContext
 from localllm.tools.shell import run_command
@@ -130,6 +132,14 @@ async def test_silence_is_said(tmp_path: Path) -> None:
 
 async def test_failure_comes_first(tmp_path: Path) -> None:
     assert await report(tmp_path, stdout="out\n", stderr="err\n", return_code=2) == "Exit code 2.\nout\nstderr:\nerr"
+
+
+@pytest.mark.parametrize("excess", [reason for reason in get_args(Excess) if reason])
+async def test_there_are_words_for_all_that_a_command_is_killed_for(tmp_path: Path, excess: Excess) -> None:
+    done = await use(run_command, context_with(tmp_path, Told(excess=excess, return_code=-9)), command="x")
+    assert done.for_model.startswith("Killed: ")
+    assert str(done.summary).startswith("killed: ")
+    assert KILLED_FOR[excess].startswith("Killed: ")
 
 
 @pytest.mark.parametrize(("excess", "word"), [("output", "wrote"), ("memory", "memory"), ("processes", "processes")])
