@@ -58,7 +58,11 @@ def is_protected(relative_path: str) -> bool:
     """Whether a path below the project (`/` between its names) is, or lies beneath, a protected name; in any case."""
     parts = [part.rstrip(". ") or part for part in relative_path.casefold().replace("\\", "/").split("/")]
     is_pointer = parts[-1] == ".git" or names_repository(relative_path)
-    return is_pointer or any(_begins_protected(parts[start:]) for start in range(len(parts)))
+    return is_pointer or _is_believed(parts)
+
+
+def _is_believed(parts: list[str]) -> bool:
+    return any(_begins_protected(parts[start:]) for start in range(len(parts)))
 
 
 def names_repository(path: str) -> bool:
@@ -106,6 +110,27 @@ def is_git_settings(path: str) -> bool:
     parts = path.casefold().split("/")
     of_others = (_begins_protected(parts[start:]) for start, part in enumerate(parts) if part != ".git")
     return parts[-1] == "config" and not any(of_others)
+
+
+def new_folders(paths: Iterable[str], others: Iterable[str]) -> dict[str, list[str]]:
+    """The outermost folders that are protected with all in them and lead to none of the `others`, with those of the
+    paths that lie there."""
+    not_new = {"", *others}
+    for path in list(not_new):
+        while (path := path.rpartition("/")[0]) not in not_new:
+            not_new.add(path)
+    tops: dict[str, str] = {}
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        folder = path.rpartition("/")[0]
+        if folder not in tops:
+            above = folder.split("/")
+            way = ("/".join(above[:end]) for end in range(1, len(above) + 1))
+            top = next((one for one in way if one not in not_new and _is_believed(one.casefold().split("/"))), "")
+            tops[folder] = top if may_be_read_only(top) else ""
+        if tops[folder]:
+            found.setdefault(tops[folder], []).append(path)
+    return found
 
 
 def may_be_read_only(path: str) -> bool:

@@ -31,6 +31,7 @@ from localllm.sandbox.protect.protected_paths import (
     is_seen_from,
     look_at,
     may_be_read_only,
+    new_folders,
 )
 from localllm.sandbox.protect.protected_walk import ProtectedWalk
 from localllm.sandbox.protect.quarantine import prune
@@ -48,6 +49,8 @@ _MOST_REPOSITORIES = 2_000  # for which the user's own settings are looked at
 _TIME_BEFORE = 0.5  # seconds for all folders; some 100,000 that are known
 _TIME_AFTER = 3.0
 _MOST_OUTPUT = 100_000_000  # bytes of new files with long output that are looked at, at one time
+_MOST_AT_ONCE = 1_000  # paths that are undone at one time while commands run
+_MANY = 100  # new files of a folder, above which it is moved as a whole
 _COARSE = 3_000_000_000  # nanoseconds by which the times of some file systems are off
 
 
@@ -263,15 +266,16 @@ class ProtectedFiles:
             return changed
 
     def check(self) -> tuple[str, ...]:
-        """While commands run: undo what they have changed so far. Otherwise as `end`."""
+        """While commands run: undo what they have changed so far, the rest of very much the next time. Otherwise as
+        `end`."""
         with self._lock:
-            changed = self._put_back()
+            changed = self._put_back(_MOST_AT_ONCE)
             for path in changed:
                 if self._before.get(path, _NOTHING).content is None:
                     del self._before[path]  # it could not be put back, and will not be looked for again
             return changed
 
-    def _put_back(self) -> tuple[str, ...]:
+    def _put_back(self, most: int | None = None) -> tuple[str, ...]:
         after, reach = self._look_after()
         after |= self._look_at_new(reach)
         self._is_overlooked |= not reach.is_complete
@@ -282,9 +286,9 @@ class ProtectedFiles:
         broken = self._data.broken()
         self._broken = {path: before for path, (before, _) in broken.items()}
         after |= {path: now for path, (_, now) in broken.items() if now}
-        changed = sorted({*_outermost(changed, after), *broken})
+        changed = sorted({*_outermost(changed, after), *broken})[:most]
         if changed:
-            self._undo(changed, after)
+            changed = self._undo(changed, after)
         return tuple(changed)
 
     def _was(self, path: str) -> Entry | None:
@@ -413,11 +417,14 @@ class ProtectedFiles:
         above, git, _ = f"/{path}".rpartition("/.git/")
         return bool(git and above) and not os.path.lexists(f"{self._root}{above}/.git")
 
-    def _undo(self, changed: list[str], after: Mapping[str, Entry]) -> None:
+    def _undo(self, changed: list[str], after: Mapping[str, Entry]) -> list[str]:
+        """Put back what changed; the paths, those of a folder that was moved as a whole by its own."""
         kept_in = self._quarantine and self._quarantine / f"{strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}"
         errors: dict[str, OSError] = {}
         with Restorer(self._root, kept_in) as restorer:
-            for path in changed:
+            moved = self._move_new_folders(restorer, changed, after)
+            left = [path for path in changed if path not in moved]
+            for path in left:
                 before, now = self._was(path), after.get(path)
                 part = _harmless_part(path, before, now) if now else None
                 try:
@@ -437,6 +444,24 @@ class ProtectedFiles:
         if errors:
             first = next(iter(errors.values()))
             raise OSError(first.errno, first.strerror, ", ".join(errors))
+        return sorted({*left, *moved.values()})
+
+    def _move_new_folders(self, restorer: Restorer, changed: list[str], after: Mapping[str, Entry]) -> dict[str, str]:
+        """Take away folders with very many new files as a whole; the files, with these. Not while a command runs that
+        may hold such a folder open: it could go on writing there."""
+        if self._running or len(changed) <= _MANY:
+            return {}
+        new = {path for path in changed if path in after and self._was(path) is None}
+        others = {*self._tops, *self._before, *self._gone, *self._broken, *after} - new
+        moved: dict[str, str] = {}
+        for folder, paths in new_folders(sorted(new), others).items():
+            if len(paths) > _MANY:
+                with suppress(OSError):  # then one by one, which tells what cannot be undone
+                    restorer.remove(folder)
+                    moved |= dict.fromkeys(paths, folder)
+        for path in moved:
+            self._stuck.pop(path, None)
+        return moved
 
 
 def _outermost(changed: list[str], after: Mapping[str, Entry]) -> Iterator[str]:

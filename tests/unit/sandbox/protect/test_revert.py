@@ -336,3 +336,46 @@ def test_a_file_that_tells_jj_of_another_repository_is_undone(root: Path) -> Non
     assert files.end() == (".jj/repo", "new/.jj/repo")
     assert (root / "old/.jj/repo").is_file()
     assert (root / "other/.jj/repo/store/type").is_file()
+
+
+def test_a_new_folder_of_very_many_files_is_moved_as_a_whole(root: Path, tmp_path: Path) -> None:
+    put(root / ".idea/old.xml")
+    put(root / ".claude/commands/old.md")
+    put(root / "data/keep")
+    files = ProtectedFiles(root, tmp_path / "kept")
+    files.begin()
+    for number in range(150):
+        for folder in (".vscode/deep/er", ".idea", ".claude/commands/new", "data"):
+            put(root / folder / str(number), "")
+    reverted = files.end()
+    assert {".vscode", ".claude/commands/new"} <= set(reverted)
+    assert set(reverted) - {".vscode", ".claude/commands/new"} == {f".idea/{number}" for number in range(150)}
+    assert not (root / ".vscode").exists()
+    assert [file.name for file in (root / ".idea").iterdir()] == ["old.xml"]
+    assert [file.name for file in (root / ".claude/commands").iterdir()] == ["old.md"]
+    assert len(list((root / "data").iterdir())) == 151
+    (kept,) = (tmp_path / "kept").iterdir()
+    assert len(list((kept / ".vscode/deep/er").iterdir())) == 150
+    files.begin()
+    assert files.end() == ()
+
+
+def test_a_new_repository_with_very_many_hooks_stays(root: Path) -> None:
+    files = ProtectedFiles(root, None)
+    files.begin()
+    subprocess.run(["git", "init", "-q", root / "sub"], check=True)
+    put(root / "sub/.git/config")
+    for number in range(150):
+        put(root / "sub/.git/hooks" / str(number), "")
+    assert set(files.end()) == {"sub/.git/config", "sub/.git/hooks"}
+    assert (root / "sub/.git/HEAD").exists()
+
+
+def test_while_a_command_runs_very_many_files_are_undone_a_part_at_a_time(root: Path) -> None:
+    files = ProtectedFiles(root, None)
+    files.begin()
+    for number in range(1_100):
+        put(root / ".vscode" / str(number), "")
+    assert len(files.check()) == 1_000
+    assert len(files.check()) == 100
+    assert files.end() == ()
