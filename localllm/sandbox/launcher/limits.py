@@ -116,7 +116,7 @@ class Supervisor:
 
     def _has_lost_one(self, points: MountPoints, ready: set[int]) -> bool:
         """Whether the command has something before it that is closed, or may not be changed."""
-        if points.fd in ready:
+        if points.fd in ready or not ready:  # nothing tells that a mount has been renamed with the folder it is in
             points.look()
         if not points.is_one_open():
             return False

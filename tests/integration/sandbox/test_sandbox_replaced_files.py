@@ -81,3 +81,21 @@ async def test_one_that_is_deleted_and_made_anew_ends_it(world: World, level: Le
 
     result = await run_while(world, level, READS, act)
     assert (result.excess, result.stdout) == ("replaced", "")
+
+
+@pytest.mark.parametrize("closed", ["secrets", "secrets/key"])
+async def test_a_folder_that_is_renamed_and_made_anew_ends_it(world: World, level: Level, closed: str) -> None:
+    folder = world.project / "secrets"
+    folder.mkdir()
+    (folder / "key").write_text("old secret\n")
+    runner = SandboxRunner(world.project, unreadable=[world.project / closed], levels=(level,))
+    command = "touch started; while sleep 0.01; do cat secrets/key 2>/dev/null; done"
+    running = asyncio.ensure_future(runner.run(command, cwd=world.project, timeout=20))
+    await until((world.project / "started").exists)
+    folder.rename(world.project / "old")
+    folder.mkdir()
+    (folder / "key").write_text("new secret\n")
+    result = await running
+    runner.close()
+    assert (result.excess, result.stdout) == ("replaced", "")
+    assert result.execution_time < 10
