@@ -47,10 +47,11 @@ async def test_it_forks(tmp_path: Path) -> None:
 
 
 async def test_one_that_hangs_is_replaced_and_the_command_is_run_once(tmp_path: Path) -> None:
-    server = ForkServer(Bundle(), patience=0.3)
+    server = ForkServer(Bundle(), patience=2)
     try:
         server.start()
         hanging = server.pid
+        assert hanging  # 0 would be all of us
         os.kill(hanging, signal.SIGSTOP)
         assert await run(server, tmp_path, "echo x >> times; echo works") == (Ending(0), "works\n")
         assert (tmp_path / "times").read_text() == "x\n"
@@ -61,12 +62,14 @@ async def test_one_that_hangs_is_replaced_and_the_command_is_run_once(tmp_path: 
 
 
 async def test_one_that_hangs_while_a_command_runs_does_not_hold_up_its_end(tmp_path: Path) -> None:
-    server = ForkServer(Bundle(), patience=0.3)
+    server = ForkServer(Bundle(), patience=2)
     try:
         running = asyncio.ensure_future(run(server, tmp_path, "touch begun; sleep 0.3; exit 5"))
         while not (tmp_path / "begun").exists():
             await asyncio.sleep(0.01)
-        os.kill(server.pid, signal.SIGSTOP)
+        hanging = server.pid
+        assert hanging
+        os.kill(hanging, signal.SIGSTOP)
         assert await running == (Ending(5), "")
     finally:
         server.close()
