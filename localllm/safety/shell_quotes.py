@@ -49,7 +49,7 @@ _IN_BODY = late_pattern(r"\\.|(?P<substitution>\$\()|(?P<backquote>`)|(?P<arithm
 _MARK = late_pattern(
     r"""[ \t]*(?:(?P<plain>[\w.+-]+)|'(?P<single>[^'\n]*)'|"(?P<double>[^"\\$`\n]*)")(?=[\s;&|<>()])"""
 )
-_TO_BACKQUOTE = late_pattern(r"(?:\\.|[^`\\])*+", re.DOTALL)
+_TO_BACKQUOTE = late_pattern(r"(?>(?:\\.|[^`\\])*)", re.DOTALL)
 _ANY_MARK = late_pattern(r"\$\(|[<>]\(|`")
 _ODD = late_pattern(r"[\x00-\x08\x0b-\x1f\x7f]")
 _ESCAPED, _ESCAPED_IN_DOUBLE = late_pattern(r"\\([\\`$])"), late_pattern(r'\\([\\`$"])')
