@@ -171,6 +171,6 @@ async def test_the_last_character_is_given_out_torn_when_nothing_comes_any_more(
     assert command.read() == ("\ufffd", 0)
 
 
-@pytest.mark.parametrize("words", [background._EXCESS, sandbox._EXCESS, shell._EXCESS])  # pyright: ignore[reportPrivateUsage]
+@pytest.mark.parametrize("words", [background.EXCESS, sandbox.KILLED_FOR, shell._EXCESS])  # pyright: ignore[reportPrivateUsage]
 async def test_each_kind_of_end_has_words(words: dict[str, str]) -> None:
     assert words.keys() == set(get_args(Excess)) - {""}
