@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 from uuid import uuid4
+
+import msgspec
 
 from localllm.base.events import Json, ToolCall
 from localllm.base.jsontext import encode_json
@@ -38,7 +39,7 @@ _FEWEST_LINES = 5
 _LARGEST = 1_000_000
 
 
-class Block(NamedTuple):
+class Block(msgspec.Struct, frozen=True):
     """A fenced block: what stands before it since the last one, what its fence says, and its text."""
 
     before: str

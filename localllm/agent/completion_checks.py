@@ -8,7 +8,6 @@ what was not checked, or is not so.
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
 import msgspec
 
@@ -48,7 +47,7 @@ def has_announced(state: RunState, answer: Completion, *, is_asked: bool = False
     return may_be and announces(text, is_asked=is_asked)
 
 
-class Finding(NamedTuple):
+class Finding(msgspec.Struct, frozen=True):
     """Something a run's answer has to be told of: `name` of the remark, None where it is only said to the user;
     `reason` for the user; whether it `contradicts` the answer."""
 
@@ -58,7 +57,7 @@ class Finding(NamedTuple):
     params: Mapping[str, str] = MappingProxyType({})
 
 
-class Ending(NamedTuple):
+class Ending(msgspec.Struct, frozen=True):
     """How a run's answer stands to what has happened: what `contradicts` it, and what else was not checked."""
 
     contradicts: tuple[Phrase, ...] = ()
@@ -232,7 +231,8 @@ class Finishing(Middleware):
             )
             finding = self._to_be_run(state, text, reason, is_wanted=True)
             is_denied = finding.name == "run_tests" and not phrases.admits_failing_tests(text)
-            yield finding._replace(name=finding.name if is_denied or passed else None, contradicts=is_denied)
+            name = finding.name if is_denied or passed else None
+            yield msgspec.structs.replace(finding, name=name, contradicts=is_denied)
         elif facts.changed or passed:
             is_denied = not phrases.admits_failing_tests(text)
             reason = Phrase("the last test run failed ({command})", command=command)

@@ -1,7 +1,8 @@
 """What has happened in a run, as its end is checked against: changes, failed edits, commands and tests."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from localllm.agent.command_kinds import CommandKind, command_kind, outcome
 from localllm.llm.messages import arguments_in, path_of
@@ -15,7 +16,7 @@ _READERS = (
 _NOTHING_TO_DO = ("edit_already_applied", "edit_no_change")
 
 
-class TestRun(NamedTuple):
+class TestRun(msgspec.Struct, frozen=True):
     """A test or build that was run as the call number `at`."""
 
     command: str

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -77,7 +77,7 @@ _MOST_OF_ANSWER, _MOST_OF_QUESTION = 6_000, 1_000
 """Characters of an ensemble's answer, and of what it was asked, that go into the conversation: some three pages."""
 
 
-class Project(NamedTuple):
+class Project(msgspec.Struct, frozen=True):
     """What all conversations in a project share. `here` is the folder in it where the person stands; `storage` is where
     what belongs to it is kept; `own_tools` are those that live above the others; `advisers` whom a stuck agent asks;
     `closed` the paths that rules close to reading; `knowledge` opens the collections, where there are any."""

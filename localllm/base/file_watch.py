@@ -9,7 +9,8 @@ import sys
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 _MODIFY, _ATTRIB, _CLOSE_WRITE, _CREATE, _DELETE = 0x2, 0x4, 0x8, 0x100, 0x200  # linux/inotify.h
 _MOVED_FROM, _MOVED_TO = 0x40, 0x80
@@ -30,7 +31,7 @@ _LOCAL = frozenset(
 )  # linux/magic.h: ext, xfs, btrfs, tmpfs, zfs, f2fs, bcachefs, overlay
 
 
-class Touched(NamedTuple):
+class Touched(msgspec.Struct, frozen=True):
     """`entries`: (folder, name) of what was made, changed, moved or deleted; `lost`: folders that are watched no
     more, for they were deleted; `passing`: those entries that came, and went to where nothing is told of."""
 
@@ -39,7 +40,7 @@ class Touched(NamedTuple):
     passing: set[tuple[str, str]]
 
 
-class _Event(NamedTuple):
+class _Event(msgspec.Struct, frozen=True):
     """`number` tells the folder, `move` joins the two events of a move."""
 
     number: int

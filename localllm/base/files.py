@@ -8,7 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 _COPIED_AT_ONCE = 1 << 20
 _FICLONE = 0x40049409  # linux/fs.h
@@ -106,7 +107,7 @@ def atomic_write_at(
     _replace(name, data, mode, folder_fd, create_only=create_only, over=over)
 
 
-class _Wanted(NamedTuple):
+class _Wanted(msgspec.Struct, frozen=True):
     """What the new file takes over from the old one. `mode` None leaves it to the umask."""
 
     mode: int | None

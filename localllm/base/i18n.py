@@ -9,7 +9,9 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, overload
+
+import msgspec
 
 from localllm.base.lazy_patterns import late_pattern
 
@@ -26,7 +28,7 @@ LOCALE = Path(__file__).parent.parent / "locale"
 _COUNTED = late_pattern(r"\{(\w+):\?([^/}]*)/([^}]*)\}")
 
 
-class Counted(NamedTuple):
+class Counted(msgspec.Struct, frozen=True):
     """A text with a form for one and a form for several; its parameter `count` decides."""
 
     singular: str
@@ -81,7 +83,7 @@ def translated(language: str, text: str | Counted, /, **params: object) -> str:
     catalogue = _catalogue(language)
     if isinstance(text, str):
         return catalogue.gettext(text).format(**params)
-    return catalogue.ngettext(*text, 1 if _is_one(params) else 2).format(**params)
+    return catalogue.ngettext(text.singular, text.plural, 1 if _is_one(params) else 2).format(**params)
 
 
 def ngettext(singular: str, plural: str, count: object, /, **params: object) -> str:

@@ -7,7 +7,9 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
+
+import msgspec
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.files import atomic_write, atomic_write_at, is_read_only, open_made
@@ -163,7 +165,7 @@ def ensure_project_folder(root: Path) -> Path:
     return folder
 
 
-class Storage(NamedTuple):
+class Storage(msgspec.Struct, frozen=True):
     """Where what belongs to a project is kept: its `sessions` in the user's state folder and its `caches` in that for
     caches, where no command can see them; overflowing output in `folder`.
 
@@ -235,7 +237,7 @@ def open_storage(root: Path, environ: Mapping[str, str] = os.environ) -> Storage
     try:
         found.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError:
-        return found._replace(place="nowhere")
+        return msgspec.structs.replace(found, place="nowhere")
     return found
 
 

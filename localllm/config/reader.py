@@ -10,7 +10,7 @@ import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple, cast
+from typing import Literal, cast
 
 import msgspec
 
@@ -24,7 +24,7 @@ from localllm.config.values import checked, describe_value
 KeyPath = tuple[str, ...]
 
 
-class Entry(NamedTuple):
+class Entry(msgspec.Struct, frozen=True):
     """A key with its value, or the header of a table. `start`, `value_start` and `end` are offsets into the text.
 
     `path` is the whole path from the root; `table` the path of the header (or inline table) it is written under.

@@ -3,7 +3,7 @@
 import re
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -68,7 +68,7 @@ class RepoMapText(msgspec.Struct, frozen=True):
         return sum(len(record.definitions) for record in self.records.values())
 
 
-class Part(NamedTuple):
+class Part(msgspec.Struct, frozen=True):
     """What of a project is shown: what lies in the folder `under` ("" for all of it), and not at or below a path of
     `closed`."""
 

@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, cast, get_args
 
 import msgspec
 
@@ -33,7 +33,7 @@ class ArgumentsError(ValueError):
     """All that is wrong with the arguments of a call, in one line."""
 
 
-class Fitted(NamedTuple):
+class Fitted(msgspec.Struct, frozen=True):
     """The values by the tool's own names, defaults filled in, and the harmless arguments that were left out."""
 
     values: dict[str, Any]

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -49,7 +49,7 @@ _MOST_LOOKED_AT = 20_000  # files and folders that one command would remove
 _UNSETTLED = 50_000_000  # ns: a file changed this short before it was looked at may change again unseen
 
 
-class _Call(NamedTuple):
+class _Call(msgspec.Struct, frozen=True):
     """A command that is under way: what others record from then on is theirs. `links`: those of the tree then."""
 
     name: str

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 from uuid import uuid4
 
 import msgspec
@@ -42,7 +42,7 @@ _CHUNK = 1_000_000
 _DAY = 24 * 3600.0
 
 
-class Transition(NamedTuple):
+class Transition(msgspec.Struct, frozen=True):
     """What this program made of one file, or took back."""
 
     path: str

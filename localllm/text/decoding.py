@@ -2,14 +2,16 @@
 
 import codecs
 import re
-from typing import Literal, NamedTuple
+from typing import Literal
+
+import msgspec
 
 from localllm.base.lazy_patterns import late_pattern
 
 Newline = Literal["\n", "\r\n", "\r", "mixed"]
 
 
-class Decoded(NamedTuple):
+class Decoded(msgspec.Struct, frozen=True):
     """A text file's content.
 
     `text` has `\\n` newlines, unless `newline` is "mixed" (some lines end with `\\r\\n`, some with `\\n`): then they

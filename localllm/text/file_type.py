@@ -1,13 +1,14 @@
 """What a file that is no text is, told by its first bytes (and, for archives, its last ones)."""
 
 import struct
-from typing import NamedTuple
+
+import msgspec
 
 HEAD = 65_536
 """Bytes of the head, and of the tail, that are enough to tell."""
 
 
-class Picture(NamedTuple):
+class Picture(msgspec.Struct, frozen=True):
     """A picture's form: `media_type` as in image/png; `width` and `height` in pixels."""
 
     media_type: str

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+import msgspec
+
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, Phrase
@@ -362,7 +364,7 @@ async def put(context: ToolContext, edit: Edit) -> ToolOutput:
     data = to_bytes(path, edit.raw, edit.file.decoded)
     await asyncio.to_thread(context.root.write_bytes, path, data, over=edit.file.data)
     context.seen.note(path, data)
-    facts = metadata(context.root, path, edit.file.decoded._replace(text=edit.raw))
+    facts = metadata(context.root, path, msgspec.structs.replace(edit.file.decoded, text=edit.raw))
     payload: dict[str, Json] = {
         "file_path": shown(path),
         "replacements": edit.replacements,

@@ -4,7 +4,6 @@ import asyncio
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, takewhile
-from typing import NamedTuple
 
 import msgspec
 
@@ -30,7 +29,7 @@ from localllm.tools.text_files import (
 )
 
 
-class Listing(NamedTuple):
+class Listing(msgspec.Struct, frozen=True):
     """The lines to show; the items that stand in them by name; and how many files do not."""
 
     lines: list[str]
@@ -260,7 +259,7 @@ def _new_path(root: ProjectRoot, file_path: str) -> str:
     return path
 
 
-class _Change(NamedTuple):
+class _Change(msgspec.Struct, frozen=True):
     """A file as it is (`old` None: it is not) and as it shall be, also as bytes; whether the content came in a fence,
     which was left out."""
 
@@ -297,7 +296,7 @@ def _plan_write(context: ToolContext, file_path: str, content: str) -> _Change:
     if old:
         refuse_stale(context.seen, old)
         refuse_unread(context.seen, old, text)
-    return _Change(path, old, like._replace(text=text), to_bytes(path, text, like), was_fenced)
+    return _Change(path, old, msgspec.structs.replace(like, text=text), to_bytes(path, text, like), was_fenced)
 
 
 def _preview_write(context: ToolContext, file_path: str, content: str) -> Preview:

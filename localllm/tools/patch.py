@@ -4,7 +4,9 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
+
+import msgspec
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
@@ -30,7 +32,7 @@ _HEREDOC = late_pattern(
 )
 
 
-class FileChange(NamedTuple):
+class FileChange(msgspec.Struct, frozen=True):
     """What a patch does to the file `path`; `new_path`: where it is moved to then."""
 
     kind: Literal["add", "update", "delete"]

@@ -6,6 +6,8 @@ from bisect import bisect_left
 from io import BufferedReader
 from typing import NamedTuple
 
+import msgspec
+
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, Phrase, plural
@@ -103,7 +105,7 @@ class HugeFile:
 def encoding_of(head: bytes, encoding: str = "") -> Decoded:
     """How a file that begins with `head` is written. Raises NotTextError and LookupError as `decode` does."""
     whole_lines = head[: head.rfind(b"\n") + 1] or head
-    return decode(whole_lines, encoding)._replace(text="")
+    return msgspec.structs.replace(decode(whole_lines, encoding), text="")
 
 
 _NOTES = 300

@@ -8,7 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -73,7 +73,7 @@ _LOOKED_AT_ONCE = 20_000  # entries of the walk, some 0.2 s
 _BYTES_AT_ONCE = 400_000  # of names: well below what a command line may hold (1 MB on macOS)
 
 
-class Request(NamedTuple):
+class Request(msgspec.Struct, frozen=True):
     """What is searched for, and where. `start` is a folder or a file, relative to the root; `include` a glob or "".
     `said` is the pattern that was asked for, where the query is more than that."""
 
@@ -89,7 +89,7 @@ class Request(NamedTuple):
         return self.said or self.query.pattern
 
 
-class Outcome(NamedTuple):
+class Outcome(msgspec.Struct, frozen=True):
     """The first hits, how many files were searched and how many skipped for what reason, and whether there is more.
 
     `engine` says what searched: ripgrep, or python and why not ripgrep. `timed_out`: not all files were searched.
@@ -210,7 +210,7 @@ def _engines(
     return [RipgrepEngine(context.root, query, program, python, stack), python], "ripgrep has no such pattern"
 
 
-class _Batch(NamedTuple):
+class _Batch(msgspec.Struct, frozen=True):
     """Files to search together (there may be none), and how many were passed over on the way to them."""
 
     paths: list[str]
@@ -298,13 +298,15 @@ def understand_code(pattern: str, wanted: WantedLines, *, ignore_case: bool) -> 
         return Query(defining_exactly(pattern), ignore_case=ignore_case), ""
     plain, reason = _meant(pattern, wanted, ignore_case=ignore_case)
     if wanted.defines == "like":
-        return plain._replace(pattern=defining(_group(plain)), literal=False), reason
+        return msgspec.structs.replace(plain, pattern=defining(_group(plain)), literal=False), reason
     firm = [_group(_meant(one, wanted, ignore_case=False)[0]) for one in wanted.beside]
     loose = [_group(_meant(one, wanted, ignore_case=False)[0]) for one in wanted.loose]
     if not firm and not loose:
         return plain, reason
     least = min(max(2, wanted.least), 3, 1 + len(firm) + len(loose))
-    return plain._replace(pattern=together([_group(plain), *firm], loose, least=least), literal=False), reason
+    return msgspec.structs.replace(
+        plain, pattern=together([_group(plain), *firm], loose, least=least), literal=False
+    ), reason
 
 
 def _meant(pattern: str, wanted: WantedLines, *, ignore_case: bool) -> tuple[Query, str]:

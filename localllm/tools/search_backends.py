@@ -8,7 +8,7 @@ from asyncio.subprocess import PIPE, Process
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from typing import Literal, NamedTuple, Protocol, cast
+from typing import Literal, Protocol, cast
 
 import msgspec
 
@@ -27,7 +27,7 @@ _AT_ONCE = 4_000_000  # characters of text sent to the helper process in one mes
 _SNIFFED = 8_000
 
 
-class Query(NamedTuple):
+class Query(msgspec.Struct, frozen=True):
     """What to look for in each line: a regular expression as Python reads it, or plain text."""
 
     pattern: str
@@ -35,7 +35,7 @@ class Query(NamedTuple):
     ignore_case: bool = False
 
 
-class Hit(NamedTuple):
+class Hit(msgspec.Struct, frozen=True):
     """A line that fits. `line` counts from 1; `text` is the line, a long one cut to what is around the match."""
 
     path: str
@@ -51,7 +51,7 @@ Skipped = Counter[str]
 """How many files were not searched for each Reason."""
 
 
-class Found(NamedTuple):
+class Found(msgspec.Struct, frozen=True):
     """The hits in the order of the files searched, and how many of these were not searched after all."""
 
     hits: list[Hit]

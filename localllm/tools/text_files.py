@@ -4,7 +4,9 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
+
+import msgspec
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
@@ -83,7 +85,7 @@ LARGEST = 20_000_000
 """Bytes of the largest file that is read whole."""
 
 
-class TextFile(NamedTuple):
+class TextFile(msgspec.Struct, frozen=True):
     """A file as it was read. `path` is relative to the root."""
 
     path: str

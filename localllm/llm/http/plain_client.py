@@ -5,8 +5,9 @@ more. Everything else goes through httpx, see `transport`.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
 from urllib.parse import urlsplit
+
+import msgspec
 
 from localllm.base import offline
 from localllm.base.lazy_patterns import late_pattern
@@ -41,7 +42,7 @@ def is_proxied(url: str, environ: Mapping[str, str]) -> bool:
     return any(environ.get(name) or environ.get(name.upper()) for name in _PROXIES)
 
 
-class _Head(NamedTuple):
+class _Head(msgspec.Struct, frozen=True):
     """The head of a request as far as it does not depend on the body, and where it goes."""
 
     place: Place

@@ -80,7 +80,7 @@ class IndexFiles:
             place = find_place(git.parent)
         except ToolExecutionError:
             return []
-        return [data for data in place[1:3] if data.is_relative_to(self._root)] if place else []
+        return [data for data in (place.folder, place.common) if data.is_relative_to(self._root)] if place else []
 
 
 class IndexCheck:

@@ -14,12 +14,13 @@ well (startup.m of MATLAB).
 
 import os
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from localllm.base.files import real_path
 
 
-class Believer(NamedTuple):
+class Believer(msgspec.Struct, frozen=True):
     """A program, when it believes what it finds, and under which names.
 
     Names are paths below the project or any folder in it; of a folder, all that is beneath. The last part may begin

@@ -8,7 +8,8 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.files import real_path
@@ -23,7 +24,7 @@ MOST_FOLDERS = 20_000
 _MOST_ALTERNATES = 50
 
 
-class Place(NamedTuple):
+class Place(msgspec.Struct, frozen=True):
     """Where a repository is. Links in the paths are resolved.
 
     `top`: its work tree. `folder`: the data of that work tree. `common`: the data of the whole repository, which for a
