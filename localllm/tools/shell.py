@@ -124,8 +124,9 @@ _LONGEST_NAMED = 60  # characters of a part of a command that is named
 
 _DENIED = late_pattern(
     r"permission denied|operation not permitted|read-only file system|resource busy|network is unreachable"
-    r"|could not resolve|name or service not known|temporary failure in name resolution|permissionerror|eacces|eperm"
-    r"|eai_again|enotfound|enetunreach|getaddrinfo|no matching distribution found|module lookup disabled by goproxy=off"
+    r"|could not resolve|name or service not known|temporary failure in name resolution|permissionerror"
+    r"|\b(?:eacces|eperm|eai_again|enotfound|enetunreach)\b"  # never in ModuleNotFoundError
+    r"|getaddrinfo|no matching distribution found|module lookup disabled by goproxy=off"
     r"|in offline mode|because network access is disabled|network connectivity is disabled",
     re.IGNORECASE,
 )

@@ -168,7 +168,10 @@ async def test_long_output_is_cut_in_the_middle_and_remarks_are_not(tmp_path: Pa
         ({"stderr": "curl: (6) Could not resolve host: x", "return_code": 6}, True),
         ({"stdout": "PermissionError: [Errno 13]", "return_code": 1}, True),
         ({"stdout": "it says Permission denied"}, False),
+        ({"stdout": "npm error code ENOTFOUND", "return_code": 1}, True),
         ({"stderr": "no such file", "return_code": 1}, False),
+        ({"stdout": "E   ModuleNotFoundError: No module named 'shop'", "return_code": 2}, False),
+        ({"stderr": "FileNotFoundError: [Errno 2] No such file", "return_code": 1}, False),
         ({"stderr": "Permission denied", "return_code": 1, "level": "none"}, False),
     ],
 )
