@@ -108,7 +108,7 @@ class Closing:
 def _is_obeyed(root: Path, memory: str) -> bool:
     """Whether a link makes the project's memory one with a text that assistants obey, which is asked about in every
     mode. The text that the settings name as the memory it is in any case."""
-    from localllm.sandbox.protect.protected_names import is_instruction, linked_instructions
+    from localllm.base.instruction_files import is_instruction, linked_instructions
 
     path = os.path.relpath(os.path.realpath(root / memory), os.path.realpath(root))
     return (path != memory and is_instruction(path)) or path in linked_instructions(root)

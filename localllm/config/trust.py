@@ -218,13 +218,17 @@ def _is_note_in(root: Path, name: str) -> bool:
         return False
 
 
-_OBEYED = frozenset({"agents", "claude", "copilot-instructions", "crush", "gemini", "qwen", "skill", "warp"})
+_MORE_OBEYED = frozenset({"copilot-instructions", "skill"})
+"""Names, without their ending, that count in any folder here and elsewhere only in those of assistants."""
 
 
 def _is_note(path: PurePath) -> bool:
-    name = path.name.lower()
-    is_hidden = any(part.startswith(".") for part in path.parts)
-    return name.endswith(".md") and not is_hidden and name.partition(".")[0] not in _OBEYED
+    from localllm.base.instruction_files import is_instruction  # needed by the few projects that name a file
+
+    name, _, _ = path.name.casefold().partition(".")  # AGENTS.local.md counts as AGENTS.md
+    if path.suffix.lower() != ".md" or any(part.startswith(".") for part in path.parts):
+        return False
+    return name not in _MORE_OBEYED and not is_instruction(path.with_name(f"{name}.md").as_posix())
 
 
 def _is_plain_request(text: str) -> bool:

@@ -13,9 +13,9 @@ from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.base.file_lock import FOLDER_PATIENCE, FileLock
 from localllm.base.files import ChangedMeanwhileError, atomic_write_at, is_temporary, open_beneath, open_made, real_path
 from localllm.base.i18n import N_, Phrase
+from localllm.base.instruction_files import is_instruction
 from localllm.llm.messages import LINKED
 from localllm.memory.document import Document
-from localllm.sandbox.protect.protected_names import is_instruction
 from localllm.sandbox.protect.protected_paths import is_protected
 
 _FIX = {

@@ -177,7 +177,7 @@ def mode_of(settings: SafetySettings) -> Mode:
 
 
 def _is_obeyed(path: str) -> bool:
-    from localllm.sandbox.protect.protected_names import is_instruction  # the table is loaded with the first change
+    from localllm.base.instruction_files import is_instruction  # the table is loaded with the first change
 
     return is_instruction(path)
 

@@ -10,8 +10,8 @@ import msgspec
 from localllm.base import gitignore
 from localllm.base.file_watch import Touched, Watcher
 from localllm.base.gitignore import Rules, RulesReader
+from localllm.base.instruction_files import is_instruction
 from localllm.base.regular_files import read_beginning
-from localllm.sandbox.protect.protected_names import is_instruction
 
 NEVER_KEPT = frozenset(
     {".git", ".localllm", "__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache", ".tox", ".nox", ".gradle"}

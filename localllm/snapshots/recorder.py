@@ -18,8 +18,8 @@ import msgspec
 
 from localllm.base.errors import LocalLLMError, ToolExecutionError
 from localllm.base.i18n import N_, _, ngettext
+from localllm.base.instruction_files import is_instruction
 from localllm.safety.paths import ProjectRoot
-from localllm.sandbox.protect.protected_names import is_instruction
 from localllm.snapshots import project_scan
 from localllm.snapshots.change_log import Begun, Change
 from localllm.snapshots.file_state import ABSENT, LOST, FileIndex, Known, is_unkept, state_of, unkept

@@ -138,6 +138,6 @@ class CallJudge:
 
 
 def _linked_instructions(root: ProjectRoot) -> set[str]:
-    from localllm.sandbox.protect.protected_names import linked_instructions  # the table comes with the first change
+    from localllm.base.instruction_files import linked_instructions  # the table comes with the first change
 
     return linked_instructions(root.path)

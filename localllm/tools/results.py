@@ -226,7 +226,7 @@ def with_instructions_named(result: ToolResult, emit: Emit, linked: Sequence[str
     these are links, or what such a link stands for."""
     if result.call.name != COMMAND_TOOL or not (result.changes or linked):
         return result
-    from localllm.sandbox.protect.protected_names import is_instruction  # the table is loaded with the first change
+    from localllm.base.instruction_files import is_instruction  # the table is loaded with the first change
 
     changed = [shown(path) for path in dict.fromkeys((*filter(is_instruction, result.changes), *linked))]
     if not changed:

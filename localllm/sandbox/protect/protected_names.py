@@ -1,9 +1,8 @@
 """What of a project is believed by something outside the sandbox, with the program that believes it.
 
-Two tables. `BELIEVED`: settings and programs that run although nobody starts the project's own code: because its folder
-is opened or entered, a commit is made, another assistant looks at it, or it is pushed. They are protected: see
-`protected`. `INSTRUCTIONS`: text that assistants obey. Honest work edits it and a checkout changes it, so it is
-not undone; whoever lets it be changed is asked or told.
+`BELIEVED`: settings and programs that run although nobody starts the project's own code: because its folder is opened
+or entered, a commit is made, another assistant looks at it, or it is pushed. They are protected: see `protected`. Text
+that assistants obey stands in `base/instruction_files`.
 
 Left out, because the user starts the project's own code there, knowingly: Makefile, package.json and .npmrc,
 .pnp.cjs (every `yarn install` writes it), .pre-commit-config.yaml and lefthook.yml, build.rs, conftest.py, the settings
@@ -12,12 +11,7 @@ of linters, compilers and build tools. Left out as well: what a shell sources on
 well (startup.m of MATLAB).
 """
 
-import os
-from pathlib import Path
-
 import msgspec
-
-from localllm.base.files import real_path
 
 
 class Believer(msgspec.Struct, frozen=True):
@@ -366,66 +360,3 @@ BELIEVED = (
     ),
 )
 """The settings and programs, by who believes them."""
-
-INSTRUCTIONS = (
-    "AGENT.md",
-    "AGENTS.md",
-    "AGENTS.local.md",
-    "AGENTS.override.md",
-    "CLAUDE.md",
-    "CLAUDE.local.md",
-    "CODEBUDDY.md",
-    "CODEX.md",
-    "CRUSH.md",
-    "GEMINI.md",
-    "IFLOW.md",
-    "JULES.md",
-    "OpenCode.md",
-    "QWEN.md",
-    "replit.md",
-    "WARP.md",
-    ".aiderrules",
-    ".augment-guidelines",
-    ".clinerules",
-    ".cursorrules",
-    ".continuerules",
-    ".goosehints",
-    ".kilocoderules",
-    ".openhands_instructions",
-    ".roorules",
-    ".rules",
-    ".voidrules",
-    ".windsurfrules",
-    ".github/chatmodes",
-    ".github/copilot-instructions.md",
-    ".github/instructions",
-    ".github/prompts",
-    ".github/agents",
-    ".github/skills",
-    ".agent",
-    ".agents",
-)
-"""The texts, named as above."""
-
-_BY_MODE = (".clinerules-", ".roorules-")
-"""How the names of texts for one mode of an assistant begin: `.roorules-code`."""
-
-_INSTRUCTIONS = frozenset(name.casefold() for name in INSTRUCTIONS)
-
-
-def is_instruction(relative_path: str) -> bool:
-    """Whether a path below the project (`/` between its names) is, or lies beneath, a text that assistants obey."""
-    parts = relative_path.casefold().split("/")
-    return any(
-        name in _INSTRUCTIONS or name.startswith(_BY_MODE)
-        for start in range(len(parts))
-        for name in (parts[start], "/".join(parts[start : start + 2]))
-    )
-
-
-def linked_instructions(root: Path) -> set[str]:
-    """Find what those of the texts that are links, in the folder `root` itself, stand for; paths below it."""
-    real = os.path.realpath(root)
-    links = (f"{real}/{name}" for name in INSTRUCTIONS)
-    targets = (real_path(link) for link in links if os.path.islink(link))  # noqa: PTH114 - strings
-    return {target[len(real) + 1 :] for target in targets if target.startswith(f"{real}/")}

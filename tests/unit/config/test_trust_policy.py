@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from localllm.base.instruction_files import INSTRUCTIONS
 from localllm.config.keys import all_settings
 from localllm.config.schema import HARMLESS, SafetyRule
 from localllm.config.trust import admitted, is_loopback
@@ -179,6 +180,14 @@ SAME = object()
 def test_what_is_let_through(tmp_path: Path, key: str, effective: Any, value: Any, expected: Any) -> None:
     addresses = {"lmstudio": "http://localhost:1234", "openai": "https://api.openai.com"}
     assert admitted(key, value, effective, tmp_path, addresses) == (value if expected is SAME else expected)
+
+
+@each("name", [name for name in INSTRUCTIONS if name.endswith(".md")])
+def test_no_text_that_assistants_obey_is_a_projects_memory(tmp_path: Path, name: str) -> None:
+    for path in (name, f"docs/{name}", name.upper().replace(".MD", ".x.md")):
+        assert admitted("project.memory_file", path, "LOCALLLM.md", tmp_path) is None
+    (link := tmp_path / f"to-{Path(name).name}").symlink_to(name)
+    assert admitted("project.memory_file", link.name, "LOCALLLM.md", tmp_path) is None
 
 
 @each(

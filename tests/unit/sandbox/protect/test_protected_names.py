@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from localllm.sandbox.protect.protected_names import BELIEVED, INSTRUCTIONS, is_instruction
+from localllm.base.instruction_files import INSTRUCTIONS
+from localllm.sandbox.protect.protected_names import BELIEVED
 from localllm.sandbox.protect.protected_paths import (
     PROTECTED_NAMES,
     folders_that_lead_to,
@@ -78,41 +79,3 @@ def test_settings_of_others_are_not_taken_for_those_of_git(path: str, is_it: boo
     assert is_git_settings("mise/.git/config")
     assert is_git_settings(".git/modules/lib/config")
     assert is_git_settings("bare/config")
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "AGENTS.md",
-        "packages/one/claude.md",
-        ".github/copilot-instructions.md",
-        ".github/instructions/py.md",
-        ".cursorrules",
-        "AGENT.md",
-        "sub/agent.MD",
-        "AGENTS.local.md",
-        "GEMINI.md",
-        "CODEX.md",
-        "JULES.md",
-        "OpenCode.md",
-        "replit.md",
-        ".rules",
-        ".kilocoderules",
-        ".roorules-code",
-        ".clinerules-architect",
-        ".augment-guidelines",
-        ".openhands_instructions",
-        ".github/chatmodes/x.md",
-        ".github/skills/x/SKILL.md",
-        ".agent/rules/x.md",
-    ],
-)
-def test_texts_that_other_assistants_obey(path: str) -> None:
-    assert is_instruction(path)
-
-
-@pytest.mark.parametrize(
-    "path", ["README.md", "docs/agents.html", ".github/CODEOWNERS", "AGENTS.md.txt", "agents/md", "rules", "AGENT.py"]
-)
-def test_other_texts(path: str) -> None:
-    assert not is_instruction(path)
