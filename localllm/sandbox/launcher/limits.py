@@ -5,7 +5,7 @@ import resource
 import select
 import time
 
-from localllm.sandbox.launcher.mounts import MountPoints
+from localllm.sandbox.launcher.covers import Covers
 from localllm.sandbox.launcher.spec import LaunchSpec
 
 _TICK = 50  # milliseconds between two looks at what the command uses
@@ -64,13 +64,13 @@ class Supervisor:
     """Waits for a command; when it ends, or must end, ends everything it started.
 
     To be made before the command is started, and after `Kernel.adopt_orphans`, so that nothing can leave the family.
-    `is_enclosed`: what `landlock.enclose_signals` said. `points`: what is mounted for the command, all of which must
-    stay. `left`: the command had ended, and something it had started had not.
+    `is_enclosed`: what `landlock.enclose_signals` said. `covers`: what is mounted over closed names, all of which
+    must stay so. `left`: the command had ended, and something it had started had not.
     """
 
-    def __init__(self, spec: LaunchSpec, *, is_enclosed: bool, points: MountPoints | None = None) -> None:
+    def __init__(self, spec: LaunchSpec, *, is_enclosed: bool, covers: Covers | None = None) -> None:
         self._spec = spec
-        self._points = points
+        self._covers = covers
         self._is_enclosed = is_enclosed
         self._pid = 0
         self._folders = [os.open(folder, os.O_PATH | os.O_CLOEXEC) for folder in spec.writable]
@@ -99,33 +99,40 @@ class Supervisor:
         command = os.pidfd_open(self._pid)
         poller.register(command, select.POLLIN)
         poller.register(self._spec.live_fd, select.POLLIN)
-        if self._points:
-            poller.register(self._points.fd, select.POLLPRI)
+        if self._covers:
+            poller.register(self._covers.mounts_fd, select.POLLPRI)
+            if self._covers.names_fd >= 0:
+                poller.register(self._covers.names_fd, select.POLLIN)
+        next_look = 0.0
         while True:
             ready = {fd for fd, _ in poller.poll(_TICK)}
-            if self._points and self._has_lost_one(self._points, ready):
+            is_due = not ready or time.monotonic() >= next_look
+            if self._covers and self._covers.has_changed(ready, is_due=is_due) and self._is_open(self._covers):
                 return "replaced"
             if command in ready:
                 self.left = bool(self._reap() - {self._pid})
                 return ""
             if self._spec.live_fd in ready and self._is_abandoned():
                 return ""
+            if not is_due:
+                continue  # files are made all the time, and a look takes longer
+            next_look = time.monotonic() + _TICK / 1000
             if excess := self._excess():
                 return excess
             self._reap()
 
-    def _has_lost_one(self, points: MountPoints, ready: set[int]) -> bool:
+    def _is_open(self, covers: Covers) -> bool:
         """Whether the command has something before it that is closed, or may not be changed."""
-        if points.fd in ready or not ready:  # nothing tells that a mount has been renamed with the folder it is in
-            points.look()
-        if not points.is_one_open():
+        if not covers.open_names():
             return False
         _signal([_EVERYBODY], _SIGSTOP)
         deadline = time.monotonic() + _UNTIL_DELETED
-        while points.is_one_open():
-            if time.monotonic() > deadline:
+        while names := covers.open_names():
+            still_open = [name for name in names if not covers.close_again(name)]
+            if still_open and time.monotonic() > deadline:
                 return True
-            time.sleep(0.001)
+            if still_open:
+                time.sleep(0.001)
         _signal([_EVERYBODY], _SIGCONT)
         return False
 

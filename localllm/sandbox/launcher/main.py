@@ -8,6 +8,7 @@ there, and what it came from waits outside. If a step of the restriction fails, 
 import os
 
 from localllm.sandbox.launcher import bubblewrap, landlock, limits, listener, mounts, namespaces
+from localllm.sandbox.launcher.covers import Covers
 from localllm.sandbox.launcher.removal import delete_tree
 from localllm.sandbox.launcher.spec import BASH, SUPERVISOR, LaunchSpec
 from localllm.sandbox.launcher.syscalls import Kernel
@@ -62,7 +63,7 @@ def _prepare_namespaces(kernel: Kernel, spec: LaunchSpec) -> limits.Supervisor:
         _end_outside(spec, _wait_outside(kernel, pid))
     kernel.die_with_parent()
     namespaces.enter(kernel, spec, ids, limits.most_threads(spec))
-    return _prepare_inside(kernel, spec)
+    return _prepare_enclosed(kernel, spec, namespaces.LastingCovers(kernel, spec))
 
 
 def _prepare_bubblewrap(kernel: Kernel, spec: LaunchSpec) -> limits.Supervisor:
@@ -85,15 +86,22 @@ def _prepare_bubblewrap(kernel: Kernel, spec: LaunchSpec) -> limits.Supervisor:
 
 
 def _prepare_inside(kernel: Kernel, spec: LaunchSpec) -> limits.Supervisor:
+    return _prepare_enclosed(kernel, spec, Covers(kernel, spec))  # bwrap leaves no right to mount
+
+
+def _prepare_enclosed(kernel: Kernel, spec: LaunchSpec, covers: Covers) -> limits.Supervisor:
     _must_see_children()
     if os.getpid() != 1:
         raise OSError(0, "there is no namespace for processes")
     limits.rise_above()
     if spec.gate_fd >= 0:
         listener.hand_out(spec.gate_fd)
-    kernel.drop_privileges()
+    if [name for name in covers.open_names() if not covers.close_again(name)]:
+        raise OSError(0, "a file that is closed to commands was replaced while the sandbox was set up")
+    kernel.hide_from_debuggers()  # before there is anybody who could try
+    kernel.drop_privileges(but_mounting=covers.needs_mounting)
     # A signal of process 1 reaches its namespace and nobody else.
-    return limits.Supervisor(spec, is_enclosed=True, points=mounts.MountPoints())
+    return limits.Supervisor(spec, is_enclosed=True, covers=covers)
 
 
 _PREPARE = {
@@ -150,6 +158,7 @@ def _become_the_command(kernel: Kernel, spec: LaunchSpec, supervisor: int) -> No
             _volunteer_for_the_oom_killer()
             _restrict_files(kernel, spec)
         else:
+            kernel.drop_privileges()  # also what its supervisor keeps
             _restrict_files_inside(kernel, spec)
             os.dup2(os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC), 0)  # by the one outside its mode could be changed
         os.chdir(spec.folder)

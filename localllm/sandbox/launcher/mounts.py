@@ -165,37 +165,3 @@ def _nearest(steps: dict[str, Step], path: str) -> Step | None:
         if path in steps:
             return steps[path]
     return None
-
-
-class MountPoints:
-    """Where something is mounted in this namespace.
-
-    One is lost when somebody outside replaces or deletes what is there: editors and git save by a rename. What takes
-    the place is then as open to the command as everything around it. See `__detach_mounts` in fs/namespace.c.
-    """
-
-    def __init__(self) -> None:
-        self.fd = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
-        """Ready for POLLPRI when something has changed."""
-        self._known = self._read()
-        self._lost: set[bytes] = set()
-
-    def look(self) -> None:
-        """Look which are lost."""
-        self._lost |= self._known - self._read()
-
-    def is_one_open(self) -> bool:
-        """Whether there is something where one was lost."""
-        return any(os.path.lexists(path) for path in self._lost)
-
-    def _read(self) -> set[bytes]:
-        """proc_pid_mountinfo(5)."""
-        os.lseek(self.fd, 0, os.SEEK_SET)
-        text = b"".join(iter(lambda: os.read(self.fd, 1 << 16), b""))
-        return {_unescaped(line.split(b" ")[4]) for line in text.splitlines()}
-
-
-def _unescaped(path: bytes) -> bytes:
-    for sign in b" \t\n\\":  # the backslash last
-        path = path.replace(b"\\%03o" % sign, bytes([sign]))
-    return path

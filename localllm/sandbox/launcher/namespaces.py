@@ -7,6 +7,7 @@ import errno
 import os
 
 from localllm.sandbox.launcher import limits, mounts
+from localllm.sandbox.launcher.covers import Covers
 from localllm.sandbox.launcher.spec import LaunchSpec
 from localllm.sandbox.launcher.syscalls import Kernel
 
@@ -44,6 +45,18 @@ def enter(kernel: Kernel, spec: LaunchSpec, ids: tuple[int, int], most_threads: 
         if kind == mounts.EMPTY:
             kernel.make_read_only(root + path)
     kernel.change_root(root)
+
+
+class LastingCovers(Covers):
+    """Those of a command whose process 1 keeps the right to mount."""
+
+    can_be_covered = True
+
+    def _cover(self, kernel: Kernel, path: str) -> None:
+        kind = mounts.EMPTY if os.path.isdir(path) else mounts.MASK
+        change_in_place(kernel, "/", kind, path)
+        if kind == mounts.EMPTY:
+            kernel.make_read_only(path)
 
 
 def _keep_ids(user: int, group: int) -> None:

@@ -14,6 +14,7 @@ _PR_CAP_AMBIENT_CLEAR_ALL = 4
 _SECCOMP_MODE_FILTER = 2
 _CAPABILITY_VERSION_3 = 0x20080522  # linux/capability.h
 _CAPABILITIES = 64
+_SYS_ADMIN = 1 << 21
 _SIGKILL = 9
 _SIG_SETMASK = 2
 
@@ -29,6 +30,8 @@ _RESOLVE_NO_LINKS_AND_BENEATH = 0x04 | 0x08
 _READ_ONLY, _NO_SET_ID, _NO_DEVICES = 1, 2, 4  # MOUNT_ATTR_…
 _BIND, _RECURSIVE, _UNBINDABLE, _PRIVATE, _SLAVE = 1 << 12, 1 << 14, 1 << 17, 1 << 18, 1 << 19  # MS_…
 _DETACH = 2
+_MADE_OR_MOVED_HERE = 0x100 | 0x80  # IN_CREATE, IN_MOVED_TO
+_FOLDER_ITSELF = 0x1000000 | 0x2000000  # IN_ONLYDIR, IN_DONT_FOLLOW
 _AF_INET, _SOCK_DGRAM, _SIOCSIFFLAGS, _IFF_UP = 2, 2, 0x8914, 1
 
 
@@ -67,8 +70,11 @@ class Kernel:
         """Let no process of the same user trace this one or read its memory."""
         self.prctl(_PR_SET_DUMPABLE, 0)
 
-    def drop_privileges(self) -> None:
-        """Give up every capability, for good: also those that root, or a set-uid program, gets on execve."""
+    def drop_privileges(self, *, but_mounting: bool = False) -> None:
+        """Give up every capability, for good: also those that root, or a set-uid program, gets on execve.
+
+        `but_mounting`: this process keeps the right to mount in its own namespace; a program it becomes has none.
+        """
         for capability in range(_CAPABILITIES):
             try:
                 self.prctl(_PR_CAPBSET_DROP, capability)
@@ -76,8 +82,8 @@ class Kernel:
                 break  # past the last one the kernel knows; or not root, and nothing to drop
         self.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
         header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
-        nothing = (ctypes.c_uint32 * 6)()
-        if self._libc.capset(header, nothing):
+        kept = _SYS_ADMIN if but_mounting else 0
+        if self._libc.capset(header, (ctypes.c_uint32 * 6)(kept, kept)):  # effective, permitted
             raise _last_error("capset")
         self.prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
@@ -168,6 +174,20 @@ class Kernel:
         if self._libc.pivot_root(b".", b".") or self._libc.umount2(b".", _DETACH):
             raise _last_error("pivot_root")
         os.chdir("/")
+
+    def open_watch(self) -> int:
+        """A descriptor that tells of what happens in folders, see inotify(7)."""
+        fd: int = self._libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
+        if fd < 0:
+            raise _last_error("inotify")
+        return fd
+
+    def watch_folder(self, fd: int, folder: str) -> int:
+        """Let `fd` tell of each name in `folder` that is given to something; the number it tells."""
+        number: int = self._libc.inotify_add_watch(fd, os.fsencode(folder), _MADE_OR_MOVED_HERE | _FOLDER_ITSELF)
+        if number < 0:
+            raise _last_error(f"watch {folder}")
+        return number
 
     def raise_loopback(self) -> None:
         """Let 127.0.0.1 work in a new network namespace."""

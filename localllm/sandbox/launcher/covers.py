@@ -1,0 +1,143 @@
+"""The mounts that close single names to a command, and what is laid open of them while it runs. Runs in the launcher.
+
+A mount lies over a file and not over its name: it is lost when somebody outside replaces or deletes the file, as
+editors and git do when they save, and it goes along with a folder that is renamed. What takes the place is then as open
+to the command as everything around it. See `__detach_mounts` in fs/namespace.c.
+"""
+
+import os
+import struct
+
+from localllm.sandbox.launcher.spec import LaunchSpec
+from localllm.sandbox.launcher.syscalls import Kernel
+
+_EVENT = struct.Struct("iIII")  # the watch, what happened, a cookie, the length of the name that follows: inotify(7)
+_OVERFLOW = 0x4000
+_MOST_EVENTS = 1 << 16  # bytes of them taken at a time
+_MOST_COVERED = 1_000  # times: a command that makes a closed name over and over again would have mounts pile up
+
+
+class Covers:
+    """Those of one command. To be made when all is mounted, and before the command is started.
+
+    Where something `can_be_covered` later on, what a rule closes is closed again at once, and where it is first made.
+    """
+
+    can_be_covered = False
+
+    def __init__(self, kernel: Kernel, spec: LaunchSpec) -> None:
+        self.mounts_fd = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
+        """Ready for POLLPRI when something has been mounted, or a mount is lost."""
+        self.names_fd = -1
+        """Ready to be read when a name is given to something; -1 where nothing tells."""
+        self._kernel = kernel
+        self._places = [path for path in (*spec.writable, *spec.shown) if path != spec.scratch]
+        self._mounted = self._mount_points()
+        made = [path for path in spec.hidden if self.can_be_covered and self._place_of(path)]
+        self._closed = self._mounted.union(made)
+        self._hidden = frozenset((*made, *(path for path in (*spec.hidden, *spec.masked) if path in self._mounted)))
+        self._times = 0
+        self._is_one_gone = False
+        self._names: set[tuple[int, bytes]] = set()
+        self._is_blind = False
+        self._begin()
+
+    @property
+    def needs_mounting(self) -> bool:
+        """Whether something may have to be mounted while the command runs."""
+        return self.can_be_covered and bool(self._hidden)
+
+    def has_changed(self, ready: set[int], *, is_due: bool) -> bool:
+        """Whether something may be open. `ready`: the descriptors that are; `is_due`: some time has passed."""
+        if self.names_fd in ready and self._is_name_given():
+            self._watch(self._closed)  # a folder may be another one by now
+            return True
+        return self.mounts_fd in ready or (is_due and (self._is_blind or self._is_one_gone))
+
+    def open_names(self) -> list[str]:
+        """Where there is something, and nothing covers it."""
+        missing = self._closed - self._mount_points()
+        there = [path for path in missing if os.path.lexists(path)]
+        self._is_one_gone = any(path in self._mounted and path not in there for path in missing)
+        return [path for path in there if path not in self._hidden or not self._is_left_alone(path)]
+
+    def _is_left_alone(self, path: str) -> bool:
+        """What is, or lies behind, a link is not covered at the start either: it has a name of its own."""
+        return self.can_be_covered and os.path.realpath(path) != path
+
+    def close_again(self, path: str) -> bool:
+        """Cover it anew where that can be done, and is enough: somebody may be in a folder that was exchanged."""
+        is_exchanged_folder = path in self._mounted and os.path.isdir(path)
+        if path not in self._hidden or is_exchanged_folder or self._times == _MOST_COVERED:
+            return False
+        self._times += 1
+        try:
+            self._cover(self._kernel, path)
+        except OSError:
+            return False
+        self._mounted.add(path)
+        return True
+
+    def _cover(self, kernel: Kernel, path: str) -> None:
+        """Close what is there to reading. Raises OSError."""
+        raise OSError(0, f"no right to mount anything on {path}")
+
+    def _mount_points(self) -> set[str]:
+        """proc_pid_mountinfo(5)."""
+        os.lseek(self.mounts_fd, 0, os.SEEK_SET)
+        text = b"".join(iter(lambda: os.read(self.mounts_fd, 1 << 16), b""))
+        return {_unescaped(line.split(b" ", 5)[4]) for line in text.splitlines()}
+
+    def _place_of(self, path: str) -> str:
+        """The folder around it in which others may be at work, "" for none."""
+        return next((place for place in self._places if path.startswith(f"{place}/")), "")
+
+    def _begin(self) -> None:
+        try:
+            self.names_fd = self._kernel.open_watch()
+        except OSError:
+            self._is_blind = True  # the user has no more of them: looked at every now and then
+        self._watch(self._closed)
+
+    def _watch(self, paths: set[str]) -> None:
+        """Watch the folders that lead to the paths: each could be exchanged with what is in it."""
+        if self.names_fd < 0:
+            return
+        known: dict[str, int] = {}
+        for path in paths:
+            place, name = self._place_of(path), path
+            while place and len(name) >= len(place):
+                folder, _, last = name.rpartition("/")
+                if folder not in known:
+                    known[folder] = self._watch_folder(folder or "/")
+                if known[folder] >= 0:
+                    self._names.add((known[folder], os.fsencode(last)))
+                name = folder
+
+    def _watch_folder(self, folder: str) -> int:
+        try:
+            return self._kernel.watch_folder(self.names_fd, folder)
+        except (FileNotFoundError, NotADirectoryError):
+            return -1  # the folder above it is watched
+        except OSError:
+            self._is_blind = True
+            return -1
+
+    def _is_name_given(self) -> bool:
+        """Whether one of the names is among those that were given to something since this was last asked."""
+        try:
+            events = os.read(self.names_fd, _MOST_EVENTS)
+        except BlockingIOError:
+            return False
+        at, found = 0, False
+        while at < len(events):
+            number, kind, _, length = _EVENT.unpack_from(events, at)
+            at += _EVENT.size + length
+            found |= bool(kind & _OVERFLOW) or (number, events[at - length : at].rstrip(b"\0")) in self._names
+        return found
+
+
+def _unescaped(path: bytes) -> str:
+    for sign in b" \t\n\\":  # the backslash last
+        path = path.replace(b"\\%03o" % sign, bytes([sign]))
+    return os.fsdecode(path)
