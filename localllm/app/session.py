@@ -3,7 +3,8 @@
 import asyncio
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -49,7 +50,7 @@ from localllm.repo_map.repo_map import RepoMap
 from localllm.repo_map.request import Focus
 from localllm.safety.confirmation import Confirmer
 from localllm.safety.journal import Journal, JournalEntry, digest
-from localllm.safety.paths import ProjectRoot
+from localllm.safety.paths import ProjectRoot, shown, some_of
 from localllm.safety.policy import Policy
 from localllm.safety.rules import line_of
 from localllm.safety.saved_rules import RememberedRules
@@ -59,6 +60,7 @@ from localllm.sandbox.command_runner import LateRunner
 from localllm.sessions.entries import Kept, Profiled, Resumed, Titled
 from localllm.sessions.log import Seal, SessionLog, new_session_id
 from localllm.sessions.relocation import settle
+from localllm.snapshots.file_state import ABSENT
 from localllm.snapshots.store import Snapshots, Transition
 from localllm.text.sanitising import clean
 from localllm.text.terminal_output import plain_output
@@ -171,6 +173,8 @@ class Conversation:
             project.memory, self.tool_system, self._briefing, self._offer_news, self._recorder.catch_up
         )
         self._todo_news = TodoNews(project.memory)
+        self._untold_since: int | None = None
+        """Where the files were before /undo changed something that the model was not told of yet."""
         self._is_behind = reopened is not None
         self._begin_log(is_new=reopened is None)
 
@@ -195,6 +199,7 @@ class Conversation:
             await asyncio.to_thread(self._catch_up)
         if news := await asyncio.to_thread(self._collections.take_news):
             self._offer_news(news)
+        self._tell_taken_back()
         await asyncio.to_thread(self._tell_todos)
         self.tool_system.limit_output(output_limit(project.client))
 
@@ -218,6 +223,21 @@ class Conversation:
         for this one."""
         if news := self._todo_news.take():
             self._offer_news(news)
+
+    def _tell_taken_back(self) -> None:
+        """Let the model read with the next request which files /undo and /redo have changed behind its back. What was
+        remembered and is taken back is told as such."""
+        if self._untold_since is None:
+            return
+        states = {made.path: made.after for made in self.tool_system.changes.made_since(self._untold_since)}
+        changed = set(self.tool_system.changes.changed_since(self._untold_since)) - {self._project.memory.name}
+        self._untold_since = None
+        if changed:
+            names = [f"{shown(path)} (deleted)" if states[path] == ABSENT else shown(path) for path in sorted(changed)]
+            self._offer_news(
+                f"[The user took changes back, or made them again, with /undo and /redo. Not as shown above any more: "
+                f"{some_of(names)}. Do not repeat what was taken back unless asked.]"
+            )
 
     def _offer_news(self, text: str) -> None:
         """Let the model read with the next request what was noted; a conversation that begins is told anyway."""
@@ -311,29 +331,37 @@ class Conversation:
     def undo(self, *, turn: bool) -> list[str]:
         """Take back the last change, or all of the last turn; a line for each. The log has it at once, whatever becomes
         of the program."""
-        try:
+        with self._taking_back():
             return self.checkpoints.undo(turn=turn)
-        finally:
-            self._recorder.catch_up()
 
     def redo(self) -> list[str]:
         """Make again what `undo` took back last; a line for each. As `undo`."""
-        try:
+        with self._taking_back():
             return self.tool_system.changes.redo()
-        finally:
-            self._recorder.catch_up()
 
     def rewind(self, which: str) -> list[str]:
         """Go back to a point; a line for each thing done. As `undo`. Nobody knows what of the project the conversation
         was told before that point: what is remembered is compared anew."""
-        try:
+        with self._taking_back():
             lines = self.checkpoints.rewind(which)
-        finally:
-            self._recorder.catch_up()
         self.context_used = 0
         self._is_behind = True
         self._todo_news = TodoNews(self._project.memory)
         return lines
+
+    @contextmanager
+    def _taking_back(self) -> Generator[None]:
+        """Write down at once what becomes of files, and have the model told of it, unless the conversation goes back
+        with them."""
+        position, mark = self.tool_system.changes.position, self.agent.history.mark()
+        try:
+            yield
+        finally:
+            self._recorder.catch_up()
+            if self.agent.history.mark() != mark:
+                self._untold_since = None
+            elif self._untold_since is None and self.tool_system.changes.position != position:
+                self._untold_since = position
 
     def rename(self, title: str) -> None:
         """Call it so from now on; "" for nothing."""

@@ -36,6 +36,30 @@ async def test_an_undo_is_in_the_log_before_the_program_can_be_killed(tmp_path: 
             assert [entry.path for entry in entries if isinstance(entry, Changed)][3:] == ["a.txt"]
 
 
+async def test_the_model_is_told_once_of_what_the_user_took_back(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_text("old")
+    (tmp_path / "c.txt").write_text("old")
+    writes = [("write_file", {"file_path": name, "content": "new"}) for name in ("a.txt", "b.txt", "c.txt")]
+    with WireServer([calls(*writes), *map(says, ("one", "two", "three", "four"))]) as server:
+        async with app_over(tmp_path, server.url) as app:
+            app.set_mode("auto-edit")
+            await played(app, "first")
+            app.undo(turn=True)
+            await played(app, "second")
+            await played(app, "third")
+            app.redo()
+            app.undo()
+            await played(app, "fourth")
+            app.redo()
+            app.rewind("1")
+            await played(app, "fifth")
+        second, *others = [body["messages"][-1]["content"] for body in server.bodies()][2:]
+    assert "a.txt (deleted), b.txt, c.txt. " in second
+    assert second.endswith("\n\nsecond")
+    assert others[:2] == ["third", "fourth"], "told once, and only where something is other than it was"
+    assert "/undo" not in others[2], "the conversation went back with the files"
+
+
 async def test_which_sessions_are_deleted_for_their_age_is_said(tmp_path: Path) -> None:
     front_end = Nobody()
     async with app_over(tmp_path, front_end=front_end) as app:
