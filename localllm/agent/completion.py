@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from localllm.base.errors import LLMConnectionError
-from localllm.base.events import Emit, Notice, TextDelta, ThinkingDelta, Usage
+from localllm.base.events import BROKEN_OFF, Emit, Notice, TextDelta, ThinkingDelta, Usage
 from localllm.base.i18n import _
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import Completion, Message, ToolChoice, ToolSpec
@@ -53,7 +53,7 @@ class Chanting(Exception):  # noqa: N818 - it breaks an answer off, and is no fa
             text = self._once(text)
         else:
             thinking = self._once(thinking)
-        text = f"{text} {'[broken off: it repeated itself]'}".strip()
+        text = f"{text} {BROKEN_OFF}".strip()
         marked = msgspec.structs.replace(said, text=text, thinking=thinking)
         return Completion(marked, FINISH_REASON, Usage())
 

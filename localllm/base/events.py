@@ -91,6 +91,10 @@ class TextDelta(Event, frozen=True):
     text: str
 
 
+BROKEN_OFF = "[broken off: it repeated itself]"
+"""What stands for the rest of an answer that repeated itself."""
+
+
 class MessageCompleted(Event, frozen=True):
     """One whole answer of the model: what the history keeps. `provider` and `model` are those that have answered, which
     may have stood in for those the run began with."""

@@ -8,6 +8,7 @@ from typing import Literal
 
 from localllm.base.errors import LocalLLMError
 from localllm.base.events import (
+    BROKEN_OFF,
     AgentEvent,
     ConfirmationAnswered,
     ConfirmationRequested,
@@ -207,7 +208,7 @@ class Renderer:
     def _complete(self, event: MessageCompleted) -> None:
         """A provider that does not stream gives its text only here."""
         if not self._streamed:
-            self._say(event.text)
+            self._say(event.text.removesuffix(BROKEN_OFF))  # a notice says so
         self._end_answer()
         self._collapse_thinking()
         self._said, self._streamed = event.text, False

@@ -8,6 +8,7 @@ import pytest
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import (
+    BROKEN_OFF,
     AgentEvent,
     ConfirmationRequested,
     MessageCompleted,
@@ -107,6 +108,12 @@ async def test_the_same_run_plainly() -> None:
         "\nI look.\n\n● read_file a.py\n  ✓ 3 lines\n\n# Found\n\n- **one**\n- two\n\n"
         "  steps 1 · in 1,000 · out 20 tokens\n"
     )
+
+
+def test_what_stands_for_a_repetition_in_the_conversation_is_not_shown() -> None:
+    shown = Shown()
+    events = [STARTED, ThinkingDelta(text="Hm. "), MessageCompleted(text=BROKEN_OFF, thinking="Hm."), DONE]
+    assert "broken off" not in shown.handle(*events)
 
 
 def test_the_first_piece_is_shown_at_once() -> None:
