@@ -6,6 +6,7 @@ what was not checked, or is not so.
 """
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
@@ -24,6 +25,7 @@ from localllm.base.i18n import Phrase, _
 from localllm.base.jsontext import encode_json
 from localllm.llm.messages import Completion, UserMessage
 from localllm.safety.paths import shown
+from localllm.text.scripts import is_chinese, is_in_language
 from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
 
@@ -122,6 +124,10 @@ class Finishing(Middleware):
             )
             self.ending = Ending((Phrase("a step was announced and not taken"),))
             return None
+        if not is_last and "language" not in self._told and _is_chinese_to_japanese(text, state):
+            self._told.add("language")
+            state.emit(Notice(text=_("It answered in Chinese: it was asked to answer in Japanese.")))
+            return Inject(remark("language"))
         findings = [] if answer.finish_reason in _BROKEN_OFF else await self._findings(state, text)
         if not is_last and len(self._told) < _MOST_REMARKS:
             for finding in findings:
@@ -302,6 +308,12 @@ class Finishing(Middleware):
             )
             return Finding("run_tests", reason, contradicts=False, params={"why": why})
         return Finding("no_test" if passed else None, reason, contradicts=False)
+
+
+def _is_chinese_to_japanese(text: str, state: RunState) -> bool:
+    """Whether a Japanese request that says nothing of Chinese was answered in it."""
+    request = _request(state)
+    return is_chinese(text) and is_in_language(request, "ja") and not re.search("中国|中文|漢文|訳", request)
 
 
 def _request(state: RunState) -> str:

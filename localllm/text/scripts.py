@@ -1,11 +1,17 @@
-"""Tell Japanese text from text in Latin letters by its characters."""
+"""Tell Japanese text from Chinese, and from text in Latin letters, by its characters."""
+
+import re
 
 from localllm.base.lazy_patterns import late_pattern
 
 _KANA = late_pattern(r"[\u3041-\u309f\u30a1-\u30ff]")
 _IDEOGRAPH = late_pattern(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_CHINESE = late_pattern(r"[这們们吗呢请請您你我了是没沒还還从從为該该对说說时间问题个個]")
+"""Ideographs that a Chinese sentence has, and a Japanese text without kana hardly two of."""
+_CODE = late_pattern(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _LETTER = late_pattern(r"[^\W\d_]")
 
+_LEAST_IDEOGRAPHS = 10
 _LEAST_KANA = 0.15
 _MOST_FOREIGN = 0.3
 """Shares of a text's letters. Japanese prose has more kana than a third of it, also with many foreign names."""
@@ -21,6 +27,14 @@ def is_in_language(text: str, language: str) -> bool:
         return kana / letters >= _LEAST_KANA or (letters <= 12 and bool(_IDEOGRAPH.search(text) or kana))
     others = kana + len(_IDEOGRAPH.findall(text)) + sum(_is_foreign(letter) for letter in text)
     return others / letters <= _MOST_FOREIGN
+
+
+def is_chinese(text: str) -> bool:
+    """Whether a text is Chinese, as far as it is no code: ideographs in plenty, some of them Chinese alone, no kana."""
+    prose = _CODE.sub("", text)
+    if _KANA.search(prose) or len(_IDEOGRAPH.findall(prose)) < _LEAST_IDEOGRAPHS:
+        return False
+    return len(set(_CHINESE.findall(prose))) >= 2
 
 
 def _is_foreign(letter: str) -> bool:

@@ -69,6 +69,15 @@ class TestInARun:
         asked = [message.text for message in agent.history.messages if isinstance(message, UserMessage)]
         assert "called no tool" in asked[1]
 
+    @pytest.mark.parametrize(("request_", "steps"), [("なぜ遅いのですか？", 2), ("中国語で説明して", 1), ("why?", 1)])
+    async def test_a_chinese_answer_to_a_japanese_request_is_asked_for_again(
+        self, project: Path, request_: str, steps: int
+    ) -> None:
+        chinese = "问题在于这个模块没有缓存，请检查日志并修复。"
+        agent = make_agent(recording(*[chinese] * 3), project)
+        result = await agent.execute_query(request_)
+        assert (result.status, result.steps) == ("done", steps)
+
     async def test_then_a_call_is_required_then_it_is_let_be(self, project: Path) -> None:
         model = recording("Let me read the file.", "I will read the file.", "I will now read the file.", "more")
         events = await play(make_agent(model, project), "go")

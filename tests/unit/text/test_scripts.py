@@ -1,6 +1,8 @@
 """Which script a text is in."""
 
-from localllm.text.scripts import is_in_language
+import pytest
+
+from localllm.text.scripts import is_chinese, is_in_language
 from tests.support.each import each
 
 
@@ -23,3 +25,19 @@ from tests.support.each import each
 )
 def test_texts_are_told_apart(text: str, ja: bool, en: bool) -> None:
     assert (is_in_language(text, "ja"), is_in_language(text, "en")) == (ja, en)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("问题在于这个模块没有缓存，请检查日志。", True),
+        ("我们已经修复了 `prices.py` 中的错误。", True),
+        ("問題は、このモジュールにキャッシュがないことです。", False),
+        ("変更完了。試験成功、異常無。作業時間三十分、関係者全員確認済。", False),
+        ("東京都千代田区丸の内一丁目、時間問題", False),
+        ("The module has no cache. `问题在于这个模块没有缓存`", False),
+        ("这个", False),
+    ],
+)
+def test_chinese_is_told_from_japanese(text: str, expected: bool) -> None:
+    assert is_chinese(text) is expected
