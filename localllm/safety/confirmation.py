@@ -61,7 +61,12 @@ def question(
 def refusal(request: ConfirmationRequested, verdict: Verdict, answer: ConfirmationAnswered) -> SafetyViolationError:
     """The error of a call that was not permitted."""
     if answer.by != "unattended":
-        return SafetyViolationError("denied_by_user", name=request.tool, feedback=answer.feedback)
+        said = (
+            Phrase("The user says: {words}", words=answer.feedback)
+            if answer.feedback
+            else Phrase("Do not try it again: go on without it, or ask what is wanted instead.")
+        )
+        return SafetyViolationError("denied_by_user", name=request.tool, feedback=said)
     if request.risk == "dangerous":
         return SafetyViolationError("denied_dangerous", name=request.tool, rule=_reason(verdict))
     if request.needs_person:

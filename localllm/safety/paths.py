@@ -109,11 +109,26 @@ class ProjectRoot:
         if real == str(self.path):
             return "."
         if not real.startswith(inside):
-            raise SafetyViolationError("path_outside", path=shown(file_path), root=self.path)
+            raise self._outside(file_path)
         relative = real[len(inside) :]
         self._refuse_odd(relative)
         self._refuse_special(relative, file_path)
         return relative
+
+    def _outside(self, file_path: str) -> SafetyViolationError:
+        """The error for a path outside, naming what is meant by one below a root that a model has made up."""
+        names = file_path.strip("/").split("/")
+        if file_path.startswith("/") and not {"", ".", ".."} & set(names):
+            for start in range(1, len(names)):
+                near = "/".join(names[start:])
+                with suppress(LocalLLMError):
+                    if self.exists(near):
+                        return SafetyViolationError(
+                            "path_outside_near", path=shown(file_path), root=self.path, near=shown(near)
+                        )
+        is_folder = file_path == "/"
+        key = "path_outside_near" if is_folder else "path_outside"
+        return SafetyViolationError(key, path=shown(file_path), root=self.path, near=".")
 
     def name_of(self, file: Path) -> str:
         """The path by which tools read a file: of one that is neither in the project nor in `outputs` the whole one."""

@@ -171,7 +171,7 @@ def _closest(text: str, old: str, regions: Sequence[Region]) -> str | Phrase:
 
 def _beginning(lines: Sequence[str], most: int) -> list[str]:
     """The lines, or the first of them, headed by which they are."""
-    heading = "They are:" if len(lines) <= most else f"The first {most} of these {len(lines)} lines:"
+    heading = "The file's lines are:" if len(lines) <= most else f"The first {most} of these {len(lines)} lines:"
     return [heading, *lines[:most]]
 
 

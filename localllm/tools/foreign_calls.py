@@ -1,7 +1,7 @@
 """Calls of tools that other assistants have, as calls of the tools there are here."""
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -23,6 +23,7 @@ TextOf = Callable[[str], str | None]
 _ANSWERS = ("result", "answer", "final_answer", "summary", "message", "question", "text", "content", "output")
 _STATES = {"pending": "", "in_progress": "start", "doing": "start", "completed": "finish", "done": "finish"}
 _CHECKLIST = late_pattern(r"^[ \t]*(?:[-*]|\d+[.)])?[ \t]*\[([ xX~-])\](.+)$", re.MULTILINE)
+_COMMON_WORDS = {"", "file", "files"}
 _MARKS = {" ": "", "x": "finish", "X": "finish", "-": "start", "~": "start"}
 
 
@@ -140,6 +141,19 @@ class Translator:
 def own_name(name: str, tools: Collection[str]) -> str:
     """The one of `tools` that is called so, whatever the case and the underscores; "" where none is."""
     return name if name in tools else next((own for own in tools if folded(own) == folded(name)), "")
+
+
+def alike(name: str, tools: Sequence[str]) -> list[str]:
+    """Up to two of `tools` whose names have the most words with a name that is none of theirs in common."""
+    words = _words(name)
+    shared = {own: len(words & _words(own)) for own in tools}
+    most = max(shared.values(), default=0)
+    return [own for own in tools if most and shared[own] == most][:2]
+
+
+def _words(name: str) -> set[str]:
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).casefold()
+    return set(re.split(r"[\W_]+", apart)) - _COMMON_WORDS
 
 
 def is_finishing(name: str, tools: Collection[str]) -> bool:

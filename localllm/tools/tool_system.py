@@ -22,7 +22,7 @@ from localllm.base.events import (
     ToolStarted,
 )
 from localllm.base.foreign_tools import NOTE, UNNAMED
-from localllm.base.i18n import _
+from localllm.base.i18n import Phrase, _
 from localllm.base.jsontext import encode_json
 from localllm.base.kept_outputs import has_pages, names_page
 from localllm.llm.messages import AssistantMessage, ToolSpec
@@ -40,7 +40,7 @@ from localllm.snapshots.store import Snapshots
 from localllm.tools.call_judge import NO_FACTS, CallJudge
 from localllm.tools.change_history import ChangeHistory
 from localllm.tools.context import ToolContext
-from localllm.tools.foreign_calls import Translator, answer_in, is_finishing, noted, own_name
+from localllm.tools.foreign_calls import Translator, alike, answer_in, is_finishing, noted, own_name
 from localllm.tools.kept_pages import KeptPages
 from localllm.tools.registry import first_line, parse_arguments
 from localllm.tools.results import (
@@ -415,11 +415,12 @@ class ToolSystem:
         if tool is None and was_cut:  # perhaps no more than the beginning of a name
             raise ToolExecutionError("tool_cut_arguments", name=call.name)
         if tool is None:
-            known = ", ".join(spec.name for spec in self._specs)
+            names = [spec.name for spec in self._specs]
             self._translator.translate(call)  # raises what is wrong with a patch
-            raise ToolExecutionError(
-                "tool_nameless" if call.name == UNNAMED else "tool_unknown", name=call.name, known=known
-            )
+            key = "tool_nameless" if call.name == UNNAMED else "tool_unknown"
+            near = " or ".join(alike(call.name, names))
+            hint = Phrase("Did you mean {names}?", names=near) if near else ""
+            raise ToolExecutionError(key, name=call.name, near=hint, known=", ".join(names))
         return tool
 
     def _own(self, name: str) -> Tool | None:

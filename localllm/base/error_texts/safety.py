@@ -6,6 +6,9 @@ SAFETY = {
     "path_outside": ErrorText(
         "E9001", "{path} is outside the project {root}.", "", "Only files of the project can be used."
     ),
+    "path_outside_near": ErrorText(
+        "E9033", "{path} is outside the project {root}.", "", "Did you mean {near}? Paths are relative to the project."
+    ),
     "path_invalid": ErrorText("E9002", "{path} is not a usable path: {reason}.", "", "Give a path inside the project."),
     "path_not_regular": ErrorText(
         "E9003", "{path} is not a regular file.", "", "Devices, pipes and sockets are not opened."
@@ -50,7 +53,7 @@ SAFETY = {
         "",
         (
             "Look at what you need, then answer with a plan: what to change, where, and how to "
-            "check it. The user leaves plan mode when he agrees."
+            "check it. The user leaves plan mode when they agree."
         ),
     ),
     "mode_needs_sandbox": ErrorText(

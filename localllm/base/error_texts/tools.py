@@ -3,7 +3,7 @@
 from localllm.base.error_texts.text import ErrorText
 
 TOOLS = {
-    "tool_unknown": ErrorText("E8001", "There is no tool “{name}”.", "", "Tools: {known}."),
+    "tool_unknown": ErrorText("E8001", "There is no tool “{name}”.", "{near}", "Tools: {known}."),
     "tool_bad_arguments": ErrorText("E8002", "Bad arguments for {name}: {reason}.", "", "Call it like this: {example}"),
     "tool_nameless": ErrorText(
         "E8006",

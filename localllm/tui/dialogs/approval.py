@@ -155,6 +155,8 @@ class TerminalConfirmer:
                     return _answer(request, approved=True, always=always, scope=scope)
                 case "view":
                     await self._stage.view(detail)
+                case None if len(said) == 1:
+                    self._say(N_("“{said}” is none of these."), "warning", said=said)
                 case None:
                     return _answer(request, approved=False, feedback=said)
 

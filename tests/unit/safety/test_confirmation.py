@@ -71,8 +71,16 @@ def test_a_no_says_who_said_it_and_why(verdict: Verdict, by: str, tool: str, key
     answer = ConfirmationAnswered(request_id=request.request_id, approved=False, by=by, feedback="not now")
     error = refusal(request, verdict, answer)
     assert error.key == key
-    assert ("not now" in str(error)) == (by == "user")
+    assert ("The user says: not now" in str(error)) == (by == "user")
     assert ("rm -rf" in str(error)) == (key == "denied_dangerous")
+
+
+def test_a_no_without_a_word_says_what_to_do_next() -> None:
+    request = question(TOOLS[0], CALL, Verdict("ask"), None, "x", "")
+    error = refusal(
+        request, Verdict("ask"), ConfirmationAnswered(request_id=request.request_id, approved=False, by="user")
+    )
+    assert "go on without it" in str(error)
 
 
 def answered(always: Scope | None, scope: str) -> ConfirmationAnswered:

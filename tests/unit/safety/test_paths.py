@@ -72,10 +72,23 @@ def test_a_folder_whose_name_begins_like_the_roots_is_outside(root: ProjectRoot)
 
 
 @pytest.mark.parametrize(
-    "path", ["..", "../outside/f.txt", "/etc/passwd", "a/../../outside/f.txt", "/proc/self/environ", "/"]
+    "path", ["..", "../outside/f.txt", "/etc/passwd", "a/../../outside/f.txt", "/proc/self/environ"]
 )
 def test_outside_is_refused(root: ProjectRoot, path: str) -> None:
     assert key_of(SafetyViolationError, root.relative, path) == "path_outside"
+
+
+@pytest.mark.parametrize(
+    ("path", "near"),
+    [("/", "."), ("/repo/src/a.py", "src/a.py"), ("/repo/x/src", "src"), ("/mnt/project/a b.md", "a b.md")],
+)
+def test_a_root_that_is_made_up_is_told_from_the_path_below_it(root: ProjectRoot, path: str, near: str) -> None:
+    (root.path / "src").mkdir(exist_ok=True)
+    (root.path / "src" / "a.py").write_text("a")
+    (root.path / "a b.md").write_text("b")
+    with pytest.raises(SafetyViolationError) as error:
+        root.relative(path)
+    assert f"Did you mean {near}?" in str(error.value)
 
 
 @pytest.mark.parametrize(

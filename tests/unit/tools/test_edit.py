@@ -93,7 +93,7 @@ async def test_a_miss_shows_the_closest_lines_as_they_are(tmp_path: Path) -> Non
     )
     assert error.key == "edit_no_match"
     assert "lines 4-5." in str(error)
-    assert "They are:\ndef add(a, b):\n    return a - b\n" in str(error)
+    assert "The file's lines are:\ndef add(a, b):\n    return a - b\nCopy the text exactly" in str(error)
 
 
 async def test_white_space_may_differ_and_the_indentation_is_adapted(tmp_path: Path) -> None:

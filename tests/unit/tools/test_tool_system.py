@@ -297,6 +297,21 @@ class TestBoundary:
         assert whole.error is not None
         assert whole.error.key == ("tool_nameless" if name == "unnamed" else "tool_unknown")
 
+    @pytest.mark.parametrize(
+        ("name", "meant"),
+        [
+            ("run_tests", "Did you mean run_command?"),
+            ("searchCodebase", "Did you mean search_files?"),
+            ("list_code_definitions", "Did you mean analyze_code or list_files?"),
+            ("frobnicate_file", "Tools: "),
+        ],
+    )
+    async def test_a_tool_that_is_not_there_is_told_from_those_called_alike(
+        self, project: Path, name: str, meant: str
+    ) -> None:
+        result = await make_tools(project).execute(ToolCall("1", name, "{}"), lambda _: None)
+        assert f"There is no tool “{name}”. {meant}" in result.for_model
+
     async def test_long_output_is_capped_and_kept_whole(self, project: Path) -> None:
         tools = make_tools(project, output_limit=2_000)
         result = await tools.execute(

@@ -88,6 +88,12 @@ async def test_anything_else_is_no_and_goes_to_the_model() -> None:
     assert (given.approved, given.feedback) == (False, "yes, but with pytest 日本語")
 
 
+async def test_a_single_letter_that_means_nothing_is_asked_about_again() -> None:
+    person = Person("e", "ぬ", "y")
+    assert (await person.confirmer.confirm(request())).approved
+    assert "“e” is none of these." in person.stream.getvalue()
+
+
 async def test_ctrl_c_is_no_and_breaks_off_the_run() -> None:
     person = Person(KeyboardInterrupt)
     assert not (await person.confirmer.confirm(request())).approved
