@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Coroutine, Generator, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,6 +27,8 @@ _MOST_SKIPPED = 20
 """Skipped files that are listed; `localllm rag show NAME` lists all."""
 _SHOWN_OF_A_HIT = 500  # characters
 EXIT_LEFT_ALONE = 1
+_LONGEST_WAIT = 120.0
+"""Seconds for the sentence of the chat model, which a collection can do without."""
 
 Result = TypeVar("Result")
 
@@ -333,8 +335,15 @@ async def _described_by_model(context: click.Context, report: IngestReport) -> I
         return report
     project, loaded = load_here(context)
     async with open_chat_client(project, loaded.settings.llm, loaded.allowed_environ(os.environ)) as client:
-        text = await ChatModel(client).describe(report.contents) if client else ""
+        if client is None:
+            return report
+        say(_("The documents are taken in. Asking the chat model to say in a sentence what they hold …"))
+        text = ""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LONGEST_WAIT):
+                text = await ChatModel(client).describe(report.contents)
     if not text:
+        say(_("It gave none: titles and words of the documents stand for it. localllm rag describe NAME TEXT says it."))
         return report
     described = _open(context).describe(report.collection.name, text, is_own=False)
     return msgspec.structs.replace(report, collection=described)

@@ -1,6 +1,7 @@
 """`localllm rag`, as it is called."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -149,3 +150,21 @@ def test_what_is_wrong_is_an_error_with_its_reason(call: Call, arguments: tuple[
         assert isinstance(result.exception, LocalLLMError)
         assert result.exception.key == key
     assert result.exit_code != 0
+
+
+def test_a_chat_model_that_does_not_answer_holds_up_no_collection(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCALLLM_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.setattr("localllm.cli.rag._LONGEST_WAIT", 0.3)
+    (tmp_path / "config").mkdir()
+    with WireServer([replace(says("late"), hold_head=True)], models=("m",)) as server:
+        (tmp_path / "config/localllm.toml").write_text(
+            f'[llm]\nprovider = "lmstudio"\n[llm.lmstudio]\nbase_url = "{server.url}"\n'
+            '[rag]\nembedding_provider = "none"\n'
+        )
+        taken = call("ingest", "docs", "-c", "manuals")
+    assert taken.exit_code == 0
+    assert "Asking the chat model" in taken.stderr
+    assert "It gave none" in taken.stderr
+    assert taken.stdout.startswith("manuals: 2 taken in")
