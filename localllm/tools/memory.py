@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _PREVIEWS = {
     "start": N_("Begin the TODO {id}: {text}"),
-    "finish": N_("The TODO {id} is done: {text}"),
+    "finish": N_("Mark the TODO {id} as done: {text}"),
     "drop": N_("Drop the TODO {id}: {text}"),
 }
 _DIGEST = {

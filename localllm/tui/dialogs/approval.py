@@ -37,7 +37,7 @@ _MARK = 5
 """Cells before the text of a row of a change: its indentation, and + or -."""
 
 _ALWAYS = {
-    "command": N_("Always allow exactly this (Enter), or shorten it: then all that begins so."),
+    "command": N_("Always allow exactly this (Enter), or shorten it to allow whatever begins with it."),
     "folder": N_("Always allow it there (Enter), or shorten it to a folder; . is the whole project."),
     "address": N_("Always allow every address of this host (Enter), or add the path it must begin with."),
 }
