@@ -416,20 +416,10 @@ KEY_VARIABLES: dict[str, tuple[str, ...]] = {
 
 
 HARMLESS: frozenset[str] = frozenset(
-    {
-        "llm.temperature",
-        "llm.dialect",
-        "llm.ollama.think",
-        "agent.profile",
-        "rag.collection",
-        "rag.top_k",
-        "rag.floor",
-        "rag.dense_weight",
-        "rag.chunk_tokens",
-        "rag.overlap",
-        "ui.language",
-        "ui.theme",
-    }
+    """
+    llm.temperature llm.dialect llm.ollama.think agent.profile rag.collection rag.top_k rag.floor rag.dense_weight
+    rag.chunk_tokens rag.overlap ui.language ui.theme
+    """.split()
 )
 """What a project's own file may set to any value before the user trusts it. See `trust.admitted` for the settings of
 which it may choose some values."""

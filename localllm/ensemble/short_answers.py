@@ -44,8 +44,18 @@ _SEARCHED = 1_000
 
 _LEADING = 400
 
-_YES = frozenset("yes yeah yep true correct right affirmative はい ええ 真 正 正しい 正しいです その通り その通りです そうです 可能 可能です できます ○ ◯ 〇 ✓ ✔ ✅".split(" "))  # fmt: skip  # noqa: E501, SIM905
-_NO = frozenset("no nope false incorrect wrong negative いいえ いや 偽 誤 誤り 誤りです 間違い 正しくない 正しくありません 違います 違う 不可能 不可能です できません × ✗ ✘ ❌".split(" "))  # fmt: skip  # noqa: E501, SIM905
+_YES = frozenset(
+    """
+    yes yeah yep true correct right affirmative はい ええ 真 正 正しい 正しいです その通り その通りです そうです 可能
+    可能です できます ○ ◯ 〇 ✓ ✔ ✅
+    """.split()
+)
+_NO = frozenset(
+    """
+    no nope false incorrect wrong negative いいえ いや 偽 誤 誤り 誤りです 間違い 正しくない 正しくありません 違います
+    違う 不可能 不可能です できません × ✗ ✘ ❌
+    """.split()
+)
 
 _ANSWER_IS = late_pattern(
     r"\b(?:answer|result)\b(?:\s+(?:to\b[^.:\n]{1,60}?|here))?\s*(?:\*\*)?\s*(?:is|would\s+be|should\s+be|=|:)\s*(?:\*\*)?\s*:?\s*"

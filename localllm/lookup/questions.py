@@ -18,20 +18,9 @@ Kind = Literal[
 ]  # fmt: skip
 
 _WITHOUT_NAMES = frozenset(
-    [
-        "greeting",
-        "thanks",
-        "needs_model",
-        "commits",
-        "diff",
-        "status",
-        "todo",
-        "howto",
-        "project",
-        "decided",
-        "preferred",
-        "before",
-    ]
+    """
+    greeting thanks needs_model commits diff status todo howto project decided preferred before
+    """.split()
 )
 _OF_NAMES = frozenset({"define", "explain", "uses", "subclasses"})
 _WORDS_BESIDE_A_NAME = 2

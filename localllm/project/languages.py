@@ -46,25 +46,11 @@ _TEST = re.compile(
     r"(?:^|/)(?:tests?|specs?|__tests__|t|examples|docs?|evals?|bench(?:marks?)?)/|^example/"
     r"|(?:^|/)(?:test_|conftest)[^/]*$|[_.](?:test|spec)\.\w+$|Tests?\.\w+$"
 )
-NEVER_PART = (
-    "bower_components",
-    ".venv",
-    "venv",
-    ".tox",
-    ".nox",
-    ".mypy_cache",
-    ".ruff_cache",
-    ".pytest_cache",
-    ".gradle",
-    ".next",
-    ".nuxt",
-    ".svelte-kit",
-    ".turbo",
-    ".terraform",
-    ".eggs",
-    "*.egg-info",
-    "*.dist-info",
-    "*.pyc",
+NEVER_PART = tuple(
+    """
+    bower_components .venv venv .tox .nox .mypy_cache .ruff_cache .pytest_cache .gradle .next .nuxt .svelte-kit .turbo
+    .terraform .eggs *.egg-info *.dist-info *.pyc
+    """.split()
 )
 """Folders that tools make and nobody writes in; patterns as in .gitignore."""
 

@@ -158,54 +158,19 @@ def _kanji(written: str) -> float:
     return total + number
 
 
-_ONES = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
+_ONES = """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen
+""".split()
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _VALUES = {one: float(value) for value, one in enumerate(_ONES)} | {one: 20.0 + 10 * at for at, one in enumerate(_TENS)}
 _ORDINALS = {
     one: float(value)
     for value, one in enumerate(
-        [
-            "first",
-            "second",
-            "third",
-            "fourth",
-            "fifth",
-            "sixth",
-            "seventh",
-            "eighth",
-            "ninth",
-            "tenth",
-            "eleventh",
-            "twelfth",
-            "thirteenth",
-            "fourteenth",
-            "fifteenth",
-            "sixteenth",
-            "seventeenth",
-            "eighteenth",
-            "nineteenth",
-        ],
+        """
+            first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
+            fifteenth sixteenth seventeenth eighteenth nineteenth
+        """.split(),
         1,
     )
 }

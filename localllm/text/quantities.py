@@ -327,32 +327,9 @@ def _unit_after(plain: str, end: int) -> tuple[Unit | None, int]:
 
 
 _STOPS = frozenset(
-    [
-        "in",
-        "of",
-        "and",
-        "or",
-        "to",
-        "from",
-        "by",
-        "for",
-        "on",
-        "at",
-        "with",
-        "is",
-        "are",
-        "was",
-        "were",
-        "has",
-        "have",
-        "had",
-        "than",
-        "that",
-        "which",
-        "as",
-        "the",
-        "a",
-    ]
+    """
+    in of and or to from by for on at with is are was were has have had than that which as the a
+    """.split()
 )
 
 

@@ -98,31 +98,9 @@ def _names(text: str) -> Counter[str]:
 
 
 _SMALL = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "it",
-        "its",
-        "in",
-        "on",
-        "at",
-        "he",
-        "she",
-        "they",
-        "we",
-        "i",
-        "this",
-        "that",
-        "these",
-        "those",
-        "but",
-        "and",
-        "as",
-        "his",
-        "her",
-        "their",
-    ]
+    """
+    the a an it its in on at he she they we i this that these those but and as his her their
+    """.split()
 )
 _MARKS = "\"'“”„«»‘’「」『』… \t\n"
 

@@ -25,132 +25,21 @@ _END = late_pattern(
     r"|(?P<line>\n)"
 )
 _TITLES = frozenset(
-    [
-        "mr",
-        "mrs",
-        "ms",
-        "dr",
-        "prof",
-        "st",
-        "gen",
-        "sen",
-        "rep",
-        "gov",
-        "lt",
-        "col",
-        "capt",
-        "sgt",
-        "rev",
-        "hon",
-        "fig",
-        "figs",
-        "no",
-        "nos",
-        "vol",
-        "vs",
-        "eq",
-        "art",
-        "sec",
-        "ch",
-        "pp",
-        "approx",
-        "est",
-        "ca",
-        "cf",
-        "al",
-        "e.g",
-        "i.e",
-        "eg",
-        "ie",
-        "jan",
-        "feb",
-        "mar",
-        "apr",
-        "jun",
-        "jul",
-        "aug",
-        "sep",
-        "sept",
-        "oct",
-        "nov",
-        "dec",
-        "mt",
-        "ft",
-        "pres",
-        "supt",
-        "messrs",
-    ]
+    """
+    mr mrs ms dr prof st gen sen rep gov lt col capt sgt rev hon fig figs no nos vol vs eq art sec ch pp approx est ca
+    cf al e.g i.e eg ie jan feb mar apr jun jul aug sep sept oct nov dec mt ft pres supt messrs
+    """.split()
 )
 _SHORT_FORMS = frozenset(
-    [
-        "inc",
-        "ltd",
-        "co",
-        "corp",
-        "llc",
-        "plc",
-        "bros",
-        "jr",
-        "sr",
-        "etc",
-        "u.s",
-        "u.k",
-        "u.n",
-        "e.u",
-        "d.c",
-        "a.m",
-        "p.m",
-        "ph.d",
-        "b.c",
-        "a.d",
-    ]
+    """
+    inc ltd co corp llc plc bros jr sr etc u.s u.k u.n e.u d.c a.m p.m ph.d b.c a.d
+    """.split()
 )
 _STARTERS = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "it",
-        "its",
-        "in",
-        "on",
-        "at",
-        "he",
-        "she",
-        "they",
-        "we",
-        "i",
-        "this",
-        "that",
-        "these",
-        "those",
-        "but",
-        "and",
-        "however",
-        "after",
-        "before",
-        "when",
-        "while",
-        "for",
-        "as",
-        "his",
-        "her",
-        "their",
-        "our",
-        "there",
-        "from",
-        "by",
-        "with",
-        "to",
-        "if",
-        "according",
-        "last",
-        "since",
-        "under",
-        "both",
-        "all",
-        "some",
-    ]
+    """
+    the a an it its in on at he she they we i this that these those but and however after before when while for as his
+    her their our there from by with to if according last since under both all some
+    """.split()
 )
 _WORD_BEFORE = late_pattern(r"[^\s(\[“\"'（「]*$")
 _WORD_AFTER = late_pattern(r"\s*[\"'“‘(\[]*([^\W_]+)")

@@ -128,32 +128,12 @@ LETTER_SCALES = {"k": 1e3, "K": 1e3, "m": 1e6, "M": 1e6, "b": 1e9, "B": 1e9, "t"
 ERAS = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018}
 """The year before the first of each era of Japan."""
 
-MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-    "jan",
-    "feb",
-    "mar",
-    "apr",
-    "may",
-    "jun",
-    "jul",
-    "aug",
-    "sep",
-    "oct",
-    "nov",
-    "dec",
-]
+MONTHS: tuple[str, ...] = tuple(
+    """
+    january february march april may june july august september october november december
+    jan feb mar apr may jun jul aug sep oct nov dec
+    """.split()
+)
 """The names of the months and their short forms, each in their order."""
 
 SIGNS = ("us$", "a$", "c$", "$", "€", "£", "¥", "₩", "₹", "usd", "eur", "gbp", "jpy", "cny", "chf", "aud", "cad")

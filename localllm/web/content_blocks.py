@@ -15,74 +15,16 @@ _DEEPEST = 200
 """Elements within one another; what lies deeper is read as the text of the one at this depth. lxml stops at 256."""
 
 _SKIPPED = frozenset(
-    (
-        "script",
-        "style",
-        "noscript",
-        "template",
-        "svg",
-        "math",
-        "nav",
-        "footer",
-        "aside",
-        "form",
-        "button",
-        "select",
-        "option",
-        "textarea",
-        "iframe",
-        "object",
-        "video",
-        "audio",
-        "canvas",
-        "dialog",
-        "menu",
-        "head",
-        "title",
-        "label",
-    )
+    """
+    script style noscript template svg math nav footer aside form button select option textarea iframe object video
+    audio canvas dialog menu head title label
+    """.split()
 )
 _BLOCK_TAGS = frozenset(
-    (
-        "address",
-        "article",
-        "blockquote",
-        "body",
-        "center",
-        "dd",
-        "details",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "header",
-        "hr",
-        "html",
-        "li",
-        "main",
-        "ol",
-        "p",
-        "pre",
-        "section",
-        "summary",
-        "table",
-        "tbody",
-        "td",
-        "tfoot",
-        "th",
-        "thead",
-        "tr",
-        "ul",
-        "caption",
-    )
+    """
+    address article blockquote body center dd details div dl dt fieldset figcaption figure h1 h2 h3 h4 h5 h6 header hr
+    html li main ol p pre section summary table tbody td tfoot th thead tr ul caption
+    """.split()
 )
 _AROUND = late_pattern(
     r"(?:^|[\s_-])(?:nav|navbar|navigation|menu|breadcrumbs?|crumbs?|footer|foot|sidebar|side-?bar|related|recommend(?:ed|ation"

@@ -15,7 +15,7 @@ def note(number: int, _frame: object) -> None:
         log.write(f"signal {number}\n")
 
 
-for name in "TERM HUP INT QUIT USR1 USR2 CONT ALRM WINCH IO XCPU XFSZ TSTP TTIN".split():  # noqa: SIM905 - shorter
+for name in "TERM HUP INT QUIT USR1 USR2 CONT ALRM WINCH IO XCPU XFSZ TSTP TTIN".split():
     signal.signal(getattr(signal, "SIG" + name), note)
 
 in_memory, in_file = json.loads(sys.stdin.readline())

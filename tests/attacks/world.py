@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 KIT = HERE / "kit"
 PYTHON = "/usr/bin/python3" if Path("/usr/bin/python3").exists() else sys.executable
 
-KINDS = "env home argv memory file runtime temp shm state venv vmem vfd sock ipc".split()  # noqa: SIM905 - shorter
+KINDS = "env home argv memory file runtime temp shm state venv vmem vfd sock ipc".split()
 
 
 TOOLS = (".local/bin", ".cargo/bin", ".pyenv/shims", "go/bin")  # of the user's HOME, on his PATH

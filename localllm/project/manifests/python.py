@@ -8,15 +8,10 @@ from localllm.project.manifests.signs import Command, CommandKind, Signs, at, qu
 
 PYTHON = "python"
 _PYTEST_SECTION = {"pyproject.toml": r"^\[tool\.pytest", "setup.cfg": r"^\[tool:pytest\]", "tox.ini": r"^\[pytest\]"}
-_MANIFESTS = (
-    "pyproject.toml",
-    "setup.py",
-    "setup.cfg",
-    "requirements.txt",
-    "Pipfile",
-    "tox.ini",
-    "noxfile.py",
-    "manage.py",
+_MANIFESTS = tuple(
+    """
+    pyproject.toml setup.py setup.cfg requirements.txt Pipfile tox.ini noxfile.py manage.py
+    """.split()
 )
 _LINTERS: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
     ("ruff check", ("ruff.toml", ".ruff.toml"), {"pyproject.toml": r"^\[tool\.ruff"}),

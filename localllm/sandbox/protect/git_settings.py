@@ -9,22 +9,10 @@ from localllm.base.files import real_path
 from localllm.sandbox.git_config import Setting, parse, write
 
 _HARMLESS = frozenset(
-    {
-        "core.repositoryformatversion",
-        "core.filemode",
-        "core.bare",
-        "core.logallrefupdates",
-        "core.ignorecase",
-        "core.precomposeunicode",
-        "core.symlinks",
-        "user.name",
-        "user.email",
-        "branch.remote",
-        "branch.merge",
-        "branch.rebase",
-        "init.defaultbranch",
-        "pull.rebase",
-    }
+    """
+    core.repositoryformatversion core.filemode core.bare core.logallrefupdates core.ignorecase core.precomposeunicode
+    core.symlinks user.name user.email branch.remote branch.merge branch.rebase init.defaultbranch pull.rebase
+    """.split()
 )
 _HARMLESS_WHEN_NEW = frozenset({"remote.url", "remote.fetch", "core.worktree"})
 """A clone or a submodule has these; that an existing repository gets another place to push to is no small thing."""

@@ -9,18 +9,12 @@ import shlex
 
 from localllm.sandbox.git_config import parse
 
-NAMES = (
-    "BISECT_NAMES",
-    "rebase-merge/author-script",
-    "rebase-apply/author-script",
-    "rebase-merge/git-rebase-todo",
-    "rebase-merge/strategy",
-    "rebase-merge/strategy_opts",
-    "rebase-merge/gpg_sign_opt",
-    "rebase-apply/apply-opt",
-    "rebase-apply/gpg_sign_opt",
-    "sequencer/todo",
-    "sequencer/opts",
+NAMES = tuple(
+    """
+    BISECT_NAMES rebase-merge/author-script rebase-apply/author-script rebase-merge/git-rebase-todo
+    rebase-merge/strategy rebase-merge/strategy_opts rebase-merge/gpg_sign_opt rebase-apply/apply-opt
+    rebase-apply/gpg_sign_opt sequencer/todo sequencer/opts
+    """.split()
 )
 """Paths in the folder of a repository, or of a worktree."""
 

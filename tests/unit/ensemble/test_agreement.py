@@ -134,7 +134,7 @@ def test_weight_and_then_place_decide_between_equally_near_answers() -> None:
     assert medoid(_answers(None, None)) is None
 
 
-WORDS = "the a cache process network request model time memory reads writes keeps holds fast slow new old because".split(" ")  # fmt: skip  # noqa: E501, SIM905
+WORDS = "the a cache process network request model time memory reads writes keeps holds fast slow new old because".split(" ")  # fmt: skip  # noqa: E501
 
 
 @given(

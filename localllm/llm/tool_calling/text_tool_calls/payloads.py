@@ -15,33 +15,18 @@ from localllm.llm.tool_calling.arguments import Names, tidied
 from localllm.llm.tool_calling.json_repair import repair_json
 
 NAME_KEYS = ("name", "tool_name", "tool", "function", "function_name", "action", "recipient_name")
-ARGUMENT_KEYS = (
-    "arguments",
-    "parameters",
-    "args",
-    "params",
-    "input",
-    "action_input",
-    "tool_input",
-    "tool_args",
-    "tool_arguments",
-    "tool_parameters",
-    "function_arguments",
-    "kwargs",
+ARGUMENT_KEYS = tuple(
+    """
+    arguments parameters args params input action_input tool_input tool_args tool_arguments tool_parameters
+    function_arguments kwargs
+    """.split()
 )
 LIST_KEYS = ("tool_calls", "function_calls", "calls", "actions", "tools", "tool_uses", "toolcalls")
 CALL_KEYS = ("function", "tool_call", "function_call", "tool_use", "call", "tool", "action")
-OTHER_KEYS = (
-    "type",
-    "id",
-    "call_id",
-    "tool_call_id",
-    "index",
-    "thought",
-    "thoughts",
-    "thinking",
-    "reasoning",
-    "reason",
+OTHER_KEYS = tuple(
+    """
+    type id call_id tool_call_id index thought thoughts thinking reasoning reason
+    """.split()
 )
 _DEEPEST = 8
 """How deep in lists and wrappers a call is looked for."""
