@@ -53,6 +53,10 @@ def inode_flags(path: Path) -> str:
             return ""
 
 
+RECORDS = "commands"
+"""Where the program itself notes in its state folder which commands are under way: the times of this folder change."""
+
+
 def snapshot(root: Path, deep: bool = True) -> dict[str, tuple[object, ...]]:
     if not os.path.lexists(root):
         return {}
@@ -64,7 +68,7 @@ def snapshot(root: Path, deep: bool = True) -> dict[str, tuple[object, ...]]:
     for folder, folders, files in os.walk(root):
         for name in folders + files:
             path = Path(folder, name)
-            found[str(path.relative_to(root))] = fingerprint(path)
+            found[str(path.relative_to(root))] = () if name == RECORDS and folder == str(root) else fingerprint(path)
     return found
 
 

@@ -48,7 +48,7 @@ class World:
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list[subprocess.Popen[bytes]])
 
     def __post_init__(self) -> None:
-        for folder in ("project", "outside", "home", "state", "runtime", "victim"):
+        for folder in ("project", "outside", "home", "state", "state/commands", "runtime", "victim"):
             (self.base / folder).mkdir(parents=True)
             self.names[folder] = str(self.base / folder)
         self.temp = Path(tempfile.mkdtemp(prefix="other-user-", dir="/tmp"))

@@ -56,7 +56,7 @@ class Case(Run, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the user does at the end, outside (bash, in the world's folder)."""
     levels: list[str] = []
     """Where it is played; without any at all that hold, and only at the first where no command runs."""
-    limit: float = 40
+    limit: float = 120
     """Seconds until a start of the program counts as hung."""
     needs: list[str] = []
     quick: bool = False
