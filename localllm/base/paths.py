@@ -306,11 +306,14 @@ def is_recorded(root: Path, folder: Path) -> bool:
     """Whether `folder` holds a record of a command that was begun in the project at `root` and has not ended, or whose
     program was killed."""
     try:
-        return any(name.startswith(records_name(root)) for name in os.listdir(folder))  # noqa: PTH208 - names
+        begin = records_name(root)
+        return any(name.startswith(begin) for name in os.listdir(folder))  # noqa: PTH208 - names
     except OSError:
         return False
 
 
 def records_name(root: Path) -> str:
-    """How the names of a project's records begin."""
-    return hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
+    """How the names of a project's records begin. They are bound to its folder, which may be moved, and not to its
+    path, where another project may come to lie. Raises OSError."""
+    about = root.stat()
+    return f"{about.st_dev:x}-{about.st_ino:x}-"

@@ -24,6 +24,7 @@ Stamp = tuple[int, int, int]
 UNKNOWN: Stamp = (0, 0, 0)
 """For a file that may change again without its times telling."""
 
+_LAST_TIME = (1 << 63) - 1
 _STILL_CHANGING = 2_000_000_000
 """Nanoseconds: FAT tells the time of a change no more exactly, other file systems to a tick of the kernel's clock."""
 
@@ -93,7 +94,13 @@ def clock_time(seconds: float) -> datetime:
 
 def stamp_of(facts: os.stat_result) -> Stamp:
     """The stamp of a file, which is worth something where it is settled."""
-    return facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size
+    return content_time(facts), facts.st_ctime_ns, facts.st_size
+
+
+def content_time(facts: os.stat_result) -> int:
+    """When (ns) the content changed, by what anybody may have set: of years that 64 bits do not hold the nearest one,
+    as no store takes larger numbers."""
+    return max(-_LAST_TIME, min(facts.st_mtime_ns, _LAST_TIME))
 
 
 def is_settled(stamp: Stamp) -> bool:

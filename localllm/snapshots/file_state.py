@@ -11,6 +11,7 @@ from typing import Protocol
 import msgspec
 
 from localllm.base.jsontext import decode_msgpack
+from localllm.base.regular_files import content_time
 from localllm.safety.paths import ProjectRoot
 from localllm.snapshots.project_scan import Sign
 
@@ -43,7 +44,7 @@ def is_in_state(root: ProjectRoot, relative: str, state: str) -> bool:
     if not root.exists(relative):
         return False
     facts = root.stat(relative)
-    return state.startswith(f"{_UNKEPT}{facts.st_size}-{facts.st_mtime_ns}:")
+    return state.startswith(f"{_UNKEPT}{facts.st_size}-{content_time(facts)}:")
 
 
 def state_of(content: str, mode: int) -> str:

@@ -11,7 +11,7 @@ from localllm.base import gitignore
 from localllm.base.file_watch import Touched, Watcher
 from localllm.base.gitignore import Rules, RulesReader
 from localllm.base.instruction_files import is_instruction
-from localllm.base.regular_files import read_beginning
+from localllm.base.regular_files import content_time, read_beginning
 
 NEVER_KEPT = frozenset(
     {".git", ".localllm", "__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache", ".tox", ".nox", ".gradle"}
@@ -313,7 +313,7 @@ def _facts(entry: "os.DirEntry[str]") -> os.stat_result | None:
 
 def sign_of(facts: os.stat_result) -> Sign:
     """The sign of a file from its facts."""
-    return Sign(facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, stat.S_IMODE(facts.st_mode))
+    return Sign(facts.st_ino, facts.st_size, content_time(facts), facts.st_ctime_ns, stat.S_IMODE(facts.st_mode))
 
 
 def _ignore_file(folder: str) -> bytes:

@@ -4,9 +4,10 @@ program be killed meanwhile."""
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, cast
 
 import msgspec
 
@@ -24,7 +25,6 @@ class CommandRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What has to be put back if the command does not come to its end. `begun`: when it began (ns). `before`, `named`,
     `is_complete`, `last`: see ProtectedFiles and Reach; `repositories`: the folders with a `.git`."""
 
-    root: str
     begun: int
     before: dict[str, Entry]
     named: tuple[str, ...] = ()
@@ -45,22 +45,27 @@ class CommandRecords:
         self._ended = threading.Event()
 
     def begin(self, record: CommandRecord) -> None:
-        """Keep the record until `end`. Where it cannot be kept, the log says so."""
+        """Keep the record until `end`. Where it cannot be kept, the log says so, and nothing else happens."""
         if self._folder is None:
             return
-        name = f"{records_name(self._root)}-{os.getpid()}-{os.urandom(4).hex()}"
+        name = f"{os.getpid()}-{os.urandom(4).hex()}"
+        half = self._folder / f".{name}"
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            half, self._file = self._folder / f".{name}", self._folder / name
+            self._file = self._folder / f"{records_name(self._root)}{name}"
             self._fd = os.open(half, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             try_lock(self._fd)  # held as long as the program lives
             with open(self._fd, "wb", closefd=False) as out:
-                out.write(msgspec.msgpack.encode(record))
+                out.write(_encoded(record))
             half.replace(self._file)
-        except OSError as error:
+        except (OSError, ValueError, OverflowError) as error:  # what msgspec raises as well
             logs.of("SANDBOX").warning("what stood at protected names is not recorded: %s", error)
-        self._ended = threading.Event()
-        threading.Thread(target=self._beat, args=(self._fd, self._ended), daemon=True).start()
+            with suppress(OSError):
+                half.unlink(missing_ok=True)
+            self.end()
+        else:
+            self._ended = threading.Event()
+            threading.Thread(target=self._beat, args=(self._fd, self._ended), daemon=True).start()
 
     def _beat(self, fd: int, ended: threading.Event) -> None:
         while not ended.wait(_BEAT):
@@ -82,7 +87,7 @@ class CommandRecords:
         is removed behind each."""
         if self._folder is None or not is_recorded(self._root, self._folder):
             return
-        for file in sorted(self._folder.glob(f"{records_name(self._root)}-*")):
+        for file in sorted(self._folder.glob(f"{records_name(self._root)}*")):
             with suppress(OSError):
                 fd = os.open(file, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
                 try:
@@ -90,14 +95,35 @@ class CommandRecords:
                         continue  # it lives
                     lived = os.fstat(fd).st_mtime_ns + _SLACK
                     with open(fd, "rb", closefd=False) as data:
-                        record = msgspec.msgpack.decode(data.read(_LARGEST), type=CommandRecord)
-                    if record.root == str(self._root):
-                        yield record, lived
-                except msgspec.DecodeError as error:
+                        record = _decoded(data.read(_LARGEST))
+                    yield record, lived
+                except (ValueError, TypeError) as error:  # no record, or one of another version
                     logs.of("SANDBOX").warning("a record of a command cannot be read: %s", error)
                 finally:
                     os.close(fd)
                 file.unlink(missing_ok=True)
+
+
+def _encoded(record: CommandRecord) -> bytes:
+    fields = msgspec.structs.asdict(record)
+    return msgspec.msgpack.encode({name: _with_paths(value, os.fsencode) for name, value in fields.items()})
+
+
+def _decoded(data: bytes) -> CommandRecord:
+    """Raises ValueError (of which msgspec's are) or TypeError."""
+    fields = msgspec.msgpack.decode(data, type=dict[str, Any])
+    return msgspec.convert({name: _with_paths(value, os.fsdecode) for name, value in fields.items()}, CommandRecord)
+
+
+def _with_paths(value: Any, convert: Callable[[Any], str | bytes]) -> Any:
+    """The value of a field with its paths converted: they need not be UTF-8, which text has to be on the disk."""
+    match value:
+        case dict():
+            return {convert(path): what for path, what in cast("dict[Any, Any]", value).items()}
+        case list() | tuple() | frozenset():
+            return [convert(path) for path in cast("Collection[Any]", value)]
+        case _:
+            return value
 
 
 def last_change(root: Path, path: str, after: Entry | None) -> int:

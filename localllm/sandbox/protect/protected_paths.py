@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from localllm.base.regular_files import content_time
 from localllm.sandbox.protect.git_state import is_unfinished_work
 from localllm.sandbox.protect.protected_names import BELIEVED
 
@@ -280,7 +281,7 @@ def _entry(path: Path, about: os.stat_result, known: Entry | None, room: int) ->
 
 def identity_of(about: os.stat_result) -> tuple[int, ...]:
     """What changes with a file (see `Entry`)."""
-    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
+    return about.st_dev, about.st_ino, about.st_size, content_time(about), about.st_ctime_ns
 
 
 def _read(path: Path) -> bytes:

@@ -161,7 +161,6 @@ class ProtectedFiles:
         reach = self._reach
         self._records.begin(
             CommandRecord(
-                root=str(self._root),
                 begun=self._begun,
                 before=self._before,
                 named=self._named,

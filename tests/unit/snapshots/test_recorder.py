@@ -60,6 +60,15 @@ async def test_what_was_changed_made_and_deleted_is_taken_back(store: Snapshots,
     assert not (root.path / "out" / "made").exists()
 
 
+async def test_a_file_of_a_year_far_off_stops_no_command(store: Snapshots, root: ProjectRoot) -> None:
+    far = 99_999_999_999
+    file = put(root.path / "a", "old")
+    os.utime(file, (far, far))
+    await ran(store, root, lambda: file.write_text("new"))
+    assert not [undone for undone in store.undo(root) if undone.error]
+    assert file.read_text() == "old"
+
+
 async def test_a_change_that_keeps_size_and_time_is_seen(store: Snapshots, root: ProjectRoot) -> None:
     file = put(root.path / "a", "one")
     commands = CommandSnapshots(store)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.paths import is_recorded
 from localllm.sandbox.protect.revert import ProtectedFiles
 
 EVIL = "[core]\n\tfsmonitor = evil\n"
@@ -60,59 +59,6 @@ def test_what_a_protected_link_leads_to_is_put_back(root: Path) -> None:
     put(root / "env/dev.sh", "evil")
     assert files.end() == ("env/dev.sh",)
     assert (root / "env/dev.sh").read_text() == "export A=1\n"
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from localllm.sandbox.protect.revert import ProtectedFiles
-root, quarantine = map(Path, sys.argv[1:])
-files = ProtectedFiles(root, quarantine, coarse=50_000_000)
-files.begin()
-(root / ".envrc").write_text("evil")
-(root / ".vscode").mkdir(exist_ok=True)
-(root / ".vscode/tasks.json").write_text("evil")
-(root / ".git/hooks/pre-commit").write_text("evil")
-(root / "localllm.toml").unlink(missing_ok=True)
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def test_what_a_command_changed_is_put_back_after_the_program_was_killed(root: Path, tmp_path: Path) -> None:
-    put(root / ".git/hooks/pre-commit", "mine")
-    put(root / "localllm.toml", "mine")
-    put(root / "node_modules/a/.vscode/tasks.json", "theirs")
-    time.sleep(0.1)
-    quarantine = tmp_path / "state/quarantine"
-    assert subprocess.run([sys.executable, "-c", KILLED, root, quarantine], check=False).returncode == -9
-    assert (root / ".envrc").exists()
-    files = ProtectedFiles(root, quarantine)
-    changed = {".envrc", ".git/hooks/pre-commit", ".vscode/tasks.json", "localllm.toml"}
-    assert is_recorded(root, tmp_path / "state/commands")
-    assert set(files.recover()) == changed
-    assert not is_recorded(root, tmp_path / "state/commands")
-    assert not (root / ".vscode").exists()
-    assert {path.read_text() for path in (root / ".git/hooks/pre-commit", root / "localllm.toml")} == {"mine"}
-    assert (root / "node_modules/a/.vscode/tasks.json").read_text() == "theirs"
-    assert (files.recover(), list(quarantine.rglob(".envrc")) != []) == ((), True)
-
-
-def test_what_the_user_changed_after_the_program_was_killed_stays(root: Path, tmp_path: Path) -> None:
-    quarantine = tmp_path / "state/quarantine"
-    subprocess.run([sys.executable, "-c", KILLED, root, quarantine], check=False)
-    (record,) = (tmp_path / "state/commands").iterdir()
-    os.utime(record, (time.time() - 60,) * 2)  # it was long ago
-    assert ProtectedFiles(root, quarantine).recover() == ()
-    assert (root / ".envrc").read_text() == "evil"
-
-
-def test_what_the_command_of_a_program_that_lives_has_changed_is_its_own(root: Path, tmp_path: Path) -> None:
-    first = ProtectedFiles(root, tmp_path / "state/quarantine")
-    first.begin()
-    put(root / ".envrc", "evil")
-    assert ProtectedFiles(root, tmp_path / "state/quarantine").recover() == ()
-    assert first.end() == (".envrc",)
-    assert not is_recorded(root, tmp_path / "state/commands")
 
 
 def test_settings_included_by_included_settings(root: Path) -> None:

@@ -1,0 +1,111 @@
+"""What a command changed is put back also where its program was killed."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from localllm.base.paths import is_recorded
+from localllm.sandbox.protect.revert import ProtectedFiles
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    subprocess.run(["git", "init", "-q", tmp_path / "project"], check=True)
+    return (tmp_path / "project").resolve()
+
+
+def put(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from localllm.sandbox.protect.revert import ProtectedFiles
+root, quarantine = map(Path, sys.argv[1:])
+files = ProtectedFiles(root, quarantine, coarse=50_000_000)
+files.begin()
+(root / ".envrc").write_text("evil")
+(root / ".vscode").mkdir(exist_ok=True)
+(root / ".vscode/tasks.json").write_text("evil")
+(root / ".git/hooks/pre-commit").write_text("evil")
+(root / "localllm.toml").unlink(missing_ok=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_command_changed_is_put_back_after_the_program_was_killed(root: Path, tmp_path: Path) -> None:
+    put(root / ".git/hooks/pre-commit", "mine")
+    put(root / "localllm.toml", "mine")
+    put(root / "node_modules/a/.vscode/tasks.json", "theirs")
+    time.sleep(0.1)
+    quarantine = tmp_path / "state/quarantine"
+    assert subprocess.run([sys.executable, "-c", KILLED, root, quarantine], check=False).returncode == -9
+    assert (root / ".envrc").exists()
+    files = ProtectedFiles(root, quarantine)
+    changed = {".envrc", ".git/hooks/pre-commit", ".vscode/tasks.json", "localllm.toml"}
+    assert is_recorded(root, tmp_path / "state/commands")
+    assert set(files.recover()) == changed
+    assert not is_recorded(root, tmp_path / "state/commands")
+    assert not (root / ".vscode").exists()
+    assert {path.read_text() for path in (root / ".git/hooks/pre-commit", root / "localllm.toml")} == {"mine"}
+    assert (root / "node_modules/a/.vscode/tasks.json").read_text() == "theirs"
+    assert (files.recover(), list(quarantine.rglob(".envrc")) != []) == ((), True)
+
+
+def test_what_the_user_changed_after_the_program_was_killed_stays(root: Path, tmp_path: Path) -> None:
+    quarantine = tmp_path / "state/quarantine"
+    subprocess.run([sys.executable, "-c", KILLED, root, quarantine], check=False)
+    (record,) = (tmp_path / "state/commands").iterdir()
+    os.utime(record, (time.time() - 60,) * 2)  # it was long ago
+    assert ProtectedFiles(root, quarantine).recover() == ()
+    assert (root / ".envrc").read_text() == "evil"
+
+
+def test_what_the_command_of_a_program_that_lives_has_changed_is_its_own(root: Path, tmp_path: Path) -> None:
+    first = ProtectedFiles(root, tmp_path / "state/quarantine")
+    first.begin()
+    put(root / ".envrc", "evil")
+    assert ProtectedFiles(root, tmp_path / "state/quarantine").recover() == ()
+    assert first.end() == (".envrc",)
+    assert not is_recorded(root, tmp_path / "state/commands")
+
+
+def test_another_project_at_the_path_is_left_alone(root: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    put(root / "localllm.toml", "theirs")
+    put(other / ".vscode/settings.json", "mine")
+    quarantine = tmp_path / "state/quarantine"
+    subprocess.run([sys.executable, "-c", KILLED, root, quarantine], check=False)
+    root.rename(tmp_path / "broken")
+    other.rename(root)
+    assert ProtectedFiles(root, quarantine).recover() == ()
+    assert [path.name for path in root.rglob("*")] == [".vscode", "settings.json"]
+    assert ".envrc" in ProtectedFiles(tmp_path / "broken", quarantine).recover()
+
+
+def test_names_and_times_that_are_none_stop_no_command(root: Path, tmp_path: Path) -> None:
+    odd = root / os.fsdecode(b".vscode/\xff")
+    put(odd, "mine")
+    put(root / os.fsdecode(b"a\xff/node_modules/x"), "")
+    put(root / ".envrc", "mine")
+    far = 99_999_999_999
+    os.utime(root / ".envrc", (far, far))
+    quarantine = tmp_path / "state/quarantine"
+    killed = KILLED.replace("os.kill", r"(root / os.fsdecode(b'.vscode/\xff')).unlink(); os.kill")
+    assert subprocess.run([sys.executable, "-c", killed, root, quarantine], check=False).returncode == -9
+    assert {".envrc", str(odd.relative_to(root))} <= set(ProtectedFiles(root, quarantine).recover())
+    assert odd.read_text() == "mine"
+
+
+def test_a_record_that_cannot_be_kept_stops_no_command(root: Path, tmp_path: Path) -> None:
+    put(tmp_path / "state/commands", "no folder")
+    files = ProtectedFiles(root, tmp_path / "state/quarantine")
+    files.begin()
+    put(root / ".envrc", "evil")
+    assert files.end() == (".envrc",)
