@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.tools.search import Outcome, Request, WantedLines, find, search_files
@@ -27,13 +28,13 @@ async def both(root: Path, request: Request) -> Outcome:
     python = await find(context, request, use_ripgrep=False)
     ripgrep = await find(context, request, use_ripgrep=True)
     assert (python.engine, python.why) == ("python", "ripgrep is not installed")
-    assert ripgrep._replace(engine="", why="") == python._replace(engine="", why="")
+    assert replace(ripgrep, engine="", why="") == replace(python, engine="", why="")
     return python
 
 
 async def lines(root: Path, pattern: str, **more: object) -> list[str]:
     request = Request(Query(pattern, literal=bool(more.pop("literal", False)), ignore_case=bool(more.pop("i", False))))
-    outcome = await both(root, request._replace(**more))
+    outcome = await both(root, replace(request, **more))
     return [f"{hit.path}:{hit.line}: {hit.text}" for hit in outcome.hits]
 
 
