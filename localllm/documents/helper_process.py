@@ -1,11 +1,8 @@
-"""A helper process that reads a document with a package: it can be killed, and is held to limits of time and memory.
-
-Only the code of one function travels there, out of this program's memory.
-"""
+"""A helper process that reads a document with a package: it can be killed, and is held to limits of time and memory."""
 
 import asyncio
 import importlib.util
-import marshal
+import math
 from asyncio.subprocess import DEVNULL, PIPE
 from contextlib import suppress
 from pathlib import Path
@@ -14,17 +11,14 @@ from typing import TypeVar
 
 import msgspec
 
-from localllm.base.environment import base_interpreter
+from localllm.base.helper_program import command_line
 from localllm.base.jsontext import decode_json
 
 MEMORY = 1_500_000_000
 """Bytes of address space."""
 
-_BOOT = """
-import marshal, sys, types
-code = marshal.loads(bytes.fromhex(sys.argv[1]))
-types.FunctionType(code, {"__builtins__": __builtins__})()
-"""
+_GRACE = 5
+"""Seconds after its time until it ends even where nobody is left to end it."""
 
 Answer = TypeVar("Answer")
 
@@ -50,8 +44,8 @@ async def ask(
 ) -> Answer:
     """What `serve` writes as JSON, run in the helper: its standard input is `data`, sys.argv[2] the folder to import
     from, and behind that come the limit of memory and the options. Raises SlowError, DiedError."""
-    arguments = (marshal.dumps(serve.__code__).hex(), place, str(MEMORY), *map(str, options))
-    command = (base_interpreter(), "-I", "-S", "-E", "-c", _BOOT, *arguments)
+    limit = math.ceil(seconds) + _GRACE
+    command = command_line(serve, place, str(MEMORY), *map(str, options), seconds=limit)
     process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, cwd="/", env={})
     try:
         async with asyncio.timeout(seconds):

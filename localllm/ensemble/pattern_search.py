@@ -11,9 +11,8 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Sequence
 from typing import Any, cast
 
-from localllm.base.environment import base_interpreter
+from localllm.base.helper_program import command_line
 from localllm.base.lazy_patterns import late_pattern
-from localllm.tools.regex_worker import BOOT
 
 SECONDS = 1.0
 """For all patterns of one question, waiting for the helper process included."""
@@ -57,12 +56,7 @@ class PatternSearch:
         is_done = False
         try:
             helper = self._helper = self._helper or await asyncio.create_subprocess_exec(
-                *(base_interpreter(), "-I", "-S", "-E", "-c", BOOT, marshal.dumps(serve.__code__).hex()),
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=DEVNULL,
-                cwd="/",
-                env={},
+                *command_line(serve), stdin=PIPE, stdout=PIPE, stderr=DEVNULL, cwd="/", env={}
             )
             message = marshal.dumps((list(patterns), text))
             writer, reader = cast("asyncio.StreamWriter", helper.stdin), cast("asyncio.StreamReader", helper.stdout)
@@ -89,13 +83,19 @@ def serve() -> None:
     """
     import marshal
     import re
+    import signal
     import sys
+
+    alarm = getattr(signal, "alarm", int)  # Windows has none
+    longest = 10  # seconds for a message, where nobody is left to end it before
 
     def receive() -> "Any":  # quoted: the name does not travel
         size = int.from_bytes(sys.stdin.buffer.read(8), "big")
         return marshal.loads(sys.stdin.buffer.read(size)) if size else None  # noqa: S302 - from our own parent
 
     while message := receive():
+        alarm(longest)
         patterns, text = message
         sys.stdout.buffer.write(bytes(re.search(pattern, text) is not None for pattern in patterns))
         sys.stdout.buffer.flush()
+        alarm(0)

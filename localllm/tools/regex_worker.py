@@ -1,28 +1,12 @@
 """What the helper process of a search does. Python cannot stop a regular expression that has run away; a process can
 be killed.
-
-Only the code of `serve` travels there, out of this program's memory: the files of the package may lie in the project,
-where a command could have rewritten them.
 """
 
-import marshal
 from typing import Any
-
-BOOT = """
-import marshal, sys, types
-code = marshal.loads(bytes.fromhex(sys.argv[1]))
-types.FunctionType(code, {"__builtins__": __builtins__})()
-"""
-"""The program of the helper process. Its first argument is `code()`."""
-
-
-def code() -> str:
-    """The helper's code, for the command line."""
-    return marshal.dumps(serve.__code__).hex()
 
 
 def serve() -> None:
-    """Answer until the input ends.
+    """Answer until the input ends; only this function's code travels to the helper process.
 
     A message is its length (8 bytes, big-endian) and a marshalled value. The first that comes in is the pattern and
     the flags of `re`; then each is a limit and a list of files, a file being the list of its lines. The answer to

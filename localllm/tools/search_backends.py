@@ -12,8 +12,8 @@ from typing import Literal, Protocol, cast
 
 import msgspec
 
-from localllm.base.environment import base_interpreter
 from localllm.base.errors import ToolExecutionError
+from localllm.base.helper_program import command_line
 from localllm.safety.paths import ProjectRoot
 from localllm.text.decoding import NotTextError, decode, split_lines, unmarked_utf16
 from localllm.tools import regex_worker
@@ -25,6 +25,7 @@ _SHOWN = 300
 _SHOWN_BEFORE = 100
 _AT_ONCE = 4_000_000  # characters of text sent to the helper process in one message
 _SNIFFED = 8_000
+_LONGEST_LIFE = 60  # seconds of the helper process, which is killed long before
 
 
 class Query(msgspec.Struct, frozen=True):
@@ -147,7 +148,7 @@ class PythonEngine:
 
     async def _started(self) -> Process:
         if self._helper is None:
-            command = (base_interpreter(), "-I", "-S", "-E", "-c", regex_worker.BOOT, regex_worker.code())
+            command = command_line(regex_worker.serve, seconds=_LONGEST_LIFE)
             self._helper = await _start(command, self._stack, cwd="/")
             pattern = re.escape(self._query.pattern) if self._query.literal else self._query.pattern
             await _send(self._helper, (pattern, int(re.IGNORECASE) if self._query.ignore_case else 0))
