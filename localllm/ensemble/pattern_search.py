@@ -18,8 +18,9 @@ SECONDS = 1.0
 """For all patterns of one question, waiting for the helper process included."""
 
 _REPEATS = late_pattern(r"[*+{]|\\[1-9]|\(\?P=")
-_OPTIONAL = late_pattern(r"(?<!\()\?")
-_MOST_OPTIONAL = 6
+_BRANCHES = late_pattern(r"(?<!(?<!\\)\()\?|\|")  # no `?` that opens a group
+_MOST_BRANCHES = 6
+_MOST_STEPS = 5_000_000  # characters of the pattern times those of the text
 
 
 class PatternSearch:
@@ -32,7 +33,7 @@ class PatternSearch:
 
     async def found(self, patterns: Sequence[str], text: str) -> list[bool] | None:
         """Whether each pattern is found in `text`, None where that took too long."""
-        slow = [pattern for pattern in patterns if not _is_fast(pattern)]
+        slow = [pattern for pattern in patterns if not _is_fast(pattern, len(text))]
         answers: dict[str, bool] = {}
         if slow:
             try:
@@ -70,9 +71,11 @@ class PatternSearch:
         return [byte == 1 for byte in answer]
 
 
-def _is_fast(pattern: str) -> bool:
-    """Whether a pattern takes time that grows with the text alone: one that repeats nothing."""
-    return not _REPEATS.search(pattern) and len(_OPTIONAL.findall(pattern)) <= _MOST_OPTIONAL
+def _is_fast(pattern: str, size: int) -> bool:
+    """Whether a pattern takes little time on any text of that size: one that repeats nothing, and has few ways to fit
+    at a place. Alternatives one behind the other have as many ways as their numbers multiplied."""
+    is_short = len(pattern) * size <= _MOST_STEPS
+    return is_short and not _REPEATS.search(pattern) and len(_BRANCHES.findall(pattern)) <= _MOST_BRANCHES
 
 
 def serve() -> None:

@@ -124,13 +124,26 @@ class TestPatternSearch:
             await asked
         assert await patterns.found(["a+", "b+"], "b") == [False, True]
 
-    async def test_many_optional_parts_are_no_plain_pattern(self) -> None:
+    @pytest.mark.parametrize(
+        ("evil", "bait"),
+        [
+            ("a?" * 40 + "a" * 40, "a" * 39 + "b"),
+            (r"\(?" * 40 + r"\(" * 40, "(" * 39 + "b"),
+            ("(?:..|.)" * 60 + r"[^\s\S]", "a" * 61),
+        ],
+    )
+    async def test_many_ways_to_fit_make_no_plain_pattern(self, evil: str, bait: str) -> None:
         search = PatternSearch(seconds=0.5)
-        evil = "a?" * 40 + "a" * 40
         try:
-            assert await search.found([evil], "a" * 39 + "b") is None
+            assert await search.found([evil], bait) is None
         finally:
             await search.aclose()
+
+    async def test_a_long_pattern_on_a_long_question_does_not_hold_the_loop(self, patterns: PatternSearch) -> None:
+        asked = asyncio.create_task(patterns.found(["x" * 3_000], "x" * 2_000_000))
+        await asyncio.sleep(0)
+        assert not asked.done()
+        await asked
 
 
 class TestRuns:
