@@ -26,6 +26,7 @@ _SMALL = 500
 _START_OF_DATA = 2_000
 _LARGEST_DATA = 20_000  # bytes of a file of keys and values
 _SECONDS = 20.0
+_PATIENCE = 5.0  # seconds for another program that writes the same index
 _BATCH = 200
 _KEPT_TEXTS = 200
 _LONGEST_BODY = 2_400
@@ -94,29 +95,34 @@ class ProjectIndex:
         os.close(self._root_fd)
 
     def refresh(self, seconds: float = _SECONDS) -> None:
-        """Take in what has changed since, as far as the time goes; what is nearest the top comes first."""
+        """Take in what has changed since, as far as the time goes; what is nearest the top comes first. Where the kept
+        index cannot be had, because another program writes it for long, one is made in memory."""
         deadline = time.process_time() + seconds
-        files = self._rows("SELECT id, path, changed, entered, size FROM files")
-        known = {path: (number, tuple(stamp)) for number, path, *stamp in files}
-        waiting: list[tuple[str, Stamp]] = []
-        there: set[str] = set()
+        there = self._files_there()
+        try:
+            self._follow(there, deadline)
+        except sqlite3.Error:
+            self._db.close()
+            self._db = _in_memory()
+            self._follow(there, deadline)
+
+    def _files_there(self) -> dict[str, Stamp]:
+        there: dict[str, Stamp] = {}
         for entry in walk(self.root, exclude=self.exclude):
             if entry.is_dir or entry.is_link or self._is_closed(entry.path) or len(there) == MOST_FILES:
                 continue
             with suppress(OSError, UnicodeError):
                 entry.path.encode()
-                stamp = stamp_of(os.stat(entry.path, dir_fd=self._root_fd, follow_symlinks=False))
-                there.add(entry.path)
-                if known.get(entry.path, (0, UNKNOWN))[1] != stamp:
-                    waiting.append((entry.path, stamp if is_settled(stamp) else UNKNOWN))
-        gone = [number for path, (number, _) in known.items() if path not in there]
-        if not gone and not waiting:
+                there[entry.path] = stamp_of(os.stat(entry.path, dir_fd=self._root_fd, follow_symlinks=False))
+        return there
+
+    def _follow(self, there: dict[str, Stamp], deadline: float) -> None:
+        if not any(self._differing(there)):
             return
+        self._db.execute("BEGIN IMMEDIATE")
+        gone, waiting = self._differing(there)  # what another program has not taken in meanwhile
         read = sum(stamp[2] for path, stamp in waiting if _is_worth_reading(path, stamp[2]))
         self._longest_body = _LONGEST_BODY if read < _LARGE_PROJECT else _LONGEST_BODY // 4
-        waiting.sort(key=lambda item: (item[0].count("/"), item[0]))
-        gone += [known[path][0] for path, _ in waiting if path in known]
-        self._db.execute("BEGIN")
         self._forget(gone)
         self._digests = {digest for (digest,) in self._rows("SELECT digest FROM files")}
         self._next_file = self._number("SELECT coalesce(max(seq), 0) FROM sqlite_sequence")
@@ -128,6 +134,16 @@ class ProjectIndex:
                 break
         self.left_out = len(waiting) - done
         self._db.execute("COMMIT")
+
+    def _differing(self, there: dict[str, Stamp]) -> tuple[list[int], list[tuple[str, Stamp]]]:
+        """The files as they are entered that are gone or have changed, and those to be entered in their order."""
+        files = self._rows("SELECT id, path, changed, entered, size FROM files")
+        known = {path: (number, tuple(stamp)) for number, path, *stamp in files}
+        changed = [path for path, stamp in there.items() if known.get(path, (0, UNKNOWN))[1] != stamp]
+        changed.sort(key=lambda path: (path.count("/"), path))
+        gone = [number for path, (number, _) in known.items() if path not in there]
+        gone += [known[path][0] for path in changed if path in known]
+        return gone, [(path, there[path] if is_settled(there[path]) else UNKNOWN) for path in changed]
 
     def paths(self) -> list[str]:
         """All files, sorted."""
@@ -249,10 +265,16 @@ def _opened(cache_file: Path | None) -> sqlite3.Connection:
         try:
             if cache.is_symlink():
                 cache.unlink()
-            return _made(sqlite3.connect(cache, timeout=5.0, isolation_level=None))
-        except (sqlite3.DatabaseError, OSError):  # an older one, a broken one, or one that is in use
-            with suppress(OSError):
+            return _made(sqlite3.connect(cache, timeout=_PATIENCE, isolation_level=None))
+        except (sqlite3.DatabaseError, OSError) as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:  # another program writes it
+                break
+            with suppress(OSError):  # an older one, or a broken one
                 cache.unlink()
+    return _in_memory()
+
+
+def _in_memory() -> sqlite3.Connection:
     return _made(sqlite3.connect(":memory:", isolation_level=None))
 
 
@@ -260,20 +282,28 @@ def _made(db: sqlite3.Connection) -> sqlite3.Connection:
     try:
         for pragma in ("trusted_schema=OFF", "synchronous=OFF", "temp_store=MEMORY", "cache_size=-40000"):
             db.execute(f"PRAGMA {pragma}")
-        ours = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND (type != 'table' OR name NOT GLOB '*_*')"
-        own = {sql for (sql,) in db.execute(ours)}
-        (version,) = next(db.execute("PRAGMA user_version"))
-        if not own:
-            for table in _TABLES:
-                db.execute(table)
-            db.execute("INSERT INTO units(units, rank) VALUES ('hashsize', 16000000)")
-            db.execute(f"PRAGMA user_version = {_VERSION}")
-        elif version != _VERSION or own != set(_TABLES):
-            raise sqlite3.DatabaseError("not ours")
+        if not _is_ours(db):
+            db.execute("BEGIN IMMEDIATE")
+            if not _is_ours(db):  # as another program may have made it meanwhile
+                for table in _TABLES:
+                    db.execute(table)
+                db.execute("INSERT INTO units(units, rank) VALUES ('hashsize', 16000000)")
+                db.execute(f"PRAGMA user_version = {_VERSION}")
+            db.execute("COMMIT")
     except sqlite3.Error:
         db.close()
         raise
     return db
+
+
+def _is_ours(db: sqlite3.Connection) -> bool:
+    """Whether the tables are there; False where there are none. sqlite3.DatabaseError where there are others."""
+    ours = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND (type != 'table' OR name NOT GLOB '*_*')"
+    own = {sql for (sql,) in db.execute(ours)}
+    (version,) = next(db.execute("PRAGMA user_version"))
+    if own and (version != _VERSION or own != set(_TABLES)):
+        raise sqlite3.DatabaseError("not ours")
+    return bool(own)
 
 
 def _is_worth_reading(path: str, size: int) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -133,3 +134,30 @@ def test_of_files_that_hold_the_same_one_answers(root: Path) -> None:
     for name in ("a.py", "b.py"):
         (root / name).write_text(text, "utf-8")
     assert names(root, None, "twin_7") == [("a.py", 8)]
+
+
+def test_questions_asked_at_once_make_one_index(root: Path, tmp_path: Path) -> None:
+    for number in range(30):
+        (root / f"m{number}.py").write_text(f"def f{number}(): return {number}\n", "utf-8")
+    for turn in range(3):
+        with ThreadPoolExecutor(4) as pool:
+            asked = [pool.submit(names, root, tmp_path / f"{turn}.sqlite", "f7") for _ in range(4)]
+        assert [answer.result() for answer in asked] == [[("m7.py", 1)]] * 4
+
+
+def test_an_index_that_another_program_writes_is_made_in_memory(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_module, "_PATIENCE", 0.1)
+    cache = tmp_path / "index.sqlite"
+    with (
+        closing(ProjectIndex(root, cache)) as opened_before,
+        closing(sqlite3.connect(cache, isolation_level=None)) as other,
+    ):
+        other.execute("BEGIN EXCLUSIVE")
+        opened_before.refresh()
+        assert opened_before.named("add_item")
+        assert names(root, cache, "add_item") == [("cart.py", 1)]
+        other.execute("INSERT INTO files (path) VALUES ('x')")
+        other.execute("COMMIT")
+        assert cache.exists()
