@@ -166,7 +166,7 @@ def _plain_toml(text: str) -> str:
     rest = "".join(line for line in text.splitlines(keepends=True) if line.startswith("[") or not holds_secret(line))
     try:
         values = str(tomllib.loads(rest))
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return ""
     return "" if _ADDRESS_WITH_SECRET.search(rest) or _ADDRESS_WITH_SECRET.search(values) else rest
 

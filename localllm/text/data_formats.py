@@ -49,7 +49,7 @@ def _json_fault(text: str) -> Fault | None:
         json.loads(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
         return Fault("JSON", error.lineno, error.msg)
-    except RecursionError:
+    except (ValueError, RecursionError):  # a number too long for Python; nested too deep
         return None
     return None
 
@@ -72,6 +72,8 @@ def _toml_fault(text: str) -> Fault | None:
         line = re.search(r"at line (\d+)", message)
         last = text.rstrip().count("\n") + 1
         return Fault("TOML", int(line[1]) if line else last, message.partition(" (at")[0])
+    except (ValueError, RecursionError):
+        return None
     return None
 
 

@@ -548,6 +548,20 @@ def test_data_is_looked_at_in_bounded_time(path: str, passage: str) -> None:
     new_fault(path, "", passage * 60_000)  # would take minutes if it grew with the square: the time limit of a test
 
 
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.json", '{"a": %s}' % ("1" * 5_000)),
+        ("a.toml", f"a = {'1' * 5_000}"),
+        ("a.toml", f"a = {'[' * 3_000}{']' * 3_000}"),
+        ("a.json", "[" * 100_000),
+    ],
+)  # Python reads no such number, and nothing nested so deep
+def test_data_that_cannot_be_looked_at_is_not_remarked_on(path: str, text: str) -> None:
+    assert new_fault(path, "", text) is None
+    assert new_fault(path, text, "{") is not None or path == "a.json"
+
+
 @pytest.mark.parametrize("tool", [write_file, create_file], ids=lambda tool: tool.name)
 async def test_a_fence_around_the_content_is_left_out(tmp_path: Path, tool: Tool) -> None:
     context = make_context(tmp_path)
