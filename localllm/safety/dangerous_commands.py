@@ -10,7 +10,7 @@ from localllm.safety.shell_words import Word
 _MOST_TRIES = 100  # how often a program may be named in one command that is still told apart from a denied one
 _LONGEST_PATTERN = 1_000  # characters of a pattern of file names; a longer one may be any
 _DRIVE = late_pattern(r"[a-z]:", re.IGNORECASE)
-_ASSIGNMENT = late_pattern(r"\w+(\[.*\])?\+?=")
+_ASSIGNMENT = late_pattern(r"\w+(\[.*\])?\+?=", re.DOTALL)
 
 _ALSO: dict[str, tuple[str, ...]] = {
     "rm -rf": (

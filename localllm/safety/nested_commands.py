@@ -38,12 +38,12 @@ INTERPRETERS: dict[str, tuple[str, ...]] = {
 READERS = SHELLS | INTERPRETERS.keys() | {"powershell", "pwsh"}
 """What runs its standard input where it is given nothing else."""
 
-_ASSIGNMENT = late_pattern(r"\w+(?:\[.*\])?\+?=")
+_ASSIGNMENT = late_pattern(r"\w+(?:\[.*\])?\+?=", re.DOTALL)
 _STRING = late_pattern(
     r"""'''(.*?)'''|\"\"\"(.*?)\"\"\"|'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`""", re.DOTALL
 )
 _GLUED_CODE = late_pattern(r"-[A-Za-z]*?[ceE].+", re.DOTALL)
-_LOADER = late_pattern(r"ld(?:[-\d].*)?\.so(?:\..*)?")
+_LOADER = late_pattern(r"ld(?:[-\d].*)?\.so(?:\..*)?", re.DOTALL)
 """The program by which the system starts others: `/lib64/ld-linux-x86-64.so.2 PROGRAM`."""
 
 _CALL = late_pattern(r"(?<![\w.])([\w.]++)\s*+\(")
@@ -370,7 +370,7 @@ _RUN_BY_GIT = late_pattern(
     r"|diff\.external|gpg\.(?:.+\.)?program|credential\.(?:.+\.)?helper"
     r"|(?:diff|difftool|merge|mergetool|filter|browser|man|remote|submodule)\..+\."
     r"(?:textconv|command|cmd|driver|clean|smudge|process|path|uploadpack|receivepack|update)",
-    re.IGNORECASE,
+    re.IGNORECASE | re.DOTALL,
 )
 """git's settings whose value is run."""
 

@@ -205,7 +205,7 @@ def _is_unfinished(typed: Iterable[str]) -> bool:
 
 def gravity(key: str) -> int:
     """Its place in _REACH; a setting that is not there yet may be grave."""
-    return next((place for place, (pattern, _) in enumerate(_REACH) if re.fullmatch(pattern, key)), -1)
+    return next((place for place, (pattern, _) in enumerate(_REACH) if re.fullmatch(pattern, key, re.DOTALL)), -1)
 
 
 def _text(key: str, value: Json) -> str:

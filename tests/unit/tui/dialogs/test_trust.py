@@ -51,8 +51,9 @@ class TestShowing:
             "  llm.max_retries = 9",
         ]
 
-    def test_nothing_grave_hides_behind_the_last_row(self) -> None:
-        aliases = {f"commands.aliases.a{number}": "!x" for number in range(30)}
+    @pytest.mark.parametrize("end", ["", "\n", "\u2028"])
+    def test_nothing_grave_hides_behind_the_last_row(self, end: str) -> None:
+        aliases = {f"commands.aliases.a{number}{end}": "!x" for number in range(30)}
         shown = plain(setting_lines(FILE, {**aliases, "safety.require_confirmation": False}, 100)).splitlines()
         assert len(shown) == MAX_ROWS + 1
         assert "safety.require_confirmation = false" in shown[0]
