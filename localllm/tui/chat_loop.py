@@ -1,6 +1,7 @@
 """What a line the person typed means, and doing it: a request, a command, or an alias of a request."""
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 from localllm import __version__
@@ -36,6 +37,9 @@ _REQUEST = 60  # cells of a request in a sentence
 
 _INTERRUPTED = 130
 """The exit code that shells give what Ctrl+C has ended."""
+
+_LINES_KEPT, _CHARACTERS_KEPT = 300, 20_000
+"""The last of what it printed before that, for the model."""
 
 _WELL = ("done", "refused")
 """How a run ends after which what is queued goes on."""
@@ -235,13 +239,19 @@ class Talk:
                 )
             )
             return
+        shown: deque[str] = deque(maxlen=_LINES_KEPT)
+
+        def show(text: str) -> None:
+            shown.append(text)
+            self._screen.print(("", text))
+
         try:
-            ran = await run_own(command, self._chat.root, lambda text: self._screen.print(("", text)))
+            ran = await run_own(command, self._chat.root, show)
         except OSError as error:
             self._screen.print(("error", _("The command was not run: {reason}.", reason=error.strerror)))
             return
         except asyncio.CancelledError:
-            self._chat.offer(command, "", _INTERRUPTED)
+            self._chat.offer(command, "\n".join(shown)[-_CHARACTERS_KEPT:], _INTERRUPTED)
             raise
         self._chat.offer(ran.command, ran.output, ran.return_code)
         ending = _("exit {code}; the model reads this with your next request", code=ran.return_code)

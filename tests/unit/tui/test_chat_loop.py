@@ -177,6 +177,17 @@ async def test_a_command_of_the_persons_own_is_shown_and_offered(tmp_path: Path)
     assert said.program.queries == []
 
 
+async def test_what_a_command_printed_until_it_was_interrupted_is_offered(tmp_path: Path) -> None:
+    said = Said()
+    said.program.root = tmp_path
+    task = await said.begin("!echo out; touch ready; sleep 60")
+    while not (tmp_path / "ready").exists() or "out" not in said.stream.getvalue():
+        await asyncio.sleep(0.01)
+    said.talk.interrupt()
+    await task
+    assert said.program.offered == [("echo out; touch ready; sleep 60", "out", 130)]
+
+
 async def test_lines_that_nobody_types_run_nothing(tmp_path: Path) -> None:
     said = Said(is_attended=False)
     said.program.root = tmp_path
