@@ -18,7 +18,16 @@ from localllm.memory.project_memory import ProjectMemory
 from localllm.project.instructions import Instructions, read_instructions, told
 
 _ROOM_FOR_NAMES = 100  # bytes
-_PASSED_OVER = {".git", ".localllm", ".venv", "__pycache__", "node_modules"}
+_PASSED_OVER = {
+    ".git",
+    ".localllm",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".venv",
+    "__pycache__",
+    "node_modules",
+}
 
 
 @cache

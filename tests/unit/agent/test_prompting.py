@@ -55,6 +55,7 @@ def test_the_situation_says_where_nobody_can_answer(tmp_path: Path) -> None:
 def test_the_situation_names_the_day_and_the_top_of_the_project(tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
     (tmp_path / ".git").mkdir()
+    (tmp_path / ".pytest_cache").mkdir()
     (tmp_path / "読む.md").touch()
     (tmp_path / "odd\nname").touch()
     told = situation(tmp_path, date(2026, 11, 21))
