@@ -64,15 +64,20 @@ def warn(client: LLMClient, servers: Sequence[Server], *, sought: bool, keys: It
     """That no model is connected, and what stands in the way; nothing where one is. See `introduce`."""
     match client.provider.name:
         case "embedded" if sought:
-            return (
-                _(
+            obstacles = list(_obstacles(servers))
+            missing = (
+                N_(
+                    "No model server can be used yet: the embedded engine answers; it only finds and quotes. The next "
+                    "request looks again; localllm doctor tells more."
+                )
+                if obstacles
+                else N_(
                     "No model server found: the embedded engine answers; it only finds and quotes. Start "
                     "LM Studio's server, Ollama or llama-server -m FILE, and the next request uses it; "
                     "localllm doctor tells more."
-                ),
-                *_obstacles(servers),
-                *_unused(keys),
+                )
             )
+            return (_(missing), *obstacles, *_unused(keys))
         case "embedded":
             return (_("The embedded engine answers: it finds and quotes, but does not think."),)
         case "scripted":

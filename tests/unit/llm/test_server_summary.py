@@ -43,6 +43,8 @@ def test_nobody_is_there_and_what_stands_in_the_way() -> None:
     assert found.who == ""
     assert [text.partition(" ")[0] for text in found.warnings] == ["No", "The", "OPENAI_API_KEY"]
     assert "http://a wants a key: put it into X" in found.warnings[1]
+    assert "Start LM Studio" not in found.warnings[0], "there is a server"
+    assert "Start LM Studio" in introduce(LLMClient(Embedded()), [foreign], None, None, sought=True).warnings[0]
 
 
 def test_a_choice_of_the_persons_needs_no_advice() -> None:
