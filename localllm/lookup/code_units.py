@@ -90,7 +90,7 @@ def documentation(lines: Sequence[str], line: int, *, python: bool) -> str:
         own = re.split(r"\n(?=\s*(?:async def|def|class|@)\b)", "\n".join(lines[line - 1 : line + 25]), maxsplit=1)[0]
         if said := _DOCSTRING.match(own) or (_MODULE_DOC.match(own) if line == 1 else None):
             return said["said"]
-    return _comment_above(lines, line - 1)
+    return _comment_above(lines, line - 1, python=python)
 
 
 @cache
@@ -153,18 +153,25 @@ def _with_words(found: Sequence[_Found], text: str, types: Sequence[str], longes
         kind = "method" if one.kind == "function" and around and around[-1].kind in _CLASS_LIKE else one.kind
         body = text[at : max(min(end, at + longest), at + 1)]
         said = _DOCSTRING.match(body) if "python" in types and one.kind in ("class", "function") else None
-        doc = said["said"] if said else "" if {"text", "keys"} & {*types} else _comment_above(lines, line - 1)
+        doc = (
+            said["said"]
+            if said
+            else ""
+            if {"text", "keys"} & {*types}
+            else _comment_above(lines, line - 1, python="python" in types)
+        )
         yield Unit(kind, one.name, parent, line, doc[:_LONGEST_DOC], body)
         around.append(one)
 
 
-def _comment_above(lines: Sequence[str], index: int) -> str:
+def _comment_above(lines: Sequence[str], index: int, *, python: bool) -> str:
+    """The lines of a comment that end above the line of this index; in Python a docstring there is another one's."""
     said: list[str] = []
     while index and len(said) < _COMMENT_LINES:
         index -= 1
         if lines[index].lstrip().startswith(("@", "#[", "[")) and not said:  # a decorator
             continue
-        if not (match := _COMMENT.match(lines[index])):
+        if not (match := _COMMENT.match(lines[index])) or (python and lines[index].lstrip().startswith('"')):
             break
         said.append(match["said"])
     return "\n".join(reversed(said)).strip()

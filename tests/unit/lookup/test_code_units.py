@@ -71,6 +71,11 @@ def test_what_is_said_of_a_definition_is_its_docstring_or_the_comment_above() ->
     assert "Bytes as people read them." in script[1].doc
 
 
+def test_the_docstring_of_a_function_is_not_said_of_its_first_variable() -> None:
+    (function, variable) = units("a.py", 'def f(x):\n    """Add one."""\n    net = x + 1\n    return net\n', 1_000)[1:]
+    assert (function.doc, variable.name, variable.doc) == ("Add one.", "net", "")
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
