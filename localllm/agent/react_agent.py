@@ -194,7 +194,14 @@ class ReActAgent:
         """Run the calls of an answer, one after another: a later one may build on an earlier one."""
         was_cut, emit = thought.finish_reason == "length", self._tally.counting(emit)
         for call in thought.message.tool_calls:
-            yield await self.tool_system.execute(call, emit, was_cut=was_cut and call is thought.message.tool_calls[-1])
+            is_last = call is thought.message.tool_calls[-1]
+            try:
+                result = await self.tool_system.execute(call, emit, was_cut=was_cut and is_last)
+            except asyncio.CancelledError as interrupt:
+                if interrupt.args and isinstance(interrupt.args[0], ToolResult):
+                    self.observe(interrupt.args[0])
+                raise
+            yield result
 
     def observe(self, result: ToolResult) -> None:
         """Add a result to the conversation, as the model reads it next, and count what it gave or was refused."""

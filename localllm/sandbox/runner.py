@@ -254,7 +254,7 @@ class SandboxRunner:
         statuses: bool = False,
     ) -> CommandResult:
         """See CommandRunner. Also raises SafetyViolationError for a project that holds the user's home. `files` are in
-        $TMPDIR when it starts."""
+        $TMPDIR when it starts. Cancelled, it raises CancelledError with what had become of the command by then."""
         job, result = await self._job(command, cwd, files=files or {}, statuses=statuses)
         task = asyncio.ensure_future(job.run(timeout))
         try:
@@ -262,9 +262,9 @@ class SandboxRunner:
         except asyncio.CancelledError:
             job.stop()
             await asyncio.wait({task})
-            if not task.cancelled():
-                task.exception()  # the one who cancels does not want to know
-            raise
+            if task.cancelled() or task.exception():  # the one who cancels does not want to know
+                raise
+            raise asyncio.CancelledError(result(task.result())) from None
 
     async def begin(self, command: str, *, cwd: Path) -> "BegunCommand":
         """Begin `command` as `run` does, and do not wait for it. Raises as `run` does."""

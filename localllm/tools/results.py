@@ -1,5 +1,6 @@
 """Results of calls: for the model (long output cut), for the screen and for the journal."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -158,6 +159,16 @@ def failed(call: ToolCall, error: LocalLLMError) -> ToolResult:
         summary=error.what_phrase,
         error=error,
     )
+
+
+def interrupted(call: ToolCall, error: LocalLLMError, interrupt: asyncio.CancelledError) -> ToolResult:
+    """The result of a call that was interrupted, with what it had printed by then, which may come with `interrupt`."""
+    result = failed(call, error)
+    printed = interrupt.args[0] if interrupt.args else None
+    if not isinstance(printed, ToolOutput):
+        return result
+    told = f"{result.for_model} It had printed:\n{printed.for_model}"
+    return msgspec.structs.replace(result, payload=result.payload | printed.payload, for_model=told)
 
 
 class Record:

@@ -1,5 +1,6 @@
 """The tool run_command, in the foreground and in the background."""
 
+import asyncio
 import re
 import signal
 from collections.abc import Iterator, Sequence
@@ -184,7 +185,12 @@ async def run_command(
     seconds = _seconds(context, timeout)
     parts = line_of(command).script.pipeline
     cwd = context.root.path / folder
-    result = await context.runner.run(command, cwd=cwd, timeout=seconds, statuses=bool(parts))
+    try:
+        result = await context.runner.run(command, cwd=cwd, timeout=seconds, statuses=bool(parts))
+    except asyncio.CancelledError as interrupt:
+        if interrupt.args and (printed := _printed(context, interrupt.args[0])):
+            raise asyncio.CancelledError(printed) from None
+        raise
     report = cap(_result(result, seconds), context, "run_command", whole=not result.truncated, faults=True)
     failed = _failed_parts(parts, result)
     payload = _payload(result, folder)
@@ -201,6 +207,16 @@ async def run_command(
         summary=_summary(result, failed),
         success=result.return_code == 0,
     )
+
+
+def _printed(context: ToolContext, result: "CommandResult") -> ToolOutput | None:
+    """What a command that was interrupted had printed by then, if anything."""
+    if not (result.stdout.strip() or result.stderr.strip()):
+        return None
+    so_far = msgspec.structs.replace(result, return_code=0, timed_out=False, excess="")
+    report = cap(_result(so_far, 0), context, "run_command", whole=not result.truncated, faults=True)
+    payload: dict[str, object] = {"stdout": result.stdout, "stderr": result.stderr}
+    return ToolOutput(payload=payload, for_model=report, summary="", success=False)
 
 
 def _seconds(context: ToolContext, timeout: float) -> float:

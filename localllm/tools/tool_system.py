@@ -48,6 +48,7 @@ from localllm.tools.results import (
     ToolResult,
     cap,
     failed,
+    interrupted,
     keep_same,
     name_losses,
     own_entry,
@@ -288,18 +289,19 @@ class ToolSystem:
         return not found, found
 
     async def execute(self, call: ToolCall, emit: Emit, *, was_cut: bool = False) -> ToolResult:
-        """Run `call` through the whole pipeline. `was_cut`: the answer that holds it ended at the token limit."""
+        """Run `call` through the whole pipeline. `was_cut`: the answer that holds it ended at the token limit. When
+        cancelled, it raises CancelledError with the result."""
         record = Record(call)
         try:
             await asyncio.sleep(0)  # an interrupt that is pending comes before the next change, not after it
             result = await self._through(call, emit, record, was_cut=was_cut)
         except LocalLLMError as error:
             result = failed(call, error)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as interrupt:
             told = SafetyViolationError("interrupted_by_user" if record.has_begun else "interrupted_before")
-            result = self._with_changes(failed(call, told), record, emit)
+            result = self._with_changes(interrupted(call, told, interrupt), record, emit)
             self._finish(result, record, emit)
-            raise
+            raise asyncio.CancelledError(result) from None
         except Exception as error:  # noqa: BLE001 - the tool boundary: a tool's fault must not end the conversation
             logs.of("TOOL").exception("%s failed", call.name)
             result = failed(call, ToolExecutionError("tool_crashed", name=call.name, reason=first_line(error)))

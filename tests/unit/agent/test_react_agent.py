@@ -398,6 +398,20 @@ class TestInterrupts:
         assert "nterrupted" in results(agent)[-1]
         check_valid(agent.history.messages)
 
+    async def test_what_a_command_had_printed_is_shown_and_told(self, project: Path) -> None:
+        seen: list[AgentEvent] = []
+        agent = make_agent(scripted(call("run_command", command="echo out; touch ready; sleep 60"), "never"), project)
+        async for event in agent.run("wait"):
+            seen.append(event)
+            if isinstance(event, ToolStarted):
+                while not (project / "ready").exists():
+                    await asyncio.sleep(0.01)
+                agent.interrupt()
+        (finished,) = (event for event in seen if isinstance(event, ToolFinished))
+        assert finished.payload["stdout"] == "out\n"
+        assert "all the same. It had printed:\nout" in results(agent)[-1]
+        check_valid(agent.history.messages)
+
     async def test_before_it_has_begun(self, project: Path) -> None:
         agent = make_agent(scripted("never said"), project)
         run = agent.run("go")
