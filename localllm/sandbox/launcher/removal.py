@@ -3,8 +3,11 @@
 import itertools
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import suppress
+
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 def delete_tree(folder: str) -> None:
@@ -24,22 +27,24 @@ def delete_tree(folder: str) -> None:
         os.rmdir(folder)  # noqa: PTH106 - as above
 
 
-def delete_tree_at(name: str, above: int) -> None:
-    """As `delete_tree`, of the folder `name` in the open folder `above`; OSError where something of it stays."""
-    os.chmod(name, stat.S_IRWXU, dir_fd=above)
-    top = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=above)
+def delete_tree_at(name: str, above: int, seconds: float = float("inf")) -> None:
+    """As `delete_tree`, of the folder `name` in the open folder `above`; OSError where something of it stays. No more
+    is deleted after so many seconds: a command may be putting things in there."""
+    top = _open_own(name, above)
     try:
-        _empty(top)
+        _empty(top, time.monotonic() + seconds)
     finally:
         os.close(top)
     os.rmdir(name, dir_fd=above)
 
 
-def _empty(top: int) -> None:
+def _empty(top: int, until: float = float("inf")) -> None:
     free = (name for name in map(str, itertools.count()) if not _exists(name, top))
     kept: set[str] = set()
     while names := set(os.listdir(top)) - kept:
         for name in names:
+            if time.monotonic() > until:
+                return
             try:
                 _delete(name, top, free)
             except OSError:
@@ -51,10 +56,11 @@ def _delete(name: str, top: int, free: Iterator[str]) -> None:
     if not _is_folder(name, top):
         os.unlink(name, dir_fd=top)
         return
-    folder = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=top)
+    folder = _open_own(name, top)
     try:
         for inner in os.listdir(folder):  # noqa: PTH208 - by its descriptor, which has no path
             if _is_folder(inner, folder):
+                os.close(_open_own(inner, folder))  # one that is closed to its owner cannot be moved
                 os.rename(inner, next(free), src_dir_fd=folder, dst_dir_fd=top)
             else:
                 os.unlink(inner, dir_fd=folder)
@@ -72,8 +78,22 @@ def _exists(name: str, above: int) -> bool:
 
 
 def _is_folder(name: str, above: int) -> bool:
-    """Whether it is a folder; then its owner is let in."""
-    is_folder = stat.S_ISDIR(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode)
-    if is_folder:
-        os.chmod(name, stat.S_IRWXU, dir_fd=above)
-    return is_folder
+    return stat.S_ISDIR(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode)
+
+
+def _open_own(name: str, above: int) -> int:
+    """Open a folder, and let its owner in. By descriptors: at its name a command may have put a link meanwhile."""
+    try:
+        folder = os.open(name, _FOLDER, dir_fd=above)
+    except PermissionError:
+        if not hasattr(os, "O_PATH"):
+            raise
+        place = os.open(name, os.O_PATH | _FOLDER, dir_fd=above)
+        try:
+            os.chmod(f"/proc/self/fd/{place}", stat.S_IRWXU)  # noqa: PTH101 - as above
+            return os.open(f"/proc/self/fd/{place}", os.O_RDONLY | os.O_DIRECTORY)
+        finally:
+            os.close(place)
+    with suppress(OSError):  # somebody else's
+        os.fchmod(folder, stat.S_IRWXU)
+    return folder

@@ -82,6 +82,13 @@ class CommandRecords:
             os.close(self._fd)
         self._file, self._fd = None, -1
 
+    def is_of_others(self) -> bool:
+        """Whether commands of another program, which lives, run in the project."""
+        if self._folder is None or not is_recorded(self._root, self._folder):
+            return False
+        others = (file for file in self._folder.glob(f"{records_name(self._root)}*") if file != self._file)
+        return any(map(_is_locked, others))
+
     def take_dead(self) -> Iterator[tuple[CommandRecord, int]]:
         """The records of programs that were killed, each with the latest time (ns) they may have lived at; the record
         is removed behind each."""
@@ -124,6 +131,17 @@ def _with_paths(value: Any, convert: Callable[[Any], str | bytes]) -> Any:
             return [convert(path) for path in cast("Collection[Any]", value)]
         case _:
             return value
+
+
+def _is_locked(file: Path) -> bool:
+    try:
+        fd = os.open(file, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        return False
+    try:
+        return not try_lock(fd)
+    finally:
+        os.close(fd)
 
 
 def last_change(root: Path, path: str, after: Entry | None) -> int:

@@ -13,18 +13,26 @@ from localllm.sandbox.launcher.removal import delete_tree_at
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
-_MOST_KEPT = 16_000_000  # bytes of a file copied to another disk
+_MOST_KEPT = 16_000_000  # bytes of a file that is copied
+_MOST_COPIED = 100_000_000  # bytes of all that is copied at one time
+_MOST_ENTRIES = 10_000
+_DEEPEST = 50
+_LONGEST = 3.0  # seconds for what a command may be adding to meanwhile
 
 
 class Restorer:
     """Changes entries of one project by their paths in it (`/` between the names). For use in a `with` block.
 
     What is removed goes to `quarantine`, at the same path below it, where that is possible; None keeps nothing.
+    `is_held`: a command is running that may hold open what is removed. It would go on writing there, outside of the
+    project, so the quarantine gets copies.
     """
 
-    def __init__(self, root: Path, quarantine: Path | None) -> None:
+    def __init__(self, root: Path, quarantine: Path | None, *, is_held: bool = False) -> None:
         self._root = root
         self._quarantine = quarantine
+        self._is_held = is_held
+        self._room, self._entries = _MOST_COPIED, _MOST_ENTRIES
         self._fd = -1
 
     def __enter__(self) -> "Restorer":
@@ -163,34 +171,59 @@ class Restorer:
             mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
         except FileNotFoundError:
             return
-        if self._quarantine and self._move(folder, path, self._quarantine, mode):
+        if self._quarantine and self._keep(folder, path, self._quarantine):
             return
         if stat.S_ISDIR(mode):
-            delete_tree_at(name, folder)
+            delete_tree_at(name, folder, _LONGEST if self._is_held else float("inf"))
         else:
             os.unlink(name, dir_fd=folder)
 
-    def _move(self, folder: int, path: str, quarantine: Path, mode: int) -> bool:
-        """Whether it was moved. Where it could not be, a copy of a file is kept. What was moved there before may be a
-        link: none is followed."""
+    def _keep(self, folder: int, path: str, quarantine: Path) -> bool:
+        """Whether it was moved. Where it could not be, a copy is kept. What was moved there before may be a link: none
+        is followed."""
         name = _name(path)
         with suppress(OSError):
             quarantine.mkdir(parents=True, exist_ok=True, mode=0o700)
             there = open_made(quarantine, path.rpartition("/")[0])
             try:
-                with suppress(OSError):
-                    os.rename(name, name, src_dir_fd=folder, dst_dir_fd=there)
-                    return True
-                if stat.S_ISREG(mode):
-                    new = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o600, dir_fd=there)
-                    with (
-                        open(new, "wb") as kept,  # noqa: PTH123 - a descriptor
-                        open(os.open(name, os.O_RDONLY | _NO_LINK, dir_fd=folder), "rb") as file,  # noqa: PTH123
-                    ):
-                        kept.write(file.read(_MOST_KEPT))
+                if not self._is_held:
+                    with suppress(OSError):
+                        os.rename(name, name, src_dir_fd=folder, dst_dir_fd=there)
+                        return True
+                self._copy(name, folder, there, _DEEPEST)
             finally:
                 os.close(there)
         return False
+
+    def _copy(self, name: str, folder: int, there: int, depth: int) -> None:
+        """Copy a file, a link or a folder with what is in it, as far as there is room."""
+        self._entries -= 1
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        if stat.S_ISLNK(mode):
+            os.symlink(os.readlink(os.fsencode(name), dir_fd=folder), os.fsencode(name), dir_fd=there)
+        elif stat.S_ISREG(mode) and self._room > 0:
+            new = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o600, dir_fd=there)
+            with (
+                open(new, "wb") as kept,  # noqa: PTH123 - a descriptor
+                open(os.open(name, os.O_RDONLY | _NO_LINK, dir_fd=folder), "rb") as file,  # noqa: PTH123
+            ):
+                self._room -= kept.write(file.read(min(_MOST_KEPT, self._room)))
+        elif stat.S_ISDIR(mode) and depth:
+            self._copy_folder(name, folder, there, depth - 1)
+
+    def _copy_folder(self, name: str, folder: int, there: int, depth: int) -> None:
+        old = os.open(name, _FOLDER, dir_fd=folder)
+        try:
+            os.mkdir(name, 0o700, dir_fd=there)
+            new = os.open(name, _FOLDER, dir_fd=there)
+            try:
+                for inner in os.listdir(old)[: max(self._entries, 0)]:  # noqa: PTH208 - a descriptor
+                    with suppress(OSError):
+                        self._copy(inner, old, new, depth)
+            finally:
+                os.close(new)
+        finally:
+            os.close(old)
 
 
 def _name(path: str) -> str:

@@ -420,8 +420,9 @@ class ProtectedFiles:
         """Put back what changed; the paths, those of a folder that was moved as a whole by its own."""
         kept_in = self._quarantine and self._quarantine / f"{strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}"
         errors: dict[str, OSError] = {}
-        with Restorer(self._root, kept_in) as restorer:
-            moved = self._move_new_folders(restorer, changed, after)
+        is_held = self._running > 0 or self._records.is_of_others()
+        with Restorer(self._root, kept_in, is_held=is_held) as restorer:
+            moved = {} if is_held else self._move_new_folders(restorer, changed, after)
             left = [path for path in changed if path not in moved]
             for path in left:
                 before, now = self._was(path), after.get(path)
@@ -446,9 +447,8 @@ class ProtectedFiles:
         return sorted({*left, *moved.values()})
 
     def _move_new_folders(self, restorer: Restorer, changed: list[str], after: Mapping[str, Entry]) -> dict[str, str]:
-        """Take away folders with very many new files as a whole; the files, with these. Not while a command runs that
-        may hold such a folder open: it could go on writing there."""
-        if self._running or len(changed) <= _MANY:
+        """Take away folders with very many new files as a whole; the files, with these."""
+        if len(changed) <= _MANY:
             return {}
         new = {path for path in changed if path in after and self._was(path) is None}
         others = {*self._tops, *self._before, *self._gone, *self._broken, *after} - new

@@ -3,7 +3,9 @@
 import os
 from pathlib import Path
 
-from localllm.sandbox.launcher.removal import delete_tree
+import pytest
+
+from localllm.sandbox.launcher.removal import delete_tree, delete_tree_at
 
 
 def test_a_tree_of_files_folders_and_links(tmp_path: Path) -> None:
@@ -54,3 +56,24 @@ def test_what_is_not_there_or_a_link_is_left_alone(tmp_path: Path) -> None:
     delete_tree(str(tmp_path / "nowhere"))
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "target").stat().st_mode & 0o777 == 0o755
+
+
+def test_deleting_ends_when_its_time_is_over(tmp_path: Path) -> None:
+    (tmp_path / "tree" / "a").mkdir(parents=True)
+    above = os.open(tmp_path, os.O_RDONLY)
+    with pytest.raises(OSError, match="not empty"):
+        delete_tree_at("tree", above, seconds=-1)
+    delete_tree_at("tree", above)
+    os.close(above)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_laid_meanwhile_lets_nobody_into_its_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command puts it in place of a folder between the look at that and its opening."""
+    target = tmp_path / "target"
+    target.mkdir(mode=0o500)
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "link").symlink_to(target)
+    monkeypatch.setattr("localllm.sandbox.launcher.removal._is_folder", lambda name, above: True)
+    delete_tree(str(tmp_path / "tree"))
+    assert target.stat().st_mode & 0o777 == 0o500

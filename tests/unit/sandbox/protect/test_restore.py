@@ -1,10 +1,12 @@
 """Putting back, with links laid on the way."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from localllm.sandbox.protect.restore import Restorer
+from localllm.sandbox.protect.revert import ProtectedFiles
 
 
 @pytest.fixture
@@ -75,3 +77,60 @@ def test_only_an_empty_folder_is_removed(places: tuple[Path, Path, Path]) -> Non
         assert restorer.remove_if_empty("empty")
         assert not restorer.remove_if_empty("full")
     assert [path.name for path in root.iterdir()] == ["full"]
+
+
+def test_what_a_command_may_hold_open_is_copied_not_moved(places: tuple[Path, Path, Path]) -> None:
+    root, outside, quarantine = places
+    (root / "a/b/c").mkdir(parents=True)
+    (root / "a/b/file").write_text("put there")
+    (root / "a/link").symlink_to(outside)
+    (root / "single").write_text("alone")
+    folder = os.open(root / "a/b/c", os.O_RDONLY)
+    file = os.open(root / "a/b/file", os.O_WRONLY | os.O_APPEND)
+    single = os.open(root / "single", os.O_WRONLY | os.O_APPEND)
+    with Restorer(root, quarantine, is_held=True) as restorer:
+        restorer.remove("a")
+        restorer.remove("single")
+    os.write(file, b" later")
+    os.write(single, b" later")
+    with pytest.raises(FileNotFoundError):
+        os.mkdir("new", dir_fd=folder)
+    for held in (folder, file, single):
+        os.close(held)
+    assert list(root.iterdir()) == []
+    assert (quarantine / "a/b/file").read_text() == "put there"
+    assert (quarantine / "single").read_text() == "alone"
+    assert (quarantine / "a/link").readlink() == outside
+    assert (quarantine / "a/b/c").is_dir()
+    assert (outside / "file").read_text() == "kept"
+
+
+def test_copies_are_bounded(places: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    root, _, quarantine = places
+    monkeypatch.setattr("localllm.sandbox.protect.restore._MOST_COPIED", 10)
+    monkeypatch.setattr("localllm.sandbox.protect.restore._MOST_ENTRIES", 5)
+    monkeypatch.setattr("localllm.sandbox.protect.restore._DEEPEST", 2)
+    (root / "deep/a/b/c").mkdir(parents=True)
+    for number in range(9):
+        (root / f"deep/{number}").write_text("123456")
+    with Restorer(root, quarantine, is_held=True) as restorer:
+        restorer.remove("deep")
+    assert list(root.iterdir()) == []
+    kept = [path for path in quarantine.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in kept) <= 10
+    assert not (quarantine / "deep/a/b").exists()
+
+
+def test_a_folder_is_copied_where_another_program_has_commands(tmp_path: Path) -> None:
+    root, state = tmp_path / "root", tmp_path / "state"
+    root.mkdir()
+    ours, theirs = (ProtectedFiles(root, state / "quarantine") for _ in range(2))
+    theirs.begin()
+    ours.begin()
+    (root / ".vscode").mkdir()
+    (root / ".vscode/tasks.json").touch()
+    with (root / ".vscode/tasks.json").open("w") as held:
+        assert ours.end() == (".vscode/tasks.json",)
+        held.write("later")
+    theirs.end()
+    assert [path.read_text() for path in state.rglob("tasks.json")] == [""]
