@@ -20,6 +20,7 @@ from localllm.safety.nested_commands import (
     may_be_run_by,
     program_of,
 )
+from localllm.safety.shell_breaks import overlooked
 from localllm.safety.shell_flow import WRITING, Flow, Walk
 from localllm.safety.shell_quotes import MOST_TEXTS, read_quotes
 from localllm.safety.shell_words import WORD_NODES, Variable, Word, WordReader
@@ -113,8 +114,6 @@ _SPANS = _SUBSTITUTIONS | {"string", "raw_string", "ansi_c_string", "comment"}
 _BESIDE_WORDS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect", "comment"})
 _PASSING = frozenset({"echo", "printf", "cat", "tee", "cd", "true"})
 """What may stand in a line with a shell that reads its input, which is then seen all the same."""
-
-
 _EDITORS = frozenset({"EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR"})
 
 
@@ -238,7 +237,7 @@ class _Reader:
                 break
             self._learn(node)
             self._take(node)
-        self._compare(nodes)
+        self._compare(root, nodes)
         self._feed()
         is_left_alone = not sound or any(map(_shows_traps, self._commands))
         parts = () if is_left_alone else walk.last_pipeline(self._of)
@@ -268,9 +267,10 @@ class _Reader:
         except ValueError:
             return None
 
-    def _compare(self, nodes: "Sequence[Node]") -> None:
-        """Read what the grammar passes over: substitutions where it has none, and back quotes within back quotes."""
-        quotes = read_quotes(self._source.decode("latin-1"))
+    def _compare(self, root: "Node", nodes: "Sequence[Node]") -> None:
+        """Read what the grammar passes over: some substitutions, commands, and back quotes within back quotes."""
+        text = self._source.decode("latin-1")
+        quotes = read_quotes(text)
         comments = {(node.start_byte, node.end_byte) for node in nodes if node.type == "comment"}
         ends = {node.end_byte for node in nodes if node.type == "heredoc_end"}
         self._hides_none = comments <= quotes.spans and ends == {end for _, end in quotes.bodies}
@@ -282,6 +282,9 @@ class _Reader:
         for start, end in islice(unread, MOST_TEXTS + 1):
             self._opaque = self._opaque or start < quotes.unsure
             self._within.append(_Text(self._words.source(end, len(self._source)), guessed=True))
+        for start in islice(overlooked(root, text, quotes.breaks), MOST_TEXTS):
+            self._agreed = False
+            self._within.append(_Text(self._words.source(start + 1, len(self._source)), guessed=True))
         self._within.extend(_Text(_as_text(text)) for text in quotes.renewed)
         self._within.extend(_Text(_as_text(text), guessed=True) for text in quotes.in_bodies)
 

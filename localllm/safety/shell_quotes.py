@@ -1,4 +1,4 @@
-"""Where quotes, substitutions, comments and here-documents of a bash line begin and end, by the rules of the shell.
+"""Where quotes, substitutions, comments, here-documents and commands of a bash line end, by the rules of the shell.
 
 The grammar passes over some of them, and takes others for more than they are. What it and this reading do not agree
 about is covered by no allow rule, and what only one of them finds is read all the same.
@@ -20,9 +20,11 @@ _CODE = late_pattern(
     |(?P<expansion>\$\{)
     |(?P<backquote>`)
     |(?P<comment>(?<![^\s;&|()])\#[^\n]*)
+    |(?P<redirect>&>>?|[<>]&|>\|)
     |(?P<heredoc><<(?!<)-?)
     |(?P<herestring><<<)
     |(?P<newline>\n)
+    |(?P<operator>[;&|])
     |(?P<open>\()
     |(?P<close>\))
     |(?P<case>(?<![\w-])case(?![\w-]))
@@ -68,7 +70,8 @@ class Quotes(msgspec.Struct, frozen=True, kw_only=True):
     here-documents, each with the line that ends it. `marks`: where something is substituted, with the place behind
     the mark. `renewed`: texts in back quotes that are read anew, without the backslashes. `in_bodies`: what follows the
     marks in here-documents whose end is not quoted, to the end of these. `unsure`: from where on it cannot be told what
-    is quoted; the length of the text where all of it can.
+    is quoted; the length of the text where all of it can. `breaks`: where commands part, at `;`, `&`, `|`, the ends of
+    lines, and the brackets of groups.
     """
 
     spans: frozenset[tuple[int, int]]
@@ -77,6 +80,7 @@ class Quotes(msgspec.Struct, frozen=True, kw_only=True):
     renewed: tuple[str, ...]
     in_bodies: tuple[str, ...]
     unsure: int
+    breaks: tuple[int, ...]
 
 
 def read_quotes(text: str) -> Quotes:
@@ -119,6 +123,7 @@ class _Scan:
         self._marks: list[tuple[int, int]] = []
         self._renewed: list[str] = []
         self._in_bodies: list[str] = []
+        self._breaks: list[int] = []
         odd = _ODD.search(text)
         self._unsure = odd.start() if odd else len(text)
 
@@ -136,6 +141,7 @@ class _Scan:
             renewed=tuple(self._renewed),
             in_bodies=tuple(self._in_bodies),
             unsure=self._unsure,
+            breaks=tuple(self._breaks),
         )
 
     def _doubt(self, at: int) -> None:
@@ -146,6 +152,8 @@ class _Scan:
         start, end = found.span()
         frame = self._open[-1]
         in_double = frame.kind in ("double", "quoted")
+        if found.lastgroup in ("newline", "operator", "open") or (found.lastgroup == "close" and frame.kind == "group"):
+            self._breaks.append(start)
         match found.lastgroup:
             case "single" | "comment":
                 self._spans.add((start, end))
@@ -204,7 +212,20 @@ class _Scan:
         self._spans.add((start, end + 1))
         if "\\" in inner:
             self._renewed.append((_ESCAPED_IN_DOUBLE if in_double else _ESCAPED).sub(r"\1", inner))
+        else:
+            quotes = read_quotes(inner)
+            self._take_in(quotes, start + 1)
+            if quotes.unsure < len(inner):
+                self._doubt(start + 1 + quotes.unsure)
         return end + 1
+
+    def _take_in(self, inner: Quotes, at: int) -> None:
+        """Take over what was found in a part of the text that begins at `at`."""
+        self._spans |= {(at + start, at + end) for start, end in inner.spans}
+        self._bodies += [(at + start, at + end) for start, end in inner.bodies]
+        self._marks += [(at + start, at + end) for start, end in inner.marks]
+        self._breaks += [at + place for place in inner.breaks]
+        self._in_bodies += inner.in_bodies
 
     def _expect_heredoc(self, operator: re.Match[str]) -> int:
         mark = _MARK.match(self._text, operator.end())
