@@ -194,7 +194,7 @@ class ProtectedFiles:
         self._before |= found
         self._places = frozenset(leads.places)
         self._is_overlooked |= not is_complete or len(self._places) > MOST_PLACES
-        self._before |= look_at(self._root, links_to(self._root, self._places), known)
+        self._before |= look_at(self._root, self._links(), known)
         return tuple(sorted(named))
 
     def named(self) -> frozenset[str]:
@@ -209,6 +209,11 @@ class ProtectedFiles:
             first = leads.of_user(self._absolute(reach.repositories)) | self._also
             named = trace(self._root, leads, entries, first, self._before, tops, reach)[1]
             return frozenset(named) | self._vacant(leads.places)
+
+    def _links(self) -> list[str]:
+        """The links on the way to what is named: one in place of a folder would put another's content there."""
+        also = (f"{self._root}/{path}" for path in self._also)
+        return [*links_to(self._root, self._places), *links_to(self._root, also)]
 
     def _vacant(self, places: Iterable[str]) -> frozenset[str]:
         inside = f"{self._root}/"
@@ -313,7 +318,7 @@ class ProtectedFiles:
             reach = Reach(_TIME_AFTER, skipped=True)
             after = self._walk.look(self._before, reach=reach)
             after |= look_at(self._root, self._named, self._before, reach=reach)
-            after |= look_at(self._root, links_to(self._root, self._places), self._before, reach=reach)
+            after |= look_at(self._root, self._links(), self._before, reach=reach)
             after = self._data.look(reach, self._before) | after
             after |= self._index_files.look(reach)
             rounds += 1

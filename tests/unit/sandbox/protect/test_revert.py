@@ -325,3 +325,19 @@ def test_while_a_command_runs_very_many_files_are_undone_a_part_at_a_time(root: 
     assert len(files.check()) == 1_000
     assert len(files.check()) == 100
     assert files.end() == ()
+
+
+def test_a_link_leads_to_no_path_that_must_not_be_made(root: Path) -> None:
+    put(root / "made/lib/a")
+    (root / "old").mkdir()
+    (root / "real").symlink_to("old")
+    closed = [f"{root}/{path}" for path in ("vendor/lib", "conf/x/y", "real/z")]
+    files = ProtectedFiles(root, None, also=closed)
+    files.begin()
+    (root / "vendor").symlink_to("made")
+    (root / "conf").mkdir()
+    (root / "conf/x").symlink_to("../made/lib")
+    put(root / "conf/other")
+    assert files.end() == ("conf/x", "vendor")
+    assert sorted(path.name for path in root.iterdir()) == [".git", "conf", "made", "old", "real"]
+    assert [path.name for path in (root / "conf").iterdir()] == ["other"]
