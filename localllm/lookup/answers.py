@@ -139,10 +139,11 @@ def subclasses(talk: Talk, index: ProjectIndex, question: Question) -> str:
     """The classes that inherit from a name."""
     name = re.escape(question.subject.rpartition(".")[2])
     of = re.compile(
-        rf"\bclass\s+\w+[^:\n]*[(,.\s]{name}\b\s*[,)(\[]|\b(?:extends|implements|with)\b.*\b{name}\b"
-        rf"|\b(?:class|struct)\s+\w+.*:.*\b{name}\b|\bimpl\b.*\b{name}\b.*\bfor\b|\bclass\s+\w+\s*<\s*(?:\w+::)*{name}\b"
+        rf"(?>.*?\bclass\s+\w+)[^:]*[(,.\s]{name}\b\s*[,)(\[]|(?>.*?\b(?:extends|implements|with)\b).*\b{name}\b"
+        rf"|(?>.*?\b(?:class|struct)\s+\w+)(?>.*?:).*\b{name}\b|(?>.*?\bimpl\b)(?>.*?\b{name}\b).*\bfor\b"
+        rf"|.*\bclass\s+\w+\s*<\s*(?:\w+::)*{name}\b"
     )
-    hits = [hit for hit in lines_with(index, question.subject.rpartition(".")[2]) if of.search(hit[2])]
+    hits = [hit for hit in lines_with(index, question.subject.rpartition(".")[2]) if of.match(hit[2])]
     if not hits:
         return talk.say("no_subclasses", name=question.subject)
     return "\n".join([talk.say("subclasses", name=question.subject, count=len(hits)), *numbered(hits[:_LISTED])])

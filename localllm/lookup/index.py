@@ -30,6 +30,7 @@ _PATIENCE = 5.0  # seconds for another program that writes the same index
 _BATCH = 200
 _KEPT_TEXTS = 200
 _LONGEST_BODY = 2_400
+_LONGEST_LINE = 1_000  # what is looked for in lines takes time that may grow with their square
 _LARGE_PROJECT = 40_000_000  # bytes to be read: from here on less is kept of each definition
 _LONGEST_MEAN_LINE = 400
 _VERSION = 1
@@ -187,11 +188,12 @@ class ProjectIndex:
         return sorted(path for (path,) in self._rows(query, wanted, most)) if wanted else []
 
     def lines(self, path: str) -> list[str]:
-        """The lines of a file as they are now; none where it cannot or must not be read."""
+        """The lines of a file as they are now, long ones cut; none where it cannot or must not be read."""
         if path not in self._texts:
             if len(self._texts) > _KEPT_TEXTS:
                 self._texts.clear()
-            self._texts[path] = [] if is_secret(path) else self._read(path).split("\n")
+            lines = [] if is_secret(path) else self._read(path).split("\n")
+            self._texts[path] = [line[:_LONGEST_LINE] for line in lines]
         return self._texts[path]
 
     def _number(self, query: str, *values: object) -> int:

@@ -94,3 +94,22 @@ def test_importing_it_loads_no_words() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.split() == ["False", "False"]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    ("question", "passage"),
+    [
+        ("Which classes inherit from Foo?", "impl Foo "),
+        ("Which classes inherit from Foo?", "struct Foo : "),
+        ("Who calls Foo?", "Foo<"),
+        ("What is this project?", "Foo"),
+        ("Who imports Foo.a?", "from Foo import a"),
+    ],
+)
+@pytest.mark.parametrize("length", [390_000, 900])
+async def test_long_lines_take_bounded_time(tmp_path: Path, question: str, passage: str, length: int) -> None:
+    line = passage * (length // len(passage)) + "\n"
+    for name in ("a.rs", "README.md"):
+        (tmp_path / name).write_text(f"# {name}\n" + line * (390_000 // len(line)), "utf-8")
+    assert await step(tmp_path, asked(question))
