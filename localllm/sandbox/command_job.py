@@ -1,6 +1,7 @@
 """One command from its preparation to the tidying up, which happens whatever becomes of it."""
 
 import asyncio
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from localllm.sandbox.process import Ending, HeadAndTail, Launch, Outcome, Proce
 from localllm.sandbox.protect.revert import ProtectedFiles
 from localllm.sandbox.scratch import Scratch
 
-_BETWEEN_LOOKS = 2.0  # seconds
+_BETWEEN_LOOKS = 3.0  # seconds at most
 _MOST_UNDONE = 5  # looks at which something had to be put back: the command does not stop writing it
 
 
@@ -110,7 +111,7 @@ class Job:
 
     async def _watch(self) -> None:
         while True:
-            await asyncio.sleep(_BETWEEN_LOOKS)
+            await asyncio.sleep(_BETWEEN_LOOKS * int.from_bytes(os.urandom(2)) / 0xFFFF)  # so none is foreseen
             try:
                 changed = await asyncio.to_thread(self._protected.check)
             except OSError as error:
