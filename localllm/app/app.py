@@ -91,8 +91,8 @@ class LocalLLMCode(Answerer):
     """The program without its screen: settings in, events out.
 
     `root` is the project, `here` the folder in it where the person stands; `environ` holds the keys of model servers;
-    `accept_no_sandbox` lets commands run on a machine that has no sandbox. Making it raises ConfigurationError where
-    the settings cannot be followed.
+    `accept_no_sandbox` lets commands run on a machine that has no sandbox; `put_back`: how many protected files were
+    put back before the settings were read. Making it raises ConfigurationError where these cannot be followed.
     """
 
     def __init__(
@@ -104,6 +104,7 @@ class LocalLLMCode(Answerer):
         environ: Mapping[str, str],
         here: Path | None = None,
         accept_no_sandbox: bool = False,
+        put_back: int = 0,
     ) -> None:
         go_offline(loaded, environ)
         super().__init__(root, loaded.settings.llm, loaded.allowed_environ(environ))
@@ -121,7 +122,7 @@ class LocalLLMCode(Answerer):
         self._accept_no_sandbox = accept_no_sandbox
         self._environ = environ
         self._sandbox_level = ""
-        self._recovered = self._put_back = 0
+        self._recovered, self._put_back = 0, put_back
         self._panel = Panel(self._make_panel)
         self._requests = Requests(self, lambda: self._conversation)
         self._settings_news = SettingsNews(root, environ)
@@ -134,7 +135,7 @@ class LocalLLMCode(Answerer):
         start_log(self.settings.logging, work_folder(self.settings))
         self._project = self._open_project()
         self._conversation = Conversation(self._project)
-        self._put_back = take_back_unfinished(self.root, self._project.runner)  # before that counts as changed
+        self._put_back += take_back_unfinished(self.root, self._project.runner)  # before that counts as changed
         self._recovered = self.tool_system.changes.recover()
         return True
 

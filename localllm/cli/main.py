@@ -24,7 +24,7 @@ from localllm.base.i18n import _, language, set_language
 from localllm.base.paths import find_project
 from localllm.cli.fast_start import Opening
 from localllm.cli.interruption import Interruption
-from localllm.cli.settings import overrides, print_error, say
+from localllm.cli.settings import overrides, print_error, say, take_back
 from localllm.config.loader import Loaded, load
 from localllm.config.schema import LoggingSettings
 from localllm.config.trust import Answers
@@ -219,6 +219,7 @@ def root(context: click.Context, **options: Any) -> int | None:
         return None
     _refuse_contradictions(options)
     project = find_project(here)
+    put_back = take_back(project)
     prompt = options["prompt"]
     if prompt is None:
         front_end = _terminal(context.obj)
@@ -235,6 +236,7 @@ def root(context: click.Context, **options: Any) -> int | None:
         environ=os.environ,
         here=here,
         accept_no_sandbox=options["i_accept_no_sandbox"],
+        put_back=put_back,
     )
     wanted = "" if options["continue_"] else options["resume"]
     piped = "" if prompt is None else read_piped_input(sys.stdin)

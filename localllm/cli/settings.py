@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import click
 from localllm.base.errors import LocalLLMError
 from localllm.base.events import Json
 from localllm.base.i18n import set_language
-from localllm.base.paths import find_project
+from localllm.base.paths import find_project, is_recorded, state_folder
 from localllm.config.loader import Loaded, load
 from localllm.llm.offline_servers import go_offline
 from localllm.text.sanitising import clean
@@ -53,11 +54,25 @@ def load_here(context: click.Context, more: Mapping[str, Json] | None = None) ->
     command's own say; from now on the language is theirs. Raises ConfigurationError."""
     options = context.find_root().params
     project = find_project(Path.cwd())
+    take_back(project)
     named = {**overrides(options), **(more or {})}
     loaded = load(project, overrides=named, environ=os.environ, trusted=options["trust_project"])
     set_language(options["lang"] or loaded.settings.ui.language)
     go_offline(loaded, os.environ)
     return project, loaded
+
+
+def take_back(project: Path) -> int:
+    """Put protected files back that commands had changed when their program was killed; how many. Its settings are
+    among them: they must not be believed before."""
+    root = project.resolve()
+    if not is_recorded(root, state_folder() / "commands"):
+        return 0
+    from localllm.sandbox.protect.revert import ProtectedFiles
+
+    with suppress(OSError):  # it is tried again when the chat starts, and logged
+        return len(ProtectedFiles(root, state_folder() / "quarantine").recover())
+    return 0
 
 
 def say(text: str) -> None:

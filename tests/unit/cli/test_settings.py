@@ -1,10 +1,13 @@
 """The settings as the command line names them."""
 
+import subprocess
+import sys
 from pathlib import Path
 
+import click
 import pytest
 
-from localllm.cli.settings import overrides
+from localllm.cli.settings import load_here, overrides, take_back
 
 NONE = dict.fromkeys(["script", "base_url", "provider", "model", "mode", "offline"])
 
@@ -70,3 +73,30 @@ def test_with_the_provider_gguf_every_name_is_a_file(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     expected = {"llm.provider": "gguf", "llm.gguf.file": str(tmp_path / "m.bin")}
     assert overrides({**NONE, "model": "m.bin", "provider": "gguf"}) == expected
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from localllm.sandbox.protect.revert import ProtectedFiles
+root, quarantine = map(Path, sys.argv[1:])
+ProtectedFiles(root, quarantine, coarse=50_000_000).begin()
+(root / "localllm.toml").unlink()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_settings_that_a_killed_command_took_away_are_back_before_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, state = (tmp_path / "project").resolve(), tmp_path / "state"
+    subprocess.run(["git", "init", "-q", root], check=True)
+    (root / "localllm.toml").write_text('[safety]\ndeny = ["read_file(secret.txt)"]\n')
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("LOCALLLM_STATE_DIR", str(state))
+    subprocess.run([sys.executable, "-c", KILLED, root, state / "quarantine"], check=False)
+    assert not (root / "localllm.toml").exists()
+    context = click.Context(click.Command("localllm"))
+    context.params = {**NONE, "trust_project": False, "lang": None}
+    assert load_here(context)[1].settings.safety.deny == ("read_file(secret.txt)",)
+    assert take_back(root) == 0
