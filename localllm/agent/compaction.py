@@ -13,7 +13,7 @@ from localllm.agent.system_prompt import remark
 from localllm.base import events
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Emit, Notice
-from localllm.base.i18n import N_, _
+from localllm.base.i18n import N_, _, sentences
 from localllm.context.budget import NO_MODEL, Scale
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import Completion, ToolSpec, UserMessage
@@ -136,7 +136,7 @@ class Compaction(Middleware):
         told = _told(made)
         emit(
             Notice(
-                text=f"{told} {_('Without a model behind it, a list of what was done stands in for a summary.')}"
+                text=sentences(told, _("Without a model behind it, a list of what was done stands in for a summary."))
                 if made.why == NO_MODEL
                 else told
             )
@@ -213,4 +213,4 @@ def _told(made: "Compacted") -> str:
                 why=made.why,
             )
         )
-    return " ".join(lines)
+    return sentences(*lines)

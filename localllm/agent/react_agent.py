@@ -32,7 +32,7 @@ from localllm.base.events import (
     TextDelta,
     Usage,
 )
-from localllm.base.i18n import Phrase, _
+from localllm.base.i18n import Phrase, _, sentences
 from localllm.config.schema import AgentSettings
 from localllm.context.budget import MENTIONS, output_limit
 from localllm.llm.client import UNANSWERED, LLMClient
@@ -403,7 +403,7 @@ class ReActAgent:
         """The end of a run by an error: a limit where the model has no answer, or its window no room."""
         if error.key not in _LIMITS:
             return self._tally.finished("error", "", error_code=error.code, error=error.lines())
-        report = await self.handle_stuck_situation(f"{error.what} {error.why}".strip(), query, error.key)
+        report = await self.handle_stuck_situation(sentences(error.what, error.why), query, error.key)
         return self._tally.finished("limit", report, error_code=error.code, error=error.lines())
 
     async def handle_stuck_situation(self, reason: str, query: str, error: str = "") -> str:

@@ -16,7 +16,7 @@ from localllm.base import i18n
 from localllm.base.errors import ConfigurationError, LocalLLMError, SafetyViolationError
 from localllm.base.file_lock import FOLDER_PATIENCE, FileLock
 from localllm.base.files import atomic_write_at, open_made
-from localllm.base.i18n import Phrase, _
+from localllm.base.i18n import Phrase, _, sentences
 from localllm.base.paths import SETTINGS_FILE, ensure_project_folder, find_storage, project_folder
 from localllm.config.editor import write_value
 from localllm.config.keys import all_settings
@@ -101,7 +101,7 @@ def add_notes(folder: Path, name: str = NAME, *, refresh: bool = False, analyse:
         drop = not {note.reason for note in analysis.passed_over} & {"files", "seconds", "unread"}
         done = file.edit(lambda document: describe(document, lines, known, refresh=refresh, drop=drop))
     except LocalLLMError as error:
-        return Notes(remarks=(f"{error.what} {error.why}".strip(),))
+        return Notes(remarks=(sentences(error.what, error.why),))
     touched: Lines = {kind: some for kind, some in lines.items() if kind in (*done.added, *done.refreshed)}
     keep_lines(path, touched, without=done.dropped)
     return _told(done, file.read(), passed_over(analysis.passed_over, _spoken()))
@@ -407,5 +407,5 @@ def _unfinished(folder: Path, error: OSError | ConfigurationError, still_moved: 
     if not still_moved:
         return error
     places = ", ".join(f"{step.path.name} → {step.to and step.to.name}" for step in still_moved)
-    reason = f"{error.what} {error.why}".rstrip(" .。")
+    reason = sentences(error.what, error.why).rstrip(" .。")
     return ConfigurationError("workspace_unfinished", folder=folder, reason=reason, places=places)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Notice
-from localllm.base.i18n import _
+from localllm.base.i18n import _, sentences
 from localllm.config.schema import LLMSettings, ProviderName
 from localllm.llm.client import LLMClient
 from localllm.llm.discovery.servers import Server, found_keys
@@ -118,7 +118,7 @@ class Answerer:
             return ""
         available = ", ".join(info.instead_of_it[:_NAMED])
         error = LLMConnectionError(_UNLISTED, url=self.provider_address, model=info.id, available=available)
-        return f"{error.what} {error.fix}"
+        return sentences(error.what, error.fix)
 
     @property
     def servers(self) -> Sequence[Server]:

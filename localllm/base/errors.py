@@ -1,9 +1,8 @@
 """The tree of errors. An error carries a key and parameters; its text is in `error_texts`, translated when shown."""
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
-from localllm.base.i18n import Phrase
+from localllm.base.i18n import Phrase, sentences
 
 if TYPE_CHECKING:
     from localllm.base.error_texts.text import ErrorText
@@ -48,22 +47,14 @@ class LocalLLMError(Exception):
     @property
     def english(self) -> str:
         """What, why and the fix as a model reads them: in English whatever the language."""
-        return _joined(Phrase(part, **self.params).english for part in error_text(self.key)[1:] if part)
+        return sentences(*(Phrase(part, **self.params).english for part in error_text(self.key)[1:] if part))
 
     def lines(self) -> str:
         """What, why and the fix on a line each, the last two empty where there is nothing to say."""
         return "\n".join(" ".join(part.splitlines()) for part in (self.what, self.why, self.fix))
 
     def __str__(self) -> str:
-        return _joined((self.what, self.why, self.fix))
-
-
-def _joined(parts: Iterable[str]) -> str:
-    """The parts that say something, with a blank between them where no line ends."""
-    text = ""
-    for part in filter(None, parts):
-        text += part if not text or text.endswith("\n") else f" {part}"
-    return text
+        return sentences(self.what, self.why, self.fix)
 
 
 class ConfigurationError(LocalLLMError):

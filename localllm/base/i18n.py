@@ -24,6 +24,7 @@ DOMAIN = "localllm"
 LOCALE = Path(__file__).parent.parent / "locale"
 """Where `<language>/LC_MESSAGES/localllm.mo` is, which scripts/translations.py compiles from the .po beside it."""
 
+_NO_BLANK_AFTER = ("。", "！", "？", "」", "）", "\n")
 
 _COUNTED = late_pattern(r"\{(\w+):\?([^/}]*)/([^}]*)\}")
 
@@ -101,6 +102,15 @@ def plural(count: object, singular: str, several: str) -> str:
     return singular if str(count) == "1" else several
 
 
+def sentences(*parts: object) -> str:
+    """Put sentences in a row, without those that are empty: a blank between two, but none after a Japanese one
+    or the end of a line."""
+    row = ""
+    for part in filter(None, map(str, parts)):
+        row += part if not row or row.endswith(_NO_BLANK_AFTER) else f" {part}"
+    return row
+
+
 class Phrase:
     """A text and its parameters, for a model (`english`) and for a person (`str`, translated when it is made)."""
 
@@ -149,7 +159,7 @@ class Phrases(Phrase):
         return self._between.join(self.each_english)
 
     def __str__(self) -> str:
-        return self._between.join(map(str, self._parts))
+        return sentences(*self._parts) if self._between == " " else self._between.join(map(str, self._parts))
 
 
 def for_model(text: str | Phrase) -> str:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from localllm.base.errors import LLMConnectionError
-from localllm.base.i18n import N_, Phrase
+from localllm.base.i18n import N_, Phrase, sentences
 from localllm.config.schema import LLMSettings
 from localllm.config.trust import runs_elsewhere
 from localllm.ensemble.config import AgentConfig, EnsembleConfig, SystemSettings
@@ -65,7 +65,7 @@ async def make_config(settings: LLMSettings, environ: Mapping[str, str], look: L
     ]
     if not models:
         addresses = ", ".join(server.base_url for server in servers) or "—"
-        reasons = " ".join(filter(None, map(obstacle, servers)))
+        reasons = sentences(*map(obstacle, servers))
         raise LLMConnectionError("ensemble_no_models", addresses=addresses, reasons=reasons)
     return _configured(models)
 

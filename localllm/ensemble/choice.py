@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from localllm.base.errors import EnsembleError, LocalLLMError
-from localllm.base.i18n import _
+from localllm.base.i18n import _, sentences
 from localllm.ensemble.agreement import Agreement, AnswerGroup
 from localllm.ensemble.answer_checks import Checked
 from localllm.ensemble.choice_reply import read_choice
@@ -42,7 +42,7 @@ async def _that_hold(run: Run, groups: Sequence[AnswerGroup]) -> tuple[Sequence[
         checked = await run.checks.check(run.settings.check, [group.text for group in groups])
     except EnsembleError as error:
         run.runtime["check"] = {"error": error.what}
-        return groups, f"{error.what} {error.why}".strip()
+        return groups, sentences(error.what, error.why)
     holding = [group for group, one in zip(groups, checked, strict=True) if one.holds]
     run.runtime["check"] = _check_result(run, groups, checked)
     if not holding:

@@ -9,6 +9,7 @@ import msgspec
 from localllm.base import logs
 from localllm.base.errors import EnsembleError, LLMConnectionError, LocalLLMError
 from localllm.base.events import Json, Usage
+from localllm.base.i18n import sentences
 from localllm.ensemble.agents import Agent, Agents
 from localllm.ensemble.answer_checks import AnswerChecks
 from localllm.ensemble.answers import Answer, Ask, answer_to, explained
@@ -201,5 +202,5 @@ Strategy = Callable[[Run], Awaitable[Outcome]]
 
 def all_failed(answers: Sequence[WorkerAnswer]) -> EnsembleError:
     """What it means that no worker has answered."""
-    reasons = " ".join(f"{answer.agent}: {answer.error.what}" for answer in answers if answer.error)
+    reasons = sentences(*(f"{answer.agent}: {answer.error.what}" for answer in answers if answer.error))
     return EnsembleError("ensemble_all_failed", reasons=reasons)

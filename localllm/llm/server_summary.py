@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from localllm.base.errors import LocalLLMError
-from localllm.base.i18n import N_, _
+from localllm.base.i18n import N_, _, sentences
 from localllm.llm.addresses import apart_from_password, server_root
 from localllm.llm.client import LLMClient
 from localllm.llm.discovery.servers import Server
@@ -54,7 +54,7 @@ def introduce(
     """The introduction of whoever `client` asks. `sought`: any server would have done. `keys`: variables with keys of
     services that are not used unless the person says so."""
     if failure is not None:
-        return Introduction(failure=" ".join(part for part in (failure.what, failure.fix) if part))
+        return Introduction(failure=sentences(failure.what, failure.fix))
     if warnings := warn(client, servers, sought=sought, keys=keys):
         return Introduction(warnings=warnings)
     return Introduction(who=describe(client, in_use), hint=_hint(servers))

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
+from localllm.base.i18n import sentences
 from localllm.lookup import vocabulary
 from localllm.lookup.code_units import documentation, is_import, types_of
 from localllm.lookup.conversation import Talk
@@ -54,7 +55,7 @@ def concept(talk: Talk, index: ProjectIndex, *, wanted: Kind | None = None, pref
         return lines
     missing = ", ".join(f"“{word}”" for word in ranking.missing)
     about = talk.say("not_there", words=missing) if missing else ""
-    return f"{talk.say('unsure')} {about}".rstrip() + f"\n\n{lines}" + _more_to_come(talk, index)
+    return sentences(talk.say("unsure"), about) + f"\n\n{lines}" + _more_to_come(talk, index)
 
 
 def symbol(talk: Talk, index: ProjectIndex, question: Question) -> str:
@@ -224,7 +225,7 @@ def _spread(places: Sequence[Place]) -> list[Place]:
 
 def _nothing(talk: Talk, index: ProjectIndex, terms: Sequence[Term]) -> str:
     searched = ", ".join(dict.fromkeys(term.text for term in terms)) or talk.question
-    said = talk.say("not_found", searched=shorten(searched)) + " " + talk.say("not_found_rephrase")
+    said = sentences(talk.say("not_found", searched=shorten(searched)), talk.say("not_found_rephrase"))
     return said + _more_to_come(talk, index)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from localllm.base.errors import LLMConnectionError, ResearchModelError
-from localllm.base.i18n import N_
+from localllm.base.i18n import N_, sentences
 from localllm.research.control import decide, reason_for
 from localllm.research.draft import write_draft
 from localllm.research.draft_patches import patch_draft
@@ -60,7 +60,7 @@ async def run_stage(run: RunContext, stage: Stage) -> None:
             raise
         state.next = _end_early(run, stage)
     except (LLMConnectionError, ResearchModelError) as error:
-        why = " ".join(filter(None, (error.why, error.fix)))
+        why = sentences(error.why, error.fix)
         raise ResearchModelError("research_model_stopped", id=state.id, what=error.what, why=why) from error
 
 

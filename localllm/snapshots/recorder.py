@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from localllm.base.errors import LocalLLMError, ToolExecutionError
-from localllm.base.i18n import N_, _, ngettext
+from localllm.base.i18n import N_, _, ngettext, sentences
 from localllm.base.instruction_files import is_instruction
 from localllm.safety.paths import ProjectRoot
 from localllm.snapshots import project_scan
@@ -120,7 +120,7 @@ class CommandSnapshots:
         }
         new = {key for key, holds in notes.items() if holds} - self._noted
         self._noted |= new
-        return " ".join(_(key, count=count, most=project_scan.MOST_FILES) for key in notes if key in new)
+        return sentences(*(_(key, count=count, most=project_scan.MOST_FILES) for key in notes if key in new))
 
     def take_obeyed(self) -> Sequence[str]:
         """What the last command has changed that assistants obey by way of a link: the link, or what it leads to."""

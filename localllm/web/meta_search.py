@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from localllm.base.errors import WebSearchError
+from localllm.base.i18n import sentences
 from localllm.config.schema import WebSettings
 from localllm.text.privacy_mask import mask, without_marks
 from localllm.web.canonical_urls import canonical_url
@@ -195,4 +196,4 @@ def _degraded(findings: Sequence[_Finding]) -> tuple[str, ...]:
 def _all_failed(failures: Sequence[WebSearchError]) -> WebSearchError:
     if len(failures) == 1:
         return failures[0]
-    return WebSearchError("web_no_answer", reasons=" ".join(map(str, failures)))
+    return WebSearchError("web_no_answer", reasons=sentences(*failures))

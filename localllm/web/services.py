@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from localllm.base.errors import LocalLLMError, ToolExecutionError, WebSearchError
+from localllm.base.i18n import sentences
 from localllm.config.schema import Settings, WebSettings
 from localllm.web import robots
 from localllm.web.addresses import shown_address
@@ -75,7 +76,7 @@ class WebAccess:
                 return answer, failures
             nothing = nothing or answer
         if nothing is None and len(failures) > 1:
-            raise WebSearchError("web_no_answer", reasons=" ".join(map(str, failures)))
+            raise WebSearchError("web_no_answer", reasons=sentences(*failures))
         if nothing is None:
             raise failures[0] if failures else WebSearchError("web_no_engine")
         return nothing, failures

@@ -14,7 +14,7 @@ from localllm.agent.panel.records import Dossier, MainPrompt
 from localllm.agent.system_prompt import remark
 from localllm.base.errors import ConfigurationError, LLMConnectionError, LocalLLMError
 from localllm.base.events import Emit, Json, Notice, Opinion, Usage
-from localllm.base.i18n import N_, _
+from localllm.base.i18n import N_, _, sentences
 from localllm.config.schema import PanelSettings
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import Completion, Message, SystemMessage, ToolMessage, ToolSpec, UserMessage
@@ -86,7 +86,7 @@ class Asker:
             client = self._members.client(role)
         except LocalLLMError as error:
             is_setting = isinstance(error, ConfigurationError)  # it stays so until the person has fixed it
-            return Answer(None, _left_out(role, "", f"{error.what} {error.fix}" if is_setting else error.what))
+            return Answer(None, _left_out(role, "", sentences(error.what, error.fix) if is_setting else error.what))
         try:
             async with self._turns.setdefault(server_of(client), asyncio.Lock()):
                 if not self._admits(client):

@@ -13,6 +13,7 @@ import msgspec
 
 from localllm.app.server_check import Look
 from localllm.base.errors import ConfigurationError, LocalLLMError
+from localllm.base.i18n import sentences
 from localllm.base.paths import cache_folder, config_file, data_folder, state_folder
 from localllm.config.loader import Loaded
 from localllm.llm.discovery.scan import discover
@@ -58,7 +59,7 @@ def problem(name: str, what: str, fix: str) -> Finding:
 
 def of_error(name: str, error: LocalLLMError, status: Status = "problem") -> Finding:
     """What an error says; where it knows no fix, its reason must do."""
-    what = " ".join(f"{error.what} {error.why}".split())
+    what = " ".join(sentences(error.what, error.why).split())
     return Finding(name, status, what, error.fix or error.why or error.what)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from localllm import __version__
 from localllm.base.errors import ToolExecutionError
-from localllm.base.i18n import N_, _, language, ngettext
+from localllm.base.i18n import N_, _, language, ngettext, sentences
 from localllm.integrations.doctor.inputs import Finding, Screen, Surroundings, note, of_error, ok, warning
 from localllm.llm.offline_servers import reachable_offline
 from localllm.safety.journal import check
@@ -45,7 +45,7 @@ def sandbox(here: Surroundings) -> Iterator[Finding]:
                 what=what,
                 failed=failed,
             ),
-            " ".join(fixes),
+            sentences(*fixes),
         )
     else:
         yield ok("sandbox", what)

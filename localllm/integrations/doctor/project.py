@@ -9,7 +9,7 @@ from pathlib import Path
 
 from localllm.base.directory_walk import walk
 from localllm.base.errors import LocalLLMError
-from localllm.base.i18n import N_, Phrase, _, ngettext
+from localllm.base.i18n import N_, Phrase, _, ngettext, sentences
 from localllm.base.paths import data_folder, project_folder, project_name
 from localllm.config.loader import RESERVED_VARIABLES, SERVE_TOKEN, left_out_notice
 from localllm.integrations.doctor.inputs import (
@@ -177,7 +177,7 @@ def writable(here: Surroundings) -> Iterator[Finding]:
         full = fault == os.strerror(errno.ENOSPC)
         what = _("Nothing can be written in the project {folder}: {reason}.", folder=here.project, reason=fault)
         fix = _fix(fault, here.project)
-        yield problem("folder", what, fix) if full else warning("folder", what, f"{fix} {_where(here)}".rstrip())
+        yield problem("folder", what, fix) if full else warning("folder", what, sentences(fix, _where(here)))
     elif fault := _fault(here, kept):
         yield _unkept(here, kept, fault, _fix(fault, kept))
     else:
@@ -201,7 +201,7 @@ def _unkept(here: Surroundings, folder: Path, reason: object, fix: str) -> Findi
     return warning(
         "folder",
         _("Long output cannot be kept in {folder}: {reason}.", folder=folder, reason=reason),
-        f"{fix} {_where(here)}".rstrip(),
+        sentences(fix, _where(here)),
     )
 
 

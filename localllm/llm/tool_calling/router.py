@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from localllm.base.errors import LLMConnectionError
-from localllm.base.i18n import N_, _
+from localllm.base.i18n import N_, _, sentences
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.message_format import Normaliser
 from localllm.llm.messages import CompletionRequest
@@ -337,7 +337,7 @@ class Speaking:
             self._memory.remember(question.key, evidence.ruled_out)
         after = choose(question.info, question.provider, evidence.ruled_out)
         reason = _(_RULED_OUT[name, why], model=question.request.model)
-        question.on_notice(f"{reason} {_(_INSTEAD[after])}")
+        question.on_notice(sentences(reason, _(_INSTEAD[after])))
         return True
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from localllm.base.errors import LocalLLMError, ResearchError, ResearchUsageError
+from localllm.base.i18n import sentences
 from localllm.llm.client import LLMClient
 from localllm.research.market.agent_log import MARKET, AgentLog
 from localllm.research.market.market_queries import chosen_purposes, make_queries
@@ -173,7 +174,7 @@ class BroadResearcher:
         run.state.numbers.searches = self._service.api_calls - scan.calls_before
         run.state.numbers.cache_hits = self._service.cache_hits - scan.hits_before
         if all(response.failed for response in responses):
-            reasons = " ".join(dict.fromkeys(error.what for error in scan.errors))
+            reasons = sentences(*dict.fromkeys(error.what for error in scan.errors))
             raise ResearchError("market_search_dead", reasons=reasons.rstrip("."))
         return responses
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from localllm.base.i18n import N_, translated
+from localllm.base.i18n import N_, sentences, translated
 from localllm.research.market.insights import Findings
 from localllm.research.market.market_records import (
     PURPOSES,
@@ -68,7 +68,7 @@ def missing_purposes(
         if response is None:
             return _NOT_ASKED
         if response.failed:
-            return " ".join(error.what for error in response.errors)
+            return sentences(*(error.what for error in response.errors))
         if not response.results:
             return _NOTHING_FOUND
         if purpose not in kept:

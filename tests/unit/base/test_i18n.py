@@ -11,7 +11,7 @@ import pytest
 from localllm.base import errors, i18n
 from localllm.base.error_texts import ERRORS
 from localllm.base.errors import ConfigurationError, LocalLLMError, WebSearchError
-from localllm.base.i18n import N_, Phrase, Phrases, _, language_of_locale, ngettext, set_language
+from localllm.base.i18n import N_, Phrase, Phrases, _, language_of_locale, ngettext, sentences, set_language
 from scripts import translations
 
 JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
@@ -153,7 +153,7 @@ def test_what_an_error_does_not_say_is_empty_in_every_language() -> None:
     for language in ("en", "ja"):
         set_language(language)
         assert error.why == ""
-        assert str(error) == f"{error.what} {error.fix}"
+        assert str(error) == sentences(error.what, error.fix)
 
 
 def test_equal_phrases_are_equal() -> None:
@@ -207,3 +207,12 @@ def test_no_text_would_say_one_files(code: Code) -> None:
     ]
     assert not offenders
     assert SEVERAL.findall("{lines:,} more lines")
+
+
+def test_japanese_sentences_stand_in_a_row_without_a_blank() -> None:
+    assert sentences("空です。", "", "消します。", "Done.", "終わり。") == "空です。消します。Done. 終わり。"
+    assert sentences("It is full.", "", "Make room.") == "It is full. Make room."
+    set_language("ja")
+    error = ConfigurationError("config_unreadable", file="a.toml", reason="権限がありません")
+    assert str(error) == f"{error.what}{error.why}{error.fix}"
+    assert str(Phrases([error.what_phrase, error.what_phrase])) == error.what * 2
