@@ -18,7 +18,7 @@ class Pastes:
 
     def fold(self, text: str) -> str:
         """The name that stands for a text from now on; a short text itself."""
-        lines = text.count("\n") + 1
+        lines = text.removesuffix("\n").count("\n") + 1
         if lines <= _MOST_LINES and len(text) <= _MOST_CHARACTERS:
             return text
         name = (

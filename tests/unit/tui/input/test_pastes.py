@@ -7,14 +7,19 @@ from localllm.tui.input.pastes import Pastes
 LINES = "\n".join(f"line {number}" for number in range(200))
 
 
-@pytest.mark.parametrize("text", ["", "one line", "ten\n" * 9 + "lines", "x" * 2_000])
+@pytest.mark.parametrize("text", ["", "one line", "ten\n" * 9 + "lines", "ten\n" * 10, "x" * 2_000])
 def test_short_texts_stay(text: str) -> None:
     assert Pastes().fold(text) == text
 
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [(LINES, "[pasted 200 lines]"), ("x" * 2_001, "[pasted 2,001 characters]"), ("x\n" * 10, "[pasted 11 lines]")],
+    [
+        (LINES, "[pasted 200 lines]"),
+        ("x" * 2_001, "[pasted 2,001 characters]"),
+        ("x\n" * 11, "[pasted 11 lines]"),
+        ("x\n" * 11 + "y", "[pasted 12 lines]"),
+    ],
 )
 def test_long_ones_are_named_and_sent_whole(text: str, name: str) -> None:
     pastes = Pastes()
@@ -26,7 +31,7 @@ def test_long_ones_are_named_and_sent_whole(text: str, name: str) -> None:
 
 def test_two_of_one_size_are_told_apart_and_a_name_inside_one_is_none() -> None:
     pastes = Pastes()
-    other = "[pasted 200 lines]\n" * 199
+    other = "[pasted 200 lines]\n" * 200
     names = [pastes.fold(text) for text in (LINES, other, LINES)]
     assert names == ["[pasted 200 lines]", "[pasted 200 lines (2)]", "[pasted 200 lines]"]
     assert pastes.whole(" ".join(names)) == f"{LINES} {other} {LINES}"
