@@ -101,7 +101,7 @@ class Answerer:
         news: list[Notice] = []
         if self._introduced not in (None, provider):
             self._introduced = provider
-            news.append(Notice(text=_("From now on {who} answers.", who=describe(self.llm_client, self.server))))
+            news.append(Notice(text=_("Answering from now on: {who}", who=describe(self.llm_client, self.server))))
         if unlisted := self._unlisted():
             news.append(Notice(text=unlisted, level="warning"))
         if isinstance(provider, Preparing) and provider.preparing:

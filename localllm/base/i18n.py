@@ -103,8 +103,10 @@ def plural(count: object, singular: str, several: str) -> str:
 
 
 def sentences(*parts: object) -> str:
-    """Put sentences in a row, without those that are empty: a blank between two, but none after a Japanese one
-    or the end of a line."""
+    """Put sentences in a row, without those that are empty.
+
+    A blank stands between two, but not after a Japanese one or the end of a line.
+    """
     row = ""
     for part in filter(None, map(str, parts)):
         row += part if not row or row.endswith(_NO_BLANK_AFTER) else f" {part}"

@@ -85,16 +85,17 @@ _LISTS = (".md", ".markdown", ".txt")
 class Undone(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one file when a change was taken back: `error` says why it was left as it is.
 
-    `is_gone`: somebody had deleted it already. `merged`: what others changed since is still in it. `earlier` is when it
-    had been changed (seconds since the epoch), where another program or session did it; else 0.
-    `tool` is what had changed it; `told` what that was, where a line can say it. Of a repository `files` counts those
-    that came back. `aside` is where something is now that stood in the file's place.
+    `is_gone`: somebody had deleted it already. `merged`: what others changed since is still in it. `again`: it was made
+    again by /redo. `earlier` is when it had been changed (seconds since the epoch), where another program or session
+    did it; else 0. `tool` is what had changed it; `told` what that was, where a line can say it. Of a repository
+    `files` counts those that came back. `aside` is where something is now that stood in the file's place.
     """
 
     path: str
     deleted: bool = False
     is_gone: bool = False
     merged: bool = False
+    again: bool = False
     earlier: float = 0.0
     error: LocalLLMError | None = None
     tool: str = ""
@@ -124,6 +125,8 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True):
             )
         if self.is_gone:
             return N_("{path}: the change had made it, and it has been deleted since.")
+        if self.again and not self.merged:
+            return N_("{path}: deleted again.") if self.deleted else N_("{path}: the change is made again.")
         return (
             N_("{path}: removed, as it was not there before.")
             if self.deleted

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 
+import msgspec
+
 from localllm.base.errors import LocalLLMError
 from localllm.base.file_lock import FileLock
 from localllm.base.i18n import N_, _
@@ -77,7 +79,8 @@ class ChangeHistory:
             return [_("There is nothing to redo.")]
         before, after = undone[-1]
         made = self._snapshots.made_since(before)[: after - before]
-        lines = [str(one) for one in self._snapshots.rewind(self._root, before, tool="redo")]
+        redone = self._snapshots.rewind(self._root, before, tool="redo")
+        lines = [str(msgspec.structs.replace(one, again=True)) for one in redone]
         self._undone, self._undone_until = undone[:-1], self.position
         if any(one.path == SETTINGS_FILE for one in made):
             lines.append(_("{file} is not made again; /init does that.", file=SETTINGS_FILE))

@@ -245,6 +245,7 @@ class Talk:
             shown.append(text)
             self._screen.print(("", text))
 
+        self._warn_of_no_keyboard(command)
         try:
             ran = await run_own(command, self._chat.root, show)
         except OSError as error:
@@ -255,7 +256,15 @@ class Talk:
             raise
         self._chat.offer(ran.command, ran.output, ran.return_code)
         ending = _("exit {code}; the model reads this with your next request", code=ran.return_code)
-        self._screen.print(("dim", ending))
+        self._screen.print(("dim", "  " + ending))
+
+    def _warn_of_no_keyboard(self, command: str) -> None:
+        from localllm.safety.rules import line_of  # few chats ever run a command of the person's own
+        from localllm.safety.terminal_programs import waiting
+
+        if found := waiting(line_of(command).script):
+            text = _("{program} has no keyboard here and may not end by itself: Ctrl+C ends it.", program=found.program)
+            self._screen.print(("warning", "! " + clean(text, keep_newlines=False)))
 
     async def _run(self, query: str, typed: str | None = None) -> None:
         """`typed`: see ChatContext.run."""

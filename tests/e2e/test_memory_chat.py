@@ -111,7 +111,7 @@ def test_where_nothing_is_kept_nothing_is_shown(project: Path) -> None:
     try:
         assert "TODO" not in chat.screen()
         chat.say("/todo Write the docs")
-        chat.wait("LOCALLLM.md was made.", "Write the docs")
+        chat.wait("LOCALLLM.md was created.", "Write the docs")
         chat.say("/undo")
         chat.wait("removed, as it was not there before")
         assert not (project / "LOCALLLM.md").exists()
@@ -148,7 +148,7 @@ def test_a_plan_asks_nobody_comes_back_and_is_kept_where_the_person_says_so(proj
         again.say("/resume 1")
         again.wait("Going on with")
         again.say("/todo keep")
-        again.wait("LOCALLLM.md was made.", "2 TODOs were added.")
+        again.wait("LOCALLLM.md was created.", "2 TODOs were added.")
     finally:
         again.close()
     assert "- [ ] fix it" in (project / "LOCALLLM.md").read_text("utf-8")

@@ -43,8 +43,8 @@ SAFETY = {
         ("{name} was not run: the user has neither typed nor allowed this address, and nobody is there to be asked."),
         ("No search of this conversation has found it letter by letter either; --yes does not permit it."),
         (
-            "Search for the page, or tell the user its address: he can write it in the request, "
-            "or allow the host with fetch_page({site}) in safety.allow."
+            "Search for the page, or tell the user to write its address in the request, "
+            "or to allow the host with fetch_page({site}) in safety.allow."
         ),
     ),
     "denied_plan_mode": ErrorText(

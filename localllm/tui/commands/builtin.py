@@ -2,6 +2,7 @@
 
 import msgspec
 
+from localllm.base.events import Usage
 from localllm.base.i18n import N_, _, ngettext
 from localllm.llm.offline_servers import reachable_offline
 from localllm.text.sanitising import clean, shorten
@@ -20,6 +21,7 @@ from localllm.tui.commands.rules import describe, mode, plan, rules
 from localllm.tui.commands.sessions import export_, fork, rename, resume, sessions
 from localllm.tui.commands.todo import todo
 from localllm.tui.commands.undo import checkpoint, redo, rewind, undo
+from localllm.tui.render.activity import duration
 from localllm.tui.render.report import cost, wrapped
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Style
@@ -73,7 +75,6 @@ async def status(call: SlashCall) -> Outcome:
     key = N_("{count} tokens assumed") if chat.assumes_window else N_("{count} tokens")
     used = f"{chat.context_used:,} / " if chat.context_used else ""
     window = _(key, count=f"{used}{chat.context_window:,}")
-    of_session = msgspec.structs.replace(chat.usage, first_token_seconds=0.0)
     rows = [
         (_("project"), str(chat.root)),
         (_("model"), chat.model or _("(not asked yet)")),
@@ -83,10 +84,19 @@ async def status(call: SlashCall) -> Outcome:
         (_("sandbox"), chat.sandbox_level),
         *([(_("network"), reachable_offline())] if chat.settings.offline else []),
         (_("mode"), f"{chat.mode}: {_(_MODE_TEXTS[chat.mode])}"),
-        (_("used so far"), cost(0, of_session, of_session.total_seconds) or _("nothing yet")),
+        (_("used so far"), _used(chat.usage) or _("nothing yet")),
         (_("session"), " ".join(filter(None, (chat.session_id, chat.keeping.title)))),
     ]
     table(call.screen, rows)
+
+
+def _used(usage: Usage) -> str:
+    """What a session has used; its time is that of the model alone, without tools and questions."""
+    of_session = msgspec.structs.replace(usage, first_token_seconds=0.0)
+    used = cost(0, of_session, 0)
+    if usage.total_seconds < 1:
+        return used
+    return " · ".join(filter(None, (used, _("the model answered for {time}", time=duration(usage.total_seconds)))))
 
 
 def _profile(chat: ChatContext) -> str:

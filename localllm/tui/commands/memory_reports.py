@@ -25,7 +25,7 @@ async def change_memory(call: SlashCall, command: str, change: "Callable[[Extern
     was_there = memory.is_there
     answer = await memory.change(command, change)
     if not was_there and memory.is_there:
-        print_indented(call.screen, _("{file} was made.", file=clean(memory.name, keep_newlines=False)), "dim")
+        print_indented(call.screen, _("{file} was created.", file=clean(memory.name, keep_newlines=False)), "dim")
     return answer
 
 

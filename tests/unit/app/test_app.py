@@ -146,7 +146,7 @@ async def test_that_another_answers_is_told_once(tmp_path: Path) -> None:
             assert "embedded engine" in app.introduction().warnings[0]  # before anybody was looked for
             events = await played(app, "hello")
             assert [event.text for event in events if isinstance(event, Notice)] == [
-                f"From now on OpenAI-compatible · {server.url} · m · 8,192 tokens assumed answers."
+                f"Answering from now on: OpenAI-compatible · {server.url} · m · 8,192 tokens assumed"
             ]
             assert not any(isinstance(event, Notice) for event in await played(app, "again"))
 

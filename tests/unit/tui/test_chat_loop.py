@@ -173,7 +173,7 @@ async def test_a_command_of_the_persons_own_is_shown_and_offered(tmp_path: Path)
     await said.talk.take("! printf '\\033[2Jout\\n'; exit 2")
     assert said.program.offered == [("printf '\\033[2Jout\\n'; exit 2", "\x1b[2Jout\n", 2)]
     assert "\x1b" not in said.stream.getvalue()
-    assert "exit 2" in said.stream.getvalue()
+    assert said.stream.getvalue().endswith("out\n  exit 2; the model reads this with your next request\n")
     assert said.program.queries == []
 
 
@@ -186,6 +186,13 @@ async def test_what_a_command_printed_until_it_was_interrupted_is_offered(tmp_pa
     said.talk.interrupt()
     await task
     assert said.program.offered == [("echo out; touch ready; sleep 60", "out", 130)]
+
+
+async def test_of_a_program_that_would_wait_for_the_keyboard_it_says_so_first(tmp_path: Path) -> None:
+    said = Said()
+    said.program.root = tmp_path
+    await said.talk.take("!PATH=; vim notes.txt")
+    assert said.stream.getvalue().startswith("! vim has no keyboard here and may not end by itself: Ctrl+C ends it.\n")
 
 
 async def test_lines_that_nobody_types_run_nothing(tmp_path: Path) -> None:

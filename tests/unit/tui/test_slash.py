@@ -119,6 +119,8 @@ def test_help_is_the_docstring(command: SlashCommand) -> None:
 def test_help_in_japanese(command: SlashCommand) -> None:
     assert command.help != inspect.getdoc(command.handler)
     assert not command.help.isascii()
+    said = [command.help, *(meaning for _, meaning in command.ways)]
+    assert not re.search("(ます|です|ません|ください)[。（]", "。".join(said) + "。"), "one style: 「…する。」"
 
 
 @each("command", COMMANDS, ids=lambda command: command.name)

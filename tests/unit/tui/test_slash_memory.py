@@ -69,7 +69,7 @@ def japanese() -> Iterator[None]:
 
 async def test_a_text_is_added_and_the_file_is_made_for_it(chat: Chat) -> None:
     shown = await said(chat, "todo Write the docs")
-    assert "LOCALLLM.md was made." in shown
+    assert "LOCALLLM.md was created." in shown
     assert re.search(r"To do: t\w+ Write the docs", shown)
     assert "- [ ] Write the docs +" in chat.text
     assert "was made" not in await said(chat, "todo add high Fix the login")

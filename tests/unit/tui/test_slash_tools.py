@@ -57,6 +57,13 @@ READ, DENIED = Tool("read_file"), Tool("write_file", allowed=False)
 LEFT_OUT, LEFT_OUT_TOO = Tool("git_log", offered=False), Tool("create_file", offered=False)
 
 
+async def test_the_time_in_status_is_the_models() -> None:
+    chat = Chat(STANDARD)
+    chat.usage = Usage(prompt_tokens=900, completion_tokens=20, total_seconds=71)
+    shown = " ".join((await said(chat, "status")).split())
+    assert "used so far in 900 · out 20 tokens · the model answered for 1 min 11 s" in shown
+
+
 async def test_what_the_profile_leaves_out_is_named_at_the_end() -> None:
     lines = (await said(Chat(COMPACT, READ, LEFT_OUT, DENIED, LEFT_OUT_TOO), "tools")).splitlines()
     assert lines[0].strip() == "read_file (safe)  Does it."

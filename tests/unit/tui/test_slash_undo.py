@@ -135,13 +135,21 @@ async def test_what_was_taken_back_step_by_step_is_made_again_step_by_step(root:
         await chat.undone()
         assert present(chat) == left
     for left in (["one"], ["one", "two"]):
-        assert "is back" in await said(chat, "redo")
+        assert await said(chat, "redo") == f"  {left[-1]}: the change is made again.\n"
         assert present(chat) == left
     assert await said(chat, "redo") == "  There is nothing to redo.\n"
     await chat.undone()
     assert present(chat) == ["one"]
     await said(chat, "redo")
     assert present(chat) == ["one", "two"]
+
+
+async def test_a_deletion_that_was_taken_back_is_made_again(root: Path) -> None:
+    chat = Chat(root)
+    (root / "one").write_text("1")
+    await chat.tools.execute_tool("run_command", command="rm one")
+    await chat.undone()
+    assert await said(chat, "redo") == "  one: deleted again.\n"
 
 
 async def test_after_another_change_nothing_is_made_again(root: Path) -> None:
