@@ -119,15 +119,15 @@ class ProjectRoot:
         """The error for a path outside, naming what is meant by one below a root that a model has made up."""
         names = file_path.strip("/").split("/")
         if file_path.startswith("/") and not {"", ".", ".."} & set(names):
-            for start in range(1, len(names)):
+            for start in range(len(names)):
                 near = "/".join(names[start:])
                 with suppress(LocalLLMError):
                     if self.exists(near):
                         return SafetyViolationError(
                             "path_outside_near", path=shown(file_path), root=self.path, near=shown(near)
                         )
-        is_folder = file_path == "/"
-        key = "path_outside_near" if is_folder else "path_outside"
+        is_top = file_path.startswith("/") and len(names) == 1 and "." not in names[0]  # /, /workspace
+        key = "path_outside_near" if is_top else "path_outside"
         return SafetyViolationError(key, path=shown(file_path), root=self.path, near=".")
 
     def name_of(self, file: Path) -> str:

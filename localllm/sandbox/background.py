@@ -222,8 +222,12 @@ class BackgroundCommands:
     def get(self, number: int) -> BackgroundCommand:
         """The one of this number. Raises ToolExecutionError("background_unknown")."""
         if number not in self._commands:
-            known = ", ".join(map(str, self._commands)) or "–"
-            raise ToolExecutionError("background_unknown", number=number, known=known)
+            hint = (
+                Phrase("Known: {known}.", known=", ".join(map(str, self._commands)))
+                if self._commands
+                else Phrase("None has been started: run_command with background starts one.")
+            )
+            raise ToolExecutionError("background_unknown", number=number, hint=hint)
         return self._commands[number]
 
     def kill_all(self) -> None:

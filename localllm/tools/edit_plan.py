@@ -200,7 +200,7 @@ def plan(context: ToolContext, file_path: str, asked: Sequence[Replacement], *, 
     """What the replacements would make of the file; ToolExecutionError where one of them cannot be made."""
     path = context.root.relative(file_path)
     context.root.refuse_protected(path)
-    file = load(context.root, path)
+    file = _existing(context, path)
     refuse_stale(context.seen, file)
     if encode(file.text, file.decoded) != file.data:
         reason = Phrase("its encoding {encoding} holds bytes that would not survive", encoding=file.decoded.encoding)
@@ -214,6 +214,17 @@ def plan(context: ToolContext, file_path: str, asked: Sequence[Replacement], *, 
                 raise
             raise ToolExecutionError("edit_of_several", number=number, count=len(asked), reason=error) from error
     return edit
+
+
+def _existing(context: ToolContext, path: str) -> TextFile:
+    """The file. Where there is none, the error also says how one is made."""
+    try:
+        return load(context.root, path)
+    except ToolExecutionError as error:
+        if error.key != "file_missing":
+            raise
+        hint = Phrase("{hint} To make it, use write_file.", hint=error.params["hint"])
+        raise ToolExecutionError("file_missing", path=shown(path), hint=hint) from error
 
 
 def _replaced(edit: Edit, asked: Replacement, *, replace_all: bool) -> Edit:

@@ -316,7 +316,7 @@ TOOLS = {
         "",
         "Stop one first: command_output with its id and stop.",
     ),
-    "background_unknown": ErrorText("E8081", "There is no background command {number}.", "", "Known: {known}."),
+    "background_unknown": ErrorText("E8081", "There is no background command {number}.", "", "{hint}"),
     "undo_nothing": ErrorText("E8070", "There is nothing to undo."),
     "rewind_unknown": ErrorText("E8074", "There is no point “{name}” to go back to.", "", "{points}"),
     "undo_changed_since": ErrorText(

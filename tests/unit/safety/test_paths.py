@@ -80,7 +80,14 @@ def test_outside_is_refused(root: ProjectRoot, path: str) -> None:
 
 @pytest.mark.parametrize(
     ("path", "near"),
-    [("/", "."), ("/repo/src/a.py", "src/a.py"), ("/repo/x/src", "src"), ("/mnt/project/a b.md", "a b.md")],
+    [
+        ("/", "."),
+        ("/workspace", "."),
+        ("/src/a.py", "src/a.py"),
+        ("/repo/src/a.py", "src/a.py"),
+        ("/repo/x/src", "src"),
+        ("/mnt/project/a b.md", "a b.md"),
+    ],
 )
 def test_a_root_that_is_made_up_is_told_from_the_path_below_it(root: ProjectRoot, path: str, near: str) -> None:
     (root.path / "src").mkdir(exist_ok=True)

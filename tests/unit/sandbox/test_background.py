@@ -123,6 +123,9 @@ async def test_the_oldest_that_ended_are_forgotten() -> None:
     with pytest.raises(ToolExecutionError) as raised:
         commands.get(2)
     assert raised.value.key == "background_unknown"
+    assert raised.value.fix.startswith("Known: 1, 21, 22")
+    with pytest.raises(ToolExecutionError, match="None has been started: run_command with background starts one"):
+        BackgroundCommands().get(1)
     commands.kill_all()
 
 
@@ -157,7 +160,7 @@ async def test_one_that_could_not_be_run_says_so() -> None:
     assert str(command.state) == "not run"
     assert command.error
     assert command.error.key == "command_lost"
-    with pytest.raises(ToolExecutionError, match="–"):
+    with pytest.raises(ToolExecutionError, match="None has been started"):
         BackgroundCommands().get(1)
 
 

@@ -478,3 +478,12 @@ class TestEmptyOldString:
         answer = await make_tools(root).execute_tool("edit_file", file_path="a.py", **REPLACES_NOTHING)
         assert answer["code"] == "E8024"
         assert (root / "a.py").read_text() == CODE
+
+
+async def test_of_a_file_that_is_not_there_it_says_how_one_is_made(tmp_path: Path) -> None:
+    put(tmp_path / "shop" / "prices.py")
+    for path, hint in (("new.md", "Use list_files to see"), ("shop/price.py", "Did you mean: shop/prices.py?")):
+        with pytest.raises(ToolExecutionError) as raised:
+            await use(edit_file, make_context(tmp_path), file_path=path, old_string="a", new_string="b")
+        assert raised.value.english.startswith(f"There is no file {path}. {hint}")
+        assert raised.value.english.endswith(" To make it, use write_file.")
