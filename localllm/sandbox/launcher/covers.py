@@ -34,7 +34,7 @@ class Covers:
         self._places = [path for path in (*spec.writable, *spec.shown) if path != spec.scratch]
         self._mounted = self._mount_points()
         made = [path for path in spec.hidden if self.can_be_covered and self._place_of(path)]
-        self._closed = self._mounted.union(made)
+        self._closed = {*self._mounted, *made}
         self._hidden = frozenset((*made, *(path for path in (*spec.hidden, *spec.masked) if path in self._mounted)))
         self._times = 0
         self._is_one_gone = False
@@ -56,10 +56,19 @@ class Covers:
 
     def open_names(self) -> list[str]:
         """Where there is something, and nothing covers it."""
-        missing = self._closed - self._mount_points()
-        there = [path for path in missing if os.path.lexists(path)]
+        points = self._mount_points()
+        missing = self._closed - points.keys()
+        there = [path for path in missing if os.path.lexists(path) and not self._went_along(path, points)]
         self._is_one_gone = any(path in self._mounted and path not in there for path in missing)
         return [path for path in there if path not in self._hidden or not self._is_left_alone(path)]
+
+    def _went_along(self, path: str, points: dict[str, bytes]) -> bool:
+        """Whether what is read-only there went along with a folder above it: commands rename folders too.
+
+        What a command then makes of a protected name is put back at its end, as in any folder it makes.
+        """
+        leads_to_hidden = any(f"{name}/".startswith(f"{path}/") for name in self._hidden)
+        return not leads_to_hidden and self._mounted.get(path, b"") in points.values()
 
     def _is_left_alone(self, path: str) -> bool:
         """What is, or lies behind, a link is not covered at the start either: it has a name of its own."""
@@ -75,18 +84,19 @@ class Covers:
             self._cover(self._kernel, path)
         except OSError:
             return False
-        self._mounted.add(path)
+        self._mounted[path] = b""
         return True
 
     def _cover(self, kernel: Kernel, path: str) -> None:
         """Close what is there to reading. Raises OSError."""
         raise OSError(0, f"no right to mount anything on {path}")
 
-    def _mount_points(self) -> set[str]:
-        """proc_pid_mountinfo(5)."""
+    def _mount_points(self) -> dict[str, bytes]:
+        """Each with the number of the mount, see proc_pid_mountinfo(5)."""
         os.lseek(self.mounts_fd, 0, os.SEEK_SET)
         text = b"".join(iter(lambda: os.read(self.mounts_fd, 1 << 16), b""))
-        return {_unescaped(line.split(b" ", 5)[4]) for line in text.splitlines()}
+        fields = (line.split(b" ", 5) for line in text.splitlines())
+        return {_unescaped(point): number for number, _, _, _, point, _ in fields}
 
     def _place_of(self, path: str) -> str:
         """The folder around it in which others may be at work, "" for none."""

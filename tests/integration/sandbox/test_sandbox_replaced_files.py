@@ -224,3 +224,14 @@ async def test_a_folder_that_is_renamed_and_made_anew_ends_it(world: World, leve
     runner.close()
     assert (result.excess, result.stdout) == ("replaced", "")
     assert result.execution_time < 10
+
+
+async def test_a_command_may_rename_a_folder_that_holds_a_protected_file(world: World, level: Level) -> None:
+    (world.project / "part").mkdir()
+    (world.project / "part/.envrc").write_text("export A=1\n")
+    runner = SandboxRunner(world.project, levels=(level,))
+    command = "mv part old; mkdir part; cp old/.envrc part/; echo evil >> part/.envrc; sleep 0.2; echo copied"
+    result = await runner.run(command, cwd=world.project, timeout=20)
+    runner.close()
+    assert (result.excess, result.stdout) == ("", "copied\n")
+    assert not (world.project / "part/.envrc").exists() or (world.project / "part/.envrc").read_text() == "export A=1\n"
