@@ -25,13 +25,15 @@ class Surroundings(msgspec.Struct, frozen=True):
     """What of a project needs care when a command starts, as absolute paths.
 
     `pinned` may be read only; `held` not renamed; `masked` are sockets of others; in place of each folder of `copies`
-    its copy is seen (only where the back end `has_namespaces`).
+    its copy is seen (only where the back end `has_namespaces`). `record`: a file outside the project whose time is set
+    while the command runs, and when it has ended, also where this program is stopped; "" for none.
     """
 
     pinned: tuple[str, ...] = ()
     held: tuple[str, ...] = ()
     masked: tuple[str, ...] = ()
     copies: tuple[tuple[str, str], ...] = ()
+    record: str = ""
 
 
 NO_CARE = Surroundings()

@@ -378,8 +378,9 @@ class SandboxRunner:
 
     def _surroundings(self, shared: tuple[str, ...]) -> Surroundings:
         backend = BACKENDS[self.level]
+        record = self._protected.record
         if not backend.closes_names:
-            return Surroundings()
+            return Surroundings(record=record)
         pinned, held = self._protected.pins()
         if backend.follows_names and not self._protected.is_alone:
             # It goes by names, and another command might make a link of one at the wrong moment. What is changed at
@@ -391,7 +392,8 @@ class SandboxRunner:
         masked = dict.fromkeys([*in_use(ours), *self._pipes(), *self._sockets.paths()])
         # What is closed by its name would be open below a folder of another name.
         held += folders_above(self._root, [*closed, *masked, *_with_real(self._hidden)])
-        return Surroundings((*pinned, *closed), tuple(dict.fromkeys((*held, *self._held))), tuple(masked))
+        held = list(dict.fromkeys((*held, *self._held)))
+        return Surroundings((*pinned, *closed), tuple(held), tuple(masked), record=record)
 
     def _pipes(self) -> list[str]:
         """The pipes to close: who is at the other end of one cannot be told. Those that were there before any command

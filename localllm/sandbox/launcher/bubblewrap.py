@@ -90,7 +90,7 @@ def start(spec: LaunchSpec, attempt: int, said: int) -> None:
     with open(fd, "wb", closefd=False) as file:
         file.write(marshal.dumps((marshal.loads(code), vars(spec))))  # noqa: S302 - from the assistant, by way of memory
     os.lseek(fd, 0, os.SEEK_SET)
-    for inherited in (spec.live_fd, spec.status_fd, spec.gate_fd, spec.error_fd):
+    for inherited in (spec.live_fd, spec.status_fd, spec.gate_fd, spec.error_fd, spec.record_fd):
         if inherited >= 0:
             os.set_inheritable(inherited, True)  # noqa: FBT003 - by position only
     # Without a shell, and without a variable of the user's.

@@ -92,6 +92,7 @@ class Supervisor:
             excess = self._watch()
         finally:
             self._end_all()
+            self._note_time()
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), excess
 
     def _watch(self) -> str:
@@ -117,9 +118,18 @@ class Supervisor:
             if not is_due:
                 continue  # files are made all the time, and a look takes longer
             next_look = time.monotonic() + _TICK / 1000
+            self._note_time()
             if excess := self._excess():
                 return excess
             self._reap()
+
+    def _note_time(self) -> None:
+        """Note that the command runs till now. The assistant cannot do that while it is stopped, and may be killed."""
+        if self._spec.record_fd >= 0:
+            try:
+                os.utime(self._spec.record_fd)
+            except OSError:
+                return  # it is to be found out where something is left behind, and that is rare
 
     def _is_open(self, covers: Covers) -> bool:
         """Whether the command has something before it that is closed, or may not be changed."""

@@ -30,9 +30,10 @@ def main(spec: LaunchSpec, kernel: Kernel | None = None) -> None:
     if spec.error_fd >= 0:
         os.dup2(spec.error_fd, 2)
         os.close(spec.error_fd)
-    for fd in (spec.live_fd, spec.status_fd, *([spec.gate_fd] if spec.gate_fd >= 0 else [])):
+    for fd in (spec.live_fd, spec.status_fd, *(fd for fd in (spec.gate_fd, spec.record_fd) if fd >= 0)):
         os.set_inheritable(fd, False)  # noqa: FBT003 - the function takes it by position only
     try:
+        _open_record(spec)
         kernel = kernel or Kernel()
         supervisor = _PREPARE[spec.level](kernel, spec)
         me = os.getpid()
@@ -43,6 +44,16 @@ def main(spec: LaunchSpec, kernel: Kernel | None = None) -> None:
         if not pid:
             _become_the_command(kernel, spec, me)
         _supervise(kernel, spec, supervisor, pid)
+
+
+def _open_record(spec: LaunchSpec) -> None:
+    """Open it here, where it can be seen. A command is run without one as well."""
+    path, spec.record = spec.record, ""
+    if path:
+        try:
+            spec.record_fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:
+            return
 
 
 def _prepare_landlock(kernel: Kernel, spec: LaunchSpec) -> limits.Supervisor:

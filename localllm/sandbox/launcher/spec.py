@@ -24,6 +24,7 @@ class LaunchSpec:
     `live_fd`: a pipe; anything written to it asks the command to end, its end of file means that nobody waits any more.
     `status_fd`: a pipe for the outcome. `gate_fd`: a socket for the way to the network (see `doorway`), -1 for none.
     `error_fd`: the stderr of the command where it is not the launcher's, else -1.
+    `record`: a file whose time says how long the command ran, "" for none; `record_fd`: the same, open.
     `threads` 0: some hundreds, more on larger machines; `memory` (bytes) 0: three
     quarters of the machine's; `disk` (bytes) bounds each file, and what the free space may shrink by; `files` how many
     more there may be.
@@ -52,6 +53,8 @@ class LaunchSpec:
         status_fd: int = -1,
         gate_fd: int = -1,
         error_fd: int = -1,
+        record: str = "",
+        record_fd: int = -1,
         processes: int = 512,
         threads: int = 0,
         open_files: int = 4096,
@@ -79,6 +82,8 @@ class LaunchSpec:
         self.status_fd = status_fd
         self.gate_fd = gate_fd
         self.error_fd = error_fd
+        self.record = record
+        self.record_fd = record_fd
         self.processes = processes
         self.threads = threads
         self.open_files = open_files

@@ -171,6 +171,7 @@ class LinuxConfinement:
             held=list(surroundings.held),
             masked=list(surroundings.masked),
             copies=dict(surroundings.copies),
+            record=surroundings.record,
             links={name: str(target) for name, target in self._visibility.links.items()},
             disk=disk,
             again=(launcher_arguments(), self._bundle.code) if self._level == "bubblewrap" else ([], b""),

@@ -67,6 +67,11 @@ class CommandRecords:
             self._ended = threading.Event()
             threading.Thread(target=self._beat, args=(self._fd, self._ended), daemon=True).start()
 
+    @property
+    def file(self) -> str:
+        """The path of the record that is kept now, or ""."""
+        return str(self._file or "")
+
     def _beat(self, fd: int, ended: threading.Event) -> None:
         while not ended.wait(_BEAT):
             with suppress(OSError):

@@ -239,6 +239,11 @@ class ProtectedFiles:
         """Whether no more than one command is running."""
         return self._running <= 1
 
+    @property
+    def record(self) -> str:
+        """The file that is kept while commands run, for the time each of them ends at; "" where there is none."""
+        return self._records.file
+
     def pins(self) -> tuple[list[str], list[str]]:
         """The absolute paths that can be made read-only while a command runs, and the folders above them that must not
         be renamed. The nearest ones, if there are very many; nothing is undone the less for it.

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from localllm.sandbox.protect import command_records
 from localllm.sandbox.runner import SandboxRunner
 from tests.support.sandbox_world import World, processes_with, unlike_any_other
 
@@ -93,6 +94,31 @@ async def test_it_ends_when_the_program_that_asked_for_it_is_killed(world: World
         await asyncio.sleep(0.02)
     assert not processes_with(seconds)
     assert not scratch.exists()
+
+
+async def test_what_it_did_while_the_program_was_stopped_is_undone_after_a_kill(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = tmp_path / "state"
+    program = textwrap.dedent(f"""
+        import asyncio
+        from pathlib import Path
+        from localllm.sandbox.runner import SandboxRunner
+        root = Path({str(world.project)!r})
+        runner = SandboxRunner(root, state_folder=Path({str(state)!r}), levels=({world.runner.level!r},))
+        command = "touch started; sleep 1.5; echo evil > .envrc; touch planted; sleep 60"
+        asyncio.run(runner.run(command, cwd=root, timeout=60))
+    """)
+    asking = subprocess.Popen([sys.executable, "-c", program])
+    for name in ("started", "planted"):
+        while not (world.project / name).exists():
+            await asyncio.sleep(0.02)
+        asking.send_signal(signal.SIGSTOP)
+    asking.kill()
+    asking.wait()
+    monkeypatch.setattr(command_records, "_SLACK", 200_000_000)
+    await asyncio.sleep(1)
+    assert SandboxRunner(world.project, state_folder=state).recover() == (".envrc",)
 
 
 async def test_a_fork_bomb_is_ended(world: World) -> None:
