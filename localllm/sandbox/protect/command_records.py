@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 import msgspec
@@ -15,22 +15,35 @@ from localllm.base import logs
 from localllm.base.file_lock import try_lock
 from localllm.base.paths import is_recorded, records_name
 from localllm.sandbox.protect.protected_paths import Entry
+from localllm.sandbox.protect.repository_data import KnownData
 
 _BEAT = 1.0  # seconds between two signs of life
 _SLACK = 2_500_000_000  # nanoseconds after the last one in which the program may still have lived
 _LARGEST = 200_000_000  # bytes of a record that is read
 
 
-class CommandRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What has to be put back if the command does not come to its end. `begun`: when it began (ns). `before`, `named`,
-    `is_complete`, `last`: see ProtectedFiles and Reach; `repositories`: the folders with a `.git`."""
+class CommandRecord(KnownData, kw_only=True):
+    """What commands are compared with when they have ended, by this program or, where that was killed, by the next.
 
-    begun: int
-    before: dict[str, Entry]
+    `begun`, `opened`: when the commands and the program began (ns, some time earlier as the times of files are coarse).
+    `before`: what stood at protected names, and in the data of repositories what is none of git's kinds (`in_data`).
+    `gone`: settings of repositories that are no more. `tops`: protected paths, also of empty folders. `named`: what the
+    protected files lead to; `places`: see Leads. The rest is of the Reach of that look, of `visited` what is asked for.
+    """
+
+    root: str = ""
+    begun: int = 0
+    opened: int = 0
+    before: dict[str, Entry] = msgspec.field(default_factory=dict[str, Entry])
+    in_data: frozenset[str] = frozenset()
+    gone: dict[str, Entry] = msgspec.field(default_factory=dict[str, Entry])
+    tops: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
+    places: frozenset[str] = frozenset()
     repositories: frozenset[str] = frozenset()
+    visited: frozenset[str] = frozenset()
+    last: dict[str, int] = msgspec.field(default_factory=dict[str, int])
     is_complete: bool = True
-    last: dict[str, int] = {}
 
 
 class CommandRecords:
@@ -41,6 +54,7 @@ class CommandRecords:
         self._folder = folder
         self._root = root
         self._file: Path | None = None
+        self._taken: Path | None = None
         self._fd = -1
         self._ended = threading.Event()
 
@@ -91,7 +105,9 @@ class CommandRecords:
         """Whether commands of another program, which lives, run in the project."""
         if self._folder is None or not is_recorded(self._root, self._folder):
             return False
-        others = (file for file in self._folder.glob(f"{records_name(self._root)}*") if file != self._file)
+        others = (
+            file for file in self._folder.glob(f"{records_name(self._root)}*") if file not in (self._file, self._taken)
+        )
         return any(map(_is_locked, others))
 
     def take_dead(self) -> Iterator[tuple[CommandRecord, int]]:
@@ -107,7 +123,8 @@ class CommandRecords:
                         continue  # it lives
                     lived = os.fstat(fd).st_mtime_ns + _SLACK
                     with open(fd, "rb", closefd=False) as data:
-                        record = _decoded(data.read(_LARGEST))
+                        self._taken = file
+                        record = _decoded(data.read(_LARGEST), str(self._root))
                     yield record, lived
                 except (ValueError, TypeError) as error:  # no record, or one of another version
                     logs.of("SANDBOX").warning("a record of a command cannot be read: %s", error)
@@ -121,15 +138,23 @@ def _encoded(record: CommandRecord) -> bytes:
     return msgspec.msgpack.encode({name: _with_paths(value, os.fsencode) for name, value in fields.items()})
 
 
-def _decoded(data: bytes) -> CommandRecord:
-    """Raises ValueError (of which msgspec's are) or TypeError."""
+def _decoded(data: bytes, root: str) -> CommandRecord:
+    """The record of the project, which is at `root` now. Raises ValueError (of which msgspec's are) or TypeError."""
     fields = msgspec.msgpack.decode(data, type=dict[str, Any])
-    return msgspec.convert({name: _with_paths(value, os.fsdecode) for name, value in fields.items()}, CommandRecord)
+    record = msgspec.convert({name: _with_paths(value, os.fsdecode) for name, value in fields.items()}, CommandRecord)
+    start = f"{record.root}/"
+    for name in ("folders", "alternates", "strange", "places"):
+        paths: frozenset[str] = getattr(record, name)
+        moved = (f"{root}/{path.removeprefix(start)}" if path.startswith(start) else path for path in paths)
+        setattr(record, name, frozenset(moved))
+    return record
 
 
 def _with_paths(value: Any, convert: Callable[[Any], str | bytes]) -> Any:
     """The value of a field with its paths converted: they need not be UTF-8, which text has to be on the disk."""
     match value:
+        case str() | bytes():
+            return convert(value)
         case dict():
             return {convert(path): what for path, what in cast("dict[Any, Any]", value).items()}
         case list() | tuple() | frozenset():
@@ -149,14 +174,30 @@ def _is_locked(file: Path) -> bool:
         os.close(fd)
 
 
-def last_change(root: Path, path: str, after: Entry | None) -> int:
-    """When (ns) somebody last changed it or, where it is gone, the folder that it was in."""
-    if after is not None:
-        return after.identity[4]
-    folder = root / path
-    while folder != root and not os.path.lexists(folder):
-        folder = folder.parent
-    return changed_at(folder)
+class Lifetime:
+    """The time in which a killed command may have changed something. To be made before anything is put back or opened.
+    `lived`: the latest time (ns) it may have lived at."""
+
+    def __init__(self, root: Path, record: CommandRecord, lived: int) -> None:
+        self._root = root
+        self._begun = record.begun
+        self._lived = lived
+        paths = (*record.before, *record.heads)
+        self._gone = {path: self._gone_at(path) for path in paths}
+
+    def _gone_at(self, path: str) -> int:
+        """When anything last came or went in the folder that it was in, or the nearest that is left."""
+        folder = self._root / path
+        while folder != self._root and not os.path.lexists(folder):
+            folder = folder.parent
+        return changed_at(folder)
+
+    def holds(self, path: str, after: Entry | None) -> bool:
+        """Whether the last change of a file is of that time. One that was moved there in a folder may be older."""
+        if after is None:
+            return self._begun <= self._gone.get(path, self._begun) <= self._lived
+        folders = [self._root / folder for folder in PurePosixPath(path).parents[:-1]]
+        return after.identity[4] <= self._lived and max(after.identity[4], *map(changed_at, folders), 0) >= self._begun
 
 
 def changed_at(folder: Path) -> int:

@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
 from localllm.base.errors import ToolExecutionError
 from localllm.sandbox.protect.git_files import has_head
 from localllm.sandbox.protect.protected_paths import IN_GIT, Entry, Reach, identity_of, is_protected, look_at
@@ -19,28 +21,34 @@ _MOST_FOLDERS = 100_000  # as `protected_names` looks into more, too, than a too
 _NEEDED = ("objects", "refs")
 
 
+class KnownData(msgspec.Struct, kw_only=True):
+    """What is known of the data of repositories from before commands. Absolute paths: `folders` with the data of those
+    that are linked, `alternates` that others read, `strange` folders. `heads`: the HEAD of each that was whole."""
+
+    folders: frozenset[str] = frozenset()
+    alternates: frozenset[str] = frozenset()
+    strange: frozenset[str] = frozenset()
+    heads: dict[str, Entry] = msgspec.field(default_factory=dict[str, Entry])
+
+
 class RepositoryData:
-    """Looks through that of one project, before and after commands."""
+    """Looks through that of one project, before and after commands. `known`: what it is compared with."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._kinds = RepositoryKinds()
-        self._folders: frozenset[str] = frozenset()
-        self._alternates: frozenset[str] = frozenset()
-        self._strange: frozenset[str] = frozenset()
-        self._heads: dict[str, Entry] = {}
+        self.known = KnownData()
 
     def believe(self, reach: Reach, known: Mapping[str, Entry]) -> dict[str, Entry]:
         """What is there and none of the kinds, by path below the root; it may stay as it is. `known`: content that is
         not read again."""
-        self._folders = frozenset(self._named(reach.repositories))
-        self._alternates = frozenset(self._alternates_of(reach))
-        self._strange = frozenset()
+        folders = frozenset(self._named(reach.repositories))
+        self.known = KnownData(folders=folders, alternates=frozenset(self._alternates_of(reach)))
         found = self._look(reach, known)
-        if folders := [path for path, entry in found.items() if stat.S_ISDIR(entry.mode)]:
-            self._strange = frozenset(f"{self._root}/{path}" for path in folders)
+        if strange := [path for path, entry in found.items() if stat.S_ISDIR(entry.mode)]:
+            self.known.strange = frozenset(f"{self._root}/{path}" for path in strange)
             found = self._look(reach, known)
-        self._heads = look_at(self._root, self._whole_heads(reach.repositories), known)
+        self.known.heads = look_at(self._root, self._whole_heads(reach.repositories), known)
         return found
 
     def look(self, reach: Reach, known: Mapping[str, Entry]) -> dict[str, Entry]:
@@ -53,7 +61,7 @@ class RepositoryData:
         def note_closed(path: str) -> None:
             reach.closed.add(path[start:])
 
-        kinds = self._kinds.look(self._data(reach), _MOST_FOLDERS, note_closed, self._strange)
+        kinds = self._kinds.look(self._data(reach), _MOST_FOLDERS, note_closed, self.known.strange)
         reach.is_complete &= kinds.is_complete
         found: dict[str, Entry] = {}
         files: list[str] = []
@@ -85,9 +93,9 @@ class RepositoryData:
         come since leads somewhere does not make it such a folder."""
         whole = {f"{self._root}/{folder}/.git".replace("//", "/") for folder in reach.repositories}
         whole = {path for path in whole if not os.path.islink(path) and os.path.isdir(path)}  # noqa: PTH112, PTH114
-        whole |= self._folders
+        whole |= self.known.folders
         found = dict.fromkeys((os.path.join(self._root, folder).rstrip("/") for folder in reach.bare), False)  # noqa: PTH118
-        found |= dict.fromkeys(self._alternates, False) | dict.fromkeys(whole, True)
+        found |= dict.fromkeys(self.known.alternates, False) | dict.fromkeys(whole, True)
         of_git = [Data(path, found[path]) for path in _outermost(found)]
         of_others = [Data(f"{self._root}/{path}", is_of_git=False) for path in reach.others]
         return sorted(of_git + of_others, key=lambda data: (data.folder.count("/"), data.folder))
@@ -122,7 +130,7 @@ class RepositoryData:
         """Each HEAD of a repository that is none any more: as it was, and as it is now. One that is gone is no loss,
         but for that of the project itself."""
         found: dict[str, tuple[Entry, Entry | None]] = {}
-        for head, before in self._heads.items():
+        for head, before in self.known.heads.items():
             git = head.rpartition("/")[0]
             if (git == ".git" or os.path.lexists(self._root / git)) and not self._is_whole(git):
                 found[head] = before, look_at(self._root, [head]).get(head)

@@ -10,35 +10,32 @@ from pathlib import Path, PurePosixPath
 from threading import Lock
 from time import strftime
 
-from localllm.base.errors import ToolExecutionError
+import msgspec
+
+from localllm.base import logs
 from localllm.base.kept_outputs import is_kept_output
 from localllm.sandbox.dotfiles import git_settings_of_user
-from localllm.sandbox.protect.command_records import CommandRecord, CommandRecords, changed_at, last_change
-from localllm.sandbox.protect.git_files import has_head
+from localllm.sandbox.protect.command_records import CommandRecord, CommandRecords, Lifetime
 from localllm.sandbox.protect.git_index import IndexFiles
-from localllm.sandbox.protect.git_settings import is_harmless_change, leads_inside
-from localllm.sandbox.protect.git_state import harmless_part, is_unfinished_work
+from localllm.sandbox.protect.git_state import is_unfinished_work
+from localllm.sandbox.protect.harmful_changes import HarmfulChanges, harmless_part_of
 from localllm.sandbox.protect.indirect_targets import MOST_PLACES, Leads, links_to, trace
 from localllm.sandbox.protect.protected_paths import (
     Entry,
     Reach,
     folders_that_lead_to,
-    inode,
     is_git_settings,
     is_of_linked_work_tree,
     is_output,
     is_protected,
-    is_seen_from,
     look_at,
     may_be_read_only,
     new_folders,
 )
 from localllm.sandbox.protect.protected_walk import ProtectedWalk
 from localllm.sandbox.protect.quarantine import prune
-from localllm.sandbox.protect.repository import all_alternates, linked_data, linked_git
 from localllm.sandbox.protect.repository_data import RepositoryData
 from localllm.sandbox.protect.restore import Restorer
-from localllm.sandbox.protect.symlinks import SKIPPED, find_plain
 
 _NOTHING = Entry(0, (), b"")
 
@@ -48,6 +45,7 @@ _MOST_ROUNDS_AHEAD = 100
 _MOST_REPOSITORIES = 2_000  # for which the user's own settings are looked at
 _TIME_BEFORE = 0.5  # seconds for all folders; some 100,000 that are known
 _TIME_AFTER = 3.0
+_TIME_AT_START = 20.0  # for what a killed command may have left, which happens once
 _MOST_OUTPUT = 100_000_000  # bytes of new files with long output that are looked at, at one time
 _MOST_AT_ONCE = 1_000  # paths that are undone at one time while commands run
 _MANY = 100  # new files of a folder, above which it is moved as a whole
@@ -70,21 +68,13 @@ class ProtectedFiles:
         self._records = CommandRecords(quarantine and quarantine.parent / "commands", root)
         self._lock = Lock()
         self._running = 0
-        self._before: dict[str, Entry] = {}
-        self._tops: list[str] = []
+        self._known = CommandRecord()
         self._walk = ProtectedWalk(root)
         self._data = RepositoryData(root)
-        self._in_data: frozenset[str] = frozenset()
-        self._gone: dict[str, Entry] = {}
-        self._broken: dict[str, Entry] = {}
         self._index_files = IndexFiles(root)
-        self._named: tuple[str, ...] = ()
-        self._places: frozenset[str] = frozenset()
         self._first: frozenset[str] | None = None
-        self._reach = Reach()
         self._coarse = coarse
         self._opened = time.time_ns() - coarse
-        self._begun = 0
         self._is_overlooked = False
         self._stuck: dict[str, tuple[Entry | None, Entry | None]] = {}
 
@@ -93,10 +83,10 @@ class ProtectedFiles:
         for _ in range(_MOST_ROUNDS_AHEAD):
             reach = Reach(_TIME_BEFORE, skipped=True)
             with self._lock:
-                self._walk.look(self._before, reach=reach)
+                self._walk.look(self._known.before, reach=reach)
                 if reach.is_complete:
-                    self._walk.look(self._before)  # by now the kernel is asked to tell what is touched
-                    self._data.look(reach, self._before)
+                    self._walk.look(self._known.before)  # by now the kernel is asked to tell what is touched
+                    self._data.look(reach, self._known.before)
                     return
 
     def recover(self) -> tuple[str, ...]:
@@ -107,31 +97,18 @@ class ProtectedFiles:
 
     def _recover(self) -> tuple[str, ...]:
         changed: set[str] = set()
-        for record, lived in self._records.take_dead():
-            changed |= self._undo_recorded(record, lived)
-            self._before = {}
+        ours = self._known
+        try:
+            for record, lived in self._records.take_dead():
+                self._known = self._data.known = record
+                self._index_files = IndexFiles(self._root)
+                self._is_overlooked = False
+                changed.update(self._put_back(within=Lifetime(self._root, record, lived)))
+                if self._is_overlooked:
+                    logs.of("SANDBOX").warning("not all was looked for that a killed command may have left behind")
+        finally:
+            self._known = ours
         return tuple(sorted(changed))
-
-    def _undo_recorded(self, record: CommandRecord, lived: int) -> set[str]:
-        self._before, self._named, self._in_data = record.before, record.named, frozenset()
-        self._begun = self._opened = record.begun
-        self._reach = Reach()
-        self._reach.is_complete, self._reach.last = record.is_complete, dict(record.last)
-        self._reach.repositories = set(record.repositories)
-        self._reach.visited = {folder.rpartition("/")[0] for folder in record.last}
-        reach = Reach(_TIME_AFTER, skipped=True)
-        after = self._walk.look(self._before, reach=reach)
-        after |= look_at(self._root, self._named, self._before, reach=reach)
-        after |= look_at(self._root, self._before.keys() - after.keys(), self._before)
-        self._take_in_outputs(after)
-        changed = [
-            path
-            for path in sorted(self._before | after)
-            if last_change(self._root, path, after.get(path)) <= lived and self._must_be_undone(path, after.get(path))
-        ]
-        if changed := list(_outermost(changed, after)):
-            self._undo(changed, after)
-        return set(changed)
 
     def begin(self) -> None:
         """A command is about to run."""
@@ -139,81 +116,84 @@ class ProtectedFiles:
             if not self._running:
                 with suppress(OSError):
                     self._recover()
-                self._begun = time.time_ns() - self._coarse
-                self._tops = []
-                self._reach = Reach(_TIME_BEFORE)
-                known = self._before
-                self._before = self._walk.look(known, self._tops, self._reach)
-                self._is_overlooked = False
-                if self._first is None:
-                    self._first = frozenset(self._reach.repositories)
-                self._named = self._look_at_named(known)
-                in_data = self._data.believe(self._reach, known)
-                self._in_data = frozenset(in_data)
-                self._record()
-                self._before = in_data | self._before
-                self._index_files.believe(self._reach)
-                self._keep_settings_of_gone(known)
-                self._leave_out_what_is_stuck()
+                self._known = self._look_before(self._known)
+                self._records.begin(self._known)
             self._running += 1
 
-    def _record(self) -> None:
-        reach = self._reach
-        self._records.begin(
-            CommandRecord(
-                begun=self._begun,
-                before=self._before,
-                named=self._named,
-                repositories=frozenset(reach.repositories),
-                is_complete=reach.is_complete,
-                last=reach.last,
-            )
+    def _look_before(self, last: CommandRecord) -> CommandRecord:
+        """Look at what there is before a command. `last`: what there was before the one before."""
+        begun = time.time_ns() - self._coarse
+        reach, tops = Reach(_TIME_BEFORE), list[str]()
+        before = self._walk.look(last.before, tops, reach)
+        self._is_overlooked = False
+        if self._first is None:
+            self._first = frozenset(reach.repositories)
+        found, named, places = self._look_at_named(before, last.before, tops, reach)
+        in_data = self._data.believe(reach, last.before)
+        before = in_data | before | found
+        self._index_files.believe(reach)
+        settings = {path: entry for path, entry in {**last.before, **last.gone}.items() if is_git_settings(path)}
+        gone = {path: entry for path, entry in settings.items() if path not in before}
+        self._leave_out_what_is_stuck(before)
+        above_packages = {folder.rpartition("/")[0] for folder in reach.last}
+        return CommandRecord(
+            **msgspec.structs.asdict(self._data.known),
+            root=str(self._root),
+            begun=begun,
+            opened=self._opened,
+            before=before,
+            in_data=frozenset(in_data),
+            gone=gone,
+            tops=tuple(tops),
+            named=named,
+            places=places,
+            repositories=frozenset(reach.repositories),
+            visited=frozenset(above_packages if reach.is_complete else reach.visited),
+            last=reach.last,
+            is_complete=reach.is_complete,
         )
 
-    def _keep_settings_of_gone(self, known: Mapping[str, Entry]) -> None:
-        """What another repository at the place of one that is gone has to be compared with."""
-        settings = {path: entry for path, entry in {**known, **self._gone}.items() if is_git_settings(path)}
-        self._gone = {path: entry for path, entry in settings.items() if path not in self._before}
-
-    def _leave_out_what_is_stuck(self) -> None:
+    def _leave_out_what_is_stuck(self, before: dict[str, Entry]) -> None:
         """Count what could not be undone as not there, as long as nobody has changed it."""
-        for path, (before, now) in list(self._stuck.items()):
-            there = self._before.get(path)
+        for path, (was, now) in list(self._stuck.items()):
+            there = before.get(path)
             if (there and there.identity) != (now and now.identity):
                 del self._stuck[path]
-            elif before:
-                self._before[path] = before
+            elif was:
+                before[path] = was
             else:
-                self._before.pop(path, None)
+                before.pop(path, None)
 
-    def _look_at_named(self, known: Mapping[str, Entry]) -> tuple[str, ...]:
-        """Look at what the protected files themselves lead to, and at what that does in turn."""
+    def _look_at_named(
+        self, before: Mapping[str, Entry], known: Mapping[str, Entry], tops: list[str], reach: Reach
+    ) -> tuple[dict[str, Entry], tuple[str, ...], frozenset[str]]:
+        """Look at what the protected files themselves lead to, and at what that does in turn: what is there, the paths,
+        and the places (see Leads)."""
         leads = self._leads()
-        first = leads.of_user(self._absolute(self._reach.repositories)) | self._also
-        found, named, is_complete = trace(self._root, leads, self._before, first, known, self._tops, self._reach)
-        self._before |= found
-        self._places = frozenset(leads.places)
-        self._is_overlooked |= not is_complete or len(self._places) > MOST_PLACES
-        self._before |= look_at(self._root, self._links(), known)
-        return tuple(sorted(named))
+        first = leads.of_user(self._absolute(reach.repositories)) | self._also
+        found, named, is_complete = trace(self._root, leads, before, first, known, tops, reach)
+        self._is_overlooked |= not is_complete or len(leads.places) > MOST_PLACES
+        found |= look_at(self._root, self._links(leads.places), known)
+        return found, tuple(sorted(named)), frozenset(leads.places)
 
     def named(self) -> frozenset[str]:
         """What protected files, links and git's settings lead to, as paths below the root, of folders with all in them;
         and where git would look for another repository, if no folder is there: a file could send it anywhere."""
         with self._lock:
             if self._running:
-                return frozenset(self._named) | self._vacant(self._places)
+                return frozenset(self._known.named) | self._vacant(self._known.places)
             reach, tops = Reach(_TIME_BEFORE), list[str]()
-            entries = self._walk.look(self._before, tops, reach)
+            known = self._known.before
+            entries = self._walk.look(known, tops, reach)
             leads = self._leads()
             first = leads.of_user(self._absolute(reach.repositories)) | self._also
-            named = trace(self._root, leads, entries, first, self._before, tops, reach)[1]
+            named = trace(self._root, leads, entries, first, known, tops, reach)[1]
             return frozenset(named) | self._vacant(leads.places)
 
-    def _links(self) -> list[str]:
+    def _links(self, places: Iterable[str]) -> list[str]:
         """The links on the way to what is named: one in place of a folder would put another's content there."""
         also = (f"{self._root}/{path}" for path in self._also)
-        return [*links_to(self._root, self._places), *links_to(self._root, also)]
+        return [*links_to(self._root, places), *links_to(self._root, also)]
 
     def _vacant(self, places: Iterable[str]) -> frozenset[str]:
         inside = f"{self._root}/"
@@ -248,11 +228,11 @@ class ProtectedFiles:
         """The absolute paths that can be made read-only while a command runs, and the folders above them that must not
         be renamed. The nearest ones, if there are very many; nothing is undone the less for it.
         """
-        whole = {top for top in self._tops if may_be_read_only(top) and not is_of_linked_work_tree(top)}
+        whole = {top for top in self._known.tops if may_be_read_only(top) and not is_of_linked_work_tree(top)}
         known: dict[str, bool] = {}
         rest = {
             path
-            for path in self._before
+            for path in self._known.before
             if not (
                 is_unfinished_work(path)
                 or is_of_linked_work_tree(path)
@@ -280,51 +260,48 @@ class ProtectedFiles:
         with self._lock:
             changed = self._put_back(_MOST_AT_ONCE)
             for path in changed:
-                if self._before.get(path, _NOTHING).content is None:
-                    del self._before[path]  # it could not be put back, and will not be looked for again
+                if self._known.before.get(path, _NOTHING).content is None:
+                    del self._known.before[path]  # it could not be put back, and will not be looked for again
             return changed
 
-    def _put_back(self, most: int | None = None) -> tuple[str, ...]:
-        after, reach = self._look_after()
+    def _put_back(self, most: int | None = None, within: Lifetime | None = None) -> tuple[str, ...]:
+        """Undo what was changed, at most so much at a time; `within`: of a killed command."""
+        known = self._known
+        after, reach = self._look_after(_TIME_AFTER if within is None else _TIME_AT_START)
         after |= self._look_at_new(reach)
         self._is_overlooked |= not reach.is_complete
         if not reach.is_complete:
-            after |= look_at(self._root, self._before.keys() - after.keys(), self._before)
+            after |= look_at(self._root, known.before.keys() - after.keys(), known.before)
         self._take_in_outputs(after)
-        changed = [path for path in sorted(self._before | after) if self._must_be_undone(path, after.get(path))]
         broken = self._data.broken()
-        self._broken = {path: before for path, (before, _) in broken.items()}
         after |= {path: now for path, (_, now) in broken.items() if now}
-        changed = sorted({*_outermost(changed, after), *broken})[:most]
-        if changed:
-            changed = self._undo(changed, after)
-        return tuple(changed)
-
-    def _was(self, path: str) -> Entry | None:
-        """What was there before, also of a repository that has gone or is broken."""
-        return self._broken.get(path) or self._before.get(path) or self._gone.get(path)
+        harmful = HarmfulChanges(self._root, known, {path: before for path, (before, _) in broken.items()}, within)
+        found = [path for path in sorted({*known.before, *after, *broken}) if harmful.has(path, after.get(path))]
+        changed = sorted({*_outermost(found, after), *(broken.keys() & found)})[:most]
+        return tuple(self._undo(changed, after, harmful) if changed else changed)
 
     def _take_in_outputs(self, after: Mapping[str, Entry]) -> None:
         """Count as there before what this program, or another one in the project, has kept of long output meanwhile.
         A command could have written no more into such a file than what its name says."""
         room = _MOST_OUTPUT
         for path, entry in after.items():
-            before = self._before.get(path)
+            before = self._known.before.get(path)
             if not is_output(path) or (before and before.identity == entry.identity):
                 continue
             if is_kept_output(self._root / path, room):
-                self._before[path] = entry
+                self._known.before[path] = entry
             room -= min(room, entry.identity[2])
 
-    def _look_after(self) -> tuple[dict[str, Entry], Reach]:
+    def _look_after(self, seconds: float) -> tuple[dict[str, Entry], Reach]:
         """Look at all there is now, also in folders that were closed so that nobody would."""
         rounds = 0
+        known = self._known
         while True:
-            reach = Reach(_TIME_AFTER, skipped=True)
-            after = self._walk.look(self._before, reach=reach)
-            after |= look_at(self._root, self._named, self._before, reach=reach)
-            after |= look_at(self._root, self._links(), self._before, reach=reach)
-            after = self._data.look(reach, self._before) | after
+            reach = Reach(seconds, skipped=True)
+            after = self._walk.look(known.before, reach=reach)
+            after |= look_at(self._root, known.named, known.before, reach=reach)
+            after |= look_at(self._root, self._links(known.places), known.before, reach=reach)
+            after = self._data.look(reach, known.before) | after
             after |= self._index_files.look(reach)
             rounds += 1
             if rounds > _MOST_ROUNDS or not self._open_up(reach.closed):
@@ -336,113 +313,38 @@ class ProtectedFiles:
         if not closed or sys.platform == "win32":
             return False
         with Restorer(self._root, None) as restorer:
-            opened = [path for path in sorted(closed) if path and restorer.open_up(path, self._begun)]
+            opened = [path for path in sorted(closed) if path and restorer.open_up(path, self._known.begun)]
         return bool(opened)
 
     def _look_at_new(self, reach: Reach) -> dict[str, Entry]:
         """What the user's own settings name in repositories that were not there before, if it is new as well."""
-        new = reach.repositories - self._reach.repositories
+        new = reach.repositories - self._known.repositories
         if not new:
             return {}
         self._is_overlooked |= len(new) > _MOST_REPOSITORIES
         leads = self._leads()
-        named = leads.of_user(self._absolute(new)) - set(self._named)
+        named = leads.of_user(self._absolute(new)) - set(self._known.named)
         self._is_overlooked |= not leads.is_complete
-        found = look_at(self._root, sorted(named), self._before, reach=reach)
-        return {path: entry for path, entry in found.items() if entry.identity[4] >= self._opened}
+        found = look_at(self._root, sorted(named), self._known.before, reach=reach)
+        return {path: entry for path, entry in found.items() if entry.identity[4] >= self._known.opened}
 
-    def _must_be_undone(self, path: str, after: Entry | None) -> bool:
-        before = self._was(path)
-        if after is None:
-            may_go = is_unfinished_work(path) or (path in self._in_data and not is_protected(path))
-            return not (may_go or self._went_with_its_repository(path))
-        if before and (before.identity == after.identity or _is_same(before, after)):
-            return False
-        if before is None and self._was_there(path, after):
-            return False
-        return not (self._is_harmless(path, before, after) or self._keeps_objects_inside(path, after))
-
-    def _is_harmless(self, path: str, before: Entry | None, after: Entry) -> bool:
-        """Whether a change is one that cannot do harm later."""
-        if not stat.S_ISREG(after.mode) or after.content is None:
-            return False
-        if is_unfinished_work(path):
-            return _harmless_part(path, before, after) == after.content
-        file = self._root / path
-        if is_git_settings(path):
-            old = (before and before.content) or b""
-            return is_harmless_change(old, after.content, lambda key, value: self._may_lead(file.parent, key, value))
-        if file.name == ".git":
-            return linked_data(self._root, file) is not None
-        if file.parent.parent.name == "worktrees" and file.name in ("gitdir", "commondir"):
-            return linked_data(self._root, linked_git(file.parent)) == file.parent
-        return False
-
-    def _may_lead(self, data: Path, key: str, value: str) -> bool:
-        """Whether a new repository with this data may have the setting: it names a folder of the project, or none on
-        this machine."""
-        if key == "core.worktree":
-            top = find_plain(self._root, data / value)
-            return top is not None and linked_data(self._root, top / ".git") == data
-        return leads_inside(self._root, data, value, git_settings_of_user(os.environ))
-
-    def _keeps_objects_inside(self, path: str, after: Entry) -> bool:
-        """Whether it is a list of alternates that leads to the objects of other repositories of the project alone."""
-        if not f"/{path}".casefold().endswith("/objects/info/alternates") or after.content is None:
-            return False
-        try:
-            alternates = [target for _, target in all_alternates((self._root / path).parents[1])]
-            return all(map(self._is_of_repository, alternates))
-        except (OSError, ToolExecutionError):
-            return False
-
-    def _is_of_repository(self, objects: Path) -> bool:
-        folder = find_plain(self._root, objects)
-        return folder is not None and folder.name == "objects" and has_head(folder.parent)
-
-    def _was_there(self, path: str, entry: Entry) -> bool:
-        """Whether it lies in a folder that was not looked into before, and nothing on the way to it is new."""
-        if self._reach.is_complete and SKIPPED.isdisjoint(path.casefold().split("/")):
-            return False
-        times = [entry.identity[4]]
-        folder = path
-        while (above := folder.rpartition("/")[0]) and above not in self._reach.visited:
-            if folder != path:
-                times.append(changed_at(self._root / folder))
-            folder = above
-        if folder.rpartition("/")[2].casefold() in SKIPPED and self._reach.last.get(folder) != inode(
-            self._root / folder
-        ):
-            return False  # it has come from elsewhere
-        was_seen = folder == path or is_seen_from(folder, path)
-        was_seen &= self._reach.is_complete or is_protected(path)
-        return not was_seen and max(times) < self._begun
-
-    def _went_with_its_repository(self, path: str) -> bool:
-        """Whether it was part of a `.git` that is gone as a whole, or of a linked work tree that is: a repository that
-        is no more is not believed. In the place of the project's own one git would take that around the project."""
-        if is_of_linked_work_tree(path):
-            return path.endswith("/.git") or not os.path.lexists(self._root / path.rpartition("/")[0] / "HEAD")
-        above, git, _ = f"/{path}".rpartition("/.git/")
-        return bool(git and above) and not os.path.lexists(f"{self._root}{above}/.git")
-
-    def _undo(self, changed: list[str], after: Mapping[str, Entry]) -> list[str]:
+    def _undo(self, changed: list[str], after: Mapping[str, Entry], harmful: HarmfulChanges) -> list[str]:
         """Put back what changed; the paths, those of a folder that was moved as a whole by its own."""
         kept_in = self._quarantine and self._quarantine / f"{strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}"
         errors: dict[str, OSError] = {}
         is_held = self._running > 0 or self._records.is_of_others()
         with Restorer(self._root, kept_in, is_held=is_held) as restorer:
-            moved = {} if is_held else self._move_new_folders(restorer, changed, after)
+            moved = {} if is_held else self._move_new_folders(restorer, changed, after, harmful)
             left = [path for path in changed if path not in moved]
             for path in left:
-                before, now = self._was(path), after.get(path)
-                part = _harmless_part(path, before, now) if now else None
+                before, now = harmful.was(path), after.get(path)
+                part = harmless_part_of(path, before, now) if now else None
                 try:
                     if part is not None and now:
                         restorer.put_file(path, part, stat.S_IMODE(now.mode))
                     else:
                         _restore(restorer, path, before)
-                    for folder in self._data.needed_folders(path) if path in self._broken else ():
+                    for folder in self._data.needed_folders(path) if path in harmful.broken else ():
                         restorer.put_folder(folder)
                 except OSError as error:
                     errors[path] = error
@@ -456,12 +358,14 @@ class ProtectedFiles:
             raise OSError(first.errno, first.strerror, ", ".join(errors))
         return sorted({*left, *moved.values()})
 
-    def _move_new_folders(self, restorer: Restorer, changed: list[str], after: Mapping[str, Entry]) -> dict[str, str]:
+    def _move_new_folders(
+        self, restorer: Restorer, changed: list[str], after: Mapping[str, Entry], harmful: HarmfulChanges
+    ) -> dict[str, str]:
         """Take away folders with very many new files as a whole; the files, with these."""
         if len(changed) <= _MANY:
             return {}
-        new = {path for path in changed if path in after and self._was(path) is None}
-        others = {*self._tops, *self._before, *self._gone, *self._broken, *after} - new
+        new = {path for path in changed if path in after and harmful.was(path) is None}
+        others = {*self._known.tops, *self._known.before, *self._known.gone, *harmful.broken, *after} - new
         moved: dict[str, str] = {}
         for folder, paths in new_folders(sorted(new), others).items():
             if len(paths) > _MANY:
@@ -505,14 +409,3 @@ def _restore(restorer: Restorer, path: str, before: Entry | None) -> None:
             for folder in PurePosixPath(path).parents:
                 if not (is_protected(str(folder)) and restorer.remove_if_empty(str(folder))):
                     return
-
-
-def _harmless_part(path: str, before: Entry | None, after: Entry) -> bytes | None:
-    """What may stay of a file that may stay in part; else None."""
-    if not is_unfinished_work(path) or not stat.S_ISREG(after.mode) or after.content is None:
-        return None
-    return harmless_part(path, (before and before.content) or b"", after.content)
-
-
-def _is_same(before: Entry, after: Entry) -> bool:
-    return before.content is not None and (before.mode, before.content) == (after.mode, after.content)

@@ -1,9 +1,11 @@
 """What a command changed is put back also where its program was killed."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -62,7 +64,8 @@ def test_what_the_user_changed_after_the_program_was_killed_stays(root: Path, tm
     quarantine = tmp_path / "state/quarantine"
     subprocess.run([sys.executable, "-c", KILLED, root, quarantine], check=False)
     (record,) = (tmp_path / "state/commands").iterdir()
-    os.utime(record, (time.time() - 60,) * 2)  # it was long ago
+    past = time.time() - 60
+    os.utime(record, (past, past))
     assert ProtectedFiles(root, quarantine).recover() == ()
     assert (root / ".envrc").read_text() == "evil"
 
@@ -109,3 +112,70 @@ def test_a_record_that_cannot_be_kept_stops_no_command(root: Path, tmp_path: Pat
     files.begin()
     put(root / ".envrc", "evil")
     assert files.end() == (".envrc",)
+
+
+ENDED_OR_KILLED = """
+import os, signal, subprocess, sys, time
+from pathlib import Path
+from localllm.sandbox.protect.revert import ProtectedFiles
+folder, how, before, command = Path(sys.argv[1]), *sys.argv[2:]
+if not os.getuid():
+    os.setgroups([])
+    os.setresuid(65534, 65534, 65534)
+root, quarantine = folder / "project", folder / "state/quarantine"
+root.mkdir()
+subprocess.run(["sh", "-ec", f"git init -q; git commit -q --allow-empty -m m; {before}"], cwd=root, check=True)
+time.sleep(0.1)
+if not (pid := os.fork()):
+    files = ProtectedFiles(root, quarantine, coarse=50_000_000)
+    files.begin()
+    subprocess.run(["sh", "-ec", command], cwd=root, check=True)
+    if how == "ended":
+        print(*files.end(), sep="\\n", flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+assert os.waitpid(pid, 0)[1] == signal.SIGKILL
+if how == "killed":
+    print(*ProtectedFiles(root, quarantine).recover(), sep="\\n")
+"""
+
+
+@pytest.fixture
+def open_folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder that anybody may write in; pytest's own is closed to others."""
+    folder = Path(f"/var/tmp/killed-{os.getpid()}-{tmp_path.name}")
+    folder.mkdir()
+    folder.chmod(0o777)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="is about permissions")
+@pytest.mark.parametrize(
+    ("before", "command"),
+    [
+        ("", "ln -sf /etc/passwd .git/COMMIT_EDITMSG; ln -s /etc/passwd .git/refs/heads/topic"),
+        ("mkdir .git/mine; touch .git/mine/x", "mkdir .git/evil; echo x > .git/evil/x; touch .git/mine/y"),
+        ("", "rm .git/HEAD; mkdir -p .vscode; touch .vscode/tasks.json"),
+        ("", "mkdir .vscode; touch .vscode/tasks.json; chmod 311 .vscode"),
+        ("", "mkdir -p a/b/.vscode; touch a/b/.vscode/tasks.json; chmod 000 a/b/.vscode a/b a"),
+        ("echo x > .git/hooks/pre-commit", "rm .git/hooks/pre-commit; chmod 111 .git/hooks"),
+        ("mkdir -p a/vscode; touch a/vscode/tasks.json", "mv a/vscode .vscode"),
+        ("git worktree add -q d/a", "mv d e; ln -s /tmp d"),
+        ("mkdir -p a/node_modules/x/.vscode; touch a/node_modules/x/.vscode/t", "cp -r a b; mv a/node_modules c"),
+    ],
+)
+def test_the_next_start_undoes_what_the_end_would_have(open_folder: Path, before: str, command: str) -> None:
+    author = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    path = os.pathsep.join(filter(None, sys.path))
+    undone: dict[str, list[str]] = {}
+    for how in ("ended", "killed"):
+        (open_folder / how).mkdir()
+        (open_folder / how).chmod(0o777)
+        done = subprocess.run(
+            [sys.executable, "-c", ENDED_OR_KILLED, open_folder / how, how, before, command],
+            env={**os.environ, **author, "PYTHONPATH": path},
+            capture_output=True, text=True, timeout=30, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        undone[how] = done.stdout.split()
+    assert undone["killed"] == undone["ended"] != []

@@ -1,0 +1,131 @@
+"""Which changes at protected names, and in the data of repositories, have to be undone, and which can do no harm."""
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from localllm.base.errors import ToolExecutionError
+from localllm.sandbox.dotfiles import git_settings_of_user
+from localllm.sandbox.protect.command_records import CommandRecord, Lifetime, changed_at
+from localllm.sandbox.protect.git_files import has_head
+from localllm.sandbox.protect.git_settings import is_harmless_change, leads_inside
+from localllm.sandbox.protect.git_state import harmless_part, is_unfinished_work
+from localllm.sandbox.protect.protected_paths import (
+    Entry,
+    inode,
+    is_git_settings,
+    is_of_linked_work_tree,
+    is_protected,
+    is_seen_from,
+)
+from localllm.sandbox.protect.repository import all_alternates, linked_data, linked_git
+from localllm.sandbox.protect.symlinks import SKIPPED, find_plain
+
+
+class HarmfulChanges:
+    """Those of commands in the project at `root`, compared with what is `known` from before. `broken`: the HEAD, as it
+    was, of each repository that is none any more. `within`: the only time that counts, of commands that were killed."""
+
+    def __init__(
+        self, root: Path, known: CommandRecord, broken: Mapping[str, Entry], within: Lifetime | None = None
+    ) -> None:
+        self._root = root
+        self._known = known
+        self.broken = broken
+        self._within = within
+
+    def was(self, path: str) -> Entry | None:
+        """What was there before, also of a repository that has gone or is broken."""
+        return self.broken.get(path) or self._known.before.get(path) or self._known.gone.get(path)
+
+    def has(self, path: str, after: Entry | None) -> bool:
+        """Whether what is at the path now, or is not any more, has to be undone."""
+        if self._within and not self._within.holds(path, after):
+            return False
+        if path in self.broken:
+            return True
+        before = self.was(path)
+        if after is None:
+            may_go = is_unfinished_work(path) or (path in self._known.in_data and not is_protected(path))
+            return not (may_go or self._went_with_its_repository(path))
+        if before and (before.identity == after.identity or _is_same(before, after)):
+            return False
+        if before is None and self._was_there(path, after):
+            return False
+        return not (self._is_harmless(path, before, after) or self._keeps_objects_inside(path, after))
+
+    def _is_harmless(self, path: str, before: Entry | None, after: Entry) -> bool:
+        """Whether a change is one that cannot do harm later."""
+        if not stat.S_ISREG(after.mode) or after.content is None:
+            return False
+        if is_unfinished_work(path):
+            return harmless_part_of(path, before, after) == after.content
+        file = self._root / path
+        if is_git_settings(path):
+            old = (before and before.content) or b""
+            return is_harmless_change(old, after.content, lambda key, value: self._may_lead(file.parent, key, value))
+        if file.name == ".git":
+            return linked_data(self._root, file) is not None
+        if file.parent.parent.name == "worktrees" and file.name in ("gitdir", "commondir"):
+            return linked_data(self._root, linked_git(file.parent)) == file.parent
+        return False
+
+    def _may_lead(self, data: Path, key: str, value: str) -> bool:
+        """Whether a new repository with this data may have the setting: it names a folder of the project, or none on
+        this machine."""
+        if key == "core.worktree":
+            top = find_plain(self._root, data / value)
+            return top is not None and linked_data(self._root, top / ".git") == data
+        return leads_inside(self._root, data, value, git_settings_of_user(os.environ))
+
+    def _keeps_objects_inside(self, path: str, after: Entry) -> bool:
+        """Whether it is a list of alternates that leads to the objects of other repositories of the project alone."""
+        if not f"/{path}".casefold().endswith("/objects/info/alternates") or after.content is None:
+            return False
+        try:
+            alternates = [target for _, target in all_alternates((self._root / path).parents[1])]
+            return all(map(self._is_of_repository, alternates))
+        except (OSError, ToolExecutionError):
+            return False
+
+    def _is_of_repository(self, objects: Path) -> bool:
+        folder = find_plain(self._root, objects)
+        return folder is not None and folder.name == "objects" and has_head(folder.parent)
+
+    def _was_there(self, path: str, entry: Entry) -> bool:
+        """Whether it lies in a folder that was not looked into before, and nothing on the way to it is new."""
+        known = self._known
+        if known.is_complete and SKIPPED.isdisjoint(path.casefold().split("/")):
+            return False
+        times = [entry.identity[4]]
+        folder = path
+        while (above := folder.rpartition("/")[0]) and above not in known.visited:
+            if folder != path:
+                times.append(changed_at(self._root / folder))
+            folder = above
+        is_of_packages = known.is_complete or folder.rpartition("/")[2].casefold() in SKIPPED
+        if is_of_packages and known.last.get(folder) != inode(self._root / folder):
+            return False  # it has come from elsewhere
+        was_seen = folder == path or is_seen_from(folder, path)
+        was_seen &= known.is_complete or is_protected(path)
+        return not was_seen and max(times) < known.begun
+
+    def _went_with_its_repository(self, path: str) -> bool:
+        """Whether it was part of a `.git` that is gone as a whole, or of a linked work tree that is: a repository that
+        is no more is not believed. In the place of the project's own one git would take that around the project."""
+        if is_of_linked_work_tree(path):
+            return path.endswith("/.git") or not os.path.lexists(self._root / path.rpartition("/")[0] / "HEAD")
+        above, git, _ = f"/{path}".rpartition("/.git/")
+        return bool(git and above) and not os.path.lexists(f"{self._root}{above}/.git")
+
+
+def harmless_part_of(path: str, before: Entry | None, after: Entry) -> bytes | None:
+    """What may stay of a file that may stay in part; else None."""
+    if not is_unfinished_work(path) or not stat.S_ISREG(after.mode) or after.content is None:
+        return None
+    return harmless_part(path, (before and before.content) or b"", after.content)
+
+
+def _is_same(before: Entry, after: Entry) -> bool:
+    return before.content is not None and (before.mode, before.content) == (after.mode, after.content)
