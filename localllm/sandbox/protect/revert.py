@@ -147,6 +147,7 @@ class ProtectedFiles:
             tops=tuple(tops),
             named=named,
             places=places,
+            also=tuple(self._also),
             repositories=frozenset(reach.repositories),
             visited=frozenset(above_packages if reach.is_complete else reach.visited),
             last=reach.last,
@@ -173,7 +174,7 @@ class ProtectedFiles:
         first = leads.of_user(self._absolute(reach.repositories)) | self._also
         found, named, is_complete = trace(self._root, leads, before, first, known, tops, reach)
         self._is_overlooked |= not is_complete or len(leads.places) > MOST_PLACES
-        found |= look_at(self._root, self._links(leads.places), known)
+        found |= look_at(self._root, self._links(leads.places, self._also), known)
         return found, tuple(sorted(named)), frozenset(leads.places)
 
     def named(self) -> frozenset[str]:
@@ -190,10 +191,10 @@ class ProtectedFiles:
             named = trace(self._root, leads, entries, first, known, tops, reach)[1]
             return frozenset(named) | self._vacant(leads.places)
 
-    def _links(self, places: Iterable[str]) -> list[str]:
+    def _links(self, places: Iterable[str], also: Iterable[str]) -> list[str]:
         """The links on the way to what is named: one in place of a folder would put another's content there."""
-        also = (f"{self._root}/{path}" for path in self._also)
-        return [*links_to(self._root, places), *links_to(self._root, also)]
+        others = (f"{self._root}/{path}" for path in also)
+        return [*links_to(self._root, places), *links_to(self._root, others)]
 
     def _vacant(self, places: Iterable[str]) -> frozenset[str]:
         inside = f"{self._root}/"
@@ -300,7 +301,7 @@ class ProtectedFiles:
             reach = Reach(seconds, skipped=True)
             after = self._walk.look(known.before, reach=reach)
             after |= look_at(self._root, known.named, known.before, reach=reach)
-            after |= look_at(self._root, self._links(known.places), known.before, reach=reach)
+            after |= look_at(self._root, self._links(known.places, known.also), known.before, reach=reach)
             after = self._data.look(reach, known.before) | after
             after |= self._index_files.look(reach)
             rounds += 1

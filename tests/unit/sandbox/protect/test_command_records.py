@@ -92,6 +92,14 @@ def test_another_project_at_the_path_is_left_alone(root: Path, tmp_path: Path) -
     assert ".envrc" in ProtectedFiles(tmp_path / "broken", quarantine).recover()
 
 
+def test_a_link_on_the_way_to_another_protected_path_goes(root: Path, tmp_path: Path) -> None:
+    quarantine = tmp_path / "state/quarantine"
+    killed = KILLED.replace("coarse=", "also=[f'{root}/conf/settings'], coarse=")
+    killed = killed.replace("os.kill", "(root / 'conf').symlink_to('/tmp'); os.kill")
+    assert subprocess.run([sys.executable, "-c", killed, root, quarantine], check=False).returncode == -9
+    assert "conf" in ProtectedFiles(root, quarantine).recover()
+
+
 def test_names_and_times_that_are_none_stop_no_command(root: Path, tmp_path: Path) -> None:
     odd = root / os.fsdecode(b".vscode/\xff")
     put(odd, "mine")
