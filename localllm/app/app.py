@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import msgspec
 
 from localllm.agent.advice import Panel
-from localllm.agent.checkpoints import Point
 from localllm.agent.memory_editor import Remembering
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.subagents import Explorer
@@ -19,6 +18,7 @@ from localllm.app.model_session import Answerer
 from localllm.app.private_log import start_log
 from localllm.app.request import Requests
 from localllm.app.session import Conversation, Project, ToolInfo
+from localllm.app.session_changes import SessionChanges
 from localllm.app.settings_news import SettingsNews
 from localllm.app.start_notices import recovery_notices, settings_notices, storage_notices
 from localllm.app.work_folder import work_folder
@@ -318,34 +318,10 @@ class LocalLLMCode(Answerer):
         """Let the model read, with the next request, what the ensemble has answered the person."""
         self._conversation.offer_answer(query, answer, is_here=self.ensemble.is_here)
 
-    def undo(self, *, turn: bool = False) -> list[str]:
-        """Take back the last change, or all of the last turn; a line for each file. If that was a rewind, the
-        conversation comes back as well."""
-        return self._conversation.undo(turn=turn)
-
-    def redo(self) -> list[str]:
-        """Make again what `undo` took back last, unless something was changed since; a line for each file."""
-        return self._conversation.redo()
-
-    def earlier_changes(self, *, turn: bool = False) -> list[str]:
-        """What `undo` would take back of an earlier session or another one, a line each; nothing where it is this
-        session's."""
-        return self._conversation.checkpoints.earlier_changes(turn=turn)
-
-    def checkpoint(self, name: str) -> int:
-        """Remember this point under a number and a name (which may be empty); the number."""
-        return self._conversation.checkpoints.add(name).number
-
-    def checkpoints(self) -> Sequence[Point]:
-        """The points of this session, the newest last: one before each request, and those made by hand."""
-        return self._conversation.checkpoints.points()
-
-    def rewind(self, which: str) -> list[str]:
-        """Bring files and conversation back to the point of this number or name; a line for each thing done."""
-        lines = self._conversation.rewind(which)
-        self.react_agent.ladder.begin()
-        self._panel.forget()  # nobody knows which of it was before
-        return lines
+    @property
+    def changes(self) -> SessionChanges:
+        """What the session has changed in the project, to be shown and taken back."""
+        return SessionChanges(self._conversation, self._panel)
 
     def clear(self) -> None:
         """Begin a new conversation, in a session of its own. Commands in the background end with the old one."""

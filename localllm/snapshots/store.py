@@ -226,9 +226,9 @@ class Snapshots:
 
     def changed_since(self, position: int) -> list[str]:
         """The files that are not as they were at `position`, as far as this program knows; sorted."""
-        return sorted(self._to_rewind(position))
+        return sorted(self.states_since(position))
 
-    def _to_rewind(self, position: int) -> dict[str, tuple[str, str]]:
+    def states_since(self, position: int) -> dict[str, tuple[str, str]]:
         """For each file its state at `position`, and the one this program left it in."""
         states: dict[str, tuple[str, str]] = {}
         for made in self._made[position:]:
@@ -246,7 +246,7 @@ class Snapshots:
         """
         root = root.for_any_name()
         self.begin_turn()
-        states = self._to_rewind(position)
+        states = self.states_since(position)
         lost = {made.before for made in self._made[position:] if is_repository(made.before)} - {LOST}
         if not (states or lost):
             return []

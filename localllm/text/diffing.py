@@ -51,12 +51,13 @@ _MOST_STEPS = 10_000_000
 """Beyond them (1 to 2 s) all between the first line that differs and the last counts as replaced."""
 
 
-def unified(old: str | None, new: str, path: str) -> str:
-    """The change from `old` (None where there was no file) to `new` as a unified diff; "" where there is none."""
+def unified(old: str | None, new: str | None, path: str) -> str:
+    """The change from `old` to `new` (None where there is no file) as a unified diff; "" where there is none."""
     if old == new:
         return ""
-    before, after = _lines(old or ""), _lines(new)
-    head = [f"--- {'/dev/null' if old is None else 'a/' + path}\n", f"+++ b/{path}\n"]
+    before, after = _lines(old or ""), _lines(new or "")
+    names = ("/dev/null" if old is None else f"a/{path}", "/dev/null" if new is None else f"b/{path}")
+    head = [f"--- {names[0]}\n", f"+++ {names[1]}\n"]
     return "".join(head + [line for hunk in _hunks(before, after) for line in hunk])
 
 

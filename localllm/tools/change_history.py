@@ -15,9 +15,11 @@ from localllm.safety.paths import shown
 from localllm.safety.policy import Verdict
 from localllm.safety.tool_definition import Tool
 from localllm.snapshots.change_log import Change
+from localllm.snapshots.file_state import ABSENT, look
 from localllm.snapshots.recorder import CommandSnapshots
 from localllm.snapshots.store import Snapshots, Transition
 from localllm.text.decoding import NotTextError, decode
+from localllm.text.diffing import unified
 from localllm.tools.context import ToolContext
 from localllm.tools.text_files import load
 
@@ -26,6 +28,14 @@ _GOES_ON = {
     "earlier": N_("Another /undo goes on with a change from before this session."),
     "own": N_("Another /undo goes on with the change before."),
 }
+
+
+class FileDiff(msgspec.Struct, frozen=True):
+    """What has become of a file: a unified `diff`, or the `reason` why there is none to show."""
+
+    path: str
+    diff: str = ""
+    reason: str = ""
 
 
 class ChangeHistory:
@@ -123,6 +133,27 @@ class ChangeHistory:
     def changed_since(self, position: int) -> list[str]:
         """The files that tools changed since `position`, and that are not as they were."""
         return self._snapshots.changed_since(position)
+
+    def diffs_since(self, position: int) -> list[FileDiff]:
+        """What has become of these files until now, whoever has changed them since."""
+        states = self._snapshots.states_since(position)
+        diffs = [self._diff(path, then) for path, (then, _now) in sorted(states.items())]
+        return [one for one in diffs if one.diff or one.reason]
+
+    def _diff(self, path: str, then: str) -> FileDiff:
+        root = self._root.for_any_name()
+        try:
+            old = None if then == ABSENT else decode(self._snapshots.content(then)).text
+            new = load(root, path).text if root.exists(path) else None
+            is_as_before = old == new and look(root, path) == then
+        except NotTextError:
+            return FileDiff(path, reason=_("it was no text"))
+        except OSError:
+            return FileDiff(path, reason=_("what it held before was not kept"))
+        except LocalLLMError as error:
+            return FileDiff(path, reason=error.what)
+        reason = "" if is_as_before or old != new else _("the text is the same; its permissions or its form are not")
+        return FileDiff(path, unified(old, new, shown(path)), reason)
 
     def adopt(self, made: Sequence[Transition]) -> None:
         """Count what was made of files earlier in this session, by another program, as made before all else."""

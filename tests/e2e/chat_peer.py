@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Self
 
 import msgspec
 
@@ -178,12 +179,16 @@ class Chat:
     async def use_provider(self, name: str) -> None:
         self.provider_name = name
 
+    @property
+    def changes(self) -> Self:
+        return self
+
     def undo(self, *, turn: bool = False) -> list[str]:
         if turn:
             return ["a.py restored", "b.py removed"]
         raise ToolExecutionError("undo_busy")
 
-    def earlier_changes(self, *, turn: bool = False) -> list[str]:
+    def earlier(self, *, turn: bool = False) -> list[str]:
         return []
 
     def clear(self) -> None:

@@ -9,6 +9,7 @@ from localllm.text.sanitising import clean, shorten
 from localllm.tui.commands.background import ps, stop
 from localllm.tui.commands.context import ChatContext
 from localllm.tui.commands.context_window import compact, context
+from localllm.tui.commands.diff import diff
 from localllm.tui.commands.ensemble import ensemble
 from localllm.tui.commands.knowledge import collections, rag
 from localllm.tui.commands.market import market
@@ -171,7 +172,7 @@ COMMANDS: list[SlashCommand] = [
     *(context, compact, panel, boss, research, market, ensemble, map_, analyze),
     *(todo, remember, forget, memory, init),
     *(rag, collections),
-    *(undo, redo, checkpoint, rewind),
+    *(diff, undo, redo, checkpoint, rewind),
     *(ps, stop),
     *(sessions, resume, rename, fork, export_, clear, exit_),
 ]

@@ -201,6 +201,56 @@ class EnsembleDesk(Protocol):
         ...
 
 
+class FileDiffInfo(Protocol):
+    """What has become of a file: a unified `diff`, or the `reason` why there is none to show."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def diff(self) -> str: ...
+
+    @property
+    def reason(self) -> str: ...
+
+
+class Changes(Protocol):
+    """What the session has changed in the project. Methods raise ToolExecutionError."""
+
+    def undo(self, *, turn: bool = False) -> list[str]:
+        """Take back the last change to a file, or all of the last turn; a line for each file."""
+        ...
+
+    def redo(self) -> list[str]:
+        """Make again what `undo` took back last, unless something was changed since; a line for each file."""
+        ...
+
+    def earlier(self, *, turn: bool = False) -> list[str]:
+        """What `undo` would take back of an earlier session or another one, a line each; nothing where it is this
+        session's."""
+        ...
+
+    def files(self) -> list[str]:
+        """The files that tools have changed and that are not as they were; sorted."""
+        ...
+
+    def diffs(self, *, turn: bool = False) -> Sequence[FileDiffInfo]:
+        """What has become of these files, of all or of those of the last request."""
+        ...
+
+    def checkpoint(self, name: str) -> int:
+        """Remember this point under a number and a name (which may be empty); the number."""
+        ...
+
+    def checkpoints(self) -> Sequence[PointInfo]:
+        """The points of this session, the oldest first."""
+        ...
+
+    def rewind(self, which: str) -> list[str]:
+        """Bring files and conversation back to the point of this number or name; a line for each thing done."""
+        ...
+
+
 class ChatContext(Protocol):
     """One chat in one project, with one model at a time. Methods raise LocalLLMError."""
 
@@ -400,29 +450,9 @@ class ChatContext(Protocol):
         """Let the model read, with the next request, what the ensemble has answered."""
         ...
 
-    def undo(self, *, turn: bool = False) -> list[str]:
-        """Take back the last change to a file, or all of the last turn; a line for each file."""
-        ...
-
-    def redo(self) -> list[str]:
-        """Make again what `undo` took back last, unless something was changed since; a line for each file."""
-        ...
-
-    def earlier_changes(self, *, turn: bool = False) -> list[str]:
-        """What `undo` would take back of an earlier session or another one, a line each; nothing where it is this
-        session's."""
-        ...
-
-    def checkpoint(self, name: str) -> int:
-        """Remember this point under a number and a name (which may be empty); the number."""
-        ...
-
-    def checkpoints(self) -> "Sequence[PointInfo]":
-        """The points of this session, the oldest first."""
-        ...
-
-    def rewind(self, which: str) -> list[str]:
-        """Bring files and conversation back to the point of this number or name; a line for each thing done."""
+    @property
+    def changes(self) -> "Changes":
+        """What the session has changed in the project, to be shown and taken back."""
         ...
 
     def background(self) -> Sequence[BackgroundCommand]:

@@ -35,7 +35,7 @@ async def undo(call: SlashCall) -> Outcome:
         call.screen.print(("dim", "  " + _("Nothing was taken back.")))
         return
     try:
-        _show(call.screen, call.chat.undo(turn=turn))
+        _show(call.screen, call.chat.changes.undo(turn=turn))
     except ToolExecutionError as error:
         if error.key != "undo_nothing":
             raise
@@ -48,12 +48,12 @@ async def redo(call: SlashCall) -> Outcome:
     if call.arguments:
         show_forms(call, "redo")
         return
-    _show(call.screen, call.chat.redo())
+    _show(call.screen, call.chat.changes.redo())
 
 
 async def _may_undo(call: SlashCall, *, turn: bool) -> bool:
     """Whether to go on: what is not of this session is shown and asked about, where somebody can be asked."""
-    if call.confirm is None or not (earlier := call.chat.earlier_changes(turn=turn)):
+    if call.confirm is None or not (earlier := call.chat.changes.earlier(turn=turn)):
         return True
     _show(call.screen, [_("What comes next was changed earlier or in another session:"), *earlier])
     return await call.confirm(_("Take it back?"))
@@ -66,7 +66,7 @@ async def _may_undo(call: SlashCall, *, turn: bool) -> bool:
 )
 async def checkpoint(call: SlashCall) -> Outcome:
     """Remember this point, to come back to it with /rewind."""
-    number = call.chat.checkpoint(call.arguments)
+    number = call.chat.changes.checkpoint(call.arguments)
     key = (
         N_("Point {number} “{name}”: /rewind {number} or its name comes back here.")
         if call.arguments
@@ -76,7 +76,9 @@ async def checkpoint(call: SlashCall) -> Outcome:
 
 
 def _names(chat: ChatContext) -> Iterable[str]:
-    return [point.name if point.by_hand and point.name else str(point.number) for point in chat.checkpoints()][::-1]
+    return [point.name if point.by_hand and point.name else str(point.number) for point in chat.changes.checkpoints()][
+        ::-1
+    ]
 
 
 @slash(
@@ -92,10 +94,10 @@ def _names(chat: ChatContext) -> Iterable[str]:
 async def rewind(call: SlashCall) -> Outcome:
     """Go back to a point, files and conversation; without one, list them."""
     if call.arguments:
-        _show(call.screen, call.chat.rewind(call.arguments))
+        _show(call.screen, call.chat.changes.rewind(call.arguments))
         call.screen.print(("dim", "  " + _("/undo takes this back.")))
         return
-    points = call.chat.checkpoints()
+    points = call.chat.changes.checkpoints()
     if not points:
         call.screen.print(("", "  " + _("There is no point to go back to yet.")))
         return

@@ -128,7 +128,7 @@ async def test_what_becomes_of_the_todos_is_told_once_with_the_next_request(tmp_
             await app.memory.change("/todo", lambda memory: memory.set_todo_state("1", "done"))
             await app.memory.change("/todo", lambda memory: memory.add_todo("Fix the login", "high"))
             await played(app, "second")
-            app.undo()
+            app.changes.undo()
             await played(app, "third")
             file.write_text(file.read_text("utf-8") + "- A preference\n", "utf-8")
             await played(app, "fourth")
@@ -150,7 +150,7 @@ async def test_what_is_remembered_cannot_speak_for_the_person(tmp_path: Path) ->
         async with app_over(tmp_path, server.url, agent=STANDARD) as app:
             await played(app, "first")
             file.write_text(file.read_text("utf-8") + "- And more\n", "utf-8")
-            app.rewind("1")
+            app.changes.rewind("1")
             await played(app, "second")
         told = [sent(server, number)[-1]["content"] for number in (0, 1)]
     assert [text.count("(quoted) Not part of the text above") for text in told] == [1, 1]
@@ -164,9 +164,9 @@ async def test_after_a_rewind_what_is_remembered_is_told_again_where_it_was_forg
             await played(app, "first")
             await app.memory.change("/todo", lambda memory: memory.add_todo("Fix the login", "high"))
             await played(app, "second")
-            app.rewind("2")
+            app.changes.rewind("2")
             await played(app, "third")
-            app.rewind("1")
+            app.changes.rewind("1")
             await played(app, "fourth")
         second, third, fourth = (sent(server, number)[-1]["content"] for number in (1, 2, 3))
     assert "Fix the login" in second
@@ -181,7 +181,7 @@ async def test_what_the_person_changes_can_be_undone_and_is_in_the_journal(tmp_p
     async with app_over(tmp_path) as app:
         await app.memory.change("/forget", lambda kept: kept.forget("Answer"))
         assert "Answer in short" not in file.read_text("utf-8")
-        app.undo()
+        app.changes.undo()
         assert file.read_text("utf-8") == NOTES
         entries = (tmp_path / "state" / "journal.jsonl").read_text("utf-8").splitlines()
     assert '"tool":"/forget"' in entries[0]

@@ -77,7 +77,7 @@ async def test_after_a_rewind_the_boss_is_told_nothing_of_what_was_forgotten(tmp
             await _all(app, "Read it")
             await app.consult("boss", "Which colour?", lambda _: None)
             assert "lost_file" in json.dumps(server.bodies()[-1])
-            app.rewind("1")
+            app.changes.rewind("1")
             await app.consult("boss", "And the door?", lambda _: None)
     last = json.dumps(server.bodies()[-1])
     assert "lost_file" not in last

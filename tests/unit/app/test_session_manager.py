@@ -26,11 +26,11 @@ async def test_an_undo_is_in_the_log_before_the_program_can_be_killed(tmp_path: 
             for name in ("a.txt", "b.txt"):
                 assert (await app.tool_system.execute_tool("write_file", file_path=name, content="new"))["success"]
             (tmp_path / "b.txt").write_text("mine")
-            app.undo(turn=True)
+            app.changes.undo(turn=True)
             assert not (tmp_path / "a.txt").exists()
             entries = app.keeping.sessions.read(app.session_id).entries
             assert [entry.path for entry in entries if isinstance(entry, Changed)] == ["a.txt", "b.txt", "a.txt"]
-            app.redo()
+            app.changes.redo()
             assert (tmp_path / "a.txt").exists()
             entries = app.keeping.sessions.read(app.session_id).entries
             assert [entry.path for entry in entries if isinstance(entry, Changed)][3:] == ["a.txt"]
@@ -44,14 +44,14 @@ async def test_the_model_is_told_once_of_what_the_user_took_back(tmp_path: Path)
         async with app_over(tmp_path, server.url) as app:
             app.set_mode("auto-edit")
             await played(app, "first")
-            app.undo(turn=True)
+            app.changes.undo(turn=True)
             await played(app, "second")
             await played(app, "third")
-            app.redo()
-            app.undo()
+            app.changes.redo()
+            app.changes.undo()
             await played(app, "fourth")
-            app.redo()
-            app.rewind("1")
+            app.changes.redo()
+            app.changes.rewind("1")
             await played(app, "fifth")
         second, *others = [body["messages"][-1]["content"] for body in server.bodies()][2:]
     assert "a.txt (deleted), b.txt, c.txt. " in second

@@ -80,12 +80,12 @@ async def test_a_rewind_takes_the_plan_with_it_and_its_undo_brings_it_back(tmp_p
             await played(app, "first")
             await played(app, "second")
             plan, after = app.memory.plan, app.memory.plan.text
-            app.rewind("2")
+            app.changes.rewind("2")
             assert len(plan.open_todos()) == 2
             name = app.session_id
-            app.undo()
+            app.changes.undo()
             assert plan.text == after
-            app.rewind("1")
+            app.changes.rewind("1")
             assert plan.text == ""
         async with app_over(tmp_path, server.url, agent=COMPACT) as app:
             await app.keeping.resume(name)
@@ -99,5 +99,5 @@ async def test_the_user_puts_a_plan_on_the_list(tmp_path: Path) -> None:
             added = await app.memory.change("/todo", lambda memory: memory.take_over(app.memory.plan.text))
             assert added == 1
             assert "- [ ] Fix it" in (tmp_path / "LOCALLLM.md").read_text()
-            app.undo()
+            app.changes.undo()
             assert not (tmp_path / "LOCALLLM.md").exists()

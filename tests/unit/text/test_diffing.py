@@ -21,6 +21,7 @@ def test_a_change_with_its_surroundings() -> None:
 
 def test_a_new_file_and_a_missing_last_newline() -> None:
     assert unified(None, "a", "x") == "--- /dev/null\n+++ b/x\n@@ -0,0 +1,1 @@\n+a\n\\ No newline at end of file\n"
+    assert unified("a\n", None, "x") == "--- a/x\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-a\n"
     assert unified("a", "a", "x") == ""
 
 

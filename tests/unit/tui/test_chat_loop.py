@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Literal
+from typing import Literal, Self
 
 import pytest
 
@@ -83,10 +83,14 @@ class Program:
     def set_mode(self, mode: Mode) -> None:
         self.mode = mode
 
+    @property
+    def changes(self) -> Self:
+        return self
+
     def undo(self, *, turn: bool = False) -> list[str]:
         raise ToolExecutionError("undo_busy")
 
-    def earlier_changes(self, *, turn: bool = False) -> list[str]:
+    def earlier(self, *, turn: bool = False) -> list[str]:
         return []
 
     def clear(self) -> None: ...

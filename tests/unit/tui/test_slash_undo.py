@@ -1,6 +1,7 @@
 """/undo and /redo: what is asked before /undo reaches behind the session, and what they say where nothing is left."""
 
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -26,6 +27,10 @@ class Chat:
     async def write(self, name: str) -> None:
         await self.tools.execute_tool("write_file", file_path=name, content="x")
 
+    @property
+    def changes(self) -> Self:
+        return self
+
     def undo(self, *, turn: bool = False) -> list[str]:
         return self.points.undo(turn=turn)
 
@@ -35,7 +40,7 @@ class Chat:
     def redo(self) -> list[str]:
         return self.tools.changes.redo()
 
-    def earlier_changes(self, *, turn: bool = False) -> list[str]:
+    def earlier(self, *, turn: bool = False) -> list[str]:
         return self.points.earlier_changes(turn=turn)
 
     async def confirm(self, question: str) -> bool:
