@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
@@ -12,7 +12,6 @@ from pathlib import Path
 import msgspec
 
 from localllm.base import logs, offline
-from localllm.base.environment import believed_in
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.base.i18n import Phrase
 from localllm.config.registry import load
@@ -24,21 +23,18 @@ from localllm.sandbox.linux.bundle import Bundle
 from localllm.sandbox.linux.confinement import Parts
 from localllm.sandbox.linux.fork_client import ForkServer
 from localllm.sandbox.network.hosts import NetworkHosts
-from localllm.sandbox.network.machine_sockets import MachineSockets, in_use
 from localllm.sandbox.network.proxy import Contact
 from localllm.sandbox.probe import Probed, probe
 from localllm.sandbox.process import Excess, HeadAndTail, Launch, PlainLaunch, Process
-from localllm.sandbox.protect.own_folder import OwnCopy, OwnFolder
-from localllm.sandbox.protect.revert import ProtectedFiles
+from localllm.sandbox.project_surroundings import ProjectSurroundings
+from localllm.sandbox.protect.own_folder import OwnCopy
 from localllm.sandbox.scratch import Scratch, remove_stale
-from localllm.sandbox.shared_files import MOST_COPIED, Inventory, Severed, sever
+from localllm.sandbox.shared_files import MOST_COPIED, Severed, sever
 
 __all__ = ["CommandResult", "SandboxLevel", "SandboxRunner"]
 
-_MOST_PIPES = 1_000  # closed while a command runs
 _MOST_NAMED = 20
 _INSPECTION_DISK = 1 << 30  # bytes
-_MOST_SHARED = 1_000  # files that are too large to copy, each a mount
 
 LONGEST_BACKGROUND = 12 * 3600.0
 """Seconds a command in the background may take: a night, but not for ever."""
@@ -115,19 +111,12 @@ class SandboxRunner:
         own = (state_folder, cache_folder, None if inside else data_folder)
         self._own = tuple(folder for folder in own if folder)
         self._hidden = (*self._own, *unreadable)
-        own, self._held = _own_environment(self._root)
-        self._unwritable = (*map(str, unwritable), *own)
         self._accept_no_sandbox = accept_no_sandbox
         self._hosts = NetworkHosts.of(network_hosts)
         self._output_cap = output_cap
         self._longest_background = longest_background
-        made = [path for path in self._unwritable if Path(path).is_symlink() or not Path(path).is_dir()]
-        inside = [path for path in made if Path(path).is_relative_to(self._root)]
-        self._protected = ProtectedFiles(self._root, state_folder and state_folder / "quarantine", also=inside)
-        self._inventory = Inventory(self._root)
-        self._first_pipes: frozenset[str] | None = None
-        self._own_folder = OwnFolder(self._root)
-        self._sockets = MachineSockets()
+        quarantine = state_folder and state_folder / "quarantine"
+        self._project = ProjectSurroundings(self._root, quarantine, hidden=self._hidden, unwritable=unwritable)
         self._levels = levels
         self._bundle = Bundle()
         self._server = ForkServer(self._bundle)
@@ -159,12 +148,12 @@ class SandboxRunner:
     def named_paths(self) -> frozenset[str]:
         """What protected files, links and git's settings lead to: paths below the project, of folders with all in
         them."""
-        return self._protected.named()
+        return self._project.protected.named()
 
     def recover(self) -> tuple[str, ...]:
         """Put protected files back that commands had changed when their program was killed; their paths, if any. Raises
         OSError."""
-        return self._protected.recover()
+        return self._project.protected.recover()
 
     def prepare(self) -> None:
         """Start what commands are started by, and look through the project, when there is time; the level must be
@@ -176,15 +165,15 @@ class SandboxRunner:
                 self._server.start()
 
     def _look_ahead(self) -> None:
-        self._inventory.look_everywhere()
-        self._protected.look_ahead()
-        if copy := self._own_copy():
-            self._own_folder.give_back(copy)
+        self._project.inventory.look_everywhere()
+        self._project.protected.look_ahead()
+        if copy := self._project.own_copy(BACKENDS[self.level]):
+            self._project.own_folder.give_back(copy)
 
     def close(self) -> None:
         """End what commands are started by. Of the commands none may be running; others can be run again later."""
         self._server.close()
-        self._own_folder.close()
+        self._project.own_folder.close()
 
     @property
     def can_inspect(self) -> bool:
@@ -210,8 +199,8 @@ class SandboxRunner:
         scratch: Scratch | None = None
         try:
             scratch = await asyncio.to_thread(self._furnished, files)
-            pipes = await asyncio.to_thread(self._pipes)  # git would wait for one, such as a .gitignore
-            surroundings = Surroundings(masked=(*pipes, *self._sockets.paths()))
+            pipes = await asyncio.to_thread(self._project.pipes)  # git would wait for one, such as a .gitignore
+            surroundings = Surroundings(masked=(*pipes, *self._project.sockets.paths()))
             launch = self._inspection.launch(
                 script, self._root, scratch, os.environ, surroundings, read_only=True, disk=_INSPECTION_DISK
             )
@@ -286,10 +275,10 @@ class SandboxRunner:
         job = Job(
             partial(self._launch, command, self._folder(cwd), severed.shared, files, copies, statuses=statuses),
             toolchains=self._toolchains,
-            protected=self._protected,
+            protected=self._project.protected,
             output_cap=self._output_cap,
             together=together,
-            lost=partial(self._take_back, copies),
+            lost=partial(self._project.take_back, copies),
         )
         return job, partial(self._result, severed.copied)
 
@@ -316,13 +305,13 @@ class SandboxRunner:
         self._refuse()
         if self.level == "none":
             return Severed()
-        linked = self._inventory.look().linked
+        linked = self._project.inventory.look().linked
         if not linked:
             return Severed()
         largest = MOST_COPIED if BACKENDS[self.level].closes_names else sys.maxsize
         severed = sever(self._root, linked, largest=largest)
         if severed.copied:
-            self._inventory.forget()
+            self._project.inventory.forget()
             names = ", ".join(severed.copied[:_MOST_NAMED])
             logs.of("SANDBOX").warning(
                 "hard links to files outside were replaced by %d copies: %s", len(severed.copied), names
@@ -367,65 +356,11 @@ class SandboxRunner:
         if statuses:
             scratch.ask_for_statuses()
         if self.level != "none":
-            surroundings = self._surroundings(shared)
-            if copy := self._own_copy():
-                copies.append(copy)
-                surroundings = self._with_copy(surroundings, copy.folder)
+            surroundings = self._project.at_start(BACKENDS[self.level], shared, copies)
             put_into(scratch.home, settings_for(os.environ, self._root))
             return self._confinement.launch(command, folder, scratch, os.environ, surroundings)
         given = scratch.variables | {"HOME": os.environ.get("HOME", str(scratch.home))}
         return PlainLaunch(command, folder, variables(os.environ, offline=False, **given))
-
-    def _surroundings(self, shared: tuple[str, ...]) -> Surroundings:
-        backend = BACKENDS[self.level]
-        record = self._protected.record
-        if not backend.closes_names:
-            return Surroundings(record=record)
-        pinned, held = self._protected.pins()
-        if backend.follows_names and not self._protected.is_alone:
-            # It goes by names, and another command might make a link of one at the wrong moment. What is changed at
-            # these names is undone all the same.
-            pinned, held = [], []
-        closed = [*(f"{self._root}/{path}" for path in shared[:_MOST_SHARED]), *_with_real(map(Path, self._unwritable))]
-        ties = self._inventory.look()
-        ours = [f"{self._root}/{path}" for path in ties.sockets]
-        masked = dict.fromkeys([*in_use(ours), *self._pipes(), *self._sockets.paths()])
-        # What is closed by its name would be open below a folder of another name.
-        held += folders_above(self._root, [*closed, *masked, *_with_real(self._hidden)])
-        held = list(dict.fromkeys((*held, *self._held)))
-        return Surroundings((*pinned, *closed), tuple(held), tuple(masked), record=record)
-
-    def _pipes(self) -> list[str]:
-        """The pipes to close: who is at the other end of one cannot be told. Those that were there before any command
-        come first; the others nobody but a command has made, and there is an end to how many can be closed."""
-        pipes = self._inventory.look().pipes
-        if self._first_pipes is None:
-            self._first_pipes = frozenset(pipes)
-        first = sorted(pipes, key=lambda path: path not in (self._first_pipes or ()))[:_MOST_PIPES]
-        return [f"{self._root}/{path}" for path in first]
-
-    def _own_copy(self) -> OwnCopy | None:
-        """A copy of our own folder, where one can be put in its place, and nothing in it is closed by a rule."""
-        backend = BACKENDS[self.level]
-        closed = any(Path(path).is_relative_to(self._own_folder.path) for path in (*self._hidden, *self._unwritable))
-        is_sure = backend.has_namespaces and (self._protected.is_alone or not backend.follows_names)
-        return self._own_folder.take() if is_sure and not closed else None
-
-    def _take_back(self, copies: list[OwnCopy]) -> Sequence[str]:
-        """What a command changed in its copy of our own folder."""
-        changed = [path for copy in copies for path in copy.changed()]
-        while copies:
-            self._own_folder.give_back(copies.pop())
-        return changed
-
-    def _with_copy(self, around: Surroundings, copy: Path) -> Surroundings:
-        """The surroundings with a copy of our own folder in its place."""
-        own = self._own_folder.path
-        pinned, held = (
-            tuple(path for path in paths if not Path(path).is_relative_to(own))
-            for paths in (around.pinned, around.held)
-        )
-        return msgspec.structs.replace(around, pinned=pinned, held=held, copies=((str(own), str(copy)),))
 
     def _result(self, unlinked: tuple[str, ...], done: Done) -> CommandResult:
         outcome = done.outcome
@@ -447,29 +382,6 @@ class SandboxRunner:
             left=done.ending.left,
             statuses=done.statuses,
         )
-
-
-def _own_environment(root: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What of the environment this program runs in is in the project, see `believed_in`: what is put there would run
-    here, and at once where something is imported late. And the folders above it, which must not be renamed."""
-    own = believed_in(str(root))
-    return tuple(own), folders_above(root, own)
-
-
-def _with_real(paths: Iterable[Path]) -> list[str]:
-    """The paths, and what those that are links, or lie behind one, stand for."""
-    return list(dict.fromkeys(name for path in paths for name in (str(path), os.path.realpath(path))))
-
-
-def folders_above(root: Path, paths: Iterable[str]) -> tuple[str, ...]:
-    """The folders between `root` and each of the paths below it."""
-    found: dict[str, None] = {}
-    for path in paths:
-        folder = os.path.dirname(path)  # noqa: PTH120 - of a few hundred paths before each command
-        while folder.startswith(f"{root}/") and folder not in found:
-            found[folder] = None
-            folder = os.path.dirname(folder)  # noqa: PTH120
-    return tuple(found)
 
 
 class BegunCommand:

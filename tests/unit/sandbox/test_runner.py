@@ -14,7 +14,8 @@ import localllm
 from localllm.base import offline
 from localllm.base.errors import LocalLLMError, SafetyViolationError
 from localllm.sandbox import process
-from localllm.sandbox.runner import SandboxRunner, folders_above
+from localllm.sandbox.project_surroundings import folders_above
+from localllm.sandbox.runner import SandboxRunner
 
 
 def run_python(program: str, *arguments: object, interpreter: str = sys.executable) -> str:

@@ -1,0 +1,119 @@
+"""Find what of a project needs care when a command starts: read-only files, masked sockets, covered folders."""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from localllm.base.environment import believed_in
+from localllm.sandbox.backend import Backend, Surroundings
+from localllm.sandbox.network.machine_sockets import MachineSockets, in_use
+from localllm.sandbox.protect.own_folder import OwnCopy, OwnFolder
+from localllm.sandbox.protect.revert import ProtectedFiles
+from localllm.sandbox.shared_files import Inventory
+
+_MOST_PIPES = 1_000  # closed while a command runs
+_MOST_SHARED = 1_000  # files that are too large to copy, each a mount
+
+
+class ProjectSurroundings:
+    """What of the project at `root` a command may not change, read or rename, found anew for each command.
+
+    `quarantine`: where that is kept which a command put at protected names. `hidden`: closed to commands. `unwritable`:
+    read-only for them, as is the environment this program runs in, where that lies in the project.
+    """
+
+    def __init__(
+        self, root: Path, quarantine: Path | None, *, hidden: Sequence[Path], unwritable: Sequence[Path]
+    ) -> None:
+        self._root = root
+        self._hidden = hidden
+        # What is put into the environment of this program would run here, and at once where something is imported late.
+        environment = believed_in(str(root))
+        self._unwritable = (*map(str, unwritable), *environment)
+        self._held = folders_above(root, environment)
+        files = [path for path in self._unwritable if Path(path).is_symlink() or not Path(path).is_dir()]
+        inside = [path for path in files if Path(path).is_relative_to(root)]
+        self.protected = ProtectedFiles(root, quarantine, also=inside)
+        self.inventory = Inventory(root)
+        self.own_folder = OwnFolder(root)
+        self.sockets = MachineSockets()
+        self._first_pipes: frozenset[str] | None = None
+
+    def at_start(self, backend: Backend, shared: Sequence[str], copies: list[OwnCopy]) -> Surroundings:
+        """The surroundings of a command that starts now.
+
+        `shared`: files that are also files outside by a hard link, below the root. A copy of our own folder that the
+        command is to see is added to `copies`, for `take_back`.
+        """
+        found = self._found(backend, shared)
+        copy = self.own_copy(backend)
+        if not copy:
+            return found
+        copies.append(copy)
+        own = self.own_folder.path
+        return Surroundings(
+            pinned=_outside(own, found.pinned),
+            held=_outside(own, found.held),
+            masked=found.masked,
+            copies=((str(own), str(copy.folder)),),
+            record=found.record,
+        )
+
+    def _found(self, backend: Backend, shared: Sequence[str]) -> Surroundings:
+        record = self.protected.record
+        if not backend.closes_names:
+            return Surroundings(record=record)
+        pinned, held = self.protected.pins()
+        if backend.follows_names and not self.protected.is_alone:
+            # It goes by names, and another command might make a link of one at the wrong moment. What is changed at
+            # these names is undone all the same.
+            pinned, held = [], []
+        closed = [*(f"{self._root}/{path}" for path in shared[:_MOST_SHARED]), *_with_real(map(Path, self._unwritable))]
+        ours = [f"{self._root}/{path}" for path in self.inventory.look().sockets]
+        masked = dict.fromkeys([*in_use(ours), *self.pipes(), *self.sockets.paths()])
+        # What is closed by its name would be open below a folder of another name.
+        held += folders_above(self._root, [*closed, *masked, *_with_real(self._hidden)])
+        held = list(dict.fromkeys((*held, *self._held)))
+        return Surroundings((*pinned, *closed), tuple(held), tuple(masked), record=record)
+
+    def pipes(self) -> list[str]:
+        """The named pipes to close: who is at the other end of one cannot be found out. Those that were there before
+        any command come first; only a command has made the others, and the number that can be closed is limited."""
+        pipes = self.inventory.look().pipes
+        if self._first_pipes is None:
+            self._first_pipes = frozenset(pipes)
+        first = sorted(pipes, key=lambda path: path not in (self._first_pipes or ()))[:_MOST_PIPES]
+        return [f"{self._root}/{path}" for path in first]
+
+    def own_copy(self, backend: Backend) -> OwnCopy | None:
+        """A copy of our own folder, where one can be put in its place, and nothing in it is closed by a rule."""
+        closed = any(Path(path).is_relative_to(self.own_folder.path) for path in (*self._hidden, *self._unwritable))
+        is_sure = backend.has_namespaces and (self.protected.is_alone or not backend.follows_names)
+        return self.own_folder.take() if is_sure and not closed else None
+
+    def take_back(self, copies: list[OwnCopy]) -> Sequence[str]:
+        """Return `copies` to their folder; what the command changed in them, which is lost."""
+        changed = [path for copy in copies for path in copy.changed()]
+        while copies:
+            self.own_folder.give_back(copies.pop())
+        return changed
+
+
+def _outside(folder: Path, paths: Iterable[str]) -> tuple[str, ...]:
+    return tuple(path for path in paths if not Path(path).is_relative_to(folder))
+
+
+def _with_real(paths: Iterable[Path]) -> list[str]:
+    """The paths, and the targets of those that are links or lie behind one."""
+    return list(dict.fromkeys(name for path in paths for name in (str(path), os.path.realpath(path))))
+
+
+def folders_above(root: Path, paths: Iterable[str]) -> tuple[str, ...]:
+    """The folders between `root` and each of the paths below it."""
+    found: dict[str, None] = {}
+    for path in paths:
+        folder = os.path.dirname(path)  # noqa: PTH120 - of a few hundred paths before each command
+        while folder.startswith(f"{root}/") and folder not in found:
+            found[folder] = None
+            folder = os.path.dirname(folder)  # noqa: PTH120
+    return tuple(found)
