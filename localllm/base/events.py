@@ -153,6 +153,13 @@ class ConfirmationAnswered(Event, frozen=True):
     scope: str = ""
 
 
+class CommandOutput(Event, frozen=True):
+    """The last lines that a running command has written so far, as plain text, in place of those before. For a screen
+    alone: no log keeps them, and no program reads them."""
+
+    lines: tuple[str, ...]
+
+
 class ToolFinished(Event, frozen=True):
     """The outcome of a call. `payload` has the fields of the tool's answer; `summary` is one line for a person."""
 
@@ -274,6 +281,7 @@ AgentEvent = (
     | ToolStarted
     | ConfirmationRequested
     | ConfirmationAnswered
+    | CommandOutput
     | ToolFinished
     | Notice
     | Rewound

@@ -10,7 +10,7 @@ import msgspec
 from localllm.base import logs
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.base.unfinished_work import unfinished
-from localllm.sandbox.process import Ending, HeadAndTail, Launch, Outcome, Process
+from localllm.sandbox.process import Ending, HeadAndTail, Launch, OnOutput, Outcome, Process
 from localllm.sandbox.protect.revert import ProtectedFiles
 from localllm.sandbox.scratch import Scratch
 
@@ -32,7 +32,8 @@ class Job:
     """Runs one command, once. `make_launch` is given the scratch folder the command gets.
 
     `together`: the command may run for long. All its output goes there as it comes, and what it must not change is put
-    back every now and then. `lost` tells, at the end, what it changed that was never in the project.
+    back every now and then. `on_output` is given each piece of its output when it comes. `lost` tells, at the end, what
+    it changed that was never in the project.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Job:
         protected: ProtectedFiles,
         output_cap: int,
         together: HeadAndTail | None = None,
+        on_output: OnOutput | None = None,
         lost: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         self._make_launch = make_launch
@@ -50,6 +52,7 @@ class Job:
         self._protected = protected
         self._output_cap = output_cap
         self._together = together
+        self._on_output = on_output
         self._lost = lost
         self._process: Process | None = None
         self._scratch: Scratch | None = None
@@ -103,7 +106,7 @@ class Job:
             self._launch = self._make_launch(self._scratch)
             if self._stopped:
                 raise asyncio.CancelledError
-            self._process = Process(self._launch, self._output_cap, self._together)
+            self._process = Process(self._launch, self._output_cap, self._together, self._on_output)
             outcome = await self._process.run(seconds)
         except OSError as error:
             raise ToolExecutionError("command_failed_to_start", reason=error.strerror) from error

@@ -9,6 +9,7 @@ from localllm.sandbox.background import Handle
 
 if TYPE_CHECKING:
     from localllm.sandbox.backend import SandboxLevel
+    from localllm.sandbox.process import OnOutput
     from localllm.sandbox.runner import BegunCommand, CommandResult, Inspected, SandboxRunner
 
 
@@ -53,10 +54,12 @@ class CommandRunner(Protocol):
         timeout: float,  # noqa: ASYNC109
         files: Mapping[str, bytes] | None = None,
         statuses: bool = False,
+        on_output: "OnOutput | None" = None,
     ) -> "CommandResult":
         """Run `command` with bash in `cwd` for at most `timeout` seconds; nothing it started is left behind.
 
         `files` are in $TMPDIR when it starts. `statuses`: find out how each part of its last pipeline ended.
+        `on_output` is given each piece of its output when it comes.
 
         Cancelling kills it. Raises ToolExecutionError("command_failed_to_start") when the sandbox could not be
         set up (the command was not run) and SafetyViolationError("command_no_sandbox") where there is none.
@@ -132,9 +135,12 @@ class LateRunner:
         timeout: float,  # noqa: ASYNC109 - see CommandRunner
         files: Mapping[str, bytes] | None = None,
         statuses: bool = False,
+        on_output: "OnOutput | None" = None,
     ) -> "CommandResult":
         """See CommandRunner."""
-        return await self._runner.run(command, cwd=cwd, timeout=timeout, files=files, statuses=statuses)
+        return await self._runner.run(
+            command, cwd=cwd, timeout=timeout, files=files, statuses=statuses, on_output=on_output
+        )
 
     async def begin(self, command: str, *, cwd: Path) -> "BegunCommand":
         """See CommandRunner."""

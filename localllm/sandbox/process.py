@@ -22,6 +22,10 @@ Excess = Literal["", "output", "processes", "memory", "disk", "files", "time", "
 wrote what is protected again and again."""
 
 
+OnOutput = Callable[[bytes], None]
+"""Is given what a command writes, piece by piece."""
+
+
 class Ending(msgspec.Struct, frozen=True):
     """How a command ended: its return code (-N: killed by signal N), and the reason if it was killed. `contacts`: the
     hosts it asked for. `left`: something it had started in the background had to be ended with it."""
@@ -184,13 +188,20 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 class Process:
     """Runs one process, once. `output_cap`: how many bytes are kept of each, stdout and stderr.
 
-    `together`: both go there as they come, and the outcome's stdout is all of it.
+    `together`: both go there as they come, and the outcome's stdout is all of it. `on_output` is given each piece of
+    both when it comes.
     """
 
-    def __init__(self, launch: Launch, output_cap: int, together: "HeadAndTail | None" = None) -> None:
+    def __init__(
+        self,
+        launch: Launch,
+        output_cap: int,
+        together: "HeadAndTail | None" = None,
+        on_output: OnOutput | None = None,
+    ) -> None:
         self._launch = launch
-        self._stdout = _Stream(together or HeadAndTail(output_cap), self._flood)
-        self._stderr = _Stream(HeadAndTail(output_cap), self._flood)
+        self._stdout = _Stream(together or HeadAndTail(output_cap), self._flood, on_output)
+        self._stderr = _Stream(HeadAndTail(output_cap), self._flood, on_output)
         self._is_one = together is not None
         self._timed_out = False
         self._flooded = False
@@ -248,12 +259,13 @@ class Process:
 class _Stream:
     """A pipe that the event loop empties as it fills."""
 
-    def __init__(self, kept: "HeadAndTail", flood: Callable[[], None]) -> None:
+    def __init__(self, kept: "HeadAndTail", flood: Callable[[], None], on_output: OnOutput | None) -> None:
         self.kept = kept
         self.write_end = -1
         self._read_end = -1
         self._most = kept.cap * _RUNAWAY
         self._flood = flood
+        self._on_output = on_output
 
     def __enter__(self) -> None:
         self._read_end, self.write_end = os.pipe()
@@ -283,6 +295,8 @@ class _Stream:
             self._stop_listening()
             return False
         self.kept.add(data)
+        if self._on_output:
+            self._on_output(data)
         if self.kept.total > self._most:
             self._flood()
         return True

@@ -25,7 +25,7 @@ from localllm.sandbox.linux.fork_client import ForkServer
 from localllm.sandbox.network.hosts import NetworkHosts
 from localllm.sandbox.network.proxy import Contact
 from localllm.sandbox.probe import Probed, probe
-from localllm.sandbox.process import Excess, HeadAndTail, Launch, PlainLaunch, Process
+from localllm.sandbox.process import Excess, HeadAndTail, Launch, OnOutput, PlainLaunch, Process
 from localllm.sandbox.project_surroundings import ProjectSurroundings
 from localllm.sandbox.protect.own_folder import OwnCopy
 from localllm.sandbox.scratch import Scratch, remove_stale
@@ -241,10 +241,11 @@ class SandboxRunner:
         timeout: float,  # noqa: ASYNC109 - see CommandRunner
         files: Mapping[str, bytes] | None = None,
         statuses: bool = False,
+        on_output: OnOutput | None = None,
     ) -> CommandResult:
         """See CommandRunner. Also raises SafetyViolationError for a project that holds the user's home. `files` are in
         $TMPDIR when it starts. Cancelled, it raises CancelledError with what had become of the command by then."""
-        job, result = await self._job(command, cwd, files=files or {}, statuses=statuses)
+        job, result = await self._job(command, cwd, files=files or {}, statuses=statuses, on_output=on_output)
         task = asyncio.ensure_future(job.run(timeout))
         try:
             return result(await asyncio.shield(task))
@@ -269,6 +270,7 @@ class SandboxRunner:
         files: Mapping[str, bytes] = {},
         *,
         statuses: bool = False,
+        on_output: OnOutput | None = None,
     ) -> tuple[Job, Callable[[Done], CommandResult]]:
         severed = await asyncio.to_thread(self._prepare)
         copies: list[OwnCopy] = []
@@ -278,6 +280,7 @@ class SandboxRunner:
             protected=self._project.protected,
             output_cap=self._output_cap,
             together=together,
+            on_output=on_output,
             lost=partial(self._project.take_back, copies),
         )
         return job, partial(self._result, severed.copied)

@@ -22,7 +22,7 @@ import msgspec
 
 from localllm import __version__
 from localllm.base.errors import ConfigurationError
-from localllm.base.events import AgentEvent, Notice, TextDelta, ThinkingDelta
+from localllm.base.events import AgentEvent, CommandOutput, Notice, TextDelta, ThinkingDelta
 from localllm.base.file_lock import try_lock
 from localllm.base.regular_files import open_regular
 from localllm.sessions.entries import Began, Entry, Record, decode, encode
@@ -143,8 +143,8 @@ class SessionLog:
         return self._fd >= 0
 
     def append(self, entry: Entry) -> None:
-        """Write `entry`. The pieces of an answer are not kept: the whole answer is, or what came of it."""
-        if isinstance(entry, TextDelta | ThinkingDelta) or self.failure is not None:
+        """Write `entry`. The pieces of an answer, or of an output, are not kept: the whole is, or what came of it."""
+        if isinstance(entry, TextDelta | ThinkingDelta | CommandOutput) or self.failure is not None:
             return
         if self._fd < 0 and isinstance(entry, Record | Notice):
             self._waiting.append(entry)

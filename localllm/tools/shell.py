@@ -19,6 +19,7 @@ from localllm.safety.tool_definition import Preview, Risk, ToolOutput
 from localllm.sandbox.background import EXCESS, BackgroundCommand
 from localllm.text.terminal_output import fold_repeats, plain_output
 from localllm.tools.context import ToolContext
+from localllm.tools.live_output import LiveOutput
 from localllm.tools.registry import tool
 from localllm.tools.results import cap
 
@@ -186,7 +187,10 @@ async def run_command(
     parts = line_of(command).script.pipeline
     cwd = context.root.path / folder
     try:
-        result = await context.runner.run(command, cwd=cwd, timeout=seconds, statuses=bool(parts))
+        async with LiveOutput(context.emit) as live:
+            result = await context.runner.run(
+                command, cwd=cwd, timeout=seconds, statuses=bool(parts), on_output=live.add
+            )
     except asyncio.CancelledError as interrupt:
         if interrupt.args and (printed := _printed(context, interrupt.args[0])):
             raise asyncio.CancelledError(printed) from None

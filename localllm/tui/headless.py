@@ -142,6 +142,8 @@ class HeadlessPrinter:
         """Show one event. BrokenPipeError where nobody reads stdout any more."""
         self._note(event)
         self._show_progress(event)
+        if isinstance(event, events.CommandOutput):
+            return
         if self._output == "stream-json":
             self._write(escape_json(events.encode(event).decode()) + "\n")
         elif isinstance(event, RunFinished):

@@ -1,6 +1,6 @@
 """Single tools, called as the pipeline calls them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ class NoRunner:
         timeout: float,
         files: Mapping[str, bytes] | None = None,
         statuses: bool = False,
+        on_output: Callable[[bytes], None] | None = None,
     ) -> CommandResult:
         raise AssertionError(command)
 

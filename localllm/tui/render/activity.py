@@ -25,6 +25,7 @@ class Activity:
         self._tool = ""
         self._thought_size = 0
         self._thought_end = ""
+        self._output: tuple[str, ...] = ()
 
     def start_run(self) -> None:
         """A run begins, and its time."""
@@ -43,6 +44,10 @@ class Activity:
         """A tool has been started."""
         self._tool = clean(name, keep_newlines=False)
         self._enter("tool")
+
+    def show_output(self, lines: tuple[str, ...]) -> None:
+        """A tool that runs has written these lines last."""
+        self._output = lines
 
     def resume_tool(self) -> None:
         """A question about the tool has been answered; its time begins now."""
@@ -75,6 +80,12 @@ class Activity:
         """Nothing is going on any more; the seconds since the run began."""
         self._state = "idle"
         return self._clock() - self._run_began
+
+    def output(self, width: int, most: int) -> list[Line]:
+        """At most `most` of the lines that the tool has written last, of at most `width` cells each."""
+        shown = self._output[-most:] if self._state == "tool" and most > 0 else ()
+        lines = (clean(line.expandtabs(8), keep_newlines=False) for line in shown)
+        return [(("dim", shorten(f"  │ {line}", width)),) for line in lines]
 
     def line(self, width: int) -> Line:
         """One line of at most `width` cells; empty where there is nothing to say."""
@@ -110,6 +121,7 @@ class Activity:
 
     def _enter(self, state: State) -> None:
         self._state = state
+        self._output = ()
         self._began = self._clock()
 
 

@@ -10,6 +10,7 @@ from localllm.base.errors import LocalLLMError
 from localllm.base.events import (
     BROKEN_OFF,
     AgentEvent,
+    CommandOutput,
     ConfirmationAnswered,
     ConfirmationRequested,
     Consulted,
@@ -125,9 +126,11 @@ class Renderer:
         if self._screen.plain or self._held is not None:
             return
         begun = self._clock()
-        below = self._below(self._screen.width)
+        columns, rows = self._screen.size()
+        below = self._below(columns)
         finished, lines = self._answer.frame(len(below))
-        if activity := self._activity.line(self._screen.width):
+        lines += map(self._screen.format, self._activity.output(columns, rows - 3 - len(lines) - len(below)))
+        if activity := self._activity.line(columns):
             lines.append(self._screen.format(activity))
         self._above = lines
         self._screen.draw([*lines, *map(self._screen.format, below)], finished)
@@ -162,6 +165,8 @@ class Renderer:
                 self._activity.stop()
             case ConfirmationAnswered():  # what a person answered is on the screen already
                 self._activity.resume_tool()
+            case CommandOutput(lines=lines):
+                self._activity.show_output(lines)
             case ToolFinished():
                 self._finish_tool(event)
             case RunFinished():

@@ -24,6 +24,13 @@ async def test_both_streams_and_the_exit_status(tmp_path: Path) -> None:
     assert (done.timed_out, done.truncated, done.flooded) == (False, False, False)
 
 
+async def test_each_piece_of_both_streams_is_handed_on(tmp_path: Path) -> None:
+    pieces: list[bytes] = []
+    launch = PlainLaunch("echo out; sleep 0.2; echo err >&2", tmp_path, os.environ)
+    done = await Process(launch, 1000, on_output=pieces.append).run(20)
+    assert (pieces, done.stdout, done.stderr) == ([b"out\n", b"err\n"], "out\n", "err\n")
+
+
 async def test_a_pipe_that_stays_open_is_not_waited_for(tmp_path: Path) -> None:
     done = await asyncio.wait_for(run("setsid sleep 7 & echo begun", tmp_path), 5)
     assert done.stdout == "begun\n"

@@ -10,6 +10,7 @@ import pytest
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import (
+    CommandOutput,
     Compacted,
     Delegated,
     MessageCompleted,
@@ -56,12 +57,13 @@ def test_a_log_replays_its_entries(tmp_path: Path) -> None:
     assert (read.torn_lines, read.is_torn) == (0, False)
 
 
-def test_the_pieces_of_an_answer_are_not_kept(tmp_path: Path) -> None:
+def test_the_pieces_of_an_answer_and_of_an_output_are_not_kept(tmp_path: Path) -> None:
     entries: list[Entry] = [
         ENTRIES[1],
         ThinkingDelta(text="h"),
         TextDelta(text="Do"),
         TextDelta(text="ne"),
+        CommandOutput(lines=("so far",)),
         ENTRIES[-1],
     ]
     assert read_session(write(tmp_path, entries)).entries == (BEGAN, ENTRIES[1], ENTRIES[-1])

@@ -8,12 +8,14 @@ import msgspec
 import pytest
 
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
+from localllm.base.events import AgentEvent, CommandOutput
 from localllm.cli.sandbox import KILLED_FOR
 from localllm.config.schema import SafetySettings, Settings
 from localllm.safety.tool_definition import Risk
 from localllm.sandbox.network.proxy import Contact
 from localllm.sandbox.process import Excess
 from localllm.sandbox.runner import CommandResult, SandboxLevel, SandboxRunner
+from localllm.tools import live_output
 from localllm.tools.context import ToolContext
 from localllm.tools.shell import run_command
 from tests.support.sandbox_world import level_here
@@ -33,7 +35,7 @@ class Told:
         self.result = msgspec.structs.replace(plain, **result)
         self.asked: list[tuple[str, Path, float]] = []
 
-    async def run(self, command: str, *, cwd: Path, timeout: float, statuses: bool = False) -> CommandResult:
+    async def run(self, command: str, *, cwd: Path, timeout: float, **_more: object) -> CommandResult:
         self.asked.append((command, cwd, timeout))
         return self.result
 
@@ -72,6 +74,17 @@ async def test_a_command_is_run_in_the_project(tmp_path: Path) -> None:
         "truncated": False,
         "metadata": {"sandbox": level_here(), "working_dir": "sub", "reverted": []},
     }
+
+
+@linux
+async def test_what_is_written_last_is_shown_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_output, "_FIRST_SECONDS", 0.0)
+    monkeypatch.setattr(live_output, "_SECONDS", 0.01)
+    events: list[AgentEvent] = []
+    context = msgspec.structs.replace(context_with(tmp_path, SandboxRunner(tmp_path)), emit=events.append)
+    done = await use(run_command, context, command="echo out; sleep 0.3; echo err >&2; sleep 0.3")
+    assert events == [CommandOutput(lines=("out",)), CommandOutput(lines=("out", "err"))]
+    assert (done.payload["stdout"], done.payload["stderr"]) == ("out\n", "err\n")
 
 
 @linux

@@ -163,6 +163,14 @@ async def test_stream_json_is_every_event_at_once() -> None:
 
 
 @pytest.mark.parametrize("output", ["text", "json", "stream-json"])
+async def test_what_a_running_command_has_written_so_far_is_for_the_chat_alone(output: OutputFormat) -> None:
+    without, printed = Printed(output), Printed(output)
+    await without.run(RUN)
+    await printed.run([*RUN[:2], events.CommandOutput(lines=("so far",)), *RUN[2:]])
+    assert (printed.out.getvalue(), printed.err.getvalue()) == (without.out.getvalue(), without.err.getvalue())
+
+
+@pytest.mark.parametrize("output", ["text", "json", "stream-json"])
 async def test_a_lone_surrogate_breaks_nothing(output: OutputFormat) -> None:
     with open(os.devnull, "w", encoding="utf-8") as out:  # noqa: PTH123 - any stream that encodes
         printer = HeadlessPrinter(output, stdout=out, stderr=StringIO())

@@ -1,6 +1,7 @@
 """A run's events on a screen, on a terminal and plainly."""
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, Iterable
 from io import StringIO
 
@@ -10,6 +11,7 @@ from localllm.base.errors import LLMConnectionError
 from localllm.base.events import (
     BROKEN_OFF,
     AgentEvent,
+    CommandOutput,
     ConfirmationRequested,
     MessageCompleted,
     Notice,
@@ -70,6 +72,10 @@ class Shown:
         return terminal.text()
 
 
+RUNS = ToolStarted(call_id="c1", name="run_command", arguments={"command": "make test"})
+RAN = ToolFinished(call_id="c1", name="run_command", success=True, summary="exit 0, 9.0 s", payload={})
+
+
 async def stream(events: Iterable[AgentEvent]) -> AsyncGenerator[AgentEvent]:
     for event in events:
         yield event
@@ -108,6 +114,39 @@ async def test_the_same_run_plainly() -> None:
         "\nI look.\n\n● read_file a.py\n  ✓ 3 lines\n\n# Found\n\n- **one**\n- two\n\n"
         "  steps 1 · in 1,000 · out 20 tokens\n"
     )
+
+
+def test_the_output_of_a_command_stands_there_while_it_runs() -> None:
+    shown = Shown()
+    shown.handle(STARTED, RUNS, CommandOutput(lines=("\tone", "two \u202e\x07" + "日" * 50)))
+    shown.renderer.paint()
+    assert shown.text().splitlines()[-3:] == [
+        "  │         one",
+        "  │ two <U+202E>␇" + "日" * 31 + "…",
+        "  run_command is running, 0.0 s (Ctrl+C stops)",
+    ]
+    shown.handle(CommandOutput(lines=("three",)))
+    shown.renderer.paint()
+    assert shown.text().splitlines()[-2].endswith("│ three")
+    assert "two" not in shown.text()
+    shown.handle(RAN)
+    shown.renderer.paint()
+    assert "│" not in shown.text()
+    assert shown.text().splitlines()[-2:] == ["  ✓ exit 0, 9.0 s", "  waiting for the model, 0.0 s (Ctrl+C stops)"]
+
+
+def test_the_output_of_a_command_leaves_room_on_a_low_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Shown(typed="mine")
+    monkeypatch.setattr(Screen, "size", lambda _: os.terminal_size((80, 6)))
+    shown.handle(STARTED, RUNS, CommandOutput(lines=("one", "two", "three")))
+    shown.renderer.paint()
+    assert shown.text().splitlines()[-4:-2] == ["  │ two", "  │ three"]
+
+
+def test_a_plain_screen_shows_no_output_before_the_end() -> None:
+    shown = Shown(plain=True)
+    before = shown.handle(STARTED, RUNS)
+    assert shown.handle(CommandOutput(lines=("one",))) == before
 
 
 def test_what_stands_for_a_repetition_in_the_conversation_is_not_shown() -> None:

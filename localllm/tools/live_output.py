@@ -1,0 +1,58 @@
+"""What a command that runs has written last, for whoever waits for it."""
+
+import asyncio
+import codecs
+from typing import Self
+
+from localllm.base.events import CommandOutput, Emit
+from localllm.text.terminal_output import plain_output
+
+_KEPT = 8192  # bytes, of which the last lines are shown
+_MOST_LINES = 5
+_LONGEST_LINE = 500  # characters: no screen is wider
+_FIRST_SECONDS = 0.5  # most commands have ended by then, and nothing is shown of them
+_SECONDS = 0.25  # between two looks
+
+
+class LiveOutput:
+    """Emits the last lines of an output every now and then, while it is entered. `add` is given what comes."""
+
+    def __init__(self, emit: Emit) -> None:
+        self._emit = emit
+        self._tail = bytearray()
+        self._is_new = False
+        self._is_cut = False
+        self._looking: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._looking = asyncio.create_task(self._look())
+        return self
+
+    async def __aexit__(self, *failure: object) -> None:
+        if self._looking:
+            self._looking.cancel()
+
+    def add(self, data: bytes) -> None:
+        """What the command wrote next."""
+        self._is_new = True
+        self._tail += data
+        if len(self._tail) > 2 * _KEPT:  # now and then, or every piece would move all of it
+            self._is_cut = True
+            del self._tail[:-_KEPT]
+
+    def lines(self) -> tuple[str, ...]:
+        """The last lines that are not empty, as plain text. The first one, where its beginning is gone, is none."""
+        data = bytes(self._tail)
+        if self._is_cut:
+            data = data.partition(b"\n")[2] or data
+        text = codecs.getincrementaldecoder("utf-8")("replace").decode(data)  # without a character that is still coming
+        lines = [line for line in plain_output(text).split("\n") if line.strip()]
+        return tuple(line[:_LONGEST_LINE] for line in lines[-_MOST_LINES:])
+
+    async def _look(self) -> None:
+        await asyncio.sleep(_FIRST_SECONDS)
+        while True:
+            if self._is_new:
+                self._is_new = False
+                self._emit(CommandOutput(lines=self.lines()))
+            await asyncio.sleep(_SECONDS)
