@@ -46,16 +46,16 @@ class IndexFiles:
         self._believed = {path: identity_of(about) for path, about, _ in self._all(reach)}
 
     def look(self, reach: Reach) -> dict[str, Entry]:
-        """Those written since which name a path git refuses, by path below the root."""
+        """Those written since `believe` which name a path git refuses, by path below the root.
+
+        A sound one is read again the next time: as long as a command has a file mapped, only the first write to a page
+        of it changes the file's times.
+        """
         found: dict[str, Entry] = {}
         for path, about, settings in self._all(reach):
             identity = identity_of(about)
-            if self._believed.get(path) == identity:
-                continue
-            if names_refused_path(self._root / path, settings):
+            if self._believed.get(path) != identity and names_refused_path(self._root / path, settings):
                 found[path] = Entry(about.st_mode, identity, None)
-            else:
-                self._believed[path] = identity
         return found
 
     def _all(self, reach: Reach) -> Iterator[tuple[str, os.stat_result, Path]]:

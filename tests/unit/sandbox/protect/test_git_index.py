@@ -1,13 +1,16 @@
 """The check of what the entries of a repository's index name, on indexes that git has written and on forged ones."""
 
 import hashlib
+import mmap
 import struct
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from localllm.sandbox.protect.git_index import names_refused_path
+from localllm.sandbox.protect.git_index import IndexFiles, names_refused_path
+from localllm.sandbox.protect.protected_paths import Reach
 
 
 def git(root: Path, *arguments: str, given: str = "") -> None:
@@ -74,3 +77,20 @@ def test_what_is_cut_is_refused(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git/index").write_bytes(forged(b"a")[:60])
     assert is_refused(tmp_path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="times of mapped files are those of Linux")
+def test_an_index_written_through_a_mapping_is_found_though_its_times_stay(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    index = tmp_path / ".git/index"
+    index.write_bytes(forged(b"a/b.gitx"))
+    files, reach = IndexFiles(tmp_path), Reach(10.0)
+    reach.repositories.add("")
+    files.believe(reach)
+    with index.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        mapped[:] = forged(b"a/c.gitx")
+        assert not files.look(reach)
+        written = index.stat()
+        mapped[:] = forged(b".git/xyz")
+        assert index.stat() == written  # else the test shows nothing
+        assert [*files.look(reach)] == [".git/index"]
