@@ -9,7 +9,7 @@ from localllm.agent.plan_mode import has_plan
 from localllm.base import logs
 from localllm.base.errors import InternalError, LocalLLMError
 from localllm.base.events import AgentEvent, RunFinished
-from localllm.base.i18n import _
+from localllm.base.i18n import _, sentences
 from localllm.text.sanitising import clean, shorten
 from localllm.text.wrapping import wrap
 from localllm.tui.commands.builtin import COMMANDS, unknown_command
@@ -88,15 +88,11 @@ class Talk:
         if not named:
             self._screen.print(("", f"localllm {__version__}"))
         self._screen.print(("bold", shorten(clean(str(self._chat.root)), 78)))
-        greeting = _("/help lists the commands, Ctrl+D leaves.") + (
-            " "
-            + _(
-                "It reads this project, asks before it changes files or runs commands, and talks to "
-                "nobody but the model server."
-            )
-            if first
-            else ""
+        what_it_does = _(
+            "It reads this project, asks before it changes files or runs commands, and talks to "
+            "nobody but the model server."
         )
+        greeting = sentences(_("/help lists the commands, Ctrl+D leaves."), what_it_does if first else "")
         for row in wrap(greeting, self._screen.width):
             self._screen.print(("dim", row.rstrip()))
 

@@ -11,6 +11,7 @@ import pytest
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import AgentEvent, Notice, RunFinished, Usage
+from localllm.base.i18n import set_language
 from localllm.config.schema import CommandSettings, Mode, Settings
 from localllm.llm.server_summary import Introduction
 from localllm.tui.chat_loop import Talk
@@ -128,6 +129,20 @@ class Said:
         for _ in range(5):
             await asyncio.sleep(0)
         return task
+
+
+@pytest.mark.parametrize(
+    ("language", "greeting"),
+    [("en", "Ctrl+D leaves. It reads this project, asks"), ("ja", "Ctrl+D で終了。このプロジェクト")],
+)
+def test_the_first_greeting_says_what_this_is(language: str, greeting: str) -> None:
+    set_language(language)
+    try:
+        said = Said()
+        said.talk.greet(named=True, first=True)
+        assert greeting in said.stream.getvalue().replace("\n", " ")
+    finally:
+        set_language("en")
 
 
 async def test_a_request() -> None:
