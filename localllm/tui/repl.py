@@ -14,7 +14,7 @@ from localllm.base.errors import SafetyViolationError
 from localllm.base.events import AgentEvent, Json, RunFinished
 from localllm.base.i18n import N_, _
 from localllm.base.paths import state_folder
-from localllm.text.sanitising import clean
+from localllm.text.sanitising import clean, display_width, shorten
 from localllm.tui.chat_loop import Talk
 from localllm.tui.commands.context import ChatContext
 from localllm.tui.commands.registry import Leave
@@ -327,7 +327,7 @@ class Terminal:
         return ChatPrompt(
             history_file=self._keep_history(),
             suggester=suggester,
-            toolbar=lambda: toolbar(chat),
+            toolbar=lambda: toolbar(chat, self._screen.width),
             mode=lambda: "" if chat.mode == "ask" else chat.mode,
             change_mode=lambda: next_mode(chat),
             theme=self._screen.theme,
@@ -370,28 +370,25 @@ class _Ending:
             self._task.cancel()
 
 
-def toolbar(chat: ChatContext) -> str:
-    """Mode, model, sandbox, and how full the window is; it says so where nobody has told how large that is."""
-    sandbox = chat.sandbox_level or "…"
+_LEAST_OF_MODEL = 16  # cells
+
+
+def toolbar(chat: ChatContext, width: int) -> str:
+    """Mode, model, sandbox, and how full the window is; it says so where nobody has told how large that is.
+
+    Where `width` cells are too few, the model's name is cut, then the mode left out, which stands before the line, then
+    the sandbox.
+    """
+    sandbox = _("sandbox {sandbox}", sandbox=chat.sandbox_level or "…")
     if chat.connecting:
-        return _(
-            "{mode} · {model} · sandbox {sandbox} · {tokens}",
-            mode=chat.mode,
-            model=_("looking for the model…"),
-            sandbox=sandbox,
-            tokens="…",
-        )
-    used = f"{chat.context_used:,}" if chat.context_used else "0"
-    key = N_("{used} / {window} tokens (assumed)") if chat.assumes_window else N_("{used} / {window} tokens")
-    tokens = _(key, used=used, window=f"{chat.context_window:,}")
-    model = chat.model or chat.provider_name
-    return clean(
-        _(
-            "{mode} · {model} · sandbox {sandbox} · {tokens}",
-            mode=chat.mode,
-            model=model,
-            sandbox=sandbox,
-            tokens=tokens,
-        ),
-        keep_newlines=False,
-    )
+        model, tokens = _("looking for the model…"), "…"
+    else:
+        used = f"{chat.context_used:,}" if chat.context_used else "0"
+        key = N_("{used} / {window} tokens (assumed)") if chat.assumes_window else N_("{used} / {window} tokens")
+        model, tokens = chat.model or chat.provider_name, _(key, used=used, window=f"{chat.context_window:,}")
+    parts = [clean(part, keep_newlines=False) for part in (chat.mode, model, sandbox, tokens)]
+    if (excess := display_width(" · ".join(parts)) - width) > 0:
+        parts[1] = shorten(parts[1], max(_LEAST_OF_MODEL, display_width(parts[1]) - excess))
+    while len(parts) > 2 and display_width(" · ".join(parts)) > width:  # the model and the tokens stay
+        del parts[0 if len(parts) == 4 else 1]
+    return " · ".join(parts)

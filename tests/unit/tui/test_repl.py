@@ -34,7 +34,7 @@ CHAT: dict[str, Any] = {
 def test_the_toolbar_tells_how_full_the_window_is_and_whether_its_size_is_known(
     changes: dict[str, Any], line: str
 ) -> None:
-    shown = toolbar(SimpleNamespace(**{**CHAT, **changes}))  # type: ignore[arg-type] - as much of a chat as is shown
+    shown = toolbar(SimpleNamespace(**{**CHAT, **changes}), 80)  # type: ignore[arg-type] - as much of a chat as is shown
     assert shown.endswith(line.removeprefix("…"))
 
 
@@ -42,7 +42,34 @@ def test_in_japanese() -> None:
     set_language("ja")
     try:
         assert "8,192 トークン（仮定）" in toolbar(
-            SimpleNamespace(**{**CHAT, "assumes_window": True, "context_window": 8192})  # type: ignore[arg-type] - as above
+            SimpleNamespace(**{**CHAT, "assumes_window": True, "context_window": 8192}),  # type: ignore[arg-type] - as above
+            80,
         )
+    finally:
+        set_language("en")
+
+
+@pytest.mark.parametrize(
+    ("width", "line"),
+    [
+        (83, "ask · qwen3-coder-30b-a3b-instruct-2507 · sandbox landlock · 1,234 / 4,096 tokens"),
+        (80, "ask · qwen3-coder-30b-a3b-instruct-25… · sandbox landlock · 1,234 / 4,096 tokens"),
+        (60, "qwen3-coder-30b… · sandbox landlock · 1,234 / 4,096 tokens"),
+        (50, "qwen3-coder-30b… · 1,234 / 4,096 tokens"),
+        (20, "qwen3-coder-30b… · 1,234 / 4,096 tokens"),
+    ],
+)
+def test_how_full_the_window_is_is_the_last_to_be_cut(width: int, line: str) -> None:
+    chat: Any = SimpleNamespace(**{**CHAT, "model": "qwen3-coder-30b-a3b-instruct-2507"})
+    assert toolbar(chat, width) == line
+
+
+def test_in_japanese_it_fits_80_columns() -> None:
+    set_language("ja")
+    try:
+        chat: Any = SimpleNamespace(
+            **{**CHAT, "mode": "auto-edit", "model": "scripted", "sandbox_level": "namespaces", "assumes_window": True}
+        )
+        assert toolbar(chat, 80) == "scripted · サンドボックス namespaces · 1,234 / 4,096 トークン（仮定）"
     finally:
         set_language("en")
