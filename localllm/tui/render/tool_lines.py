@@ -15,6 +15,7 @@ from localllm.base.events import Json, ToolFinished, ToolStarted
 from localllm.base.i18n import ngettext
 from localllm.base.lazy_patterns import late_pattern
 from localllm.text.sanitising import clean, shorten
+from localllm.text.terminal_output import plain_output
 from localllm.tui.theme import Line, Span, Style
 
 _PLAIN = " \t\u3000"  # people write these: Japanese text has a blank of its own
@@ -152,9 +153,9 @@ def _diff_style(row: str) -> Style:
 
 
 def _output_tail(payload: Mapping[str, Json], width: int) -> list[Line]:
-    """The last lines of a command's output, errors after it. Of a line written over itself, what is seen at last."""
-    text = "\n".join(str(payload[name]).rstrip() for name in ("stdout", "stderr") if payload.get(name))
-    rows = [row.rstrip("\r").rpartition("\r")[2] for row in text.split("\n")] if text else []
+    """The last lines of a command's output as plain text, errors after it."""
+    text = "\n".join(plain_output(str(payload[name])).rstrip() for name in ("stdout", "stderr") if payload.get(name))
+    rows = text.split("\n") if text else []
     shown = rows[-OUTPUT_LINES:] if len(rows) > OUTPUT_LINES + 1 else rows
     room = max(0, width - 4)
     lines: list[Line] = [(("dim", "    " + shorten(clean(row, keep_newlines=False), room)),) for row in shown]

@@ -52,6 +52,9 @@ def test_nothing_in_a_change_hides_behind_a_carriage_return() -> None:
 
 def test_output_that_writes_over_itself() -> None:
     assert text(finished_lines(finished(stdout="10%\r100%\r\ndone\n"), 60))[1:] == ["    100%", "    done"]
+    assert text(finished_lines(finished(stderr="\x1b[31mFAILED\x1b[0m a\x08b\x1b]0;t\x07 \u202e\n"), 60))[1:] == [
+        "    FAILED b <U+202E>"
+    ]
     assert display_width(text(finished_lines(finished(stdout="x" * 500), 60))[1]) == 60
 
 
