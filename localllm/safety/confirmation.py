@@ -44,7 +44,7 @@ def question(
         request_id=f"ask_{uuid4().hex[:12]}",
         call_id=call.id,
         tool=tool.name,
-        risk="dangerous" if verdict.dangerous or shown.danger else tool.risk.name.lower(),
+        risk=_risk(tool, verdict, shown),
         summary=_("{summary} (it would lose {lost})", summary=shown.summary, lost=shown.danger)
         if shown.danger
         else shown.summary,
@@ -56,6 +56,14 @@ def question(
         agent=agent,
         needs_person=verdict.why == "address",
     )
+
+
+def _risk(tool: Tool, verdict: Verdict, shown: Preview) -> str:
+    """The call's risk as it is shown; no less than the tool's where something about the call itself is in question."""
+    if verdict.dangerous or shown.danger:
+        return "dangerous"
+    risk = tool.risk if shown.risk is None or verdict.why else shown.risk
+    return risk.name.lower()
 
 
 def refusal(request: ConfirmationRequested, verdict: Verdict, answer: ConfirmationAnswered) -> SafetyViolationError:

@@ -48,7 +48,7 @@ class Preview(msgspec.Struct, frozen=True):
     `danger` says what would be lost by it: then it is done only where a person, having been shown this, said yes.
     `plan`: the change itself, where the tool can carry it out as it was shown (ToolContext.plan) and fails if the file
     is no longer what it was planned for. `question` says why a person is asked about it even where nothing else wants
-    that; a rule that allows the call, and the mode auto, are an answer.
+    that; a rule that allows the call, and the mode auto, are an answer. `risk` is the call's, where the tool's is not.
     """
 
     summary: str
@@ -57,6 +57,7 @@ class Preview(msgspec.Struct, frozen=True):
     danger: str | Phrase = ""
     plan: object = None
     question: str | Phrase = ""
+    risk: Risk | None = None
 
 
 PreviewFunction = Callable[..., Preview | Awaitable[Preview]]

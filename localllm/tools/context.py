@@ -87,6 +87,12 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
         return self.memory or ProjectMemory(self.root.path, self.settings.project.memory_file)
 
 
+def holds_commands(context: ToolContext) -> bool:
+    """Whether commands can write in the project alone and reach no network, and what they change there is kept."""
+    settings = context.settings
+    return settings.safety.auto_backup and not settings.command_hosts and context.runner.level != "none"
+
+
 def closed_paths(context: ToolContext) -> list[str]:
     """The paths in the project whose content the rules let no tool show: see `closed_to_reading`."""
     return closed_to_reading(context.settings.safety, context.root.relative)

@@ -39,7 +39,7 @@ from localllm.snapshots.recorder import CommandSnapshots
 from localllm.snapshots.store import Snapshots
 from localllm.tools.call_judge import NO_FACTS, CallJudge
 from localllm.tools.change_history import ChangeHistory
-from localllm.tools.context import ToolContext
+from localllm.tools.context import ToolContext, holds_commands
 from localllm.tools.foreign_calls import Translator, alike, answer_in, is_finishing, noted, own_name
 from localllm.tools.kept_pages import KeptPages
 from localllm.tools.registry import first_line, parse_arguments
@@ -405,10 +405,12 @@ class ToolSystem:
         return arguments, remarks
 
     async def _with_warning(self, tool: Tool, verdict: Verdict, preview: Preview | None) -> Preview | None:
-        """What is asked about a command, which also says where /undo would not bring back the repository."""
+        """What is asked about a command: its risk here, and where /undo would not bring back the repository."""
         if tool.risk is not Risk.HIGHEST or preview is None:
             return preview
         warning = await self.changes.unkept_warning(verdict)
+        if not warning and await asyncio.to_thread(holds_commands, self._context):
+            return msgspec.structs.replace(preview, risk=Risk.HIGH)  # as that of a change of a file
         return msgspec.structs.replace(preview, summary=f"{preview.summary} {warning}") if warning else preview
 
     def _find(self, call: ToolCall, *, was_cut: bool = False) -> Tool:

@@ -10,7 +10,7 @@ from localllm.safety.confirmation import question, refusal, remember
 from localllm.safety.policy import Verdict
 from localllm.safety.rules import Rule
 from localllm.safety.saved_rules import RememberedRules, Scope
-from localllm.safety.tool_definition import Preview
+from localllm.safety.tool_definition import Preview, Risk
 from localllm.tools.builtin import TOOLS
 from tests.support.each import each
 
@@ -42,6 +42,10 @@ def test_a_question_shows_the_call_and_what_an_answer_may_be_about() -> None:
         (Verdict("ask", why="preview", lasting=True), Preview("s", "d", question="Is it?"), "highest", "Is it?", True),
         (Verdict("ask", lasting=True), Preview("s", "d", danger="a file"), "dangerous", "", False),
         (Verdict("ask", "r"), Preview("s", "d", question="Is it?"), "highest", "r", False),
+        (Verdict("ask", lasting=True), Preview("s", "d", risk=Risk.HIGH), "high", "", True),
+        (Verdict("ask", "rm", dangerous=True), Preview("s", "d", risk=Risk.HIGH), "dangerous", "rm", False),
+        (Verdict("ask", why="unreadable"), Preview("s", "d", risk=Risk.HIGH), "highest", "Not all of what", False),
+        (Verdict("ask", why="untrusted"), Preview("s", "d", risk=Risk.HIGH), "highest", "Text from the web", False),
     ],
 )
 def test_why_it_is_asked_and_how_dangerous_it_is(

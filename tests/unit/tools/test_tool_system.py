@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -602,3 +603,31 @@ class TestReading:
         tools = make_tools(project, confirmer=person, runner=SandboxRunner(project, levels=("landlock",)))
         assert (await tools.execute_tool("run_command", command="cat a.py"))["code"] == "E9011"
         assert len(person.asked) == 1
+
+
+class TestRisk:
+    """What the question about a command says of its risk."""
+
+    async def risk(self, project: Path, command: str = "make test", **more: Any) -> str:
+        person = Answering(approve=False)
+        await make_tools(project, confirmer=person, **more).execute_tool("run_command", command=command)
+        return person.asked[0].risk
+
+    @pytest.mark.skipif(level_here() == "none", reason="no sandbox here")
+    async def test_it_is_that_of_a_change_where_the_sandbox_holds_it_and_undo_takes_it_back(
+        self, project: Path
+    ) -> None:
+        assert await self.risk(project) == "high"
+        assert await self.risk(project, "rm -rf src") == "dangerous"
+        assert await self.risk(project, "eval $X") == "highest"
+
+    @pytest.mark.parametrize(
+        "safety", [SafetySettings(auto_backup=False), SafetySettings(network_hosts=("a.example",))]
+    )
+    async def test_it_is_higher_where_undo_does_not_take_it_back_or_it_reaches_others(
+        self, project: Path, safety: SafetySettings
+    ) -> None:
+        assert await self.risk(project, safety=safety) == "highest"
+
+    async def test_it_is_higher_without_a_sandbox(self, project: Path) -> None:
+        assert await self.risk(project, runner=SandboxRunner(project, levels=())) == "highest"
