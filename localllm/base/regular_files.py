@@ -7,6 +7,7 @@ import stat
 import sys
 import time
 from datetime import UTC, datetime
+from functools import lru_cache
 from io import BufferedReader
 from pathlib import Path
 
@@ -23,6 +24,9 @@ Stamp = tuple[int, int, int]
 
 UNKNOWN: Stamp = (0, 0, 0)
 """For a file that may change again without its times telling."""
+
+IN_MEMORY = ("tmpfs", "ramfs")
+"""File systems that do not set a file's times when a program writes to a page of it that it has mapped and read."""
 
 _LAST_TIME = (1 << 63) - 1
 _STILL_CHANGING = 2_000_000_000
@@ -106,3 +110,20 @@ def content_time(facts: os.stat_result) -> int:
 def is_settled(stamp: Stamp) -> bool:
     """Whether the file was changed so long ago that a further change must show in its times."""
     return time.time_ns() - max(stamp[:2]) > _STILL_CHANGING
+
+
+@lru_cache(maxsize=8)
+def hides_changes(folder: Path) -> bool:
+    """Whether files in the file system of `folder` can change while their times stay (see IN_MEMORY). Only Linux tells:
+    proc_pid_mountinfo(5)."""
+    try:
+        device = folder.stat().st_dev
+        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    kinds = {mount.partition(" - ")[2].partition(" ")[0] for mount in mounts.splitlines() if _is_of(device, mount)}
+    return not kinds.isdisjoint(IN_MEMORY)
+
+
+def _is_of(device: int, mount: str) -> bool:
+    return mount.split(" ", 3)[2] == f"{os.major(device)}:{os.minor(device)}"

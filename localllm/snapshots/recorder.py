@@ -19,6 +19,7 @@ import msgspec
 from localllm.base.errors import LocalLLMError, ToolExecutionError
 from localllm.base.i18n import N_, _, ngettext, sentences
 from localllm.base.instruction_files import is_instruction
+from localllm.base.regular_files import hides_changes
 from localllm.safety.paths import ProjectRoot
 from localllm.snapshots import project_scan
 from localllm.snapshots.change_log import Begun, Change
@@ -68,6 +69,7 @@ class CommandSnapshots:
         self._working = threading.Lock()
         self._loaded: FileIndex | None = None
         self._tree: ProjectTree | None = None
+        self._is_hidden = False
         self._noted: set[str] = set()
         self._left_out_before = 0
         """How many files were not kept when the last command began: it may have removed them."""
@@ -146,7 +148,7 @@ class CommandSnapshots:
                     found, old = self._find(path, tree, unlisted), self._index.get(path)
                     if found is None:
                         self._index.put(path, None)
-                    elif old is None or not old.settled or old.sign != found.sign or old.ignored != found.ignored:
+                    elif old is None or not old.settled or self._differs(path, found) or old.ignored != found.ignored:
                         freed = old.sign.size if old and old.state else 0
                         room = MOST_BYTES - self._index.size + freed
                         self._index.put(path, self._read(root, found, room, deadline))
@@ -275,8 +277,9 @@ class CommandSnapshots:
         return touched | self._index.pending
 
     def _differs(self, path: str, found: Found | None) -> bool:
+        """Whether the file may be another than the one that is known."""
         known = self._index.get(path)
-        return (known and known.sign) != (found and found.sign)
+        return (known and known.sign) != (found and found.sign) or (found is not None and self._is_hidden)
 
     def _change(
         self, path: str, new: Found | None, theirs: tuple[str, str] | None, root: ProjectRoot, unlisted: "_Unlisted"
@@ -327,6 +330,7 @@ class CommandSnapshots:
     def _tree_of(self, root: ProjectRoot) -> ProjectTree:
         if self._tree is None:
             self._tree = ProjectTree(root.path, watch=self._watch, holds=self._index.holds)
+            self._is_hidden = hides_changes(root.path)
         return self._tree
 
 

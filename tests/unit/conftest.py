@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from localllm.base import regular_files
 from localllm.sandbox import probe, runner
 from localllm.sandbox.launcher.removal import delete_tree
 from localllm.sandbox.linux.bundle import Bundle
@@ -34,6 +35,7 @@ def memory_folder() -> Iterator[Path | None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMPDIR", str(temporary))
         patch.setattr(tempfile, "tempdir", None)
+        patch.setattr(regular_files, "IN_MEMORY", ())  # as on a disk, which nearly all projects lie on
         yield Path(folder)
     delete_tree(folder)
 

@@ -87,6 +87,10 @@ _IOCTLS = (
     0x401C5820,
     0x40806685,  # FS_IOC_ENABLE_VERITY, _SET_ENCRYPTION_POLICY
     0x800C6613,
+    0xC028660F,  # EXT4_IOC_MOVE_EXT, XFS_IOC_SWAPEXT, _EXCHANGE_RANGE, F2FS_IOC_MOVE_RANGE: leave a file's times
+    0xC0C0586D,
+    0x40285881,
+    0xC020F509,
 )
 
 Test = tuple[str, int, tuple[int, ...]]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from localllm.base.errors import ToolExecutionError
-from localllm.base.regular_files import READ, opened
+from localllm.base.regular_files import READ, hides_changes, opened
 from localllm.sandbox.git_config import parse
 from localllm.sandbox.protect.folder_listings import FolderListings
 from localllm.sandbox.protect.protected_paths import Entry, Reach, identity_of
@@ -43,13 +43,14 @@ class IndexFiles:
 
     def believe(self, reach: Reach) -> None:
         """Take those that are there now as they are, of all repositories that were seen."""
-        self._believed = {path: identity_of(about) for path, about, _ in self._all(reach)}
+        all_now = () if hides_changes(self._root) else self._all(reach)
+        self._believed = {path: identity_of(about) for path, about, _ in all_now}
 
     def look(self, reach: Reach) -> dict[str, Entry]:
         """Those written since `believe` which name a path git refuses, by path below the root.
 
         A sound one is read again the next time: as long as a command has a file mapped, only the first write to a page
-        of it changes the file's times.
+        of it changes the file's times, and on some file systems none does.
         """
         found: dict[str, Entry] = {}
         for path, about, settings in self._all(reach):

@@ -3,16 +3,18 @@
 The file tools refuse to write there. What commands do there is undone: see `revert`.
 """
 
+import hashlib
 import math
 import os
 import stat
+import struct
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 
 import msgspec
 
-from localllm.base.regular_files import content_time
+from localllm.base.regular_files import content_time, hides_changes, open_regular
 from localllm.sandbox.protect.git_state import is_unfinished_work
 from localllm.sandbox.protect.protected_names import BELIEVED
 
@@ -255,10 +257,13 @@ def entries_at(root: Path, paths: list[str], known: Mapping[str, Entry] | None, 
         except OSError:
             continue  # gone meanwhile
     found: dict[str, Entry] = {}
-    room = _MOST_CONTENT
+    room, is_hidden = _MOST_CONTENT, hides_changes(root)
     for path, about in sorted(there, key=lambda one: one[1].st_size):  # nothing large takes the room of the rest
         try:
-            entry = _entry(root / path, about, (known or {}).get(path), 0 if is_output(path) else room)
+            identity = identity_of(about)
+            if is_hidden and not is_output(path):
+                identity = (*identity, *_digest(root / path, about))
+            entry = _entry(root / path, about, identity, (known or {}).get(path), 0 if is_output(path) else room)
         except FileNotFoundError:
             continue
         except OSError:  # not permitted, or a lease: it may be run all the same
@@ -268,8 +273,7 @@ def entries_at(root: Path, paths: list[str], known: Mapping[str, Entry] | None, 
     return found
 
 
-def _entry(path: Path, about: os.stat_result, known: Entry | None, room: int) -> Entry:
-    identity = identity_of(about)
+def _entry(path: Path, about: os.stat_result, identity: tuple[int, ...], known: Entry | None, room: int) -> Entry:
     if known and known.identity == identity:
         return known
     if stat.S_ISLNK(about.st_mode):
@@ -282,6 +286,15 @@ def _entry(path: Path, about: os.stat_result, known: Entry | None, room: int) ->
 def identity_of(about: os.stat_result) -> tuple[int, ...]:
     """What changes with a file (see `Entry`)."""
     return about.st_dev, about.st_ino, about.st_size, content_time(about), about.st_ctime_ns
+
+
+def _digest(path: Path, about: os.stat_result) -> tuple[int, ...]:
+    """What tells the content of a regular file from any other, as two numbers of 63 bits."""
+    if not stat.S_ISREG(about.st_mode):
+        return ()
+    with open_regular(path) as file:
+        first, second = struct.unpack("=QQ", hashlib.file_digest(file, "sha256").digest()[:16])
+    return first >> 1, second >> 1
 
 
 def _read(path: Path) -> bytes:

@@ -1,13 +1,16 @@
 """Whatever a command ignores, moves, links or adds: what was there before it comes back."""
 
+import mmap
 import os
 import shutil
 import socket
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from localllm.base import regular_files
 from localllm.safety.paths import ProjectRoot
 from localllm.snapshots import project_scan, recorder
 from localllm.snapshots.change_log import Change
@@ -288,3 +291,31 @@ async def test_a_rewind_removes_the_link_as_well(
     assert not [undone for undone in store.rewind(root, position) if undone.error]
     assert file.read_text() == OLD
     assert not (root.path / "src").is_symlink()
+
+
+IN_MEMORY = Path("/dev/shm")
+
+
+@pytest.mark.skipif(not os.access(IN_MEMORY, os.W_OK), reason="there is no file system in memory")
+@pytest.mark.parametrize("watch", [True, False], ids=["told", "walked"])
+async def test_a_write_through_a_mapping_that_leaves_the_times_comes_back(
+    store: Snapshots, watch: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(regular_files, "IN_MEMORY", ("tmpfs",))
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
+        root, commands = ProjectRoot(Path(folder)), CommandSnapshots(store, watch=watch)
+        kept = put(root.path / "kept", OLD)
+        put(root.path / "other", OLD)
+        await ran(commands, root, lambda: None)
+        before = kept.stat()
+
+        def write() -> None:
+            with kept.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+                mapped[:] = mapped[:].upper()
+
+        changes = await ran(commands, root, write)
+        assert kept.read_text() == OLD.upper()
+        assert (kept.stat().st_mtime_ns, kept.stat().st_ctime_ns) == (before.st_mtime_ns, before.st_ctime_ns)
+        assert [change.path for change in changes] == ["kept"]
+        undo_all(store, root)
+        assert kept.read_text() == OLD

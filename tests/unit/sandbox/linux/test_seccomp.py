@@ -100,6 +100,12 @@ def test_typing_into_terminals_is_refused_and_asking_them_is_not(machine: Machin
     assert machine.answer("ioctl", 0, 0x5401) == ALLOW
 
 
+@pytest.mark.parametrize("exchange", [0xC028660F, 0xC0C0586D, 0x40285881, 0xC020F509])
+def test_exchanging_the_contents_of_files_is_refused_and_cloning_them_is_not(machine: Machine, exchange: int) -> None:
+    assert machine.answer("ioctl", 3, exchange) == refused()
+    assert machine.answer("ioctl", 3, 0x40049409) == ALLOW
+
+
 def test_leases_are_refused_and_locks_are_not(machine: Machine) -> None:
     assert machine.answer("fcntl", 3, 1024, 1) == refused()
     assert machine.answer("fcntl", 3, 6, 0) == ALLOW
