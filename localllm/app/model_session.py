@@ -126,8 +126,8 @@ class Answerer:
         return self._selection.servers
 
     async def look_for_servers(self) -> Sequence[Server]:
-        """Every address a model server may be at, and what is there now."""
-        return await self._selection.look()
+        """Every address a model server may be at, and what is there now; one that is busy has time to answer."""
+        return await self._selection.look_patiently()
 
     @property
     def server(self) -> Server | None:

@@ -1,9 +1,10 @@
 """Which server and which model answer: as the settings say, or found out; changed in the middle of a chat."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -14,11 +15,8 @@ from localllm.llm.discovery.servers import Server, choose, nearest_models, same_
 from localllm.llm.factory import make_provider, provider_for
 from localllm.llm.providers.base import ModelInfo, Provider
 
-Look = Callable[[LLMSettings, Mapping[str, str]], Awaitable[Sequence[Server]]]
-"""A way to find servers."""
-
 PATIENCE_SECONDS = 3.0
-"""How long the server that is set may take to say what it offers, before the person is told that it is silent."""
+"""How long a server may take to say what it offers, before the person is told that it is silent."""
 
 RECENT_SECONDS = 1.0
 """A search that ended so recently is not made again."""
@@ -26,10 +24,21 @@ RECENT_SECONDS = 1.0
 _NAMED = 8
 
 
-async def _discover(settings: LLMSettings, environ: Mapping[str, str]) -> Sequence[Server]:
-    from localllm.llm.discovery.scan import discover  # nobody is looked for where the settings name the server
+class Look(Protocol):
+    """A way to find servers; a prompt may wait for it. `within`: the seconds one on this machine may take, where a
+    person has asked who is there."""
 
-    return await discover(settings, environ)
+    async def __call__(
+        self, settings: LLMSettings, environ: Mapping[str, str], *, within: float = ...
+    ) -> Sequence[Server]: ...
+
+
+async def _discover(
+    settings: LLMSettings, environ: Mapping[str, str], *, within: float | None = None
+) -> Sequence[Server]:
+    from localllm.llm.discovery.scan import SECONDS, discover  # not needed where the settings name the server
+
+    return await discover(settings, environ, within=within or SECONDS)
 
 
 class Selection:
@@ -98,6 +107,11 @@ class Selection:
     async def look(self) -> list[Server]:
         """Look at every address again."""
         self.servers = list(await self._look(self._settings, self._environ))
+        return self.servers
+
+    async def look_patiently(self) -> list[Server]:
+        """Look at every address again, and give one that is busy the time to answer."""
+        self.servers = list(await self._look(self._settings, self._environ, within=PATIENCE_SECONDS))
         return self.servers
 
     def in_use(self, server: Server) -> bool:

@@ -111,15 +111,13 @@ async def models(call: SlashCall) -> Outcome:
         call.screen.print(("good", f"  * {chat.model or _('(not asked yet)')}"))
     for server in ready:
         _list(call, server)
-    for server in servers:
-        if text := obstacle(server):
-            call.screen.print_lines(wrapped("! ", text, "warning", call.screen.width))
-    _dim(
-        call.screen,
-        _("/model NAME changes to another (a part of the name will do), /models lists them.")
-        if ready
-        else _("No model server can be reached."),
-    )
+    obstacles = [text for server in servers if (text := obstacle(server))]
+    for text in obstacles:
+        call.screen.print_lines(wrapped("! ", text, "warning", call.screen.width))
+    if ready:
+        _dim(call.screen, _("/model NAME changes to another (a part of the name will do), /models lists them."))
+    elif not obstacles:
+        _dim(call.screen, _("No model server can be reached."))
 
 
 @slash(

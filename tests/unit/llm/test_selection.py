@@ -98,7 +98,7 @@ class TestFinding:
         async with serving(peers.vllm()) as url:
             there = False
 
-            async def look(settings: LLMSettings, environ: Mapping[str, str]) -> list[Server]:
+            async def look(settings: LLMSettings, environ: Mapping[str, str], **_limits: float) -> list[Server]:
                 return await discover(settings, environ, also=[url] if there else [], within=LONG)
 
             desk = Desk(closed, look=look, recent=0)
@@ -107,6 +107,20 @@ class TestFinding:
             there = True
             await desk.selection.ready()
             assert desk.asked == ("openai", "Qwen/Qwen3-8B")
+            await desk.close()
+
+    async def test_a_person_who_asks_waits_for_a_server_that_is_busy(self, closed: str) -> None:
+        site, free = peers.lm_studio(), asyncio.Event()
+
+        async def busy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await free.wait()
+            await site(reader, writer)
+
+        async with serving(busy) as url:
+            desk = Desk(closed, look=partial(discover, also=(), within=0.5), lmstudio=url)
+            assert next(server.state for server in await desk.selection.look()) == "silent"
+            asyncio.get_running_loop().call_later(0.7, free.set)
+            assert next(server.state for server in await desk.selection.look_patiently()) == "ready"
             await desk.close()
 
     async def test_a_search_that_has_just_ended_is_not_made_again(self, closed: str) -> None:

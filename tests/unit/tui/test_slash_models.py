@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from localllm.base.errors import ConfigurationError
@@ -78,6 +79,16 @@ async def test_models_by_server() -> None:
 
 async def test_no_models() -> None:
     assert await said(Chat(), "models") == "  embedded\n  * embedded\n  No model server can be reached.\n"
+
+
+async def test_a_server_that_is_in_use_and_too_busy_to_list_its_models_is_there() -> None:
+    busy = msgspec.structs.replace(NEAR, state="silent", models=(), detail="no whole answer in 3 s")
+    assert await said(Chat(busy, ABSENT), "models") == (
+        "  lmstudio · http://localhost:1234\n"
+        "  * qwen3-8b\n"
+        "! http://localhost:1234 takes connections but does not answer in time: no whole\n"
+        "  answer in 3 s.\n"
+    )
 
 
 async def test_the_model_and_how_to_change_it() -> None:
