@@ -9,7 +9,7 @@ from localllm.sandbox.backend import Backend, Surroundings
 from localllm.sandbox.network.machine_sockets import MachineSockets, in_use
 from localllm.sandbox.protect.own_folder import OwnCopy, OwnFolder
 from localllm.sandbox.protect.revert import ProtectedFiles
-from localllm.sandbox.shared_files import Inventory
+from localllm.sandbox.protect.shared_files import Inventory
 
 _MOST_PIPES = 1_000  # closed while a command runs
 _MOST_SHARED = 1_000  # files that are too large to copy, each a mount
@@ -33,7 +33,8 @@ class ProjectSurroundings:
         self._held = folders_above(root, environment)
         files = [path for path in self._unwritable if Path(path).is_symlink() or not Path(path).is_dir()]
         inside = [path for path in files if Path(path).is_relative_to(root)]
-        self.protected = ProtectedFiles(root, quarantine, also=inside)
+        closed = [str(path) for path in hidden if path.is_relative_to(root)]
+        self.protected = ProtectedFiles(root, quarantine, also=inside, closed=closed)
         self.inventory = Inventory(root)
         self.own_folder = OwnFolder(root)
         self.sockets = MachineSockets()

@@ -28,8 +28,8 @@ from localllm.sandbox.probe import Probed, probe
 from localllm.sandbox.process import Excess, HeadAndTail, Launch, OnOutput, PlainLaunch, Process
 from localllm.sandbox.project_surroundings import ProjectSurroundings
 from localllm.sandbox.protect.own_folder import OwnCopy
+from localllm.sandbox.protect.shared_files import MOST_COPIED, Severed, sever
 from localllm.sandbox.scratch import Scratch, remove_stale
-from localllm.sandbox.shared_files import MOST_COPIED, Severed, sever
 
 __all__ = ["CommandResult", "SandboxLevel", "SandboxRunner"]
 

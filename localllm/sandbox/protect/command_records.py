@@ -28,7 +28,7 @@ class CommandRecord(KnownData, kw_only=True):
     `begun`, `opened`: when the commands and the program began (ns, some time earlier as the times of files are coarse).
     `before`: what stood at protected names, and in the data of repositories what is none of git's kinds (`in_data`).
     `gone`: settings of repositories that are no more. `tops`: protected paths, also of empty folders. `named`: what the
-    protected files lead to; `places`: see Leads; `also`: see ProtectedFiles.
+    protected files lead to; `places`: see Leads; `linkless`: other paths that no link may lead to.
     The rest is of the Reach of that look, of `visited` what is asked for.
     """
 
@@ -41,7 +41,7 @@ class CommandRecord(KnownData, kw_only=True):
     tops: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
     places: frozenset[str] = frozenset()
-    also: tuple[str, ...] = ()
+    linkless: tuple[str, ...] = ()
     repositories: frozenset[str] = frozenset()
     visited: frozenset[str] = frozenset()
     last: dict[str, int] = msgspec.field(default_factory=dict[str, int])

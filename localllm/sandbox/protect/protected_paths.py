@@ -164,12 +164,13 @@ class Entry(msgspec.Struct, frozen=True):
     """A protected file, link or special file. `content`: a link's target; None where there was too much to keep.
 
     `identity`: device, inode, size, and the times of the last change of content and of anything at all (ns); the last
-    cannot be forged.
+    cannot be forged. Where file systems do not tell of changes, a digest of the content as well. `names`: hard links.
     """
 
     mode: int
     identity: tuple[int, ...]
     content: bytes | None
+    names: int = 1
 
 
 class Reach:
@@ -267,7 +268,7 @@ def entries_at(root: Path, paths: list[str], known: Mapping[str, Entry] | None, 
         except FileNotFoundError:
             continue
         except OSError:  # not permitted, or a lease: it may be run all the same
-            entry = Entry(about.st_mode, identity_of(about), None)
+            entry = Entry(about.st_mode, identity_of(about), None, about.st_nlink)
         room -= len(entry.content or b"")
         found[path] = entry
     return found
@@ -280,7 +281,7 @@ def _entry(path: Path, about: os.stat_result, identity: tuple[int, ...], known: 
         return Entry(about.st_mode, identity, os.fsencode(path.readlink()))
     if not stat.S_ISREG(about.st_mode):
         return Entry(about.st_mode, identity, b"")
-    return Entry(about.st_mode, identity, _read(path) if about.st_size <= room else None)
+    return Entry(about.st_mode, identity, _read(path) if about.st_size <= room else None, about.st_nlink)
 
 
 def identity_of(about: os.stat_result) -> tuple[int, ...]:

@@ -36,6 +36,7 @@ from localllm.sandbox.protect.protected_walk import ProtectedWalk
 from localllm.sandbox.protect.quarantine import prune
 from localllm.sandbox.protect.repository_data import RepositoryData
 from localllm.sandbox.protect.restore import Restorer
+from localllm.sandbox.protect.shared_files import sever
 
 _NOTHING = Entry(0, (), b"")
 
@@ -58,12 +59,22 @@ class ProtectedFiles:
     Commands may overlap: what was there before the first of them counts for all. What a command put there is moved to
     `quarantine`, or lost if that is None. Nothing tells what somebody else changes meanwhile from a command's doing.
     What protected files lead to (see `leads`) is protected as well. `coarse`: nanoseconds by which the times of files
-    may be off. `also`: absolute paths of others in the project, each a file, a link or nothing yet.
+    may be off. `also`: absolute paths of others in the project, each a file, a link or nothing yet; `closed`: such as
+    commands may make, but not as a link.
     """
 
-    def __init__(self, root: Path, quarantine: Path | None, coarse: int = _COARSE, *, also: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        root: Path,
+        quarantine: Path | None,
+        coarse: int = _COARSE,
+        *,
+        also: Iterable[str] = (),
+        closed: Iterable[str] = (),
+    ) -> None:
         self._root = root
         self._also = {path.removeprefix(f"{root}/") for path in also}
+        self._linkless = (*self._also, *(f"{path.removeprefix(f'{root}/')}/-" for path in closed))
         self._quarantine = quarantine
         self._records = CommandRecords(quarantine and quarantine.parent / "commands", root)
         self._lock = Lock()
@@ -147,7 +158,7 @@ class ProtectedFiles:
             tops=tuple(tops),
             named=named,
             places=places,
-            also=tuple(self._also),
+            linkless=self._linkless,
             repositories=frozenset(reach.repositories),
             visited=frozenset(above_packages if reach.is_complete else reach.visited),
             last=reach.last,
@@ -174,7 +185,7 @@ class ProtectedFiles:
         first = leads.of_user(self._absolute(reach.repositories)) | self._also
         found, named, is_complete = trace(self._root, leads, before, first, known, tops, reach)
         self._is_overlooked |= not is_complete or len(leads.places) > MOST_PLACES
-        found |= look_at(self._root, self._links(leads.places, self._also), known)
+        found |= look_at(self._root, self._links(leads.places, self._linkless), known)
         return found, tuple(sorted(named)), frozenset(leads.places)
 
     def named(self) -> frozenset[str]:
@@ -191,9 +202,9 @@ class ProtectedFiles:
             named = trace(self._root, leads, entries, first, known, tops, reach)[1]
             return frozenset(named) | self._vacant(leads.places)
 
-    def _links(self, places: Iterable[str], also: Iterable[str]) -> list[str]:
+    def _links(self, places: Iterable[str], linkless: Iterable[str]) -> list[str]:
         """The links on the way to what is named: one in place of a folder would put another's content there."""
-        others = (f"{self._root}/{path}" for path in also)
+        others = (f"{self._root}/{path}" for path in linkless)
         return [*links_to(self._root, places), *links_to(self._root, others)]
 
     def _vacant(self, places: Iterable[str]) -> frozenset[str]:
@@ -277,9 +288,11 @@ class ProtectedFiles:
         broken = self._data.broken()
         after |= {path: now for path, (_, now) in broken.items() if now}
         harmful = HarmfulChanges(self._root, known, {path: before for path, (before, _) in broken.items()}, within)
-        found = [path for path in sorted({*known.before, *after, *broken}) if harmful.has(path, after.get(path))]
-        changed = sorted({*_outermost(found, after), *(broken.keys() & found)})[:most]
-        return tuple(self._undo(changed, after, harmful) if changed else changed)
+        found = {path for path in {*known.before, *after, *broken} if harmful.has(path, after.get(path))}
+        changed = sorted({*_outermost(sorted(found), after), *(broken.keys() & found)})[:most]
+        undone = self._undo(changed, after, harmful) if changed else changed
+        left = {path: now for path, now in after.items() if path not in found}
+        return tuple(sorted({*undone, *self._copy_linked(left, harmful)}))
 
     def _take_in_outputs(self, after: Mapping[str, Entry]) -> None:
         """Count as there before what this program, or another one in the project, has kept of long output meanwhile.
@@ -301,7 +314,7 @@ class ProtectedFiles:
             reach = Reach(seconds, skipped=True)
             after = self._walk.look(known.before, reach=reach)
             after |= look_at(self._root, known.named, known.before, reach=reach)
-            after |= look_at(self._root, self._links(known.places, known.also), known.before, reach=reach)
+            after |= look_at(self._root, self._links(known.places, known.linkless), known.before, reach=reach)
             after = self._data.look(reach, known.before) | after
             after |= self._index_files.look(reach)
             rounds += 1
@@ -358,6 +371,14 @@ class ProtectedFiles:
             first = next(iter(errors.values()))
             raise OSError(first.errno, first.strerror, ", ".join(errors))
         return sorted({*left, *moved.values()})
+
+    def _copy_linked(self, left: Mapping[str, Entry], harmful: HarmfulChanges) -> Iterator[str]:
+        """Replace each file that a command gave another name by a copy; the paths. By that name git would write to it
+        (`.git/COMMIT_EDITMSG`, a log), or whatever else the user runs."""
+        for path, now in left.items():
+            before = harmful.was(path) or _NOTHING
+            if stat.S_ISREG(now.mode) and now.names > before.names and not is_output(path):
+                yield from sever(self._root, {(now.identity[0], now.identity[1]): (path,)}, largest=sys.maxsize).copied
 
     def _move_new_folders(
         self, restorer: Restorer, changed: list[str], after: Mapping[str, Entry], harmful: HarmfulChanges

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from localllm.sandbox.network.machine_sockets import in_use
-from localllm.sandbox.shared_files import Inventory, sever
+from localllm.sandbox.protect.shared_files import Inventory, sever
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the sandbox is not for Windows")
 

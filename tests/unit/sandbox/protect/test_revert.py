@@ -341,3 +341,39 @@ def test_a_link_leads_to_no_path_that_must_not_be_made(root: Path) -> None:
     assert files.end() == ("conf/x", "vendor")
     assert sorted(path.name for path in root.iterdir()) == [".git", "conf", "made", "old", "real"]
     assert [path.name for path in (root / "conf").iterdir()] == ["other"]
+
+
+def test_a_protected_file_that_a_command_gave_another_name_becomes_a_file_of_its_own(root: Path) -> None:
+    hook, shared, log = (root / ".git" / name for name in ("hooks/post-checkout", "hooks/pre-push", "logs/HEAD"))
+    put(hook, "exit\n")
+    put(shared, "exit\n")
+    hook.chmod(0o750)
+    (root / "mine").hardlink_to(shared)
+    files = ProtectedFiles(root, None)
+    files.begin()
+    (root / "new").mkdir()
+    subprocess.run(["git", "init", "-q", root / "new"], check=True)
+    log.parent.mkdir()
+    log.hardlink_to(hook)
+    (root / "new/.git/COMMIT_EDITMSG").hardlink_to(root / "new/.git/config")
+    assert files.end() == (".git/hooks/post-checkout", "new/.git/config")
+    log.write_text("evil")
+    (root / "new/.git/COMMIT_EDITMSG").write_text("evil")
+    assert (hook.read_text(), hook.stat().st_mode & 0o777) == ("exit\n", 0o750)
+    assert (root / "new/.git/config").read_text() == (root / ".git/config").read_text()
+    assert (root / "mine").samefile(shared)
+
+
+def test_no_link_takes_the_place_of_what_is_closed_and_not_there_yet(root: Path) -> None:
+    put(root / "real/key", "x")
+    (root / "theirs").symlink_to("real")
+    files = ProtectedFiles(root, None, closed=[str(root / "later"), str(root / "a/b"), str(root / "theirs")])
+    files.begin()
+    (root / "later").symlink_to("real")
+    (root / "a").symlink_to("real")
+    assert files.end() == ("a", "later")
+    files.begin()
+    put(root / "later/key", "x")
+    put(root / "a/b", "x")
+    assert files.end() == ()
+    assert (root / "theirs").readlink() == Path("real")
