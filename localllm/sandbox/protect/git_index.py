@@ -4,6 +4,7 @@ Git makes no entry for a path within `.git` or outside the work tree, and checks
 The format: gitformat-index(5).
 """
 
+import hashlib
 import os
 import re
 import struct
@@ -17,7 +18,7 @@ from localllm.sandbox.protect.folder_listings import FolderListings
 from localllm.sandbox.protect.protected_paths import Entry, Reach, identity_of
 from localllm.sandbox.protect.repository import MOST_FOLDERS, Place, find_place
 
-_MOST = 256_000_000  # bytes, also of all paths; some million files
+_MOST = 128_000_000  # bytes, also of all paths, and of all that are new at one look; some 500,000 files
 _MOST_SETTINGS = 1 << 20
 _MOST_BARE = 2_000  # repositories; a project has some, a command may make any number of what looks like one
 _LONGEST = 4096  # bytes of a path
@@ -40,6 +41,8 @@ class IndexFiles:
         self._root = root
         self._listings = FolderListings(may_be_index)
         self._believed: dict[str, tuple[int, ...]] = {}
+        self._sound: set[tuple[int, bytes]] = set()
+        """Of what was read: how long its hashes are, and its SHA-256."""
 
     def believe(self, reach: Reach) -> None:
         """Take those that are there now as they are, of all repositories that were seen."""
@@ -50,14 +53,29 @@ class IndexFiles:
         """Those written since `believe` which name a path git refuses, by path below the root.
 
         A sound one is read again the next time: as long as a command has a file mapped, only the first write to a page
-        of it changes the file's times, and on some file systems none does.
+        of it changes the file's times, and on some file systems none does. What is more than _MOST in all counts as
+        refused, the largest first.
         """
         found: dict[str, Entry] = {}
-        for path, about, settings in self._all(reach):
-            identity = identity_of(about)
-            if self._believed.get(path) != identity and names_refused_path(self._root / path, settings):
-                found[path] = Entry(about.st_mode, identity, None)
+        changed = [one for one in self._all(reach) if self._believed.get(one[0]) != identity_of(one[1])]
+        room = _MOST
+        for path, about, settings in sorted(changed, key=lambda one: one[1].st_size):
+            room -= about.st_size
+            if room < 0 or not self._is_sound(self._root / path, settings):
+                found[path] = Entry(about.st_mode, identity_of(about), None)
         return found
+
+    def _is_sound(self, index: Path, settings: Path) -> bool:
+        try:
+            content, hash_size = _content(index, _MOST), _hash_size(settings)
+        except FileNotFoundError:
+            return True
+        except (OSError, ValueError):
+            return False
+        known = hash_size, hashlib.sha256(content).digest()
+        if known not in self._sound and not _has_refused_path(content, hash_size):
+            self._sound.add(known)
+        return known in self._sound
 
     def _all(self, reach: Reach) -> Iterator[tuple[str, os.stat_result, Path]]:
         """Each index, and the settings of its repository."""
@@ -133,22 +151,28 @@ def settings_of(index: Path) -> Path:
 def names_refused_path(index: Path, settings: Path) -> bool:
     """Whether an index has an entry that git itself would not make, or cannot be understood."""
     try:
-        content = _content(index, _MOST)
-        hash_size = 32 if _uses_sha256(settings) else 20
-        return any(_REFUSED.search(path) for path in _paths(content, hash_size))
+        return _has_refused_path(_content(index, _MOST), _hash_size(settings))
     except FileNotFoundError:
         return False
-    except (OSError, ValueError, IndexError, struct.error):
+    except (OSError, ValueError):
         return True
 
 
-def _uses_sha256(settings: Path) -> bool:
+def _has_refused_path(content: bytes, hash_size: int) -> bool:
+    try:
+        return any(not path or _REFUSED.search(path) for path in _paths(content, hash_size))
+    except (ValueError, IndexError, struct.error):
+        return True
+
+
+def _hash_size(settings: Path) -> int:
+    """Bytes of a hash in the repository with these settings. Raises OSError or ValueError."""
     try:
         found = list(parse(_content(settings, _MOST_SETTINGS)))
     except FileNotFoundError:
-        return False
+        return 20
     formats = [one.value for one in found if (one.section, one.name) == ("extensions", "objectformat")]
-    return formats[-1:] == ["sha256"]
+    return 32 if formats[-1:] == ["sha256"] else 20
 
 
 def _content(path: Path, most: int) -> bytes:

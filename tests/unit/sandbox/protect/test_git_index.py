@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from localllm.sandbox.protect import git_index
 from localllm.sandbox.protect.git_index import IndexFiles, names_refused_path
 from localllm.sandbox.protect.protected_paths import Reach
 
@@ -77,6 +78,24 @@ def test_what_is_cut_is_refused(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git/index").write_bytes(forged(b"a")[:60])
     assert is_refused(tmp_path)
+
+
+def test_a_hole_with_millions_of_entries_without_a_path_is_refused(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    with (tmp_path / ".git/index").open("wb") as file:
+        file.write(struct.pack(">4sLL", b"DIRC", 2, 1_000_000))
+        file.truncate(12 + 64 * 1_000_000 + 20)
+    assert is_refused(tmp_path)
+
+
+def test_of_more_than_can_be_read_the_largest_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, path in (("a", b"a" * 9), ("b", b"b"), ("c", b"c" * 99)):
+        (tmp_path / name / ".git").mkdir(parents=True)
+        (tmp_path / name / ".git/index").write_bytes(forged(path))
+    monkeypatch.setattr(git_index, "_MOST", 300)
+    files, reach = IndexFiles(tmp_path), Reach(10.0)
+    reach.repositories.update("abc")
+    assert [*files.look(reach)] == ["c/.git/index"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="times of mapped files are those of Linux")
