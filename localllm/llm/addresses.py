@@ -1,4 +1,4 @@
-"""Addresses of model servers, in every form people write them."""
+"""Parse, validate and normalise the addresses of model servers."""
 
 from collections.abc import Mapping
 from ipaddress import ip_address
@@ -16,10 +16,10 @@ PORTS = {"http": 80, "https": 443}
 
 
 def api_root(base_url: str) -> str:
-    """The root under which an OpenAI-compatible server has its endpoints, without a final slash.
+    """Return the root URL of a server's OpenAI-compatible endpoints, without a final slash.
 
-    Accepts a host (`localhost:1234`), an address with or without /v1, and a full endpoint. A path of another
-    kind (a gateway's prefix) is kept as it is.
+    Accepts a host (`localhost:1234`), an address with or without /v1, and a full endpoint URL. Any other path, such as
+    a gateway's prefix, is kept as it is.
     """
     host, path = _host_and_path(base_url)
     for endpoint in _ENDPOINTS:
@@ -28,14 +28,14 @@ def api_root(base_url: str) -> str:
 
 
 def server_root(base_url: str) -> str:
-    """The address under which a server has all its interfaces: without /v1, /api, /api/v0 and whatever endpoint
-    follows them, without a final slash. A gateway's prefix before them is kept."""
+    """Return a server's root URL, without a final slash: /v1, /api, /api/v0 and the endpoint after them are removed. A
+    gateway's prefix before them is kept."""
     host, path = _host_and_path(base_url)
     return host + _API_PATH.sub("", path)
 
 
 def _host_and_path(base_url: str) -> tuple[str, str]:
-    """Scheme and host; and the path without a final slash, empty where there is none."""
+    """Split an address into scheme with host, and path without a final slash (empty if there is none)."""
     text = base_url.strip()
     if "://" not in text:
         text = f"http://{text}"
@@ -45,7 +45,7 @@ def _host_and_path(base_url: str) -> tuple[str, str]:
 
 
 def apart_from_password(base_url: str) -> tuple[str, str]:
-    """An address without the name and password in it, for people and logs; and those, as `name:password`, decoded."""
+    """Split an address into one without credentials, for display and logs, and the decoded `name:password`."""
     before, scheme, rest = base_url.rpartition("://")
     host, slash, path = rest.partition("/")
     secret, _, host = host.rpartition("@")
@@ -53,26 +53,26 @@ def apart_from_password(base_url: str) -> tuple[str, str]:
 
 
 def address_fault(base_url: str) -> str:
-    """Why no request can be sent to `base_url`, in a few words of the user's language; empty where one can."""
+    """Explain in the user's language why no request can be sent to `base_url`; empty if one can."""
     if any(not character.isprintable() or character.isspace() for character in base_url.strip()):
         return _("it holds a space or an unprintable character")
     try:
         parts = urlsplit(api_root(base_url))
-    except ValueError:  # brackets
+    except ValueError:  # unbalanced brackets
         return _("it is no address of IPv6")
     if parts.scheme not in ("http", "https"):
         return _("“{scheme}” is neither http nor https", scheme=parts.scheme)
     if not parts.hostname:
         return _("it names no host")
     try:
-        _port = parts.port  # reading it checks it
+        _port = parts.port  # raises ValueError for an invalid port
     except ValueError:
         return _("its port “{port}” is no number up to 65535", port=parts.netloc.rpartition(":")[2])
     return "" if _is_host(parts.hostname) else _("“{host}” is not a host name", host=parts.hostname)
 
 
 def _is_host(host: str) -> bool:
-    """Whether it is an IP address or a name that can be looked up."""
+    """Return whether it is an IP address or a valid host name."""
     try:
         if ":" in host or _LIKE_IPV4.fullmatch(host):
             ip_address(host)
@@ -84,7 +84,7 @@ def _is_host(host: str) -> bool:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether the address is this machine: localhost, 127.0.0.0/8 or ::1."""
+    """Return whether the address is this machine: localhost, 127.0.0.0/8 or ::1."""
     host = urlsplit(url if "://" in url else f"http://{url}").hostname or ""
     if host == "localhost":
         return True
@@ -95,14 +95,14 @@ def is_loopback(url: str) -> bool:
 
 
 def ollama_base_url(base_url: str, environ: Mapping[str, str]) -> str:
-    """Where Ollama is: as set, else where OLLAMA_HOST says, else at its usual address."""
+    """Return Ollama's address: the configured one, else OLLAMA_HOST, else the default."""
     host = environ.get("OLLAMA_HOST", "").strip(" \t\"'")
     return ollama_address(host) if host and base_url == LLMSettings().ollama.base_url else base_url
 
 
 def ollama_address(host: str) -> str:
-    """The address OLLAMA_HOST means: a host, host:port, :port or a URL. What is left out is 127.0.0.1 and 11434, but a
-    URL without a port has that of its scheme, as Ollama itself reads it."""
+    """Parse OLLAMA_HOST: a host, host:port, :port or a URL. The host defaults to 127.0.0.1 and the port to 11434, but a
+    URL without a port gets the default of its scheme, as in Ollama itself."""
     scheme, separator, rest = host.strip().rpartition("://")
     rest, slash, path = rest.partition("/")
     if rest.count(":") > 1 and not rest.startswith("["):
@@ -117,7 +117,7 @@ def ollama_address(host: str) -> str:
 
 
 def reachable(base_url: str) -> str:
-    """The address with its scheme; one a server listens at for everybody (0.0.0.0, [::]) as this machine's."""
+    """Return the address with its scheme, an unspecified host (0.0.0.0, [::]) replaced by this machine."""
     text = base_url.strip()
     if "://" not in text:
         text = f"http://{text}"

@@ -1,4 +1,4 @@
-"""LLMClient: one model behind one provider, as the agent sees it. Retries, gathers, counts."""
+"""LLMClient: the agent's access to one model behind one provider, with retries and token accounting."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -33,46 +33,46 @@ from localllm.llm.tokens import MOST_RATIO, Accounting, Exchange
 from localllm.llm.tool_calling.router import Question, Speaking
 
 ASSUMED_CONTEXT_WINDOW = 8192
-"""Tokens assumed where neither the settings nor the server tell the window."""
+"""Context window in tokens, assumed if neither the settings nor the server state one."""
 
 LEAST_ANSWER = 256
-"""Tokens of an answer that are asked for at least, however full the window: less than a call of a tool is no use."""
+"""Minimum `max_tokens` of an answer, however full the window: fewer tokens do not fit a tool call."""
 
 ANSWER = 2_000
-"""Tokens an answer should have, or a quarter of the window: with fewer a call that writes a file is cut off."""
+"""Tokens an answer should get, at most a quarter of the window: with fewer, a call that writes a file is truncated."""
 
 _LIKELY_RATIO = 1.13
-"""So many times as long as estimated a prompt hardly ever is, once counts have taught the estimate."""
+"""Ratio of actual to estimated prompt tokens that is rarely exceeded once the estimate is calibrated."""
 
 UNANSWERED = frozenset({"llm_empty", "llm_only_thought", "llm_thinking_cut"})
-"""What answers are that have neither text nor a call: the model's fault, not the server's."""
+"""Error keys of answers with neither text nor a tool call: faults of the model, not of the server."""
 
 _SECONDS_TO_DESCRIBE = 5.0
 
 _LONGEST_PAUSE = 8.0
-"""Seconds before an answer that has broken off is asked for again."""
+"""Maximum delay in seconds before an interrupted answer is requested again."""
 
 _WORTH_TELLING = 1.0
-"""Seconds of waiting for its turn that a person should know the reason of."""
+"""Minimum wait in seconds for the rate limit that is reported to the user."""
 
 OnRetry = Callable[[LLMConnectionError, float], None]
-"""Told of each failure that is tried again, and in how many seconds."""
+"""Called for each failure that is retried, with the delay in seconds."""
 
 
 OnNotice = Callable[[str], None]
-"""Told what a person should know of an answer that is not part of it."""
+"""Called with a message for the user that is not part of the answer."""
 
 
 def _nothing(_error: LLMConnectionError, _seconds: float) -> None:
-    """Nobody wants to know of retries."""
+    """Ignore a retry (the default `on_retry`)."""
 
 
 def _nobody(_notice: str) -> None:
-    """Nobody wants to know."""
+    """Ignore a notice (the default `on_notice`)."""
 
 
 class Asking(msgspec.Struct, frozen=True):
-    """What a model is asked, and who wants to know of what happens meanwhile."""
+    """A request for an answer, with its callbacks."""
 
     messages: Sequence[Message]
     tools: Sequence[ToolSpec]
@@ -82,20 +82,20 @@ class Asking(msgspec.Struct, frozen=True):
     on_notice: OnNotice
     watch: Stopwatch
     max_tokens: int = 0
-    """Of the answer; 0 takes the client's own limit."""
+    """Limit of the answer in tokens; 0 uses the client's limit."""
     thinking: bool = True
     accepts_empty: bool = False
-    """An answer that has neither text nor a call is one; else it is an error."""
+    """Accept an answer with neither text nor a tool call instead of raising an error."""
     slot: int | None = None
     temperature: float | None = None
-    """None takes the client's own."""
+    """None uses the client's temperature."""
 
 
 class LLMClient:
-    """Asks `provider` for answers of `model`. An empty model name means the first the server offers.
+    """A client that requests answers of `model` (empty for the first one offered) from `provider`.
 
-    `limiter` says when a server may be asked; clients may share one. `speaking` knows each model's dialect. `pause`
-    waits so many seconds.
+    `limiter` enforces the rate limits of servers and may be shared between clients. `speaking` holds each model's
+    tool-calling dialect. `pause` sleeps for a number of seconds.
     """
 
     def __init__(
@@ -127,22 +127,22 @@ class LLMClient:
         self._speaking = speaking or Speaking()
         self._ahead: str | LLMConnectionError = ""
         self._overflowed: dict[str, int] = {}
-        """The windows that servers have told in refusing a prompt, by model."""
+        """Windows reported by servers that refused a prompt, by model."""
 
     @property
     def limiter(self) -> RateLimiter:
-        """What says when its server may be asked, by the server's address."""
+        """The rate limiter, keyed by the server's address."""
         return self._limiter
 
     @property
     def context_window(self) -> int:
-        """Tokens the model can read: the least of what is set and what the server told, of itself, in refusing a
-        prompt that was too long or in counting one of which it had dropped a part; else assumed."""
+        """The model's context window in tokens: the minimum of the setting, what the server reports, the window in its
+        overflow errors, and the one evident from its counts of truncated prompts; else assumed."""
         return min(self._windows(), default=ASSUMED_CONTEXT_WINDOW)
 
     @property
     def assumes_window(self) -> bool:
-        """Whether `context_window` is a guess: neither the settings nor the server tell."""
+        """Whether `context_window` is a guess: neither the settings nor the server state it."""
         return not self._windows()
 
     def _windows(self) -> list[int]:
@@ -152,11 +152,11 @@ class LLMClient:
 
     @property
     def answering(self) -> "LLMClient":
-        """Whose the last answer was: this one's, unless another had to stand in."""
+        """The client that gave the last answer: this one unless a fallback replaced it."""
         return self
 
     async def use(self, provider: Provider, model: str) -> None:
-        """Ask `model` behind `provider` from now on; the one before is closed."""
+        """Switch to `model` behind `provider` and close the previous provider."""
         before, self.provider = self.provider, provider
         self.model = model
         self.info = ModelInfo(model)
@@ -168,8 +168,8 @@ class LLMClient:
             await before.aclose()
 
     async def resolve_model(self) -> str:
-        """The model's name, asked of the server once where none is set; what the server tells of it is in `info`
-        afterwards. Raises LLMConnectionError."""
+        """Return the model's name, from the server if none is set.
+        Requests it once and fills `info` with its description. Raises LLMConnectionError."""
         listed: Sequence[ModelInfo] = ()
         if not self.model:
             listed = await self.list_models()
@@ -181,26 +181,26 @@ class LLMClient:
         return self.model
 
     async def get_ready(self) -> None:
-        """Have the model named and described before its next request, which then asks for neither again: what fails
-        here fails there, and is tried again there."""
+        """Resolve and describe the model ahead of the next request, which then need not.
+        A failure is kept and raised by that request, where it can be retried."""
         try:
             self._ahead = await self.resolve_model()
         except LLMConnectionError as error:
             self._ahead = error
 
     async def _resolved(self) -> str:
-        """The model's name, as `get_ready` has found it out or failed to."""
+        """Return the model's name as resolved by `get_ready`, or raise the error kept there."""
         ahead, self._ahead = self._ahead, ""
         if isinstance(ahead, LLMConnectionError):
             raise ahead
         return ahead or await self.resolve_model()
 
     async def list_models(self) -> list[ModelInfo]:
-        """What the server offers."""
+        """Return the models the server offers."""
         return await self.provider.list_models()
 
     async def open_answer(self, asking: Asking) -> AsyncGenerator[Chunk]:
-        """An answer that has something to show, whatever had to be tried again until then."""
+        """Start an answer and return its chunks once the first has arrived; failures until then are retried."""
 
         async def begin() -> AsyncGenerator[Chunk]:
             await self._wait_for_turn(asking.on_notice)
@@ -221,10 +221,10 @@ class LLMClient:
         return await self._open(begin, asking)
 
     def _longest_answer(self, asking: Asking) -> int:
-        """Tokens the answer may have: what is asked for, but no more than the prompt leaves of a known window, where
-        what is new in it may be twice as long as estimated: a server that is asked for one token too many refuses
-        (vLLM). Up to `ANSWER` the estimate is believed that counts have taught, for with too few the answer is cut off:
-        a server that refuses is asked without a limit."""
+        """Return the limit of the answer in tokens: as requested, but no more than a known window leaves.
+        The uncounted part of the prompt is assumed to be up to twice its estimate, because vLLM refuses a request that
+        exceeds the window by one token. Up to `ANSWER` tokens the calibrated estimate is used, to avoid truncation: if
+        a server refuses, the request is repeated without a limit."""
         wanted = asking.max_tokens or self._max_tokens
         if not wanted or self.assumes_window:
             return wanted
@@ -253,11 +253,11 @@ class LLMClient:
         slot: int | None = None,
         temperature: float | None = None,
     ) -> Completion:
-        """The whole answer, its pieces shown to `on_chunk` on the way. With `schema` its text is to be a JSON object of
-        that schema, held to it where the server can. `max_tokens` of it at most; 0 takes the client's own limit.
-        `thinking`, `slot`: see CompletionRequest; `accepts_empty`, `temperature`: see Asking.
+        """Request an answer and return it whole, passing each chunk to `on_chunk`.
+        With `schema` its text is to be a JSON object of that schema, enforced where the server can. `max_tokens`: 0
+        uses the client's limit. `thinking`, `slot`: see CompletionRequest; `accepts_empty`, `temperature`: see Asking.
 
-        A caller that passes its own `assembler` still has what arrived when this is cancelled or fails.
+        A caller that passes its own `assembler` keeps what arrived if this is cancelled or fails.
         """
         gathered, watch = assembler or MessageAssembler(), Stopwatch()
         asking = Asking(
@@ -282,8 +282,8 @@ class LLMClient:
         return self.answering.close_account(gathered, asking)
 
     def close_account(self, gathered: MessageAssembler, asking: Asking) -> Completion:
-        """What was gathered of this client's answer, with its cost. Raises LLMConnectionError where it has neither text
-        nor a call and has to."""
+        """Return this client's assembled answer with its token usage.
+        Raises LLMConnectionError if it has neither text nor a tool call and an empty answer is not accepted."""
         message = gathered.message()
         if not message.text.strip() and not message.tool_calls:
             request = CompletionRequest(model=self.model, messages=tuple(asking.messages), tools=tuple(asking.tools))
@@ -299,8 +299,8 @@ class LLMClient:
         return Completion(message, gathered.finish_reason or "stop", usage)
 
     async def may_ask_again(self, error: LLMConnectionError, times: int, on_retry: OnRetry) -> bool:
-        """Whether an answer of which something had come, and that has failed with `error`, may be asked for again
-        though it has failed so many `times`; after a growing wait, of which `on_retry` is told before."""
+        """Return whether to retry an answer that failed midway with `error`, after `times` failures.
+        Calls `on_retry`, then waits with exponential backoff."""
         most = min(1, self._max_retries) if error.key in ASKED_ONCE_MORE else self._max_retries
         if not error.retryable or times > most:
             return False
@@ -310,7 +310,7 @@ class LLMClient:
         return True
 
     def unanswered(self, finish_reason: str, *, has_thought: bool) -> LLMConnectionError:
-        """What an answer is that has ended so, with neither text nor a call: one of UNANSWERED."""
+        """Return the error, one of UNANSWERED, for an answer that ended with neither text nor a tool call."""
         url = self.provider.address
         if has_thought:
             return LLMConnectionError("llm_thinking_cut" if finish_reason == "length" else "llm_only_thought", url=url)
@@ -319,18 +319,18 @@ class LLMClient:
     async def chat_completion(
         self, messages: Sequence[Mapping[str, Json]], stream: bool = True
     ) -> str | AsyncGenerator[str]:
-        """The answer's text to messages in OpenAI's form: in pieces as they arrive, or whole. Raises ValueError for
-        what is no message, LLMConnectionError."""
+        """Return the answer's text to messages in OpenAI's form, streamed or whole.
+        Raises ValueError for an invalid message, LLMConnectionError."""
         read = read_messages(messages)
         return self._texts(read) if stream else (await self.complete(read)).message.text
 
     async def health_check(self) -> dict[str, Json]:
-        """How the server is: status (healthy, loading, unhealthy), connected, latency in milliseconds, model, …"""
+        """Return the server's health: status (healthy, loading, unhealthy), connected, latency in ms, model, …"""
         return msgspec.to_builtins(await look_at(self.provider, self.model))
 
     async def auto_reconnect(self) -> bool:
-        """Whether the server is well, after waiting a few seconds for one that restarts; what it told of its model is
-        asked anew then."""
+        """Wait a few seconds for a restarting server and return whether it is healthy.
+        Its model is then described anew."""
         is_well = await wait_for(self.provider, pause=self._pause)
         if is_well:
             self._described = ""
@@ -338,16 +338,15 @@ class LLMClient:
         return is_well
 
     def estimate_tokens(self, text: str) -> int:
-        """An estimate of the tokens in `text`, as the counts of this model's server have taught."""
+        """Estimate the tokens in `text`, calibrated by the counts of this model's server."""
         return self._accounting.estimate(self.model, text)
 
     def estimate_prompt(self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> int:
-        """An estimate of the tokens of a whole request, as `estimate_tokens`."""
+        """Estimate the prompt tokens of a whole request, calibrated like `estimate_tokens`."""
         return self._accounting.estimate_prompt(self.model, messages, tools)
 
     def expect_prompt(self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> int:
-        """As `estimate_prompt`, but nearer the truth for a request that continues the newest one: what that had was
-        counted."""
+        """Like `estimate_prompt`, but more precise for a request that continues the latest, counted one."""
         return self._accounting.expect_prompt(self.model, messages, tools)
 
     async def aclose(self) -> None:
@@ -355,8 +354,8 @@ class LLMClient:
         await self.provider.aclose()
 
     async def _describe(self, listed: Sequence[ModelInfo]) -> None:
-        """Ask once what the model is. A server that does not say is no failure here: if something is wrong with it,
-        the request that follows tells. One that cannot be reached yet is asked again."""
+        """Request the model's description once. A server error is ignored here, since the next request will report it;
+        an unreachable server is asked again."""
         model, self._failed_to_describe = self.model, False
         try:
             async with asyncio.timeout(_SECONDS_TO_DESCRIBE):
@@ -368,12 +367,12 @@ class LLMClient:
         self._described = model
 
     def _forget_windows(self) -> None:
-        """What was learned of windows holds no longer: another server, or one with other settings, will answer."""
+        """Discard the learned windows: another server, or one with other settings, will answer."""
         self._overflowed.clear()
         self._accounting.forget_windows()
 
     def _note_answer(self) -> None:
-        """After the first answer the model is loaded: a server that tells what is loaded may know more of it now."""
+        """After the first answer, request an incomplete description again: the model is loaded by now."""
         is_incomplete = self.info.loaded is False or (self.info.loaded is True and not self.info.context_window)
         if not self._has_answered and (is_incomplete or self._failed_to_describe):
             self._described = ""
@@ -382,7 +381,7 @@ class LLMClient:
     async def _open(
         self, begin: Callable[[], Awaitable[AsyncGenerator[Chunk]]], asking: Asking
     ) -> AsyncGenerator[Chunk]:
-        """A stream that has something to show. Until then nothing was shown, and trying again is safe."""
+        """Return a stream whose first chunk has arrived. Nothing was shown before it, so that retrying is safe."""
 
         async def attempt() -> AsyncGenerator[Chunk]:
             try:
@@ -401,8 +400,8 @@ class LLMClient:
         return await try_again(attempt, after=failure, retries=retries, on_retry=asking.on_retry, pause=self._pause)
 
     def _take_note(self, error: LLMConnectionError, asking: Asking) -> None:
-        """What a failure teaches: the window, and how long the prompt is; how long everybody has to wait; that a server
-        which was there before may be restarting."""
+        """Record what a failure reveals: window and prompt length, a rate limit's delay, or a server that may be
+        restarting."""
         if overflow := overflow_of(error):
             if overflow.n_ctx:
                 self._overflowed[self.model] = overflow.n_ctx
@@ -433,7 +432,8 @@ class LLMClient:
                     yield chunk.text
 
     def _nothing_said(self, gathered: MessageAssembler, request: CompletionRequest) -> LLMConnectionError:
-        """Why an answer has neither text nor a call. Some servers answer so to a prompt that is too long."""
+        """Return the error for an answer with neither text nor a call, which may be due to a prompt that is too
+        long."""
         url = self.provider.address
         error = self.unanswered(gathered.finish_reason, has_thought=bool(gathered.thinking.strip()))
         if gathered.finish_reason == "content_filter":
@@ -448,6 +448,6 @@ class LLMClient:
     def _fault_of(
         self, gathered: MessageAssembler, request: CompletionRequest, asking: Asking
     ) -> LLMConnectionError | None:
-        """As `_nothing_said`; None where that is accepted."""
+        """Like `_nothing_said`, but None if an empty answer is accepted."""
         error = self._nothing_said(gathered, request)
         return None if asking.accepts_empty and error.key in UNANSWERED else error

@@ -1,4 +1,4 @@
-"""From settings to a provider and a client. Only the provider that is made is loaded."""
+"""Create providers and clients from the settings, importing only the provider in use."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -30,9 +30,8 @@ def make_client(
     standing_in: LLMSettings | None = None,
     keyless: bool = False,
 ) -> LLMClient:
-    """The client the settings describe. `limiter` is one that is shared with others; `standing_in`: the settings of
-    those that stand in, where they are others; `keyless`: only those are sent a key. Raises ConfigurationError; no
-    server is asked yet."""
+    """Create the client described by the settings, without any request yet. `limiter` may be shared; `standing_in`:
+    settings of the fallbacks, if they differ; `keyless`: only the fallbacks get keys. Raises ConfigurationError."""
     make = _falling_back(standing_in or settings, root, environ) if settings.fallback_providers else LLMClient
     return make(
         make_provider(settings, root, _without_keys(environ) if keyless else environ),
@@ -52,8 +51,7 @@ def _without_keys(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _falling_back(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> "partial[FallbackClient]":
-    """A client with others standing in for it, each with settings of its own; the model that is set need not be
-    there."""
+    """Return a factory of a client with fallbacks, each with its own settings and not bound to the configured model."""
     from localllm.llm.fallback import FallbackClient, Standby
 
     def standby(name: NamedProvider) -> Standby:
@@ -64,15 +62,15 @@ def _falling_back(settings: LLMSettings, root: Path, environ: Mapping[str, str])
 
 
 def model_of(settings: LLMSettings) -> str:
-    """The model that is asked for; empty for the first there is. A file is one model, whatever llm.model names."""
+    """Return the configured model, empty for the first one offered or for a GGUF file, which is a single model."""
     return "" if settings.provider == "gguf" else settings.model
 
 
 def make_provider(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> Provider:
-    """The provider `settings.provider` names; keys come from `environ`, a script's path is relative to `root`.
-    "auto" begins with the embedded engine: who else is there, `discovery` finds out.
+    """Create the provider `settings.provider` names. Keys come from `environ`; a script's path is relative to `root`.
+    "auto" starts with the embedded engine, until `discovery` finds a server.
 
-    Raises ConfigurationError: an address or a key that cannot be used, a script that cannot be read.
+    Raises ConfigurationError for an unusable address or key, or an unreadable script.
     """
     name = "embedded" if settings.provider == "auto" else settings.provider
     provider: Provider = load(PROVIDERS[name])(settings, root, environ)
@@ -80,8 +78,8 @@ def make_provider(settings: LLMSettings, root: Path, environ: Mapping[str, str])
 
 
 def provider_for(server: Server, settings: LLMSettings, environ: Mapping[str, str]) -> Provider:
-    """The provider that speaks to a server `discovery` has found, as the settings of its kind say; with a key only
-    where the server has asked for it. Raises ConfigurationError as make_provider does."""
+    """Create the provider for a discovered server with the settings of its kind.
+    Passes a key only if the server requires one. Raises ConfigurationError like make_provider."""
     if server.provider not in ("lmstudio", "ollama", "openai"):
         raise ValueError(server.provider)
     section: ServerSettings = getattr(settings, server.provider)

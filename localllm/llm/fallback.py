@@ -1,4 +1,4 @@
-"""Others that answer while the provider in use cannot be reached: those the user has named, in that order."""
+"""Fallback clients that answer, in the user's order, while the provider in use is unreachable."""
 
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -12,7 +12,7 @@ from localllm.llm.client import Asking, LLMClient, OnNotice, OnRetry
 from localllm.llm.providers.base import Chunk, Provider
 
 PAUSE_SECONDS = 60.0
-"""For so long after another had to stand in, the first is not asked again: each try may cost a whole time-out."""
+"""Seconds after a fallback in which the primary provider is not retried: each attempt may cost a timeout."""
 
 UNREACHABLE = frozenset(
     {
@@ -20,19 +20,19 @@ UNREACHABLE = frozenset(
         *("gguf_died", "gguf_unloadable", "llm_offline", "llm_offline_model"),
     }
 )
-"""What makes another answer: nobody takes the connection, or the server still fails when it has been tried again."""
+"""Error keys that trigger a fallback: the connection is refused, or the server still fails after the retries."""
 
 
 class Standby(msgspec.Struct, frozen=True):
-    """Somebody who may stand in. `make` raises ConfigurationError where its settings cannot be followed."""
+    """A fallback client. `make` raises ConfigurationError if its settings are unusable."""
 
     name: str
     make: Callable[[], LLMClient]
 
 
 class FallbackClient(LLMClient):
-    """An LLMClient whose `standbys` answer, the first that can, where its own provider cannot be reached and nothing
-    of an answer was shown. After a pause it asks its own again."""
+    """An LLMClient with fallbacks: if its own provider is unreachable and nothing of an answer was shown, the first
+    working one of `standbys` answers. After a pause the own provider is tried again."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class FallbackClient(LLMClient):
 
     @property
     def context_window(self) -> int:
-        """That of the model which answers."""
+        """The window of the client that answers."""
         return super().context_window if self._answering is self else self._answering.context_window
 
     @property
@@ -70,13 +70,13 @@ class FallbackClient(LLMClient):
         await super().use(provider, model)
 
     async def get_ready(self) -> None:
-        """See LLMClient. While its own provider rests, that is not asked."""
+        """See LLMClient. Skipped while the own provider is paused."""
         if self._clock() >= self._rests_until:
             await super().get_ready()
 
     async def open_answer(self, asking: Asking) -> AsyncGenerator[Chunk]:
-        """An answer that has something to show, its own or another's. Raises what its own provider has failed with
-        where nobody can stand in."""
+        """Start an answer, from the own provider or a fallback.
+        Raises the own provider's error if no fallback can answer."""
         if self._clock() < self._rests_until and (answer := await self._stand_in(asking, "")):
             return answer
         try:
@@ -84,7 +84,7 @@ class FallbackClient(LLMClient):
         except LLMConnectionError as error:
             if error.key not in UNREACHABLE:
                 raise
-            self._has_answered = False  # whether it restarts need not be waited for again
+            self._has_answered = False  # do not wait again for a restart
             if answer := await self._stand_in(asking, error.what):
                 return answer
             raise
@@ -92,7 +92,7 @@ class FallbackClient(LLMClient):
         return answer
 
     async def may_ask_again(self, error: LLMConnectionError, times: int, on_retry: OnRetry) -> bool:
-        """See LLMClient. Where its own provider keeps breaking off, another is asked."""
+        """See LLMClient. If the own provider keeps failing midway, a fallback is used."""
         if await super().may_ask_again(error, times, on_retry):
             return True
         is_own, rests = self._answering is self, self._clock() < self._rests_until
@@ -108,8 +108,8 @@ class FallbackClient(LLMClient):
         await super().aclose()
 
     async def _stand_in(self, asking: Asking, why: str) -> AsyncGenerator[Chunk] | None:
-        """The answer of the first that can, whoever has answered last before all others; None where nobody can. `why`
-        is told with who it is."""
+        """Start the answer of the first working fallback, trying the last used one first;
+        None if none works. `why` is reported together with the fallback's name."""
         for standby in sorted(self._standbys, key=lambda each: self._made.get(each.name) is not self._answering):
             try:
                 client = await self._client(standby)
@@ -130,7 +130,7 @@ class FallbackClient(LLMClient):
         return None
 
     async def _client(self, standby: Standby) -> LLMClient | None:
-        """Its client, asked for the same model where it has that; None where it is the very server that has failed."""
+        """Return the fallback's client, set to the same model if offered. None if it is the failed server itself."""
         client = self._made[standby.name] = self._made.get(standby.name) or standby.make()
         provider = client.provider
         if (provider.name, provider.address) == (self.provider.name, self.provider.address):

@@ -1,4 +1,4 @@
-"""Bring a conversation into a form any server accepts, and messages into OpenAI's plain dicts."""
+"""Normalise a conversation into a form any server accepts, and parse messages from OpenAI's JSON form."""
 
 import hashlib
 import re
@@ -19,7 +19,7 @@ _DATA_URL = late_pattern(r"data:(image/(?:png|jpe?g|webp|gif))(?:;[^;,]*)*?;base
 
 
 def read_messages(dicts: Sequence[Mapping[str, Json]]) -> tuple[Message, ...]:
-    """The messages. Raises ValueError for what is none, saying which."""
+    """Parse messages. Raises ValueError with the index of an invalid one."""
     names: dict[str, str] = {}
     messages: list[Message] = []
     for number, entry in enumerate(dicts):
@@ -34,7 +34,7 @@ def read_messages(dicts: Sequence[Mapping[str, Json]]) -> tuple[Message, ...]:
 
 
 def _read(entry: Mapping[str, Json], names: Mapping[str, str]) -> Message:
-    """One message; `names` are the tools of the calls so far, by the calls' ids."""
+    """Parse one message; `names` maps the ids of earlier calls to their tools."""
     text, images = _content(entry.get("content"))
     match entry["role"]:
         case "user":
@@ -58,7 +58,7 @@ def _call(call: Mapping[str, Any]) -> ToolCall:
 
 
 def _content(content: Json) -> tuple[str, tuple[Image, ...]]:
-    """The content's text and pictures: a string, or those of its parts. Nothing else can be sent."""
+    """Return the text and images of a message's content, a string or a list of parts. Raises TypeError for others."""
     match content:
         case None:
             return "", ()
@@ -83,7 +83,7 @@ def _part(part: Any) -> str | Image:
 
 
 def _image(url: str) -> Image:
-    """The picture in a data: URL. Nothing is fetched."""
+    """Decode the image in a data: URL; nothing is fetched."""
     found = _DATA_URL.fullmatch(url)
     if not found:
         raise ValueError(f"a picture is a data: URL of {', '.join(_MEDIA_TYPES)} in base64, not {short_reason(url)!r}")
@@ -92,19 +92,19 @@ def _image(url: str) -> Image:
 
 
 NOT_RUN = "This call was not run."
-"""The result of a call that has none."""
+"""Result inserted for a call without one."""
 
 NO_ANSWER = "[no answer]"
-"""Stands for the model where results of tools were followed by the user."""
+"""Assistant text inserted between tool results and a following user message."""
 
 BEGINNING = "[the conversation began earlier]"
-"""Stands for the user where the model spoke first."""
+"""User text inserted if the conversation starts with the model."""
 
 LOOKING = "[looking at the pictures]"
-"""Stands for the model between the results of tools and the pictures among them, which are the user's to show."""
+"""Assistant text inserted between tool results and the user message that carries their images."""
 
 SHOWN = "[picture"
-"""How the user's message begins that shows the pictures of results."""
+"""Prefix of the user message that carries the images of tool results."""
 
 _SHORT_ID = late_pattern(r"[A-Za-z0-9]{9}")
 _NOT_IN_A_NAME = late_pattern(r"[^A-Za-z0-9_-]")
@@ -112,17 +112,18 @@ _LONGEST_NAME = 64
 
 
 def normalised(messages: Iterable[Message], *, thinking: bool = True, short_ids: bool = False) -> tuple[Message, ...]:
-    """`messages` with one system message at most, the first; then user and assistant in turn, where the results of
-    all its calls directly follow an answer. No answer is empty, and no id is given twice.
+    """Return `messages` in the form any server accepts.
+    At most one system message, at the start, then alternating user and assistant turns, where the results of all
+    calls directly follow an answer. No answer is empty, and no id occurs twice.
 
-    What is valid already is passed on as it is, the same objects. The rest: system messages at the beginning are
-    joined, later ones become the user's words; neighbours of one role are joined; missing results and missing turns
-    are filled in; empty answers and results of no call are left out; names are made of what servers take. Pictures of
-    results, which no server takes there, become a turn of the user behind the results of the same answer. `thinking`:
-    keep the thinking behind answers. `short_ids`: ids are nine letters and digits.
+    Valid messages are passed on unchanged, as the same objects. Otherwise: system messages at the start are merged,
+    later ones become user text; neighbours of one role are merged; missing results and turns are inserted; empty
+    answers and results without a call are dropped; names are restricted to accepted characters. Images in results,
+    which no server accepts there, become a user turn after the results of that answer. `thinking`: keep the thinking of
+    answers. `short_ids`: ids are nine letters and digits.
 
-    It reads from the front to the back and never looks ahead past the end of an answer's results: what was made of a
-    conversation that the model was asked with is the beginning of what is made of its continuation.
+    It works front to back and never looks beyond an answer's results: the result for a conversation is a prefix of the
+    result for its continuation.
     """
     conversation = _Conversation(thinking=thinking, short_ids=short_ids)
     for message in messages:
@@ -131,7 +132,7 @@ def normalised(messages: Iterable[Message], *, thinking: bool = True, short_ids:
 
 
 class Normaliser:
-    """Makes conversations valid as `normalised` does, and of one that continues the one before only what is new."""
+    """Incremental `normalised`: of a continued conversation, only the new messages are processed."""
 
     def __init__(self) -> None:
         self._read: tuple[Message, ...] = ()
@@ -153,19 +154,19 @@ class Normaliser:
 
 
 class _Conversation:
-    """A valid conversation that grows."""
+    """A normalised conversation that grows."""
 
     def __init__(self, *, thinking: bool, short_ids: bool) -> None:
         self._thinking = thinking
         self._short_ids = short_ids
         self._messages: list[Message] = []
         self._open: list[tuple[ToolCall, ToolCall]] = []
-        """Calls without a result, as they came and as they are now."""
+        """Calls without a result: as received, and as sent."""
         self._ids: set[str] = set()
         self._attempts: dict[str, int] = {}
-        """How many forms of an id are taken."""
+        """Number of variants already used of an id."""
         self._results: list[ToolMessage] = []
-        """Those of the last answer, with their pictures."""
+        """Results of the last answer, with their images."""
 
     def add(self, message: Message) -> None:
         match message:
@@ -183,7 +184,7 @@ class _Conversation:
 
     @property
     def is_complete(self) -> bool:
-        """Whether `finished` adds nothing, so that more may follow."""
+        """Whether `finished` would add nothing, so that more messages may follow."""
         return not self._open and not any(result.images for result in self._results)
 
     def finished(self) -> tuple[Message, ...]:
@@ -233,7 +234,7 @@ class _Conversation:
                 return
 
     def _close(self) -> None:
-        """Answer the calls that are open, and show the pictures of the others."""
+        """Fill in the results of open calls, and append the images of the others."""
         self._messages += [ToolMessage(sent.id, sent.name, NOT_RUN) for _, sent in self._open]
         self._open.clear()
         if shown := _shown(self._results):
@@ -254,7 +255,7 @@ class _Conversation:
         return call if (call_id, name) == (call.id, call.name) else ToolCall(call_id, name, call.arguments)
 
     def _new_id(self, wanted: str) -> str:
-        """`wanted` where it can be had, else one that depends on nothing but it and the ids before it."""
+        """Return `wanted` if it is free, else an id derived only from it and the ids before it."""
         attempt = self._attempts.get(wanted, 0) + 1
         call_id = self._formed(f"{wanted or 'call'}_{attempt}" if attempt > 1 else wanted)
         while call_id in self._ids:
@@ -276,7 +277,7 @@ def _merged(first: AssistantMessage, second: AssistantMessage) -> AssistantMessa
 
 
 def _shown(results: Sequence[ToolMessage]) -> UserMessage | None:
-    """The pictures of the results of one answer, with a line for each result that has some; None without any."""
+    """Return a user message with the images of one answer's results, a line for each such result. None if none."""
     lines: list[str] = []
     images: list[Image] = []
     for number, result in enumerate(results, 1):

@@ -1,4 +1,4 @@
-"""Messages between agent, model and tools; tool calls in a line; framed texts in requests."""
+"""Messages between agent, model and tools; one-line texts for tool calls; delimited texts in requests."""
 
 import re
 from collections.abc import Iterator
@@ -12,27 +12,27 @@ from localllm.base.lazy_patterns import late_pattern
 
 
 class SystemMessage(msgspec.Struct, frozen=True, tag="system", tag_field="role"):
-    """Who the assistant is and how it works. Always the first message, never changed in a session."""
+    """The assistant's role and rules. Always the first message, unchanged throughout a session."""
 
     text: str
 
 
 class Image(msgspec.Struct, frozen=True):
-    """A picture as it lies in its file: `media_type` is image/png, image/jpeg, image/webp or image/gif."""
+    """An image file's content; `media_type` is image/png, image/jpeg, image/webp or image/gif."""
 
     media_type: str
     data: bytes
 
 
 class UserMessage(msgspec.Struct, frozen=True, tag="user", tag_field="role", omit_defaults=True):
-    """What the person said, with the files it names."""
+    """The user's message, with the files it names."""
 
     text: str
     images: tuple[Image, ...] = ()
 
 
 class AssistantMessage(msgspec.Struct, frozen=True, tag="assistant", tag_field="role"):
-    """One whole answer of the model."""
+    """One complete answer of the model."""
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
@@ -40,7 +40,7 @@ class AssistantMessage(msgspec.Struct, frozen=True, tag="assistant", tag_field="
 
 
 class ToolMessage(msgspec.Struct, frozen=True, tag="tool", tag_field="role", omit_defaults=True):
-    """The result of the call `call_id`, as text for the model, with the pictures it found."""
+    """The result of the call `call_id`, as text for the model, with any images."""
 
     call_id: str
     name: str
@@ -52,7 +52,7 @@ Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
 
 
 class ToolSpec(msgspec.Struct, frozen=True):
-    """A tool as a model is told of it. `parameters` is a flat JSON schema of an object."""
+    """A tool's declaration for the model. `parameters` is a flat JSON schema of an object."""
 
     name: str
     description: str
@@ -63,16 +63,16 @@ ToolChoice = Literal["auto", "none", "required"]
 
 
 class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """All that decides an answer. `max_tokens` 0 leaves the limit to the server.
+    """A request for an answer. `max_tokens` 0 leaves the limit to the server.
 
-    `schema`: the answer must be a JSON object of this schema, as far as the server holds it to that; beside `tools`, of
-    which one may be called all the same, it leaves the prompt as it is. `stop`: the answer ends before any of these.
-    `thinking` False: without thinking, where the server knows how. `slot`: the place in the server's memory to read the
-    prompt into (see Slots), None for whichever it takes.
+    `schema`: the answer must be a JSON object of this schema, as far as the server enforces it; combined with `tools`,
+    which may still be called, it does not change the prompt. `stop`: the answer ends before any of these strings.
+    `thinking` False: disable thinking where the server supports it. `slot`: the server's cache slot for the prompt (see
+    Slots), None for any.
 
-    `whole`: nobody watches the answer arrive, so that it may come in one piece, which costs less; a provider that
-    cannot ask for that streams it. `most_bytes`: an answer whose body is longer is broken off (llm_endless); 0 for the
-    longest there is. `headers` are sent along over HTTP.
+    `whole`: the answer need not be streamed, which costs less; a provider that cannot request that streams it.
+    `most_bytes`: a longer response body is aborted (llm_endless); 0 for the general limit. `headers` are added to the
+    HTTP request.
     """
 
     model: str
@@ -91,7 +91,7 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Completion(msgspec.Struct, frozen=True):
-    """A gathered answer: the message, why it ended, and what it cost."""
+    """An assembled answer: the message, why it ended, and its token usage."""
 
     message: AssistantMessage
     finish_reason: str
@@ -106,11 +106,11 @@ _LONGEST_BRIEF = 80
 _LONGEST_SMALL = 24
 _LONGEST_STATED = 160
 _LONGEST_ARGUMENT = 80
-"""Characters: of a call in a few words, of an argument small enough for it, of all arguments in a line, and of each."""
+"""Maximum characters: of a short call text, of a small argument in it, of all arguments in a line, and of each."""
 
 
 def arguments_in(written: str) -> dict[str, Json]:
-    """The arguments by name, from the text of a call; none where that is no JSON object."""
+    """Parse a call's arguments; empty if they are not a JSON object."""
     try:
         return decode_json(written or "{}", dict[str, Json])
     except msgspec.DecodeError:
@@ -118,7 +118,7 @@ def arguments_in(written: str) -> dict[str, Json]:
 
 
 def canonical(written: str) -> str:
-    """The text of arguments with sorted keys, the same for equal ones; what is no JSON as it is."""
+    """Return the arguments' JSON with sorted keys, to compare them; invalid JSON is returned unchanged."""
     try:
         return msgspec.json.encode(decode_json(written or "{}", object), order="sorted").decode()
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -126,15 +126,15 @@ def canonical(written: str) -> str:
 
 
 def path_of(call: ToolCall) -> str:
-    """The file or folder a call is about, as it was named; "" where it is about none, or the whole project."""
+    """Return the file or folder a call names; "" if it names none, or the whole project."""
     arguments = arguments_in(call.arguments)
     found = (arguments.get(name) for name in _PATHS)
     return next((path for path in found if isinstance(path, str) and path not in ("", ".")), "")
 
 
 def in_few_words(tool: str, written: str) -> str:
-    """A call for whoever only has to know which one it was: the tool and the argument that tells most, else the first;
-    then the small ones by name, without which calls that differ would look alike. `run_command make`."""
+    """Identify a call briefly: the tool, its main argument (else the first), then small arguments by name, which
+    distinguish similar calls. `run_command make`."""
     given = arguments_in(written)
     main = next((name for name in _TELLING if name in given), next(iter(given), ""))
     small = [
@@ -147,7 +147,7 @@ def in_few_words(tool: str, written: str) -> str:
 
 
 def with_arguments(call: ToolCall) -> str:
-    """A call for whoever has to know what was asked for: the tool and every argument, as far as they are short.
+    """Describe a call with every argument, truncated.
     `edit_file(file_path=a.py, old_string=x = 1, new_string=x = 2)`."""
     given = arguments_in(call.arguments).items()
     stated = ", ".join(f"{name}={_shortened(str(value), _LONGEST_ARGUMENT)}" for name, value in given)
@@ -167,7 +167,7 @@ BEGINNING = "[Summed up to make room: the conversation until here.]"
 NOW = "[Now the user says:]"
 STATE_BEGINS, STATE_ENDS = "<state>\n", "\n</state>"
 RECORD = "## Record (kept by the program)"
-"""Begins what the program itself has taken down, after the model's summary in a state."""
+"""Heading of the program's own record, which follows the model's summary in a state."""
 
 _STATE = late_pattern(r"<state>\n(.*?)(?:\n</state>|\Z)", re.DOTALL)
 _SAID = late_pattern(r"<said>\n(.*?)\n</said>", re.DOTALL)
@@ -175,18 +175,18 @@ _SITUATION = late_pattern(r"^\[Project [^\n]*\]$", re.MULTILINE)
 
 
 def is_summed_up(text: str) -> bool:
-    """Whether this is such a message."""
+    """Return whether the message is a compaction summary."""
     return text.startswith(BEGINNING)
 
 
 def state_in(text: str) -> str:
-    """The state of the work it tells of."""
+    """Return the state of the work in a compaction summary."""
     found = _STATE.search(text)
     return found[1] if found else ""
 
 
 def newest_request(text: str) -> str:
-    """What is to be answered, with where and when that is: the new request in it, else what the user said last."""
+    """Return the text to answer and the project line: the new request in a summary, else the user's last one."""
     before, now, request = text.partition(f"{NOW}\n\n")
     said = _SAID.findall(before)
     asked = request if now else said[-1] if said else ""
@@ -197,33 +197,33 @@ def newest_request(text: str) -> str:
 Tag = Literal["project-instructions", "project-notes"]
 
 LINKED = (".md", ".mdc", ".mdx", ".markdown", ".txt")
-"""How a file must end for a link in the place of such a text to be followed: what a project one has been given links to
-could be its user's secrets, or a program."""
+"""File extensions of a link that is followed in place of such a text: anything else a foreign project links to could be
+a secret of its user, or a program."""
 
 _MARK = late_pattern(r"^<(?P<end>/?)(?P<tag>project-instructions|project-notes)>$", re.MULTILINE)
 _CLOSING = late_pattern(r"<\s{0,9}/\s{0,9}(?=project-(?:instructions|notes)\b)", re.IGNORECASE)
 
 
 def framed(tag: Tag, about: str, text: str) -> str:
-    """The text with what is said `about` it before it; nothing in it ends the frame."""
+    """Wrap the text in delimiters, with `about` as its first line. Closing delimiters within it are defused."""
     harmless = _CLOSING.sub("< /", text)
     return f"<{tag}>\n{about}\n{harmless}\n</{tag}>"
 
 
 def framed_in(text: str) -> str:
-    """What of a message is such a text, frames included."""
+    """Return the delimited texts of a message, delimiters included."""
     return "\n\n".join(text[start:end] for start, end in _frames(text))
 
 
 def without_framed(text: str) -> str:
-    """The message without such texts."""
+    """Return the message without delimited texts."""
     edges = [0, *(edge for frame in _frames(text) for edge in frame), len(text)]
     kept = (text[start:end].strip("\n") for start, end in zip(edges[::2], edges[1::2], strict=True))
     return "\n\n".join(filter(None, kept))
 
 
 def _frames(text: str) -> Iterator[tuple[int, int]]:
-    """From where to where such texts stand, each up to the first end of its kind."""
+    """Yield the start and end of each delimited text, up to the first end of its kind."""
     marks = list(_MARK.finditer(text))
     last = {mark["tag"]: mark.start() for mark in marks if mark["end"]}
     opening: re.Match[str] | None = None

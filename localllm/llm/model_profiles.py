@@ -1,4 +1,4 @@
-"""What models can do and are offered, as data: families by name, profiles by size."""
+"""Model capabilities and offered tools, as data: families by name, profiles by size."""
 
 import re
 from typing import Literal
@@ -13,20 +13,20 @@ _REPLAYS_THINKING = late_pattern(
     r"|deepseek-?reasoner",
     re.IGNORECASE,
 )
-"""Families whose makers ask for the thinking behind earlier calls to be sent back: gpt-oss (harmony), MiniMax M2,
-Kimi K2 Thinking, GLM from 4.6 and DeepSeek from 3.2, each in its model card or interface guide."""
+"""Families whose makers require the thinking of earlier calls to be sent back: gpt-oss (harmony), MiniMax M2, Kimi K2
+Thinking, GLM from 4.6 and DeepSeek from 3.2, according to their model cards or API guides."""
 
 _SHORT_IDS = late_pattern(r"mistral|mixtral|ministral|codestral|devstral|magistral|pixtral", re.IGNORECASE)
-"""Mistral's own chat templates raise an error for a call whose id has not nine letters and digits."""
+"""Mistral's chat templates raise an error for a call whose id is not nine letters and digits."""
 
 
 def replays_thinking(model: str) -> bool:
-    """Whether the model needs its earlier thinking. The others would only read it again, and are confused by it."""
+    """Return whether the model needs its earlier thinking. It would only cost the others tokens and confuse them."""
     return _REPLAYS_THINKING.search(model) is not None
 
 
 def wants_short_ids(model: str) -> bool:
-    """Whether the ids of the model's calls must have nine letters and digits."""
+    """Return whether the model's call ids must be nine letters and digits."""
     return _SHORT_IDS.search(model) is not None
 
 
@@ -34,18 +34,18 @@ ProfileName = Literal["compact", "standard", "embedded"]
 ProfileSetting = Literal["auto", "compact", "standard"]
 
 SMALL_WINDOW = 16_384
-"""Tokens: up to here the standard profile's 1,300 would be nearly a tenth of the window and more."""
+"""Tokens: up to this window the standard profile's prompt of 1,300 would take nearly a tenth or more."""
 
 SMALL_MODEL = 14.9e9
-"""Parameters: what is sold as 14B has up to 14.8 billion (Qwen 2.5 and 3, Phi 4)."""
+"""Parameters: models sold as 14B have up to 14.8 billion (Qwen 2.5 and 3, Phi 4)."""
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """What a conversation begins with. `prompt` names the system prompt.
+    """What a conversation starts with. `prompt` names the system prompt.
 
-    `tools`: the names of those offered, as far as the settings turn them on; None for all. `brief`: without the
-    arguments few calls need. At most so much is told of what is remembered of the project (`notes`, bytes of UTF-8) and
-    of how it wants to be worked on (`instructions`, characters).
+    `tools`: the names of those offered, if the settings enable them; None for all. `brief`: omit rarely used arguments.
+    `notes`: limit of the project's remembered notes, in bytes of UTF-8; `instructions`: limit of its instructions, in
+    characters.
     """
 
     name: ProfileName
@@ -64,9 +64,8 @@ _COMPACT_TOOLS = frozenset(
         "search_rag_knowledge_base",
     }
 )
-"""Eight tools, and those of the web and of collections where there are any. write_file makes new files too, and the
-rest of git is a command; committing is not left to one, for a small model writes `git add -A`, and with it goes
-whatever lies about."""
+"""Eight tools, plus those of the web and of collections where enabled. write_file also creates files, and the rest of
+git is run as a command; but not commits, as a small model runs `git add -A`, which adds unrelated files."""
 
 STANDARD = Profile(
     name="standard",
@@ -89,8 +88,8 @@ _PROFILES = {profile.name: profile for profile in (COMPACT, STANDARD, EMBEDDED)}
 
 
 def choose(setting: ProfileSetting, info: ModelInfo, window: int, assumed: bool) -> Profile:
-    """The profile of a model whose window has `window` tokens: as set, else compact where the window (unless it is
-    only `assumed`) or the model is small. The embedded engine, which is exact, plans with every tool there is."""
+    """Choose the profile of a model with a window of `window` tokens: as set, else compact if the window (unless only
+    `assumed`) or the model is small. The exact embedded engine gets every tool."""
     if info.exact:
         return EMBEDDED
     if setting != "auto":
@@ -100,26 +99,26 @@ def choose(setting: ProfileSetting, info: ModelInfo, window: int, assumed: bool)
 
 
 def profile_named(name: str) -> Profile | None:
-    """The profile of this name; None where there is none."""
+    """Return the profile of this name, or None."""
     return next((profile for profile in _PROFILES.values() if profile.name == name), None)
 
 
 def parameters(info: ModelInfo) -> float:
-    """How many parameters the model has in all: as its server tells, else as its name does; 0 where neither does."""
+    """Return the model's total parameters, as its server or else its name states; 0 if neither does."""
     return read_parameters(info.parameters) or read_parameters(info.id)
 
 
 _NUMBER = late_pattern(r"(?<![a-z0-9.])(?:(\d+)x|e)?(\d+(?:\.\d+)?)([mbt])(?![a-z0-9])", re.IGNORECASE)
-"""8b, 0.6B, 8x7b, e4b (what of Gemma 3n is in memory at once); not the a3b of 30b-a3b, which says how many work on
-each token."""
+"""Matches 8b, 0.6B, 8x7b, e4b (effective parameters of Gemma 3n).
+Not the a3b of 30b-a3b, the active parameters per token."""
 
 _UNITS = {"m": 1e6, "b": 1e9, "t": 1e12}
 
 _FEWEST = 50e6
-"""Less than this, as in "-1m", is a length of context."""
+"""Smaller numbers, as in "-1m", are context lengths."""
 
 
 def read_parameters(text: str) -> float:
-    """The number of parameters in a server's words or a model's name; 0 where there is none."""
+    """Parse the number of parameters from a server's text or a model's name; 0 if there is none."""
     found = (int(times or 1) * float(number) * _UNITS[unit.lower()] for times, number, unit in _NUMBER.findall(text))
     return max((count for count in found if count >= _FEWEST), default=0.0)

@@ -1,4 +1,4 @@
-"""Going offline: which servers the user has named, and how a refusal is told."""
+"""Offline mode: the model servers that remain reachable, and the refusal of the others."""
 
 from collections.abc import Iterator, Mapping
 from functools import reduce
@@ -11,28 +11,28 @@ from localllm.config.trust import runs_elsewhere
 from localllm.llm.addresses import api_root, ollama_address
 
 _ADDRESSES = ("base_url", "endpoint")
-"""How the settings are called that hold the address of a model server, or of a receiver of traces."""
+"""Names of the settings that hold the address of a model server or a trace receiver."""
 
 _TRACE_RECEIVERS = ("LANGFUSE_BASE_URL", "LANGFUSE_HOST")
-"""Variables with the address of a Langfuse, which is used only where a trace is asked for."""
+"""Environment variables with the address of a Langfuse, which is used only if tracing is enabled."""
 
 
 def go_offline(loaded: Loaded, environ: Mapping[str, str]) -> None:
-    """Where the settings say so, let nothing be reached from now on but this machine and the model servers in the
-    user's own network that the user has named: not the project's file, whether it is trusted or not."""
+    """Switch offline mode on if the settings say so: only this machine and the model servers in the user's own network
+    that the user has named stay reachable. Servers named by a project's file never count, trusted or not."""
     if loaded.settings.offline:
         offline.switch_on(map(api_root, _named_by_user(loaded, environ)))
 
 
 def reachable_offline() -> str:
-    """What can be reached while the program is offline, in the user's language."""
+    """Describe in the user's language what is reachable offline."""
     if places := ", ".join(offline.named_places()):
         return _("Offline: only this machine is reached, and in your own network {places}.", places=places)
     return _("Offline: only this machine is reached.")
 
 
 def refuse_model_elsewhere(model: str, url: str) -> None:
-    """Raise LLMConnectionError where the program is offline and a server of this machine has `model` run by others."""
+    """Raise LLMConnectionError if the program is offline and the local server would run `model` remotely."""
     if offline.is_on() and runs_elsewhere(model):
         raise LLMConnectionError("llm_offline_model", model=model, url=url)
 

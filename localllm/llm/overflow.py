@@ -1,4 +1,4 @@
-"""Prompts longer than the window: how servers report them, and what they say of it."""
+"""Context overflow errors: recognise a prompt longer than the window, and parse the reported numbers."""
 
 import re
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ _LONGEST = 400
 
 
 def short_reason(text: str) -> str:
-    """`text` on one line, of bounded length, without a final stop."""
+    """Return `text` on one line, truncated, without a final full stop."""
     return " ".join(text.split())[:_LONGEST].rstrip(". ")
 
 
-# Patterns are compiled when they are first needed: most sessions never see an overflow.
+# Patterns are compiled on first use: most sessions never see an overflow.
 
 _SAYS_SO = (
     r"exceed_context_size|context.?(length|window|size)|maximum context|maximum model len|n_ctx|too many tokens"
@@ -29,7 +29,7 @@ _NEVER_GRANTED = r"request too large for .{0,200}tokens per min"
 _COUNT = r"(\d[\d,]*)"
 
 _PROMPT_TOKENS = (
-    rf"\({_COUNT} in the (?:messages|prompt)",  # what is left is room for the answer
+    rf"\({_COUNT} in the (?:messages|prompt)",  # the rest is reserved for the answer
     rf"(?:request|prompt|input) \({_COUNT} tokens\)",
     rf"(?:messages resulted in|request has|prompt contains|you passed)[^\d.]{{0,30}}{_COUNT}",
     rf"input token count[^\d.]{{0,20}}{_COUNT}",
@@ -39,7 +39,7 @@ _PROMPT_TOKENS = (
     rf"you requested {_COUNT} tokens",
     rf"limit \d+, requested {_COUNT}",
 )
-"""How many tokens the prompt has, the surest wording first."""
+"""Patterns of the prompt's token count, the most specific first."""
 
 _WINDOW = (
     rf"n_ctx: {_COUNT}",
@@ -51,25 +51,25 @@ _WINDOW = (
 
 
 class Overflow(msgspec.Struct, frozen=True):
-    """What a server tells of a prompt that did not fit, in tokens; 0 where it does not say."""
+    """A context overflow as reported by a server, in tokens; 0 if not stated."""
 
     n_prompt_tokens: int = 0
     n_ctx: int = 0
 
     @property
     def is_of_the_answer(self) -> bool:
-        """The prompt itself fits: it is the answer asked for (max_tokens) that has no room beside it."""
+        """Whether the prompt itself fits, but not together with the requested answer (max_tokens)."""
         return 0 < self.n_prompt_tokens < self.n_ctx
 
 
 def is_never_granted(said: str) -> bool:
-    """Whether an error of status 429 is about a request that alone is more than a minute's allowance (OpenAI, Groq).
-    Waiting does not help, a shorter prompt does: that allowance is the window."""
+    """Return whether an error of status 429 is about a single request beyond a minute's allowance.
+    Only a shorter prompt helps (OpenAI, Groq): that allowance acts as the window."""
     return bool(re.search(_NEVER_GRANTED, said, re.IGNORECASE))
 
 
 def read_overflow(said: str, details: Mapping[str, Json]) -> Overflow | None:
-    """The overflow an error tells of in its words and its own fields (llama.cpp has some); None where it is another."""
+    """Parse an overflow from an error's message and fields (llama.cpp has some); None for another error."""
     if not re.search(_SAYS_SO, said, re.IGNORECASE):
         return None
     return Overflow(
@@ -79,9 +79,9 @@ def read_overflow(said: str, details: Mapping[str, Json]) -> Overflow | None:
 
 
 def overflow_of(error: LLMConnectionError) -> Overflow | None:
-    """What an error raised by a provider tells of an overflow; None where it is another error.
+    """Return the overflow of a provider's error; None for another error.
 
-    Nothing was shown when it is raised: whoever can make the conversation shorter may ask again.
+    Nothing was shown when it is raised: the caller may shorten the conversation and retry.
     """
     if error.key != "llm_context_overflow":
         return None
@@ -93,6 +93,6 @@ def _number(value: object) -> int:
 
 
 def _first(patterns: tuple[str, ...], said: str) -> int:
-    """The number the first pattern that matches has found."""
+    """Return the number found by the first matching pattern."""
     found = (re.search(pattern, said, re.IGNORECASE) for pattern in patterns)
     return next((int(match[1].replace(",", "")) for match in found if match), 0)

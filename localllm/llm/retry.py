@@ -1,4 +1,4 @@
-"""Try a request again: waits, and the health of a server that restarts."""
+"""Retry requests with backoff, and wait for servers that load a model or restart."""
 
 import asyncio
 import time
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Stopwatch:
-    """When the pieces of one answer came, in seconds."""
+    """Measures when the chunks of one answer arrive, in seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -25,12 +25,12 @@ class Stopwatch:
         self._pieces = 0
 
     def start(self) -> None:
-        """The model is asked, perhaps again: what came so far is not part of the answer."""
+        """Restart the measurement of an answer, discarding the chunks so far."""
         self._asked = self._first = self._last = self._clock()
         self._pieces = 0
 
     def note(self, chunk: Chunk) -> None:
-        """A piece has come; only those of the answer itself count."""
+        """Record a chunk; only text, thinking and tool calls count."""
         if isinstance(chunk, TextChunk | ThinkingChunk | ToolCallChunk):
             self._last = self._clock()
             self._first = self._first if self._pieces else self._last
@@ -38,28 +38,27 @@ class Stopwatch:
 
     @property
     def first(self) -> float:
-        """From the request that was answered to the first piece; 0 where none came."""
+        """Seconds from the answered request to the first chunk; 0 if none came."""
         return self._first - self._asked
 
     @property
     def generation(self) -> float:
-        """From the first piece to the last; 0 for an answer in one piece, which says nothing of its speed."""
+        """Seconds from the first chunk to the last; 0 for an answer in one chunk, whose speed is unknown."""
         return self._last - self._first
 
     @property
     def total(self) -> float:
-        """From the first request until now."""
+        """Seconds from the first request until now."""
         return self._clock() - self._began
 
 
 async def opened(
     stream: AsyncGenerator[Chunk], watch: Stopwatch, empty: Callable[[MessageAssembler], LLMConnectionError | None]
 ) -> AsyncGenerator[Chunk]:
-    """`stream`, as soon as it has text or thinking to show, or is whole: what failed until then may be tried again.
-    Spaces are nothing to show. Pieces of tool calls are of no use before they are whole, so that they are waited for as
-    well.
+    """Return `stream` once it has visible text or thinking, or is complete: failures until then can be retried. White
+    space is not visible. Tool calls are useless before they are complete, so they are awaited as well.
 
-    Raises what the stream raises; and the error `empty` makes of an answer that ends without a word or a call, if any.
+    Raises what the stream raises, and the error `empty` returns, if any, for an answer with neither text nor a call.
     """
     held: list[Chunk] = []
     watch.start()
@@ -94,19 +93,19 @@ async def _rejoined(held: list[Chunk], rest: AsyncGenerator[Chunk], watch: Stopw
 
 
 LONGEST_WAIT = 60.0
-"""Seconds: a server that asks to wait longer is not waited for."""
+"""Maximum retry delay in seconds that is accepted from a server."""
 
 LONGEST_LOADING = 180.0
-"""Seconds a server is given to load its model: tens of gigabytes from a slow disk take so long."""
+"""Maximum seconds a server may take to load its model: tens of gigabytes from a slow disk take this long."""
 
 _LOOK_AGAIN = 3.0
-"""Seconds between two looks at a server that loads its model."""
+"""Seconds between two polls of a server that loads its model."""
 
 _RESTART = 1.0
-"""Seconds before the first look at a server that restarts; each wait is twice the one before."""
+"""Seconds before the first poll of a restarting server; the delay doubles each time."""
 
 ASKED_ONCE_MORE = frozenset({"llm_bad_call", "llm_empty"})
-"""What the model itself did wrong: it may do better at once, or never."""
+"""Errors caused by the model, retried once: it succeeds at once or never."""
 
 Kind = Literal["loading", "restart", "model", "server"]
 
@@ -114,7 +113,7 @@ T = TypeVar("T")
 
 
 def is_passing(error: BaseException) -> bool:
-    """Whether the same request may succeed soon enough to wait for."""
+    """Return whether the error is transient: the same request may succeed after an acceptable wait."""
     return isinstance(error, LLMConnectionError) and error.retryable and (error.retry_after or 0) <= LONGEST_WAIT
 
 
@@ -126,11 +125,11 @@ async def try_again(
     on_retry: Callable[[LLMConnectionError, float], None],
     pause: Callable[[float], Awaitable[None]],
 ) -> T:
-    """What `request` gives, called again after it has failed once with `after`; up to `retries` times, but once only
-    where the model is at fault, and as often as it takes while a model is being loaded.
+    """Retry `request`, which has failed with `after`, up to `retries` times, and return its result.
+    Once only if the model caused the error, and until a timeout while a model is loading.
 
-    `on_retry` is told each failure (of loading the first) and the seconds until the next attempt; `pause` waits them.
-    The last failure is raised.
+    `on_retry` is called with each failure (of loading only the first) and the seconds until the next attempt; `pause`
+    waits them. Raises the last failure.
     """
     from tenacity import AsyncRetrying, retry_if_exception
 
@@ -159,7 +158,7 @@ async def try_again(
 
 
 class _Patience:
-    """How often, and for how long, each kind of failure is waited for. `failed` counts them."""
+    """The retry policy per kind of failure. `failed` counts them."""
 
     def __init__(self, retries: int) -> None:
         from tenacity import wait_random_exponential
@@ -169,7 +168,7 @@ class _Patience:
         self._backoff = wait_random_exponential(multiplier=0.5, max=8)
 
     def wait(self, state: "RetryCallState") -> float:
-        """Seconds until the next attempt."""
+        """Return the seconds until the next attempt."""
         error = _error(state)
         kind = _kind(error)
         self.failed[kind] += 1
@@ -186,7 +185,7 @@ class _Patience:
                 return self._backoff(state)
 
     def is_at_an_end(self, state: "RetryCallState") -> bool:
-        """Whether the failure is the last one of its kind to be waited for. Asked after `wait`."""
+        """Return whether to stop retrying this kind of failure. Called after `wait`."""
         kind = _kind(_error(state))
         match kind:
             case "loading":
@@ -211,23 +210,23 @@ def _kind(error: LLMConnectionError) -> Kind:
 
 def _error(state: "RetryCallState") -> LLMConnectionError:
     error = state.outcome.exception() if state.outcome else None
-    assert isinstance(error, LLMConnectionError)  # noqa: S101 - only these are tried again
+    assert isinstance(error, LLMConnectionError)  # noqa: S101 - only these are retried
     return error
 
 
 SECONDS_TO_ANSWER = 5.0
-"""A server that has not listed its models by then is not well."""
+"""Seconds after which a server that has not listed its models is unhealthy."""
 
 ATTEMPTS = 3
 FIRST_WAIT = 1.0
-"""Seconds before the second look at a server; each wait is twice the one before."""
+"""Seconds before the second health check; the delay doubles each time."""
 
 NOT_THERE = frozenset({"llm_refused", "llm_unreachable", "llm_cut"})
-"""Errors of a server nobody can talk to. After any other it has at least answered."""
+"""Errors of an unreachable server. After any other it has at least answered."""
 
 
 class Health(msgspec.Struct, frozen=True):
-    """How a server is. `latency`: milliseconds until it had listed its models; `error`: what is wrong, in words."""
+    """A server's health. `latency`: milliseconds to list its models; `error`: what is wrong, in words."""
 
     status: Literal["healthy", "loading", "unhealthy"]
     connected: bool
@@ -239,7 +238,7 @@ class Health(msgspec.Struct, frozen=True):
 
 
 async def look_at(provider: Provider, model: str, *, clock: Callable[[], float] = time.perf_counter) -> Health:
-    """The health of `provider`, by the cheapest thing it can be asked: its list of models. `model`: the one in use."""
+    """Check the health of `provider` with the cheapest request, its list of models. `model`: the one in use."""
     began = clock()
     error: LLMConnectionError | None = None
     try:
@@ -266,7 +265,7 @@ async def wait_for(
     attempts: int = ATTEMPTS,
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> bool:
-    """Whether the server is well, looked at up to `attempts` times with growing waits between."""
+    """Return whether the server is healthy, checked up to `attempts` times with exponential backoff."""
     for attempt in range(attempts):
         if attempt:
             await pause(FIRST_WAIT * 2 ** (attempt - 1))

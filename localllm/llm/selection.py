@@ -1,4 +1,4 @@
-"""Which server and which model answer: as the settings say, or found out; changed in the middle of a chat."""
+"""Select server and model: as configured or discovered; switch them during a chat."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -16,17 +16,17 @@ from localllm.llm.factory import make_provider, provider_for
 from localllm.llm.providers.base import ModelInfo, Provider
 
 PATIENCE_SECONDS = 3.0
-"""How long a server may take to say what it offers, before the person is told that it is silent."""
+"""Seconds a server may take to list its models before the user is told that it is silent."""
 
 RECENT_SECONDS = 1.0
-"""A search that ended so recently is not made again."""
+"""Seconds for which the result of a discovery is reused."""
 
 _NAMED = 8
 
 
 class Look(Protocol):
-    """A way to find servers; a prompt may wait for it. `within`: the seconds one on this machine may take, where a
-    person has asked who is there."""
+    """Discovers servers; a prompt may wait for it. `within`: timeout in seconds for servers on this machine, if the
+    user asked for the list."""
 
     async def __call__(
         self, settings: LLMSettings, environ: Mapping[str, str], *, within: float = ...
@@ -36,17 +36,17 @@ class Look(Protocol):
 async def _discover(
     settings: LLMSettings, environ: Mapping[str, str], *, within: float | None = None
 ) -> Sequence[Server]:
-    from localllm.llm.discovery.scan import SECONDS, discover  # not needed where the settings name the server
+    from localllm.llm.discovery.scan import SECONDS, discover  # not needed if the settings name the server
 
     return await discover(settings, environ, within=within or SECONDS)
 
 
 class Selection:
-    """Points `client` at the right server. With provider "auto" that is the first one found, and the embedded engine
-    where there is none: then every request looks again, so that a server started meanwhile is used.
+    """Connects `client` to the right server. With provider "auto" that is the first one discovered, or the embedded
+    engine if there is none: then every request repeats the discovery, so that a server started meanwhile is used.
 
-    `servers`: what was found when last looked for. `automatic`: any server will do. `failure`: why whoever is set
-    cannot be asked, as far as known.
+    `servers`: the result of the last discovery. `automatic`: any server will do. `failure`: why the configured server
+    cannot be used, as far as known.
     """
 
     def __init__(
@@ -75,27 +75,27 @@ class Selection:
 
     @property
     def searching(self) -> bool:
-        """Whether it is not known yet who answers."""
+        """Whether a discovery or check is still running."""
         return self._search is not None and not self._search.done()
 
     def begin(self) -> None:
-        """Look for a server, or ask the one that is set for its model, while other things go on."""
+        """Start discovery, or the check of the configured server, in the background."""
         if not self.searching:
             self._search = asyncio.create_task(self._check() if self._found else self._find())
 
     async def settled(self) -> None:
-        """Wait until what was begun has ended, and until it is known who is there where the settings leave it open.
-        Raises nothing: what is wrong is in `failure`."""
+        """Wait for the running discovery or check, started if needed.
+        Raises nothing: errors are stored in `failure`."""
         if self._search is None and not self._found:
             self.begin()
         if self._search is not None:
             await asyncio.wait({self._search})
         async with self._changing:
-            pass  # where the person would not wait for the search, it is his choice that counts
+            pass  # wait for a switch by the user, which overrides the discovery
 
     async def ready(self) -> None:
-        """Know whom to ask. Raises LLMConnectionError llm_model_nowhere where no server has the model that is set,
-        ConfigurationError where the settings of the server that was found cannot be used."""
+        """Ensure that a server is selected. Raises LLMConnectionError llm_model_nowhere if no server has the configured
+        model, ConfigurationError if the settings of the discovered server are unusable."""
         if self._found:
             return
         if not self._is_recent():
@@ -105,7 +105,7 @@ class Selection:
             raise self.failure
 
     async def look(self) -> list[Server]:
-        """Look at every address again."""
+        """Probe every address again and return the servers."""
         self.servers = list(await self._look(self._settings, self._environ))
         return self.servers
 
@@ -115,13 +115,13 @@ class Selection:
         return self.servers
 
     def in_use(self, server: Server) -> bool:
-        """Whether it is the server that is asked."""
+        """Return whether it is the server in use."""
         provider = self._client.provider
         return server.provider == provider.name and same_place(server.base_url) == same_place(provider.address)
 
     async def use_model(self, name: str) -> None:
-        """Ask `name`, of the server in use if it offers it, else of any other; a part of a name will do where only one
-        model is meant. Raises LLMConnectionError, and nothing is changed."""
+        """Switch to model `name`, of the server in use if it offers it, else of any other.
+        An unambiguous part of a name suffices. Raises LLMConnectionError, and changes nothing."""
         async with self._changing:
             await self.aclose()
             here = await self._offered_here()
@@ -133,8 +133,8 @@ class Selection:
             await self._learn()
 
     async def use_provider(self, name: ProviderName) -> None:
-        """Ask the provider `name` from now on; "auto" looks for one. Raises LLMConnectionError and changes nothing
-        where it cannot be reached, ConfigurationError where its settings cannot be used."""
+        """Switch to the provider `name`; "auto" discovers one. Raises LLMConnectionError, and changes nothing, if it is
+        unreachable, ConfigurationError if its settings are unusable."""
         async with self._changing:
             await self.aclose()
             if name == "auto":
@@ -144,8 +144,8 @@ class Selection:
             self.automatic = name == "auto"
 
     async def use_address(self, url: str) -> None:
-        """Ask the OpenAI-compatible server at `url` from now on, for the model that is set if it has that, else for its
-        first. Raises as `use_provider`, and nothing is changed."""
+        """Switch to the OpenAI-compatible server at `url`, with the configured model if offered, else its first. Raises
+        like `use_provider`, and changes nothing."""
         async with self._changing:
             await self.aclose()
             openai = msgspec.structs.replace(self._settings.openai, base_url=url)
@@ -156,7 +156,7 @@ class Selection:
             await self._learn()
 
     async def aclose(self) -> None:
-        """Stop looking."""
+        """Cancel the running discovery or check."""
         if self._search is not None:
             self._search.cancel()
             await asyncio.gather(self._search, return_exceptions=True)
@@ -166,7 +166,7 @@ class Selection:
         return self._ended > 0 and asyncio.get_running_loop().time() - self._ended < self._recent
 
     async def _use_any(self) -> None:
-        """The first server there is, the embedded engine where there is none."""
+        """Use the first discovered server, or the embedded engine if there is none."""
         self._found = False
         await self._find()
         if not self._found:
@@ -185,7 +185,7 @@ class Selection:
         await self._learn()
 
     async def _use_nearest(self, name: str, here: list[ModelInfo]) -> None:
-        """The one model that is meant, of the server in use where it has it."""
+        """Switch to the unique match for `name`, preferably of the server in use."""
         own = Server(base_url=self._client.provider.address, provider="openai", state="ready", models=tuple(here))
         chosen = choose(await self.look(), name) or choose([own], name)
         if chosen is None:
@@ -207,7 +207,7 @@ class Selection:
                 self.failure = self._nowhere(self._settings.model, [])
             else:
                 await self._learn()
-        except LocalLLMError as error:  # a key or an address that cannot be used
+        except LocalLLMError as error:  # an unusable key or address
             self.failure = error
         self._ended = asyncio.get_running_loop().time()
 
@@ -215,7 +215,7 @@ class Selection:
         await self._client.use(provider_for(server, self._settings, self._environ), model)
 
     async def _check(self) -> None:
-        """Ask the server that is set what it offers; what is wrong is why a request will fail."""
+        """Check the configured server and model; store what is wrong in `failure`."""
         self.failure = None
         url = self._client.provider.address
         try:
@@ -229,18 +229,18 @@ class Selection:
             self.failure = error
 
     async def _describe(self) -> None:
-        """Have the model's name and window known. Raises LLMConnectionError, TimeoutError."""
+        """Resolve the model's name and window. Raises LLMConnectionError, TimeoutError."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             await self._client.resolve_model()
 
     async def _learn(self) -> None:
-        """Describe a model that has just been found. A server that has gone again will be noticed by the request."""
+        """Describe the newly selected model. A server that has since disappeared is noticed by the next request."""
         self.failure = None
         with suppress(LLMConnectionError, TimeoutError):
             await self._describe()
 
     def _compare(self, wanted: str, offered: list[ModelInfo]) -> None:
-        """Note a model that its server does not list. It may answer all the same: some take any name."""
+        """Record a failure if the model is unlisted. It may work all the same: some servers accept any name."""
         names = _names(offered)
         if offered and wanted not in names and f"{wanted}:latest" not in names:
             available, url = ", ".join(names[:_NAMED]), self._client.provider.address
@@ -253,7 +253,7 @@ class Selection:
         return []
 
     def _not_one(self, name: str, here: list[ModelInfo]) -> LLMConnectionError:
-        """Why `name` is no model: several are meant, or none."""
+        """Return the error for `name`: ambiguous, or unknown."""
         several = [near for near in self._all(name, here) if name.casefold() in near.casefold()]
         if len(several) > 1:
             return LLMConnectionError("llm_model_ambiguous", model=name, available=", ".join(several[:_NAMED]))
@@ -267,7 +267,7 @@ class Selection:
 
 
 def model_nowhere(name: str, offered: Sequence[str], root: Path) -> LLMConnectionError:
-    """No server has the model `name`; `offered` is what they have, the nearest first. It may be meant as a file."""
+    """Return the error for a model no server has, which may mean a file. `offered` are theirs, most similar first."""
     available = ", ".join(offered[:_NAMED]) or "—"
     from localllm.llm.gguf.model_file import SUFFIX, near
 
@@ -281,8 +281,8 @@ def _names(models: list[ModelInfo]) -> list[str]:
 
 
 async def _first_model(provider: Provider, wanted: str = "") -> str:
-    """The model that is wanted, where it offers that, else its first. Raises LLMConnectionError; the provider is closed
-    then."""
+    """Return the `wanted` model if offered, else the first one.
+    On LLMConnectionError the provider is closed and the error raised."""
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             models = await provider.list_models()

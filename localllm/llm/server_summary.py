@@ -1,4 +1,4 @@
-"""Who answers, put into words: which server and model, what else there is, and how to get one where there is none."""
+"""Summaries for the user: the server and model in use, the alternatives, and the obstacles if there is none."""
 
 from collections.abc import Iterable, Sequence
 
@@ -25,15 +25,15 @@ _ABILITIES = {
 }
 
 _SOFTWARE = {"lmstudio": "LM Studio", "ollama": "Ollama", "openai": "OpenAI-compatible", "gguf": "llama.cpp"}
-"""What to call a server that does not say what it is."""
+"""Display names of servers that do not identify themselves."""
 
 
 class Introduction(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person should know of who answers, in his language.
+    """What to show the user about the model in use, in the user's language.
 
-    `who`: server, address, model and window in a line, empty where no model is connected. `hint`: what else there is.
-    `warnings`: that no model is connected, and what stands in the way. `failure`: why the server or model that is set
-    cannot be asked, and the fix.
+    `who`: server, address, model and window in a line, empty if no model is connected. `hint`: the alternatives.
+    `warnings`: that no model is connected, and the obstacles. `failure`: why the configured server or model cannot be
+    used, and the fix.
     """
 
     who: str = ""
@@ -51,8 +51,8 @@ def introduce(
     sought: bool,
     keys: Iterable[str] = (),
 ) -> Introduction:
-    """The introduction of whoever `client` asks. `sought`: any server would have done. `keys`: variables with keys of
-    services that are not used unless the person says so."""
+    """Return the introduction of the model `client` uses. `sought`: any server would do. `keys`: variables with keys of
+    services that are not used unless the user says so."""
     if failure is not None:
         return Introduction(failure=sentences(failure.what, failure.fix))
     if warnings := warn(client, servers, sought=sought, keys=keys):
@@ -61,7 +61,7 @@ def introduce(
 
 
 def warn(client: LLMClient, servers: Sequence[Server], *, sought: bool, keys: Iterable[str] = ()) -> tuple[str, ...]:
-    """That no model is connected, and what stands in the way; nothing where one is. See `introduce`."""
+    """Return the warning that no model is connected, with the obstacles; empty if one is. See `introduce`."""
     match client.provider.name:
         case "embedded" if sought:
             obstacles = list(_obstacles(servers))
@@ -87,27 +87,27 @@ def warn(client: LLMClient, servers: Sequence[Server], *, sought: bool, keys: It
 
 
 def describe(client: LLMClient, server: Server | None) -> str:
-    """Server, address, model and window: `Ollama · http://localhost:11434 · qwen3:8b · 16,384 tokens`."""
+    """Return server, address, model and window: `Ollama · http://localhost:11434 · qwen3:8b · 16,384 tokens`."""
     name = client.provider.name
     software = software_of(server) if server else _SOFTWARE.get(name, name)
     address = server.base_url if server else client.provider.address
-    address = apart_from_password(server_root(address))[0] if "://" in address else address  # a file
+    address = apart_from_password(server_root(address))[0] if "://" in address else address  # else a file
     return " · ".join(part for part in (software, address, client.model, window(client)) if part)
 
 
 def software_of(server: Server) -> str:
-    """Its name, or what kind of server it is."""
+    """Return the server's name, or its kind."""
     return server.software or _SOFTWARE.get(server.provider, server.provider)
 
 
 def window(client: LLMClient) -> str:
-    """The model's window; it says so where that is only assumed."""
+    """Return the model's window, marked if it is only assumed."""
     key = N_("{count} tokens assumed") if client.assumes_window else N_("{count} tokens")
     return _(key, count=f"{client.context_window:,}")
 
 
 def model_note(info: ModelInfo) -> str:
-    """What its server tells of a model: window, abilities, size."""
+    """Return a model's window, abilities and size as reported by its server."""
     parts = [_("not loaded")] if info.loaded is False else []
     if info.context_window:
         parts.append(_("{count} tokens", count=f"{info.context_window:,}"))
@@ -120,7 +120,7 @@ def model_note(info: ModelInfo) -> str:
 
 
 def obstacle(server: Server) -> str:
-    """Why a server that is there cannot be used; empty where it can, or is not there."""
+    """Explain why a running server cannot be used; empty if it can, or is not running."""
     if server.state not in ("empty", "locked", "silent"):
         return ""
     return _(_SERVER_STATES[server.state], url=server.base_url, detail=server.detail)
@@ -141,7 +141,7 @@ def _unused(keys: Iterable[str]) -> Iterable[str]:
 
 
 def _hint(servers: Sequence[Server]) -> str:
-    """How to change, where there is something to change to."""
+    """Return a hint how to switch models, if there are several."""
     ready = [server for server in servers if server.state == "ready"]
     if sum(len(server.models) for server in ready) < 2:
         return ""

@@ -1,4 +1,4 @@
-"""Estimate tokens before a request, account for those that were used."""
+"""Estimate the tokens of requests, calibrated by the servers' counts, and account for usage."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,21 +17,21 @@ from localllm.llm.retry import Stopwatch
 from localllm.text.file_type import HEAD, picture_in
 
 PIXELS_PER_TOKEN = 28 * 28
-"""Of the families that look at a picture in its own size (Qwen-VL, Pixtral): patches of 14 pixels, merged two by two
-(https://arxiv.org/abs/2409.12191, section 2.1). No common family takes more tokens for a picture."""
+"""Pixels per token for the families that process an image in its own size (Qwen-VL, Pixtral): patches of 14 × 14
+pixels, merged two by two (https://arxiv.org/abs/2409.12191, section 2.1). No common family uses more tokens."""
 
 LEAST_PICTURE = 256
-"""What Gemma 3 takes for each, whatever its size (https://arxiv.org/abs/2503.19786, section 2.1)."""
+"""Tokens of any image for Gemma 3 (https://arxiv.org/abs/2503.19786, section 2.1)."""
 
 MOST_PICTURE = 4_096
-"""What llama.cpp, and Ollama with it, shrinks a larger one to for those families."""
+"""Maximum tokens of an image for those families in llama.cpp and Ollama, which shrink larger ones."""
 
 UNKNOWN_PICTURE = 1_024
-"""For one whose size its first bytes do not tell."""
+"""Tokens assumed for an image of unknown size."""
 
 
 def picture_tokens(image: Image) -> int:
-    """The tokens of a picture by its width and height: rather too many, for some families take 256 for any."""
+    """Estimate the tokens of an image from its size, rather too high, as some families use 256 for any."""
     picture = picture_in(image.data[:HEAD])
     if picture is None or not picture.width or not picture.height:
         return UNKNOWN_PICTURE
@@ -39,48 +39,48 @@ def picture_tokens(image: Image) -> int:
 
 
 def pictures_in(messages: Iterable[Message]) -> Iterator[Image]:
-    """The pictures the messages carry."""
+    """Yield the images in the messages."""
     for message in messages:
         if isinstance(message, UserMessage | ToolMessage):
             yield from message.images
 
 
 BYTES_PER_TOKEN = 3.6
-"""Of Latin text and code, over the tokenizers of the common local families."""
+"""Average for Latin text and code, over the tokenizers of the common local families."""
 
 TOKENS_PER_WIDE_CHARACTER = 1.0
-"""Of Japanese, Chinese and Korean characters, over the same tokenizers."""
+"""Average for Japanese, Chinese and Korean characters, over the same tokenizers."""
 
 TOKENS_PER_MESSAGE = 4
-"""What a chat template puts around each message: its role and its borders, in the common families 3 to 5 tokens."""
+"""Tokens a chat template adds per message (role and delimiters): 3 to 5 in the common families."""
 
 LEAST_RATIO, MOST_RATIO = 0.5, 2.0
-"""No tokenizer in use is further off the estimate; a count that is tells of something else than of the tokenizer."""
+"""Bounds of actual to estimated tokens of text; a count outside them is not due to the tokenizer."""
 
 LEAST_PICTURES, MOST_PICTURES = 1 / 64, 2.0
-"""The same of pictures, which families are further apart about: a model may see a small one where another sees all."""
+"""The same bounds for images, where families differ more: some see only a small version."""
 
 _BESIDE = 5
-"""A text that is so many times as long as its pictures hides in its own error what they are."""
+"""If the text has this many times the tokens of the images, its estimation error hides theirs."""
 
 _ASCII_MARGIN = 1.3
-"""So many times as long as estimated an ASCII text is at most, but for one of numbers or letters without sense."""
+"""Maximum ratio of actual to estimated tokens for ASCII text, except numbers or random letters."""
 
 _WEIGHT = 0.5
-"""Of a new count against all that were before."""
+"""Weight of a new count in the moving average."""
 
 _TELLING = 50
-"""Tokens a prompt must have for its count to teach anything."""
+"""Minimum tokens of a prompt whose count is used for calibration."""
 
 _CONVERSATIONS = 8
-"""Whose weights are remembered: that of a run and of its sub-agents, and parts of them."""
+"""Number of cached conversation weights: those of a run and of its sub-agents, and parts of them."""
 
 _NARROW = late_pattern("[\0-\u2e7f]+")
-"""What is not Japanese, Chinese or Korean."""
+"""Matches text without Japanese, Chinese and Korean characters."""
 
 
 class Size(NamedTuple):
-    """A text in tokens, as estimated without any calibration: its Latin part and its wide characters."""
+    """A text's uncalibrated estimate in tokens: its Latin part and its wide characters."""
 
     narrow: float
     wide: float
@@ -96,16 +96,16 @@ def _measure(text: str) -> Size:
 
 
 measure = Memo(_measure, lambda text, _: 4 * len(text), 8_000_000)
-"""The size of a text, remembered: a conversation is measured with each of its requests."""
+"""Measure a text, cached: a conversation is measured with each of its requests."""
 
 
 def estimate_tokens(text: str) -> int:
-    """An estimate of the tokens in `text`, never 0 for a text that is not empty."""
+    """Estimate the tokens in `text`, at least 1 unless it is empty."""
     return Calibration().estimate(text)
 
 
 def prompt_texts(messages: Iterable[Message], tools: Sequence[ToolSpec]) -> Iterator[str]:
-    """All the text of a request that the model reads."""
+    """Yield all the text of a request that the model reads."""
     if tools:
         yield encode_json(tools).decode()
     for message in messages:
@@ -115,8 +115,8 @@ def prompt_texts(messages: Iterable[Message], tools: Sequence[ToolSpec]) -> Iter
 
 
 class Weight(NamedTuple):
-    """A request, or a part of one: its text and its pictures in tokens, as estimated without any calibration; the bytes
-    of its text, and how many of them are ASCII."""
+    """The uncalibrated estimate of a request or a part of it: tokens of text and images; bytes of its text, and how
+    many of them are ASCII."""
 
     narrow: float = 0.0
     wide: float = 0.0
@@ -125,7 +125,7 @@ class Weight(NamedTuple):
     ascii_bytes: int = 0
 
     def with_text(self, text: str) -> "Weight":
-        """The same with a text more."""
+        """Return the weight with another text."""
         narrow, wide = measure(text)
         size = ascii_size = len(text)
         if not text.isascii():
@@ -135,7 +135,7 @@ class Weight(NamedTuple):
         )
 
     def with_message(self, message: Message) -> "Weight":
-        """The same with a message more."""
+        """Return the weight with another message."""
         weight = self._replace(pictures=self.pictures + sum(map(picture_tokens, pictures_in((message,)))))
         for text in prompt_texts((message,), ()):
             weight = weight.with_text(text)
@@ -143,20 +143,20 @@ class Weight(NamedTuple):
 
     @property
     def margin(self) -> float:
-        """How many times as long as estimated the text may be, where no count has taught anything yet: the more of it
-        is in other scripts, which tokenizers are most apart about, the more."""
+        """Maximum ratio of actual to estimated tokens before any calibration: the larger, the more of the text is in
+        other scripts, for which tokenizers differ most."""
         return MOST_RATIO - (MOST_RATIO - _ASCII_MARGIN) * (self.ascii_bytes / self.bytes if self.bytes else 1.0)
 
 
 class Weights:
-    """Weighs conversations. One is weighed several times for each of its requests, and only its end is new."""
+    """Computes the weights of conversations incrementally: each is weighed several times per request."""
 
     def __init__(self) -> None:
         self._known: list[tuple[tuple[Message, ...], Weight]] = []
         """The newest last."""
 
     def of(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Weight:
-        """The weight of a request."""
+        """Return the weight of a request."""
         messages = tuple(messages)
         beginnings = [known for known in self._known if messages[: len(known[0])] == known[0]]
         before, weight = max(beginnings, key=lambda known: len(known[0]), default=((), Weight()))
@@ -168,40 +168,39 @@ class Weights:
 
 
 class Calibration:
-    """How far the estimates are off for one model: a ratio for Latin text and one for wide characters, each a moving
-    average of what the counts of its server say; and one for pictures (see pictures.py), of which the first count
-    says more than the estimate."""
+    """The calibration for one model: ratios of actual to estimated tokens for Latin text and wide characters, as moving
+    averages of its server's counts; and one for images, where the first count replaces the estimate."""
 
     def __init__(self) -> None:
         self.narrow = 1.0
         self.wide = 1.0
         self.pictures = 1.0
         self.counts = 0
-        """How many counts it has learned from."""
+        """Number of counts used for calibration."""
         self._seen = 0
         self._weights = Weights()
 
     def weigh(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Weight:
-        """The weight of a request, which no count changes."""
+        """Return the uncalibrated weight of a request."""
         return self._weights.of(messages, tools)
 
     def estimate(self, text: str) -> int:
-        """The tokens in `text`, never 0 for a text that is not empty."""
+        """Estimate the tokens in `text`, at least 1 unless it is empty."""
         narrow, wide = measure(text)
         return max(1, round(narrow * self.narrow + wide * self.wide)) if text else 0
 
     def estimate_prompt(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, margin: float = 1.0, pictures: bool = True
     ) -> int:
-        """The tokens of a whole request, its text `margin` times. `pictures`: with those in it."""
+        """Estimate the tokens of a request, its text times `margin`. `pictures`: include the images."""
         weight = self.weigh(messages, tools)
         texts = round(weight.narrow * self.narrow + weight.wide * self.wide) + TOKENS_PER_MESSAGE * len(messages)
         return int(margin * texts) + (round(self.pictures * weight.pictures) if pictures else 0)
 
     def learn(self, messages: Sequence[Message], tools: Sequence[ToolSpec], counted: int) -> None:
-        """Take note that a request, or a part of one, had `counted` tokens. What most of it is (Latin text, wide
-        characters, pictures) learns from it; a count no tokenizer explains (a part of the prompt was dropped, or not
-        counted) teaches nothing."""
+        """Calibrate with a request, or a part of one, of `counted` tokens.
+        The ratio of its largest component (Latin text, wide characters, images) is adjusted; counts no tokenizer
+        explains (a part of the prompt was dropped or not counted) are ignored."""
         narrow, wide, pictures, *_bytes = self.weigh(messages, tools)
         words = counted - TOKENS_PER_MESSAGE * len(messages)
         is_most = self.pictures * pictures > narrow + wide
@@ -218,8 +217,8 @@ class Calibration:
         self.counts += 1
 
     def _learn_pictures(self, estimate: int, counted: int, text: float) -> None:
-        """`counted`: the tokens of the pictures and the text; `text`: those of the text alone, as estimated. Where that
-        is too many, the pictures are few: they must not keep the text from being learned."""
+        """Calibrate the images' ratio. `counted`: tokens of images and text; `text`: estimated tokens of the text
+        alone. If those exceed the count, the images are few and must not prevent the calibration of the text."""
         if counted <= LEAST_RATIO * text:
             return
         told = max(0.0, counted - text) / estimate
@@ -232,24 +231,24 @@ class Calibration:
 
 
 _FAR_BELOW = 0.6
-"""Of the estimate: a count below that is no matter of the tokenizer, whose ratio the estimate has."""
+"""Ratio to the estimate below which a count cannot be explained by the tokenizer."""
 
 _TAUGHT = 1.25
-"""So many times as long as estimated a request may be that continues none, once counts have taught the estimate: a
-summary, or the first request of a sub-agent."""
+"""Maximum ratio of actual to estimated tokens, once calibrated, for a request that continues no other. Such as a
+summary, or a sub-agent's first request."""
 
 _SURE_AFTER = 2
-"""Counts a calibration has learned from before it is believed against a window nobody has told."""
+"""Number of counts after which the calibration is trusted over an assumed window."""
 
 _AT_THE_EDGE = 0.97
-"""Of a window: a prompt that was cut to fit ends within a few tokens of it."""
+"""Fraction of the window that a prompt truncated to fit reaches."""
 
 _USUAL_WINDOWS = tuple(1024 * 2**power for power in range(1, 8))
-"""What servers are set to where nobody has said anything: 2,048 tokens to 131,072."""
+"""Common default windows of servers: 2,048 to 131,072 tokens."""
 
 
 class Exchange(msgspec.Struct, frozen=True):
-    """A request and its answer. `counted` is None where the server reported nothing."""
+    """A request and its answer. `counted` is None if the server reported no usage."""
 
     model: str
     messages: Sequence[Message]
@@ -259,49 +258,49 @@ class Exchange(msgspec.Struct, frozen=True):
 
 
 class Accounting:
-    """Counts for one client, with a calibration of its own for each model."""
+    """Token accounting of one client, with a calibration for each model."""
 
     def __init__(self) -> None:
         self._calibrations: defaultdict[str, Calibration] = defaultdict(Calibration)
         self._has_warned = False
         self._counted: dict[str, tuple[tuple[Message, ...], int]] = {}
-        """The newest request whose count is believed, and that count, by model."""
+        """The latest request with a trusted count, and that count, by model."""
         self._filled: dict[tuple[str, int], int] = {}
-        """The estimate of the newest prompt that was counted as if it just filled a window, by model and window."""
+        """The estimate of the latest prompt counted as just filling a window, by model and window."""
         self._evident: dict[str, int] = {}
 
     def evident_window(self, model: str) -> int:
-        """The window the server of `model` evidently has, in tokens, whatever it says of it: prompts of different
-        length, all far longer, were counted as if they just filled it. 0 where nothing gives that away."""
+        """Return the window in tokens evident from the server's counts, whatever it reports: prompts of different
+        length, all far longer, were counted as just filling it. 0 if there is no such evidence."""
         return self._evident.get(model, 0)
 
     def forget_windows(self) -> None:
-        """Another server, or the same with other settings, is asked from now on."""
+        """Discard the learned windows, after a change of the server or its settings."""
         self._filled.clear()
         self._evident.clear()
 
     def estimate(self, model: str, text: str) -> int:
-        """The tokens `text` is for `model`."""
+        """Estimate the tokens of `text` for `model`."""
         return self._calibrations[model].estimate(text)
 
     def estimate_prompt(self, model: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
-        """The tokens a request is for `model`."""
+        """Estimate the tokens of a request for `model`."""
         return self._calibrations[model].estimate_prompt(messages, tools)
 
     def learn(self, model: str, messages: Sequence[Message], tools: Sequence[ToolSpec], counted: int) -> None:
-        """Take note that a request had `counted` tokens, as its server says in refusing it."""
+        """Calibrate with the number of tokens a server stated when refusing a request."""
         self._calibrations[model].learn(messages, tools, counted)
 
     def has_counted(self, model: str) -> bool:
-        """Whether a server's count has taught anything of `model`."""
+        """Return whether `model` has been calibrated by a server's count."""
         return self._calibrations[model].counts > 0
 
     def expect_prompt(
         self, model: str, messages: Sequence[Message], tools: Sequence[ToolSpec], *, margin: float = 1.0
     ) -> int:
-        """The tokens a request is for `model`: those counted of the request it continues, and the rest estimated,
-        `margin` times. All is estimated where that is more, or it continues none; the margin is smaller then: what
-        counts have taught of the estimate, or else what its script tells, for there is no room to double all of it."""
+        """Estimate the tokens of a request for `model`: those counted of the request it continues, plus `margin` times
+        the estimate of the rest. If the whole estimate is larger, or it continues none, everything is estimated, with a
+        smaller margin from the calibration or else the script, as there is no room to double all of it."""
         calibration = self._calibrations[model]
         if (count := self._count_of_beginning(model, messages)) is None:
             untaught = calibration.weigh(messages, tools).margin
@@ -312,21 +311,21 @@ class Accounting:
         return max(calibration.estimate_prompt(messages, tools), counted + new)
 
     def _count_of_beginning(self, model: str, messages: Sequence[Message]) -> tuple[int, int] | None:
-        """How many messages of a request were in the newest one already, and the tokens counted then; None where it
-        does not continue that one."""
+        """Return how many messages of a request were in the latest one, and their counted tokens.
+        None if it does not continue that one."""
         before, counted = self._counted.get(model, ((), 0))
         return (len(before), counted) if before and tuple(messages[: len(before)]) == before else None
 
     def settle(self, exchange: Exchange, watch: Stopwatch, window: int, *, assumed: bool) -> tuple[Usage, str]:
-        """The cost of an answer, and a warning where its count shows that the server has read only a part of the
-        prompt; the warning is empty otherwise, and after the first one. `window` is the model's, in tokens, `assumed`
-        where nobody has told it."""
+        """Return the usage of an answer, and a warning if the server read only a part of the prompt.
+        The warning is empty if the count does not show that, and after the first one. `window` is the model's in
+        tokens, `assumed` if nothing states it."""
         usage = self._usage(exchange, watch)
         counted = exchange.counted
         if counted is None or counted.prompt_tokens <= 0:
             return usage, ""
         calibration = self._calibrations[exchange.model]
-        # what a family makes of pictures is a guess: it must not look as if a part had been dropped
+        # the estimate for images is uncertain: it must not look like a truncated prompt
         estimate = calibration.estimate_prompt(exchange.messages, exchange.tools, pictures=False)
         sure = assumed and calibration.counts >= _SURE_AFTER
         gives_away = self._learn_window(exchange.model, counted.prompt_tokens, estimate)
@@ -337,7 +336,7 @@ class Accounting:
         return usage, ""
 
     def _learn_from(self, calibration: Calibration, exchange: Exchange, counted: int) -> None:
-        """Where pictures are new, the count of what is new tells of them; else that of all."""
+        """Calibrate with the count of the new messages if these contain images, else of the whole request."""
         before = self._count_of_beginning(exchange.model, exchange.messages)
         new = exchange.messages[before[0] :] if before else ()
         if before and any(pictures_in(new)):
@@ -346,8 +345,8 @@ class Accounting:
             calibration.learn(exchange.messages, exchange.tools, counted)
 
     def _learn_window(self, model: str, counted: int, estimate: int) -> bool:
-        """Whether this count shows what window the server has: a longer prompt was counted at the same edge before,
-        and it has grown by less than is counted, which cannot be the new part of it alone."""
+        """Return whether this count reveals the server's window: an earlier, shorter prompt was counted at the same
+        edge, and the growth since is less than the count, so that the count cannot be the new part alone."""
         if counted > self._evident.get(model, counted):
             del self._evident[model]  # it does read more
         if not (edge := filled_window(counted, estimate)):
@@ -399,17 +398,16 @@ class Accounting:
 
 
 def filled_window(counted: int, estimate: int) -> int:
-    """The usual window that a prompt of about `estimate` tokens just fills by the server's count, though it is far
-    longer; 0 where there is none."""
+    """Return the common window that a much longer prompt just fills according to the server's count.
+    0 if there is none. `estimate`: the prompt's estimated tokens."""
     if counted >= _FAR_BELOW * estimate:
         return 0
     return next((edge for edge in _USUAL_WINDOWS if _AT_THE_EDGE * edge <= counted <= edge), 0)
 
 
 def was_cut(counted: int, estimate: int, window: int, *, assumed: bool, sure: bool) -> bool:
-    """Whether a prompt of about `estimate` tokens, of which the server counted so few, was cut to fit: it was longer
-    than the window, or what is left of it just fits one. `assumed`: nobody has told the window; `sure`: the estimate is
-    good enough to be believed without it."""
+    """Return whether a prompt of about `estimate` tokens was truncated, given its low count: it exceeded the window, or
+    the count just fills one. `assumed`: the window is not stated; `sure`: the estimate is reliable enough by itself."""
     if counted >= _FAR_BELOW * estimate:
         return False
     windows = (window, *_USUAL_WINDOWS) if assumed else (window,)

@@ -1,1 +1,1 @@
-"""Which model servers there are: found by asking, known by their answers and not by their ports."""
+"""Discovery of model servers, recognised by their answers rather than by their ports."""

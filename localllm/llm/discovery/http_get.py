@@ -1,4 +1,4 @@
-"""A small, bounded GET, to see who is there."""
+"""HTTP GET with a bounded body, for probing servers."""
 
 import asyncio
 from collections.abc import Mapping
@@ -20,11 +20,11 @@ from localllm.llm.http.plain_client import PlainHttp
 from localllm.llm.http.transport import HttpFailure, HttpRequest, HttpTransport
 
 MOST_BYTES = 4 * 1024 * 1024
-"""The longest body that is read. The list of a gateway with a thousand models is about 1 MB."""
+"""Maximum bytes read of a body. The model list of a gateway with a thousand models is about 1 MB."""
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """An answer: the names of its headers in lower case; `whole` is false where the body was cut at MOST_BYTES."""
+    """An HTTP response with header names in lower case. `whole` is false if the body was truncated at MOST_BYTES."""
 
     status: int
     headers: dict[str, str]
@@ -33,7 +33,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class StrangeAnswerError(Exception):
-    """What answers does not speak HTTP; its text is the first words it said, empty where it said nothing."""
+    """The server does not speak HTTP; the message is the beginning of its answer, empty if there was none."""
 
 
 class _Target(NamedTuple):
@@ -43,8 +43,8 @@ class _Target(NamedTuple):
 
 
 async def knock(url: str) -> str:
-    """The host that takes connections for `url`. "localhost" may be either loopback address, whatever the resolver
-    says of it. Raises OSError."""
+    """Return the host that accepts connections for `url`.
+    "localhost" may be either loopback address, whatever the resolver says. Raises OSError."""
     target = _target(url)
     hosts = ("127.0.0.1", "::1") if target.host == "localhost" else (target.host,)
     refusal: OSError | None = None
@@ -60,9 +60,9 @@ async def knock(url: str) -> str:
 
 
 async def get(url: str, headers: Mapping[str, str], *, host: str) -> Answer:
-    """The answer to GET `url`, asked of `host` over a bare connection. Redirects are not followed.
+    """Send GET `url` to `host` over a plain connection, without following redirects.
 
-    Raises StrangeAnswerError, OSError. There is no limit of time: the caller cancels.
+    Raises StrangeAnswerError, OSError. There is no timeout: the caller cancels.
     """
     parts, http = urlsplit(url), PlainHttp()
     at = f"http://{f'[{host}]' if ':' in host else host}:{_target(url).port}{parts.path}"
@@ -84,7 +84,7 @@ async def get(url: str, headers: Mapping[str, str], *, host: str) -> Answer:
 
 
 async def get_with_library(url: str, headers: Mapping[str, str], *, seconds: float) -> Answer:
-    """As `get`, for what is not plain: over TLS, through a proxy. `seconds` is the time to connect."""
+    """Like `get`, but through httpx, for TLS and proxies. `seconds` is the connect timeout."""
     transport = HttpTransport("", url, seconds)
     try:
         async with transport.stream(HttpRequest("GET", url, dict(headers))) as body:
@@ -107,7 +107,7 @@ def _target(url: str) -> _Target:
 
 
 async def _gather(read: Read) -> bytes:
-    """The body; of one that is longer than MOST_BYTES more than these."""
+    """Read the body, stopping once it exceeds MOST_BYTES."""
     body = bytearray()
     while len(body) <= MOST_BYTES and (piece := await read()) is not None:
         body += piece

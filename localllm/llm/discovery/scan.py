@@ -1,4 +1,4 @@
-"""Scan the likely addresses for model servers, all at once; a server is recognised by its answers."""
+"""Scan the candidate addresses for model servers concurrently and recognise each by its answers."""
 
 import asyncio
 import os
@@ -27,19 +27,19 @@ from localllm.llm.providers.openai_models import ModelEntry, parse_entries, told
 from localllm.text.sanitising import clean
 
 Ask = Callable[[str], Awaitable[Answer]]
-"""Gives the answer to GET of a path below the server's root: /v1/models, /api/tags, …"""
+"""Returns the response to GET of a path below the server's root: /v1/models, /api/tags, …"""
 
 T = TypeVar("T")
 
 _BEST_FIRST: tuple[State, ...] = ("ready", "empty", "locked", "silent", "foreign")
 _TITLE = re.compile(rb"<title[^<>]*>(.*?)(?:</title|\Z)", re.IGNORECASE | re.DOTALL)
 _LONGEST_TITLE = 60
-_BEGINNING = 4_000  # bytes of a page, in which its title is looked for
+_BEGINNING = 4_000  # bytes of a page searched for its title
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """What answers. `provider` is None where nobody was recognised; the rest is as in Server. For a locked one, the
-    detail is left to those who know of the keys."""
+    """What was recognised at an address. `provider` is None if nothing was, the other fields are as in Server. For a
+    locked server the caller, which knows the keys, fills in the detail."""
 
     state: State
     provider: ProviderName | None = None
@@ -52,8 +52,8 @@ LOCKED = Found(state="locked")
 
 
 async def recognise(ask: Ask, expected: ProviderName, *, window: int = 0) -> Found:
-    """Who answers `ask`. The question `expected` understands comes first, and the others where that was not enough:
-    Ollama and LM Studio also list their models as OpenAI does. `window`: the tokens Ollama would be asked for."""
+    """Recognise the server behind `ask`. The `expected` provider is tried first, then the others, since Ollama and LM
+    Studio also list their models in OpenAI's form. `window`: tokens that would be requested from Ollama."""
     readers: dict[ProviderName, Callable[[Ask], Awaitable[Found | None]]] = {
         "ollama": partial(_as_ollama, window=window),
         "openai": _as_openai,
@@ -69,7 +69,7 @@ async def recognise(ask: Ask, expected: ProviderName, *, window: int = 0) -> Fou
 
 
 async def _as_ollama(ask: Ask, window: int) -> Found | None:
-    """Ollama tells its version and has its own list of models; many a web application has one of the two."""
+    """Recognise Ollama by its version and its model list; other web applications have only one of the two."""
     version = await ask("/api/version")
     if _wants_key(version):
         return LOCKED
@@ -86,8 +86,8 @@ async def _as_ollama(ask: Ask, window: int) -> Found | None:
 
 
 async def _as_lmstudio(ask: Ask) -> Found | None:
-    """LM Studio's own lists say of each model of what type it is and whether it is loaded. The oldest versions have
-    none, but a way of their own to say so."""
+    """Recognise LM Studio by its own model lists, which hold each model's type and state.
+    The oldest versions have no such list but a distinctive error message."""
     own = await ask("/api/v0/models")
     if _wants_key(own):
         return LOCKED
@@ -96,7 +96,7 @@ async def _as_lmstudio(ask: Ask) -> Found | None:
     if marks and models is not None and (marks.data or marks.object == "list"):
         return _model_server("lmstudio", "LM Studio", models)
     its_words = b"Unexpected endpoint" in own.body
-    if its_words or own.status == 404:  # versions that have the newer list alone
+    if its_words or own.status == 404:  # versions that only have the newer list
         newer = await ask("/api/v1/models")
         models = _decoded(newer, parse_native_models)
         marks = _decoded(newer, lambda body: decode_json(body, _NewerList))
@@ -109,7 +109,7 @@ async def _as_lmstudio(ask: Ask) -> Found | None:
 
 
 async def _as_openai(ask: Ask) -> Found:
-    """Anybody who lists models as OpenAI does; some leave their mark in the list."""
+    """Recognise a server that lists models in OpenAI's form; some are identified by their entries."""
     answer = await ask("/v1/models")
     if _wants_key(answer):
         return LOCKED
@@ -132,7 +132,7 @@ async def _as_openai(ask: Ask) -> Found:
 
 
 async def _as_llama_cpp(ask: Ask, models: list[ModelInfo]) -> Found:
-    """llama.cpp shows its models to everybody; where it wants a key, it wants it for all the rest."""
+    """Return llama.cpp's models. It lists them without a key even if everything else requires one."""
     props = await ask("/props")
     if _wants_key(props):
         return LOCKED
@@ -147,12 +147,12 @@ def _model_server(provider: ProviderName, software: str, models: list[ModelInfo]
 
 
 def _wants_key(answer: Answer) -> bool:
-    """Whether it is a program that wants a key. A web site that shows people a page is none."""
+    """Return whether a program requires a key; a web page with such a status does not count."""
     return answer.status in (401, 403) and not _is_html(answer)
 
 
 def _is_loading(answer: Answer) -> bool:
-    """llama.cpp listens before its model is there."""
+    """Return whether llama.cpp reports that it is still loading its model."""
     error = _decoded(answer, lambda body: error_in(decode_json(body)), status=503)
     return error is not None and "loading" in error.message.lower()
 
@@ -162,7 +162,7 @@ def _is_html(answer: Answer) -> bool:
 
 
 def _decoded(answer: Answer, parse: Callable[[bytes], T], *, status: int = 200) -> T | None:
-    """What `parse` makes of the answer, None where it is something else."""
+    """Parse the response, or return None if it is of another kind."""
     if answer.status != status or not answer.whole:
         return None
     try:
@@ -172,14 +172,14 @@ def _decoded(answer: Answer, parse: Callable[[bytes], T], *, status: int = 200) 
 
 
 def _listed(answer: Answer) -> list[ModelEntry] | None:
-    """The chat models of an answer to /v1/models, None where it is no such answer: an empty list must say that it is
-    one, since other programs have something under "data" as well."""
+    """Return the chat models of a response to /v1/models, or None if it is no such response.
+    An empty list counts only if it is marked as a list, since other programs also use the key "data"."""
     marks = _decoded(answer, lambda body: decode_json(body, _List))
     return _decoded(answer, parse_entries) if marks and (marks.data or marks.object == "list") else None
 
 
 def _appearance(answer: Answer) -> str:
-    """What an answer looks like, for people."""
+    """Describe an unrecognised response for the user."""
     if not answer.whole:
         return _("an answer without an end")
     if 300 <= answer.status < 400:
@@ -199,7 +199,7 @@ def _ink(text: str) -> str:
     return clean(short_reason(text)[:_LONGEST_TITLE], keep_newlines=False)
 
 
-# The servers' JSON, as far as it marks them.
+# The servers' JSON, reduced to the fields that identify them.
 
 
 class _Version(msgspec.Struct):
@@ -239,7 +239,7 @@ _SECONDS_TO_CONNECT = 2.0
 
 
 class Visit:
-    """One address being looked at. What it has learned stands when its time is up."""
+    """The probe of one address. What it has found by its timeout is kept."""
 
     def __init__(self, candidate: Candidate, settings: LLMSettings, environ: Mapping[str, str]) -> None:
         self._candidate = candidate
@@ -252,12 +252,12 @@ class Visit:
 
     @property
     def is_far(self) -> bool:
-        """Whether it is another machine, which the user has named."""
+        """Whether the address is another machine, set by the user."""
         url = self._candidate.base_url
         return self._candidate.set_by_user and not address_fault(url) and not is_loopback(url)
 
     async def look(self) -> Server:
-        """Who is there. Raises nothing."""
+        """Probe the address and return what was found. Raises nothing."""
         if fault := address_fault(self._candidate.base_url):
             return self._server("absent", _in_a_line(fault))
         try:
@@ -271,13 +271,13 @@ class Visit:
             return self._server("absent", _reason(error))
 
     def unfinished(self, seconds: float) -> Server:
-        """What can be said when its `seconds` are over."""
+        """Return what is known when the timeout of `seconds` has passed."""
         if self._host:
             return self._server("silent", _("no whole answer in {seconds:g} s", seconds=seconds))
         return self._server("absent", _("no connection in {seconds:g} s", seconds=seconds))
 
     async def _ask(self, path: str) -> Answer:
-        """The answer to GET of `path`; with a key, once one has been asked for and if it may be sent."""
+        """Send GET `path`, with a key once the server requires one and sending it is permitted."""
         answer = await self._get(path, self._key_variable)
         if answer.status not in (401, 403) or self._key_variable or self._key_was_refused:
             return answer
@@ -299,7 +299,7 @@ class Visit:
         return await get_with_library(url, headers, seconds=_SECONDS_TO_CONNECT)
 
     def _key(self, variable: str) -> str:
-        """The key in `variable`, empty where there is none that a header can carry."""
+        """Return the key in `variable`, empty if there is none or a header cannot carry it."""
         key = self._environ.get(variable, "").strip()
         return key if key.isascii() and key.isprintable() else ""
 
@@ -325,7 +325,7 @@ class Visit:
         )
 
     def _about_the_key(self) -> str:
-        """What a locked server lacks."""
+        """Explain which key a locked server requires."""
         allowed = self._candidate.key_variables
         own = SECRET_VARIABLES[f"llm.{self._candidate.provider}.api_key"]
         tried = next(filter(self._key, allowed), "")
@@ -347,8 +347,8 @@ class Visit:
 
 
 def _url(base_url: str, path: str) -> str:
-    """Where `path` is. What begins with /v1 is below the root of the OpenAI-compatible interface, wherever a gateway
-    has put that."""
+    """Return the URL of `path`.
+    Paths below /v1 are resolved against the OpenAI-compatible root, wherever a gateway has put that."""
     root, compatible = server_root(base_url), api_root(base_url)
     if not path.startswith("/v1/") or compatible.startswith(f"{root}/api/"):
         return root + path
@@ -356,7 +356,7 @@ def _url(base_url: str, path: str) -> str:
 
 
 def _with_host(base_url: str, host: str) -> str:
-    """The address as it was written; with the host that answers where that is not what localhost means everywhere."""
+    """Return the address as written, but with [::1] where only IPv6 loopback answers."""
     if host != "::1" or "://" not in base_url:
         return base_url
     parts = urlsplit(base_url)
@@ -374,7 +374,7 @@ def _strange(said: str) -> str:
 
 
 def _reason(error: OSError) -> str:
-    """Why nobody could be reached, in the system's words."""
+    """Explain why the connection failed, in the system's words."""
     if isinstance(error, ConnectionRefusedError):
         return _("nothing is running there")
     return _in_a_line(os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error))
@@ -385,10 +385,10 @@ def _in_a_line(text: str) -> str:
 
 
 SECONDS = 0.3
-"""For a server on this machine: they answer within a few milliseconds, or are busy with something else."""
+"""Timeout for servers on this machine: they answer within a few milliseconds, or are busy."""
 
 SECONDS_FAR = 2.0
-"""For an address the user has set on another machine, which may be asleep or behind a VPN."""
+"""Timeout for an address set by the user on another machine, which may be asleep or behind a VPN."""
 
 _LAST_PART = 0.25
 
@@ -401,11 +401,11 @@ async def discover(
     within: float = SECONDS,
     within_far: float = SECONDS_FAR,
 ) -> list[Server]:
-    """Every address a server may be at, asked at the same time; in the order in which they are preferred: those the
-    user has set, then LM Studio, Ollama, other servers, and `also` (`usual_others` where it is None).
+    """Probe every candidate address concurrently and return the servers in order of preference: those set by the user,
+    then LM Studio, Ollama, other servers, and `also` (`usual_others` if None).
 
-    Takes at most `within` seconds, or `within_far` where the user has set an address that is not this machine. Raises
-    nothing. A key from the environment goes only to an address the user has set, and only if it asks for one.
+    Takes at most `within` seconds, or `within_far` if the user has set an address on another machine. Raises nothing. A
+    key from the environment is sent only to an address the user has set, and only if that requires one.
     """
     others = usual_others(environ) if also is None else also
     visits = [Visit(candidate, settings, environ) for candidate in candidates(settings, environ, others)]
@@ -414,10 +414,10 @@ async def discover(
 
 
 async def _limited(visit: Visit, seconds: float) -> Server:
-    """What `visit` finds in that time.
+    """Return what `visit` finds within `seconds`.
 
-    The time is given in two parts: where this program was busy with itself for all of the first, as it is when it
-    starts, the answers that have come meanwhile are still read in the second.
+    The time is split in two waits: if this program was busy throughout the first, as during start-up, responses that
+    have arrived meanwhile are still read in the second.
     """
     work = asyncio.create_task(visit.look())
     try:

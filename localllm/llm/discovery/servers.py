@@ -1,4 +1,4 @@
-"""Model servers on this machine: where to look for one, and what was found."""
+"""Model servers: candidate addresses, the results of discovery, and the choice of server and model."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
@@ -12,22 +12,22 @@ from localllm.llm.addresses import PORTS, address_fault, is_loopback, ollama_bas
 from localllm.llm.providers.base import ModelInfo
 
 State = Literal["ready", "empty", "locked", "silent", "foreign", "absent"]
-"""ready: offers models. empty: a model server without any. locked: it wants a key. silent: it takes the connection
-and does not answer in time, or is still loading its model. foreign: something else answers. absent: nobody takes the
-connection."""
+"""ready: offers models. empty: a model server without models. locked: requires a key. silent: accepts the connection
+but does not answer in time, or is still loading its model. foreign: something other than a model server. absent:
+nothing accepts the connection."""
 
 ENSEMBLE_OWNER = "localllm"
-"""`owned_by` of the models our own ensemble lists: it is never found as a server, or it might become its own worker."""
+"""`owned_by` of our own ensemble's models: discovery ignores it, so that it never becomes its own worker."""
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
-    """An address where a model server was looked for, and what is there.
+    """An address that was probed, and what was found.
 
-    `provider` is how to talk to it; where nothing was recognised, whose address it is in the settings. `software` is
-    its name for people (LM Studio, Ollama, llama.cpp, vLLM, "" where unknown). `seconds`: how long it took to answer.
-    `detail`: what answers in its place, or why it cannot be used; part of a sentence, in the user's language.
-    `set_by_user`: its address is not one of the usual ones. `key_variable`: the environment variable with the key it
-    asked for and took; empty where it asks for none.
+    `provider` is the protocol to use; if nothing was recognised, the provider whose setting holds the address.
+    `software` is its display name (LM Studio, Ollama, llama.cpp, vLLM, "" if unknown). `seconds`: its response time.
+    `detail`: what answers instead, or why it cannot be used; part of a sentence in the user's language. `set_by_user`:
+    the address is not a default one. `key_variable`: the environment variable whose key it required and accepted; empty
+    if it requires none.
     """
 
     base_url: str
@@ -42,15 +42,14 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def choose(servers: Sequence[Server], model: str = "") -> tuple[Server, str] | None:
-    """The server to use and its model, or None.
+    """Choose the server and model to use, or return None.
 
-    Of the servers that are ready, those at addresses the user has set come first; then those that have, or may have, a
-    model in memory: the others would load one first, for which there may be neither time nor room. Else their order
-    decides. Of a server's models the loaded ones come first, then those that can use tools; again their order decides.
+    Among ready servers, those at addresses set by the user come first, then those that have, or may have, a model
+    loaded: the others would have to load one, for which time or memory may be lacking. Ties keep their order. Among a
+    server's models, loaded ones come first, then those that support tools; ties keep their order.
 
-    `model` means the model of that name on any server; else, where that leaves no doubt, the name without its tag or
-    its publisher, or a part of it, whatever its case. A model that Ollama has run elsewhere is meant by its whole name
-    only.
+    `model` matches that name on any server; else, if unambiguous, a name without its tag or publisher, or a substring,
+    ignoring case. A model that Ollama runs remotely matches only by its full name.
     """
     ready = sorted((server for server in servers if server.state == "ready"), key=_reluctance)
     if model:
@@ -61,8 +60,8 @@ def choose(servers: Sequence[Server], model: str = "") -> tuple[Server, str] | N
 
 
 def nearest_models(servers: Sequence[Server], model: str) -> list[str]:
-    """The names of all models that can be had, those most like `model` first."""
-    import difflib  # for a name that nobody has
+    """Return the names of all available models, the most similar to `model` first."""
+    import difflib  # only needed for an unknown name
 
     names = dict.fromkeys(name for _, name in _offers(servers))
     ratio = difflib.SequenceMatcher(b=model.casefold())
@@ -79,7 +78,7 @@ def _reluctance(server: Server) -> tuple[bool, bool]:
 
 
 def _rank(info: ModelInfo) -> tuple[int, int]:
-    """Smaller is better. What is unknown counts between yes and no."""
+    """Return the sort key of a model, lower is better; unknown ranks between yes and no."""
     loaded = {True: 0, None: 1, False: 2}[info.loaded]
     if info.abilities is None:
         return loaded, 1
@@ -87,13 +86,13 @@ def _rank(info: ModelInfo) -> tuple[int, int]:
 
 
 def _offers(servers: Sequence[Server]) -> Iterator[tuple[Server, str]]:
-    """Every model of every server that is ready."""
+    """Yield every model of every ready server."""
     return ((server, info.id) for server in servers if server.state == "ready" for info in server.models)
 
 
 def _offering(ready: Sequence[Server], model: str) -> tuple[Server, str] | None:
-    """The first server with the one model that is meant. Stricter readings come first; one with several models that
-    fit decides nothing."""
+    """Return the first server with a unique match for `model`.
+    Stricter matchers are tried first; a server with several matches of one matcher is skipped."""
     wanted = model.casefold()
     whole: tuple[Callable[[str], bool], ...] = (
         lambda name: name == model,
@@ -114,15 +113,15 @@ def _offering(ready: Sequence[Server], model: str) -> tuple[Server, str] | None:
 
 
 VLLM = "http://localhost:8000"
-"""Where vLLM listens unless told otherwise; our own ensemble as well."""
+"""Default address of vLLM, and of our own ensemble."""
 
 ALSO_VARIABLE = "LOCALLLM_ALSO_LOOK_AT"
-"""The environment variable with the addresses, between commas or spaces, that are looked at instead of VLLM."""
+"""Environment variable with addresses, separated by commas or spaces, that are probed instead of VLLM."""
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """An address to look at. `provider` is whose it is in the settings; `set_by_user`: it is not one of the usual
-    ones. `key_variables`: the environment variables whose key may be sent there if it asks for one."""
+    """An address to probe. `provider` is the one whose setting holds it; `set_by_user`: it is not a default address.
+    `key_variables`: environment variables whose key may be sent there if it requires one."""
 
     base_url: str
     provider: ProviderName
@@ -131,22 +130,22 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def usual_others(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Where to look besides the addresses of the settings."""
+    """Return the addresses to probe besides those in the settings."""
     return tuple(environ.get(ALSO_VARIABLE, "").replace(",", " ").split()) or (VLLM,)
 
 
 def found_keys(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The variables with keys of model services that are set. No service is used because its key lies there: somebody's
-    code goes to another company only when they say so."""
+    """Return the variables that hold keys of model services.
+    A key alone never selects a service: code is sent to another company only if the user asks for it."""
     keys = (variable for setting, variable in SECRET_VARIABLES.items() if setting.startswith("llm."))
     return tuple(variable for variable in keys if environ.get(variable, "").strip())
 
 
 def candidates(settings: LLMSettings, environ: Mapping[str, str], also: Iterable[str] = (VLLM,)) -> list[Candidate]:
-    """What to look at, each address once: those the user has set first, then LM Studio, Ollama, other servers, `also`.
+    """Return the addresses to probe, without duplicates: the user's, LM Studio, Ollama, other servers, `also`.
 
-    A key belongs to the address its section of the settings has been given: none is sent to a usual one, where
-    anything may run.
+    A key is only sent to the address configured in its own section, never to a default address, where any program may
+    listen.
     """
     usual = LLMSettings()
     ollama = ollama_base_url(settings.ollama.base_url, environ)
@@ -160,7 +159,7 @@ def candidates(settings: LLMSettings, environ: Mapping[str, str], also: Iterable
 
 
 def same_place(base_url: str) -> str:
-    """A text that is equal for two addresses of the same server: with or without /v1, and this machine by any name."""
+    """Return a key that is equal for two addresses of one server: with or without /v1, under any loopback name."""
     if address_fault(base_url):
         return base_url
     root = server_root(base_url)
@@ -182,7 +181,7 @@ def _candidate(provider: ProviderName, base_url: str, usual: str) -> Candidate:
 
 
 def _each_once(found: Iterable[Candidate]) -> Iterable[Candidate]:
-    """The first of those at the same place, with the keys of all."""
+    """Merge candidates at the same place: the first one, with the keys of all."""
     places: dict[str, Candidate] = {}
     for candidate in found:
         place = same_place(candidate.base_url)

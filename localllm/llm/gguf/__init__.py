@@ -1,1 +1,1 @@
-"""A model file without a server of its own: what the file says of itself, and llama.cpp's server in a child process."""
+"""GGUF model files: read their headers, and serve them with llama.cpp's server in a child process."""

@@ -1,4 +1,4 @@
-"""The child process that serves a model file: start it, hear when it is ready, explain its death."""
+"""The child process that serves a model file: start it, wait until it is ready, explain a crash."""
 
 import asyncio
 import importlib.util
@@ -28,7 +28,7 @@ from localllm.llm.gguf.model_file import fault_of, lacks_avx2
 from localllm.llm.overflow import short_reason
 
 _ERROR = re.compile(r"^[\d.]+ E (?:[a-z]+ +)?(?P<said>.+)")
-"""A line of llama.cpp's log that tells of an error: the time, the level, sometimes a part of the program."""
+"""An error line of llama.cpp's log: time, level, optional component, message."""
 
 _TELLING = re.compile(
     r"error loading model: (?P<cause>.+)|(?P<memory>(insufficient memory|failed to allocate|out of memory).*)"
@@ -36,7 +36,7 @@ _TELLING = re.compile(
     re.IGNORECASE,
 )
 _ILLEGAL_INSTRUCTION = (-getattr(signal, "SIGILL", 4), 0xC000001D)
-"""How a process ends that met an instruction its processor does not have: on POSIX, on Windows."""
+"""Exit statuses of a process that executed an unsupported instruction, on POSIX and on Windows."""
 
 _KILLED = -getattr(signal, "SIGKILL", 9)
 
@@ -46,7 +46,7 @@ _SECONDS_TO_DIE = 5.0
 
 
 def died(key: str, file: str, status: int, lines: Sequence[str]) -> LLMConnectionError:
-    """The error `key` for a child that ended with `status` after it had said `lines`."""
+    """Return the error `key` for a child that exited with `status` after logging `lines`."""
     if status in _ILLEGAL_INSTRUCTION:
         return LLMConnectionError("gguf_no_avx2")
     reason = cause(lines)
@@ -64,7 +64,7 @@ def died(key: str, file: str, status: int, lines: Sequence[str]) -> LLMConnectio
 
 
 def cause(lines: Sequence[str]) -> str:
-    """What was wrong, as the first line puts it that names a cause; empty where none does."""
+    """Return the first line that names a cause of the failure; empty if none does."""
     for line in lines:
         if found := _TELLING.search(line):
             return short_reason(next(filter(None, found.group("cause", "memory", "python"))))
@@ -72,7 +72,7 @@ def cause(lines: Sequence[str]) -> str:
 
 
 def _last_error(lines: Sequence[str]) -> str:
-    """The last error llama.cpp told of, but not that it leaves on its account."""
+    """Return the last error llama.cpp logged, apart from the notice that it is exiting."""
     said = [found["said"] for line in lines if (found := _ERROR.match(line)) and "exiting" not in line]
     return short_reason(said[-1]) if said else ""
 
@@ -96,8 +96,8 @@ def _advice(reason: str) -> Phrase:
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be served. `window`: tokens of one conversation, of which `parallel` are held at a time.
-    `gpu_layers`: -1 as many as fit."""
+    """What to serve. `window`: tokens of one conversation, of which `parallel` are held at a time.
+    `gpu_layers`: -1 for as many as fit."""
 
     file: str
     name: str
@@ -108,7 +108,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Written(Order, frozen=True, kw_only=True):
-    """What the child reads: the order, and what must not be seen on a command line."""
+    """The child's input: the order, and what must not appear on a command line."""
 
     api_key: str
     parent: int
@@ -119,10 +119,10 @@ class _Ready(msgspec.Struct):
 
 
 class ModelProcess:
-    """llama.cpp's server for `order.file`, starting from now on, reachable from this machine with `api_key` alone.
+    """llama.cpp's server for `order.file`, started on construction, for clients on this machine with `api_key`.
 
-    It belongs to no event loop, but to the thread that makes it: Linux ends it together with that one. Raises
-    LLMConnectionError where it cannot be started here.
+    It belongs to no event loop, but to the thread that creates it: Linux ends it together with that thread. Raises
+    LLMConnectionError if it cannot be started.
     """
 
     def __init__(self, order: Order, environ: Mapping[str, str]) -> None:
@@ -140,7 +140,7 @@ class ModelProcess:
         self._file = order.file
         self._last_words: deque[str] = deque(maxlen=_KEPT_LINES)
         self._ready: Future[bytes] = Future()
-        self._ready.set_running_or_notify_cancel()  # one who stops waiting does not take it away from the others
+        self._ready.set_running_or_notify_cancel()  # a cancelled waiter must not cancel it for the others
         self._process = _spawn(environ)
         self._readers = [threading.Thread(target=read, daemon=True) for read in (self._read_answer, self._read_log)]
         for reader in self._readers:
@@ -149,12 +149,12 @@ class ModelProcess:
 
     @property
     def pid(self) -> int:
-        """The child's."""
+        """The process id of the child."""
         return self._process.pid
 
     @property
     def is_running(self) -> bool:
-        """Whether it has not ended."""
+        """Whether it has not exited."""
         return self._process.poll() is None
 
     @property
@@ -163,15 +163,15 @@ class ModelProcess:
         return self._ready.done() and bool(self._ready.result()) and self.is_running
 
     async def address(self) -> str:
-        """Where it serves, as soon as the model is loaded: there is no limit to the time this may take.
-        Raises LLMConnectionError where it dies instead."""
+        """Return the server's address once the model is loaded, without a timeout.
+        Raises LLMConnectionError if the process dies."""
         line = await asyncio.wrap_future(self._ready)
         if not line:
             raise await self.death("gguf_unloadable")
         return msgspec.json.decode(line, type=_Ready).address
 
     async def has_died(self) -> bool:
-        """Whether it has ended, or does so within a moment: its connections break before it is gone."""
+        """Return whether it has exited or exits shortly: its connections break before the process is gone."""
         try:
             await asyncio.to_thread(self._process.wait, _MOMENT)
         except subprocess.TimeoutExpired:
@@ -179,36 +179,36 @@ class ModelProcess:
         return True
 
     async def death(self, key: str) -> LLMConnectionError:
-        """Make an end of what is left of it; the error `key` with the reason for its death."""
+        """Wait for the process to exit and return the error `key` with the reason."""
         status = await asyncio.to_thread(self._join)
         return died(key, self._file, status, list(self._last_words))
 
     async def aclose(self) -> None:
-        """End it. There is nothing it would have to put in order."""
+        """Kill the process; it has no state to save."""
         self._process.kill()
         await asyncio.to_thread(self._join)
 
     def release(self) -> None:
-        """Let go of one that has ended."""
+        """Close the pipe of an exited process."""
         with suppress(OSError):
             if self._process.stdin:
                 self._process.stdin.close()
 
     def _say(self, order: _Written) -> None:
-        """Hand over the order. The pipe stays open: its end is what tells the child that we are gone."""
-        assert self._process.stdin  # noqa: S101 - asked for in _spawn
-        with suppress(OSError):  # it has died; whoever waits for it is told why
+        """Send the order. The pipe stays open: its end signals to the child that the parent is gone."""
+        assert self._process.stdin  # noqa: S101 - set in _spawn
+        with suppress(OSError):  # it has died; whoever awaits `address` gets the error
             self._process.stdin.write(msgspec.json.encode(order) + b"\n")
             self._process.stdin.flush()
 
     def _read_answer(self) -> None:
-        assert self._process.stdout  # noqa: S101 - asked for in _spawn
+        assert self._process.stdout  # noqa: S101 - set in _spawn
         with self._process.stdout as stdout:
             self._ready.set_result(stdout.readline())
 
     def _read_log(self) -> None:
         log = logs.of("GGUF")
-        assert self._process.stderr  # noqa: S101 - asked for in _spawn
+        assert self._process.stderr  # noqa: S101 - set in _spawn
         with self._process.stderr as stderr:
             for line in stderr:
                 text = line.decode("utf-8", errors="replace").rstrip()
@@ -216,7 +216,7 @@ class ModelProcess:
                 log.debug("%s", text)
 
     def _join(self) -> int:
-        """Wait for its end, which is near; how it ended."""
+        """Wait for the process to exit and return its status."""
         status = self._process.wait()
         for reader in self._readers:
             reader.join(_SECONDS_TO_DIE)
@@ -227,13 +227,13 @@ class ModelProcess:
 def _is_installed() -> bool:
     try:
         return importlib.util.find_spec("xllamacpp") is not None
-    except ModuleNotFoundError:  # it is worked on in the project, and not run here
+    except ModuleNotFoundError:  # xllamacpp's source is in the project, but it is not installed
         return False
 
 
 def _spawn(environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """The child, in a session of its own: Ctrl+C is for us alone. No key of ours is in its environment, and it looks
-    for no modules (nor libraries) where we were started."""
+    """Start the child in its own session, so that Ctrl+C does not reach it.
+    Its environment holds none of our keys, and it imports no modules (nor libraries) from the current directory."""
     secret = {name for names in KEY_VARIABLES.values() for name in names}
     kept = {name: value for name, value in environ.items() if name not in secret}
     return subprocess.Popen(
@@ -244,5 +244,5 @@ def _spawn(environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
         cwd=Path(child_program.__file__).parent,
         env={**kept, "PYTHONPATH": os.pathsep.join(sys.path)},
         start_new_session=True,
-        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the same on Windows
+        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the Windows equivalent
     )

@@ -1,9 +1,9 @@
-"""The program of the child process: llama.cpp's HTTP server for one model file, out of the wheel xllamacpp.
+"""The program of the child process: llama.cpp's HTTP server for one model file, from the wheel xllamacpp.
 
-It is run by its path and imports nothing of this package. One line of JSON comes on standard input: what to serve, and
-the key to ask for, which is so on no command line and in no environment. The address goes to standard output as soon
-as the model is loaded; what llama.cpp has to say goes to standard error. The process ends when its parent does: Linux
-sees to that, and everywhere standard input ends with the parent, which is noticed once the model is loaded.
+It is run by its path and imports nothing of this package. It reads one line of JSON from standard input: what to serve,
+and the required key, which thus appears on no command line and in no environment. It writes the address to standard
+output once the model is loaded; llama.cpp logs to standard error. The process ends with its parent: Linux enforces
+that, and everywhere standard input closes with the parent, which is noticed once the model is loaded.
 """
 
 import importlib
@@ -18,10 +18,10 @@ from typing import Any
 _PR_SET_PDEATHSIG = 1
 _WARNINGS = 2
 _SECONDS_TO_SPEAK = 0.5
-"""For the thread that writes llama.cpp's log, which nothing waits for."""
+"""Grace period for llama.cpp's log thread, which nothing joins."""
 
 _KEPT_PROMPTS_MIB = 2_048
-"""How much memory llama.cpp may take to keep conversations it was interrupted in: those of a panel come in between."""
+"""Memory llama.cpp may use to keep the prompts of conversations that others, such as a panel's, interrupt."""
 
 
 def main() -> None:
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def _parameters(xllamacpp: Any, order: dict[str, Any]) -> Any:
-    """llama.cpp's settings. Its page, its tools and its downloads are off."""
+    """Build llama.cpp's parameters. Its web page, tools and downloads are disabled."""
     wanted = xllamacpp.CommonParams()
     wanted.model.path = order["file"]
     wanted.model_alias = {order["name"]}
@@ -71,17 +71,17 @@ def _end_with_parent(parent: int) -> None:
         return
     import resource
 
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no memory image, with the conversation in it, is left behind
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no core dump, which would contain the conversation
     if sys.platform == "linux":
         import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it has gone before we could ask to be told
+    if os.getppid() != parent:  # the parent exited before the signal was set up
         os._exit(0)
 
 
 def _wait_for_end_of_input() -> None:
-    while os.read(0, 4_096):  # not through sys.stdin: a thread that is in there would break an orderly end
+    while os.read(0, 4_096):  # not through sys.stdin: a thread blocked in it would prevent a clean exit
         pass
     os._exit(0)
 

@@ -1,4 +1,4 @@
-"""Model files: found, their GGUF header read, and what of this machine decides how they run."""
+"""Model files: search for them, read their GGUF header, and detect the CPU features that matter for running them."""
 
 import os
 import struct
@@ -16,14 +16,14 @@ from localllm.base.i18n import Phrase
 _MAGIC = b"GGUF"
 _VERSIONS = (2, 3)
 _FORMATS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
-"""The types of a value that have a fixed size, as struct writes them."""
+"""struct formats of the value types with a fixed size."""
 
 _LONGEST_TEXT = 65_536
 _LONGEST_HEADER = 64 * 1024 * 1024
-"""Bytes: the largest vocabularies take a third of it. What is longer is no header, and would take long to read."""
+"""Maximum bytes of a header: the largest vocabularies take a third of it. More would be slow to read."""
 
 _SHORTEST_KEY, _SHORTEST_TEXT = 13, 8
-"""Bytes: the length of a name, the kind of its value, the value; the length of a text."""
+"""Minimum bytes of an entry (key length, value type, value) and of a string (its length)."""
 
 _MOST_TOKENS = 1 << 31
 _SHOWN = 24
@@ -32,11 +32,11 @@ _Value = int | float | str | None
 
 
 class NotGgufError(Exception):
-    """The file is no GGUF file that can be read; its text says what it is instead."""
+    """The file is not a readable GGUF file; the message says what it is instead."""
 
 
 class Header(msgspec.Struct, frozen=True):
-    """What a file says of its model. `context_length`: tokens it was trained for, 0 where that is not said."""
+    """The model's metadata. `context_length`: tokens it was trained for, 0 if unknown."""
 
     architecture: str = ""
     size_label: str = ""
@@ -44,7 +44,7 @@ class Header(msgspec.Struct, frozen=True):
 
 
 def read_header(file: Path) -> Header:
-    """The header of `file`. Raises NotGgufError, OSError."""
+    """Read the header of `file`. Raises NotGgufError, OSError."""
     with file.open("rb") as stream:
         count = _begin(stream)
         try:
@@ -54,7 +54,7 @@ def read_header(file: Path) -> Header:
 
 
 def _begin(stream: BinaryIO) -> int:
-    """How many keys follow. Raises NotGgufError."""
+    """Return the number of keys that follow. Raises NotGgufError."""
     start = stream.read(24)
     if start[:4] != _MAGIC:
         raise NotGgufError(f"it begins with {_shown(start)}" if start else "it is empty")
@@ -73,7 +73,7 @@ def _shown(start: bytes) -> str:
 
 
 def _header(stream: BinaryIO, count: int) -> Header:
-    """The keys up to the last that matters: the vocabulary, which comes behind, takes long to pass over."""
+    """Read the keys up to the last relevant one; the vocabulary after it is slow to skip."""
     found: dict[str, _Value] = {}
     for _ in range(count):
         _check(stream.tell())
@@ -93,11 +93,11 @@ def _header(stream: BinaryIO, count: int) -> Header:
 
 
 def _value(stream: BinaryIO, kind: int) -> _Value:
-    """A value; an array is passed over."""
+    """Read a value; arrays are skipped and return None."""
     match kind:
         case _ if kind in _FORMATS:
             return _number(stream, _FORMATS[kind])
-        case 8:  # a text
+        case 8:  # a string
             return _text(stream)
         case 9:  # an array
             _pass_over(stream, _number(stream, "<I"), _number(stream, "<Q"))
@@ -110,7 +110,7 @@ def _pass_over(stream: BinaryIO, kind: int, count: int) -> None:
     match kind:
         case _ if kind in _FORMATS:
             _skip(stream, count * struct.calcsize(_FORMATS[kind]))
-        case 8:  # of texts
+        case 8:  # of strings
             _check(count * _SHORTEST_TEXT)
             for _ in range(count):
                 _skip(stream, _number(stream, "<Q"))
@@ -129,7 +129,7 @@ def _check(length: int) -> None:
 
 
 def _number(stream: BinaryIO, form: str) -> int:
-    """Raises struct.error where the file has ended."""
+    """Read a number. Raises struct.error at the end of the file."""
     return struct.unpack(form, stream.read(struct.calcsize(form)))[0]
 
 
@@ -147,8 +147,8 @@ _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 def physical_cores() -> int:
-    """The cores this process may use, a core with two threads counted once: more threads than these make llama.cpp
-    slower, not faster. At least 1."""
+    """Return the physical cores available to this process, at least 1: llama.cpp gets slower, not faster, with two
+    threads on one core."""
     if sys.platform == "linux":
         return max(1, min(len(_cores(os.sched_getaffinity(0))), _quota()))
     if sys.platform == "darwin":
@@ -157,7 +157,7 @@ def physical_cores() -> int:
 
 
 def lacks_avx2() -> bool:
-    """Whether this is an x86 processor without the instructions the prebuilt llama.cpp is made of; as far as known."""
+    """Return whether this is known to be an x86 processor without AVX2, which the prebuilt llama.cpp requires."""
     if sys.platform != "linux" or os.uname().machine != "x86_64":
         return False
     try:
@@ -167,7 +167,7 @@ def lacks_avx2() -> bool:
 
 
 def _cores(cpus: set[int]) -> set[str]:
-    """A name for each core that has one of these processors."""
+    """Return an identifier for each core that contains one of these logical processors."""
     return {_siblings(cpu) for cpu in cpus}
 
 
@@ -179,11 +179,11 @@ def _siblings(cpu: int) -> str:
 
 
 def _quota() -> int:
-    """The processors a container may keep busy at a time (cgroup v2)."""
+    """Return the number of processors the container's quota allows (cgroup v2)."""
     try:
         allowed, period = _QUOTA.read_text("ascii").split()
         return max(1, int(allowed) // int(period))
-    except (OSError, ValueError):  # none, or "max"
+    except (OSError, ValueError):  # no quota, or "max"
         return sys.maxsize
 
 
@@ -195,16 +195,16 @@ def _sysctl(name: str) -> int:
 SUFFIX = ".gguf"
 
 _ELSEWHERE = (".lmstudio/models", ".cache/lm-studio/models", ".cache/llama.cpp")
-"""Below the home folder: where LM Studio and llama.cpp keep what they have fetched."""
+"""Folders below the home folder where LM Studio and llama.cpp store downloaded models."""
 
 _DEPTH = 2
 _NAMED = 6
 
 
 def open_model_file(written: str, root: Path) -> tuple[Path, Header]:
-    """The model file that is set as `written`, relative to `root`, and its header.
+    """Return the model file set as `written`, relative to `root`, and its header.
 
-    Raises ConfigurationError: none is set, it is not there, it cannot be read, it is something else.
+    Raises ConfigurationError if it is not set, missing, unreadable or of another kind.
     """
     if not written:
         raise ConfigurationError("gguf_not_set", near=near(root))
@@ -220,7 +220,7 @@ def open_model_file(written: str, root: Path) -> tuple[Path, Header]:
 
 
 def fault_of(file: Path) -> str:
-    """What is wrong by now with a file that was a model when it was chosen; empty where nothing is."""
+    """Explain what has become wrong with a previously valid model file; empty if nothing has."""
     try:
         if not file.is_file():
             return "there is no such file any more"
@@ -233,7 +233,7 @@ def fault_of(file: Path) -> str:
 
 
 def _at_home(written: str) -> Path:
-    """With the home folder for “~”; as it is where nobody knows whose that would be."""
+    """Expand “~” to the home folder; unchanged if that is unknown."""
     try:
         return Path(written).expanduser()
     except RuntimeError:
@@ -241,7 +241,7 @@ def _at_home(written: str) -> Path:
 
 
 def near(*folders: Path) -> Phrase:
-    """A sentence with the model files in the folders, in `models` below them, and where other programs keep theirs."""
+    """Return a sentence listing model files in the folders, their `models` subfolders, and other programs' folders."""
     found = _found([*folders, *(folder / "models" for folder in folders)])
     if not found:
         return Phrase("No model file was found nearby.")
@@ -256,7 +256,7 @@ def _found(folders: Iterable[Path]) -> list[Path]:
 
 
 def _in(folder: Path, depth: int) -> list[Path]:
-    """The model files in a folder, and in those below it as far down as `depth`."""
+    """Return the model files in a folder and its subfolders down to `depth`."""
     try:
         entries = sorted(folder.iterdir())
     except OSError:

@@ -1,4 +1,4 @@
-"""The provider that runs a .gguf file in a process of its own."""
+"""The provider that serves a .gguf file from its own process."""
 
 import asyncio
 import time
@@ -16,13 +16,13 @@ from localllm.llm.providers.base import Chunk, ModelInfo
 from localllm.llm.providers.openai_compatible import OpenAICompatible
 
 USUAL_WINDOW = 16_384
-"""Tokens of context where nothing is set: room for real work, in about 2 GB of memory beside a model of 8 billion."""
+"""Default context window in tokens: room for real work, about 2 GB of memory beside an 8B model."""
 
 WORTH_TELLING = 500_000_000
-"""Bytes from which on a person is told that the file has to be loaded: below it takes a second or less."""
+"""Bytes from which the user is told that the file is loading; smaller files take a second or less."""
 
 _PATIENCE = 2.0
-"""Seconds after the start during which a question about the model waits for llama.cpp's own answer."""
+"""Seconds after the start for which a request for the model's description waits for llama.cpp."""
 
 _TIMEOUT = 30.0
 _IDLE_TIMEOUT = 300.0
@@ -31,10 +31,10 @@ _MAY_BE_DEATH = frozenset({"llm_cut", "llm_refused", "llm_idle", "llm_malformed"
 
 
 class Gguf:
-    """The model in `file`, whose header is `header`. `window`: tokens of context, 0 for the usual.
+    """The model in `file` with `header`. `window`: tokens of context, 0 for the default.
 
-    The child process is started by the first question about the model or by the first request, and shared by all that
-    follow; one that has died is started anew. While a large file is loading, questions are answered out of its header.
+    The child process is started by the first `describe` or request and shared by all that follow; a dead one is
+    restarted. While a large file is loading, the description comes from its header.
     """
 
     name = "gguf"
@@ -55,12 +55,12 @@ class Gguf:
 
     @property
     def pid(self) -> int | None:
-        """The child process, where there is one."""
+        """The process id of the child, if there is one."""
         return self._process and self._process.pid
 
     @property
     def preparing(self) -> str:
-        """What a person should know while the first answer has to wait: a large file is not loaded yet."""
+        """A notice for the user while a large file is still loading, else empty."""
         size = self._file.stat().st_size if self._file.exists() else 0
         if size < WORTH_TELLING or (self._process is not None and self._process.is_ready):
             return ""
@@ -69,7 +69,7 @@ class Gguf:
         )
 
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
-        """The answer as it arrives, once the model is loaded, however long that takes; see Provider."""
+        """Stream the answer once the model is loaded, however long that takes; see Provider."""
         process = self._started()
         server = await self._connected(process)
         begun = False
@@ -82,11 +82,11 @@ class Gguf:
             raise await self._explained(error, process, begun=begun) from error
 
     async def list_models(self) -> list[ModelInfo]:
-        """The one model there is. Raises LLMConnectionError where it turns out at once that it cannot be loaded."""
+        """Return the only model. Raises LLMConnectionError if loading fails at once."""
         return [await self.describe(self.model)]
 
     async def describe(self, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
-        """What llama.cpp tells of the model, or while it is still loading, its header; see Provider."""
+        """Return llama.cpp's description of the model, or the header's while it is still loading. See Provider."""
         process = self._started()
         patience = None if process.is_ready else max(0.0, process.began + _PATIENCE - time.monotonic())
         try:
@@ -126,7 +126,7 @@ class Gguf:
         )
 
     def _started(self) -> ModelProcess:
-        """The child process, which may still be loading the model."""
+        """Return the child process, started if necessary; it may still be loading the model."""
         if self._process is not None and not self._process.is_running:
             self._process.release()
             self._process = None
@@ -145,7 +145,7 @@ class Gguf:
         )
 
     async def _connected(self, process: ModelProcess) -> OpenAICompatible:
-        """The way to the server of `process`, once it is there. Raises LLMConnectionError where it dies instead."""
+        """Return the provider for the server of `process` once that is ready. Raises LLMConnectionError if it dies."""
         address = await process.address()
         if self._server is None or not self._server.address.startswith(address):
             await self._leave()
@@ -160,7 +160,7 @@ class Gguf:
             await server.aclose()
 
     async def _explained(self, error: LLMConnectionError, process: ModelProcess, *, begun: bool) -> LLMConnectionError:
-        """The error, of the file instead of a port nobody has heard of; where the child has died, its last words."""
+        """Return the error with the file in place of the internal address; if the child died, with the reason."""
         if error.key in _MAY_BE_DEATH and await process.has_died():
             death = await process.death("gguf_died")
             if not begun or death.key != "gguf_died":
@@ -171,6 +171,6 @@ class Gguf:
 
 
 def make(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> Gguf:
-    """Make it for the file the settings name. Raises ConfigurationError."""
+    """Create the provider for the file in the settings. Raises ConfigurationError."""
     file, header = open_model_file(settings.gguf.file, root)
     return Gguf(file, header, window=settings.context_window, settings=settings.gguf, environ=environ)

@@ -1,7 +1,7 @@
-"""Decompress the body of an answer as it arrives, in pieces of bounded size, however little they were packed in.
+"""Decompress a response body while it streams, in pieces of bounded size.
 
-A library that gives all that has come at once makes gigabytes of a thousand bytes, the more so where a body was packed
-twice.
+A library that returns everything decompressed so far turns a thousand bytes into gigabytes, the more so if a body was
+compressed twice.
 """
 
 import asyncio
@@ -13,11 +13,11 @@ from localllm.llm.http.messages import GarbledError, Read
 _READ_SIZE = 65_536
 
 _Expand = Callable[[bytes], Iterator[bytes]]
-"""Decompresses, in pieces of bounded size."""
+"""Decompress data into pieces of bounded size."""
 
 
 class Decompressed:
-    """The body that `read` gives, which is packed as the header Content-Encoding says in `encoding`."""
+    """The body read from `read`, decompressed according to the Content-Encoding in `encoding`."""
 
     def __init__(self, read: Read, encoding: str) -> None:
         self._read = read
@@ -27,7 +27,7 @@ class Decompressed:
         self._expanded: Iterator[bytes] = iter(())
 
     async def read(self) -> bytes | None:
-        """Return the next piece, None at its end. Raises GarbledError, and what the body's own `read` raises."""
+        """Return the next piece, None at the end. Raises GarbledError, and what the underlying `read` raises."""
         self._expand = self._expand or _decompressor(self._encoding)
         while (piece := next(self._expanded, None)) is None:
             data = None if self._ended else await self._read()
@@ -35,13 +35,13 @@ class Decompressed:
                 self._ended = True
                 return None
             self._expanded = _expanded(self._expand, data)
-        if len(piece) >= _READ_SIZE:  # much more may be in these bytes: others have their turn
+        if len(piece) >= _READ_SIZE:  # a large expansion may follow: yield to other tasks
             await asyncio.sleep(0)
         return piece
 
 
 def _decompressor(encoding: str) -> _Expand:
-    """For gzip and deflate; asked for is neither, but some gateways compress all the same."""
+    """Return the decompressor for gzip or deflate. Neither is requested, but some gateways compress anyway."""
     match encoding.strip().lower():
         case "gzip" | "x-gzip" | "deflate":
             return _inflating()
@@ -52,7 +52,7 @@ def _decompressor(encoding: str) -> _Expand:
 
 
 def _inflating() -> _Expand:
-    stream = zlib.decompressobj(wbits=47)  # either header, told by itself
+    stream = zlib.decompressobj(wbits=47)  # detects the gzip or zlib header itself
 
     def expand(data: bytes) -> Iterator[bytes]:
         full = True

@@ -1,7 +1,7 @@
-"""One HTTP/1.1 connection: a request is written, its answer read as it arrives.
+"""One HTTP/1.1 connection: send a request, stream its response.
 
-The bytes are read by llhttp (httptools). What it leaves to its user is here: how long a head may be, bodies that end
-with the connection, and whether another request may follow.
+llhttp (httptools) parses the bytes. Handled here: the size limit of a head, bodies that end with the connection, and
+whether the connection is reusable.
 """
 
 import asyncio
@@ -14,22 +14,22 @@ Place = tuple[str, int]
 """A host and a port."""
 
 _LONGEST_HEAD = 65_536
-_OF_A_LINE = 4  # bytes of a line of the head besides name and value: ": " and its end
+_OF_A_LINE = 4  # bytes of a header line besides name and value: ": " and its end
 _MOST_UNREAD = 262_144
-"""Bytes of a body that wait for their reader before the server has to wait."""
+"""Bytes of unread body after which reading from the socket pauses."""
 
 _HTTP = b"HTTP/"
 _WORDS = 80
-"""Bytes that are quoted of what is no HTTP."""
+"""Bytes quoted of a response that is not HTTP."""
 
 _INFORMATIONAL, _SWITCHING_PROTOCOLS, _FINAL = 100, 101, 200
 
 
 class Connection(asyncio.Protocol):
-    """A connection to `place`. `on_lost` is called when it has ended, whoever ended it.
+    """A connection to `place`. `on_lost` is called when either side has closed it.
 
-    Whatever arrived before the connection broke is given before the failure is raised: asyncio's own streams would
-    throw it away, and with it the end of an answer whose server resets the connection at once.
+    What arrived before the connection broke is returned before the failure is raised: asyncio's own streams would
+    discard it, and with it the end of an answer whose server resets the connection at once.
     """
 
     status = 0
@@ -58,23 +58,23 @@ class Connection(asyncio.Protocol):
         self._pieces: list[bytes] = []
         self._unread = self._idle_bytes = self._head_size = 0
 
-    # for PlainHttp
+    # Interface for PlainHttp
 
     @property
     def is_open(self) -> bool:
-        """Whether neither side has ended it. What a server says unasked ends it."""
+        """Whether neither side has closed it. Unsolicited data from the server closes it."""
         return not (self._is_lost or self._transport.is_closing())
 
     @property
     def has_arrived(self) -> bool:
-        """Whether the answer is there to its end, read or not."""
+        """Whether the response has arrived completely, read or not."""
         return self._is_complete
 
     async def exchange(self, request: bytes) -> None:
-        """Send `request`, wait for the head of its answer: `status` and `headers` (names in lower case) afterwards.
-        Raises CutError.
+        """Send `request` and wait for the response head, then in `status` and `headers` (names in lower case). Raises
+        CutError.
 
-        Nothing waits for the request to be sent: a server may refuse it before it has read everything.
+        Does not wait for the request to be sent: a server may refuse it before it has read everything.
         """
         self._begin()
         self.headers = {}
@@ -84,7 +84,7 @@ class Connection(asyncio.Protocol):
             await self._news()
 
     async def body_piece(self) -> bytes | None:
-        """All of the body that has arrived, as soon as there is some; None at its end. Raises CutError."""
+        """Return all of the body that has arrived, waiting for the first byte; None at the end. Raises CutError."""
         while not self._pieces:
             if self._is_complete:
                 return None
@@ -97,7 +97,7 @@ class Connection(asyncio.Protocol):
         return piece
 
     def is_reusable(self) -> bool:
-        """Whether another request may follow on this connection."""
+        """Return whether another request may be sent on this connection."""
         has_two_lengths = "content-length" in self.headers and "transfer-encoding" in self.headers
         is_sent = not self._transport.get_write_buffer_size()
         return self._is_complete and self._is_kept_alive and self.is_open and is_sent and not has_two_lengths
@@ -105,10 +105,10 @@ class Connection(asyncio.Protocol):
     async def abort(self) -> None:
         """Close the connection at once."""
         self._transport.abort()
-        await asyncio.sleep(0)  # the socket is closed in the loop's next turn
+        await asyncio.sleep(0)  # the socket closes in the loop's next iteration
 
     async def _news(self) -> None:
-        """Wait until something has arrived; raise the failure where there has been one."""
+        """Wait until data has arrived; raise the failure if there was one."""
         if self._failure is not None:
             raise self._failure
         self._waiter = asyncio.get_running_loop().create_future()
@@ -122,25 +122,25 @@ class Connection(asyncio.Protocol):
             self._waiter.set_result(None)
 
     def _fail(self, error: Exception) -> None:
-        """End the exchange; nothing that follows on this connection makes sense."""
+        """Fail the exchange and abort the connection."""
         if self._is_asked and not self._is_complete and self._failure is None:
             self._failure = error
         self._transport.abort()
 
     def _refuse(self, reason: str) -> NoReturn:
-        """Fail in the middle of what the parser is given, which goes no further then."""
+        """Fail from within a parser callback; the exception stops the parser."""
         self._fail(CutError(reason))
         raise ValueError(reason)
 
-    # for asyncio
+    # Callbacks of asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See asyncio.Protocol."""
-        self._transport = cast("asyncio.Transport", transport)  # what uvloop makes is one, but says it is not
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's transport is one, but is not declared so
 
     def data_received(self, data: bytes) -> None:
         """See asyncio.Protocol."""
-        if not self._is_asked or self._is_complete:  # such as 408, because nobody has asked for long enough
+        if not self._is_asked or self._is_complete:  # e.g. 408 on an idle connection
             self._transport.abort()
         elif self._failure is not None:
             return
@@ -176,15 +176,15 @@ class Connection(asyncio.Protocol):
         if self._idle_bytes > _LONGEST_HEAD and not self._is_complete:
             self._fail(CutError("the server sends more and more that is no answer"))
 
-    # for httptools
+    # Callbacks of httptools
 
     def on_message_begin(self) -> None:
-        """An answer begins. Raises ValueError for one more than was asked for."""
+        """Start a response. Raises ValueError if it was not requested."""
         if self._is_complete:
             self._refuse("the server went on after the end of its answer")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A line of the head, or of what follows the last chunk, which is not kept."""
+        """Store a header; trailers are discarded."""
         self._head_size += len(name) + len(value) + _OF_A_LINE
         if self._head_size > _LONGEST_HEAD:
             self._refuse("the head of the answer is too long")
@@ -192,7 +192,7 @@ class Connection(asyncio.Protocol):
             self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
-        """The head is there. Raises ValueError for what no answer of HTTP/1.1 can say."""
+        """Finish the response head. Raises ValueError for a status invalid in HTTP/1.1."""
         status = self._parser.get_status_code()
         if status == _SWITCHING_PROTOCOLS or status < _INFORMATIONAL:
             self._refuse(f"the server answers with status {status}")
@@ -208,7 +208,7 @@ class Connection(asyncio.Protocol):
         self._idle_bytes = 0
 
     def on_body(self, data: bytes) -> None:
-        """A piece of the body."""
+        """Buffer a piece of the body."""
         self._pieces.append(data)
         self._unread += len(data)
         self._idle_bytes = 0
@@ -216,7 +216,7 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def on_message_complete(self) -> None:
-        """The answer has ended; after an informational one the real one follows."""
+        """Finish the response, unless it is informational and the real one follows."""
         if not self._is_informational:
             self._is_complete = True
             self._is_kept_alive = self._parser.should_keep_alive()
@@ -228,7 +228,7 @@ def _closed(begun: bool) -> str:
 
 
 async def connect(place: Place, seconds: float | None, on_lost: Callable[[Connection], None]) -> Connection:
-    """A new connection to `place`, made within so many seconds. Raises ConnectError."""
+    """Open a connection to `place` within `seconds`. Raises ConnectError."""
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(seconds):

@@ -1,4 +1,4 @@
-"""A limit on the silence in an answer, with one timer for all of it."""
+"""An idle timeout for a stream, with one timer for all its reads."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -8,10 +8,10 @@ T = TypeVar("T")
 
 
 class IdleWatch:
-    """Ends a wait that takes longer than `seconds`.
+    """Cancels a wait that takes longer than `seconds`.
 
-    As asyncio.timeout around each wait, but for many short ones, one after another: a timer that is set and taken back
-    for each piece of an answer would cost more than reading the piece. `close` takes the timer back.
+    Like asyncio.timeout around each wait, but cheaper for many short ones: setting and cancelling a timer for each
+    chunk would cost more than reading it. `close` cancels the timer.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -22,7 +22,7 @@ class IdleWatch:
         self._has_ended_it = False
 
     async def wait(self, what: Callable[[], Awaitable[T]]) -> T:
-        """What the call gives. Raises TimeoutError."""
+        """Return the result of the call. Raises TimeoutError."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         self._until = loop.time() + self._seconds
         if self._timer is None:
@@ -39,7 +39,7 @@ class IdleWatch:
             self._waiting, self._has_ended_it = None, False
 
     def close(self) -> None:
-        """Watch no more."""
+        """Cancel the timer."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -1,4 +1,4 @@
-"""What goes over HTTP and what can go wrong with it, whoever carries it."""
+"""HTTP requests, responses and errors, independent of the client that transports them."""
 
 from collections.abc import Awaitable, Callable
 from typing import Protocol
@@ -7,8 +7,8 @@ import msgspec
 
 
 class HttpRequest(msgspec.Struct, frozen=True):
-    """A request as prepared by a provider: nothing here depends on the connection. `most`: bytes its answer may have at
-    most, 0 for the longest there is."""
+    """A request as prepared by a provider, independent of the connection.
+    `most`: maximum bytes of the response, 0 for the general limit."""
 
     method: str
     url: str
@@ -17,8 +17,8 @@ class HttpRequest(msgspec.Struct, frozen=True):
     most: int = 0
 
 
-class HttpFailure(Exception):  # noqa: N818 - it is an answer of the server, not yet judged to be an error of ours
-    """An answer with a status of 300 or more, for the provider to make sense of."""
+class HttpFailure(Exception):  # noqa: N818 - a response of the server, not yet classified as an error
+    """A response with a status of 300 or more, for the provider to interpret."""
 
     def __init__(self, status: int, headers: dict[str, str], body: bytes) -> None:
         super().__init__(status)
@@ -28,15 +28,15 @@ class HttpFailure(Exception):  # noqa: N818 - it is an answer of the server, not
 
 
 class ConnectError(Exception):
-    """Nobody took the connection; its text says why."""
+    """The connection was refused or timed out; the message says why."""
 
 
 class CutError(Exception):
-    """The connection ended in the middle; its text says how."""
+    """The connection broke midway; the message says how."""
 
 
 class NotHttpError(CutError):
-    """What answers does not speak HTTP; `said` are the first words it said."""
+    """The server does not speak HTTP; `said` is the beginning of its answer."""
 
     def __init__(self, said: str) -> None:
         super().__init__(f"it speaks no HTTP, but says: {said}")
@@ -44,26 +44,26 @@ class NotHttpError(CutError):
 
 
 class GarbledError(Exception):
-    """What came cannot be read; its text says why."""
+    """The response cannot be decoded; the message says why."""
 
 
 class UnwritableError(Exception):
-    """The request cannot be written as HTTP. It has no text: that may quote the key."""
+    """The request cannot be written as HTTP. Without a message, which could quote the key."""
 
 
 CARRIER_ERRORS = (ConnectError, CutError, GarbledError, UnwritableError)
-"""What `HttpCarrier` and `HttpResponse` raise."""
+"""Exceptions raised by `HttpCarrier` and `HttpResponse`."""
 
 Read = Callable[[], Awaitable[bytes | None]]
-"""Returns the next piece of a body, None at its end."""
+"""Return the next piece of a body, None at its end."""
 
 
 class Body(Protocol):
-    """The body of an answer while it arrives."""
+    """A response body that is being streamed."""
 
     @property
     def has_arrived(self) -> bool:
-        """Whether nothing of it is still to come over the wire, read or not."""
+        """Whether all of it has been received, read or not."""
         ...
 
     async def read(self) -> bytes | None:
@@ -72,7 +72,7 @@ class Body(Protocol):
 
 
 class HttpResponse(Protocol):
-    """An answer whose status and headers (names in lower case) are there."""
+    """A response whose status and headers (names in lower case) have arrived."""
 
     @property
     def status(self) -> int: ...
@@ -82,7 +82,7 @@ class HttpResponse(Protocol):
 
     @property
     def has_arrived(self) -> bool:
-        """Whether nothing of the body is still to come over the wire, read or not."""
+        """Whether the whole body has been received, read or not."""
         ...
 
     async def read(self) -> bytes | None:
@@ -90,18 +90,18 @@ class HttpResponse(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Give the connection back, or close it where the body is still to come, so that the server stops."""
+        """Release the connection, or close it if the body is incomplete, so that the server stops."""
         ...
 
 
 class HttpCarrier(Protocol):
-    """Something that sends requests."""
+    """An HTTP client."""
 
     async def send(self, request: HttpRequest, connect_seconds: float | None) -> HttpResponse:
-        """The beginning of the answer, for which there is no limit of time. Raises ConnectError, CutError,
-        GarbledError, UnwritableError."""
+        """Send the request and return the response once its head has arrived, without a timeout.
+        Raises ConnectError, CutError, GarbledError, UnwritableError."""
         ...
 
     async def aclose(self) -> None:
-        """Close every connection."""
+        """Close all connections."""
         ...

@@ -1,7 +1,7 @@
-"""HTTP/1.1 over bare connections: for model servers without TLS and without a proxy before them.
+"""HTTP/1.1 client over plain connections, for model servers without TLS or proxy.
 
-Loading it costs a tenth of what a whole HTTP client costs, and so does a request; most starts of the program need no
-more. Everything else goes through httpx, see `transport`.
+Importing it, and each request, costs a tenth of a full HTTP client; most runs of the program need no more. Everything
+else goes through httpx, see `transport`.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from localllm.llm.http.connection import Connection, Place, connect
 from localllm.llm.http.messages import CutError, HttpRequest, UnwritableError
 
 _MOST_IDLE = 64
-"""Connections to one place that are kept for a next request."""
+"""Maximum idle connections kept per host and port."""
 
 _MOST_HEADS = 256
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
@@ -25,32 +25,32 @@ _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 _TOKEN = late_pattern(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _TARGET = late_pattern(r"[\x21-\x7e]+")
 _VALUE = late_pattern(r"(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?")
-"""What may stand in the head of a request (RFC 9110, 5.6.2 and 5.5, without the bytes that are not ASCII)."""
+"""Characters allowed in a request head (RFC 9110, 5.6.2 and 5.5, ASCII only)."""
 
 
 def is_plain(url: str, environ: Mapping[str, str]) -> bool:
-    """Whether `url` can be asked over a bare connection: no TLS, no password in it, no proxy before it."""
+    """Return whether `url` can use a plain connection: no TLS, no password, no proxy."""
     parts = urlsplit(url)
     return parts.scheme == "http" and "@" not in parts.netloc and url.isascii() and not is_proxied(url, environ)
 
 
 def is_proxied(url: str, environ: Mapping[str, str]) -> bool:
-    """Whether a proxy may stand between us and `url`. None is asked for what is on this machine, and none while the
-    program is offline: it would pass on what we must not reach."""
+    """Return whether a proxy may be used for `url`.
+    Never for this machine, and never offline, as it could forward to hosts that must not be reached."""
     if offline.is_direct() or is_loopback(url):
         return False
     return any(environ.get(name) or environ.get(name.upper()) for name in _PROXIES)
 
 
 class _Head(msgspec.Struct, frozen=True):
-    """The head of a request as far as it does not depend on the body, and where it goes."""
+    """The destination and the part of a request head that does not depend on the body."""
 
     place: Place
     lines: bytes
 
 
 class PlainHttp:
-    """Sends requests, one connection for each that is going on; one that has ended well serves the next."""
+    """An HTTP client with one connection per active request; reusable connections are kept alive."""
 
     def __init__(self) -> None:
         self._idle: dict[Place, list[Connection]] = {}
@@ -58,10 +58,10 @@ class PlainHttp:
         self._is_closed = False
 
     async def send(self, request: HttpRequest, connect_seconds: float | None) -> "PlainResponse":
-        """The beginning of the answer; see HttpCarrier.
+        """Send the request; see HttpCarrier.
 
-        A kept-alive connection may turn out to have been closed by the server meanwhile: that is no failure of the
-        server, and a new connection is tried at once.
+        A kept-alive connection may have been closed by the server meanwhile: that is no error, and a new connection is
+        tried at once.
         """
         head = self._head(request)
         written = _written(head, request)
@@ -75,7 +75,7 @@ class PlainHttp:
         return await self._exchange(await connect(head.place, connect_seconds, self._forget), written)
 
     async def aclose(self) -> None:
-        """Close the connections that wait for a next request. Those in use are closed when their answers end."""
+        """Close the idle connections. Those in use are closed when their responses end."""
         self._is_closed = True
         waiting = [connection for connections in self._idle.values() for connection in connections]
         self._idle.clear()
@@ -83,7 +83,7 @@ class PlainHttp:
             await connection.abort()
 
     async def release(self, connection: Connection) -> None:
-        """Take back a connection whose answer is over: for the next request, if one may follow on it."""
+        """Keep the connection of a finished response alive, if it is reusable."""
         idle = self._idle.setdefault(connection.place, [])
         if connection.is_reusable() and not self._is_closed and len(idle) < _MOST_IDLE:
             idle.append(connection)
@@ -99,13 +99,13 @@ class PlainHttp:
         return PlainResponse(self, connection)
 
     def _forget(self, connection: Connection) -> None:
-        """One that has ended serves no more."""
+        """Remove a closed connection from the idle ones."""
         idle = self._idle.get(connection.place, [])
         if connection in idle:
             idle.remove(connection)
 
     def _head(self, request: HttpRequest) -> _Head:
-        """The head of a request, remembered: a provider's requests differ in their bodies. Raises UnwritableError."""
+        """Return the request head, cached, as a provider's requests differ in their bodies. Raises UnwritableError."""
         key = (request.method, request.url, tuple(request.headers.items()))
         if (head := self._heads.get(key)) is None:
             if len(self._heads) >= _MOST_HEADS:
@@ -115,7 +115,7 @@ class PlainHttp:
 
 
 class PlainResponse:
-    """An answer whose status and headers (names in lower case) are there."""
+    """See HttpResponse."""
 
     def __init__(self, http: PlainHttp, connection: Connection) -> None:
         self.status = connection.status
@@ -134,8 +134,7 @@ class PlainResponse:
         return await self._body.read()
 
     async def aclose(self) -> None:
-        """Keep the connection for the next request where the answer has arrived to its end; else close it, so that
-        the server stops."""
+        """Keep the connection alive if the response is complete; else close it, so that the server stops."""
         if self.has_arrived:
             await self._http.release(self._connection)
         else:
@@ -155,7 +154,7 @@ def _make_head(request: HttpRequest) -> _Head:
 
 
 def _written(head: _Head, request: HttpRequest) -> bytes:
-    """The request as it is sent."""
+    """Serialise the request."""
     if request.body or request.method != "GET":
         return b"%b\r\ncontent-length: %d\r\n\r\n%b" % (head.lines, len(request.body), request.body)
     return head.lines + b"\r\n\r\n"

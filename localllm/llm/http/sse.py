@@ -1,32 +1,32 @@
-"""Decoding of streams, byte by byte and without any network: server-sent events, and JSON lines.
+"""Incremental decoders without I/O: server-sent events and JSON lines.
 
-Feed whatever arrives, in whatever pieces; what is complete comes back.
+`feed` takes bytes in pieces of any size and returns what is complete.
 """
 
 import msgspec
 
 LONGEST = 128 * 1024 * 1024
-"""Bytes: more than any list of models, any batch of vectors, any line a model writes."""
+"""Maximum bytes of a line or response: more than any model list, batch of vectors or line of an answer."""
 
 _OF_A_LINE = 64
-"""Bytes of memory that a line of data takes besides its text."""
+"""Memory overhead in bytes of a data line besides its text."""
 
 
 class ServerSentEvent(msgspec.Struct, frozen=True):
-    """One event: its name ("message" unless the server says otherwise) and its data lines, joined."""
+    """One event: its name ("message" by default) and its joined data lines."""
 
     data: str
     event: str = "message"
 
 
 def check_length(size: int) -> None:
-    """Raises ValueError for more bytes than a line or a whole answer may have."""
+    """Raise ValueError if a line or response exceeds LONGEST bytes."""
     if size > LONGEST:
         raise ValueError(f"it does not end: more than {LONGEST:,} bytes have come")
 
 
 class LineSplitter:
-    """Cuts bytes into lines at LF, CRLF or CR, as the event-stream format asks (HTML standard, 9.2.6)."""
+    """Splits bytes into lines at LF, CRLF or CR, as event streams require (HTML standard, 9.2.6)."""
 
     def __init__(self) -> None:
         self._held: list[bytes] = []
@@ -34,10 +34,10 @@ class LineSplitter:
         self._after_return = False
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The lines that `data` completes, without their ends. Raises ValueError for a line that does not end."""
+        """Return the lines that `data` completes, without terminators. Raises ValueError for an overlong line."""
         if not data:
             return []
-        if self._after_return:  # this may be the other half of a CRLF
+        if self._after_return:  # this may be the second half of a CRLF
             data = data.removeprefix(b"\n")
         self._after_return = data.endswith(b"\r")
         first, *others = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
@@ -49,7 +49,7 @@ class LineSplitter:
         return lines
 
     def close(self) -> list[bytes]:
-        """The last line, where it had no end."""
+        """Return the last line if it had no terminator."""
         rest, self._held, self._size = b"".join(self._held), [], 0
         return [rest] if rest else []
 
@@ -61,8 +61,8 @@ class LineSplitter:
 
 
 class SSEDecoder:
-    """Server-sent events from bytes. Comments, ids and retry fields are passed over, and so are events whose data
-    are empty: servers send them to keep the line open."""
+    """Decodes server-sent events. Comments, ids and retry fields are ignored, and so are events with empty data, which
+    servers send as keep-alives."""
 
     def __init__(self) -> None:
         self._lines = LineSplitter()
@@ -72,11 +72,11 @@ class SSEDecoder:
         self._first = True
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
-        """The events that `data` completes. Raises ValueError for a line or an event that does not end."""
+        """Return the events that `data` completes. Raises ValueError for a line or event that is too long."""
         return self._read(self._lines.feed(data))
 
     def close(self) -> list[ServerSentEvent]:
-        """The last event, where the server ended without the empty line that should follow it."""
+        """Return the last event if the server omitted the empty line after it."""
         return self._read([*self._lines.close(), b""])
 
     def _read(self, lines: list[bytes]) -> list[ServerSentEvent]:
@@ -108,15 +108,15 @@ class SSEDecoder:
 
 
 class NDJSONDecoder:
-    """JSON lines from bytes: the non-empty lines, undecoded."""
+    """Splits JSON lines: returns the non-empty lines, undecoded."""
 
     def __init__(self) -> None:
         self._lines = LineSplitter()
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The lines that `data` completes."""
+        """Return the lines that `data` completes."""
         return [line for line in self._lines.feed(data) if line.strip()]
 
     def close(self) -> list[bytes]:
-        """The last line, where it had no end."""
+        """Return the last line if it had no terminator."""
         return [line for line in self._lines.close() if line.strip()]

@@ -1,4 +1,4 @@
-"""HTTP to a model server: streams without a first-token deadline, errors with their fix."""
+"""HTTP transport to a model server: streaming without a timeout before the first token, errors with their fix."""
 
 import asyncio
 import os
@@ -41,8 +41,8 @@ class LibraryHttp:
         self._client: httpx.AsyncClient | None = None
 
     async def send(self, request: HttpRequest, connect_seconds: float | None) -> "LibraryResponse":
-        """The answer's beginning; see HttpCarrier. A kept-alive connection may turn out to have been closed by the
-        server in the meantime: that is no failure of the server, and a new connection is tried at once."""
+        """Send the request; see HttpCarrier. A kept-alive connection may have been closed by the server meanwhile: that
+        is no error, and a new connection is tried at once."""
         httpx = _import_httpx()
         connected = False
 
@@ -77,17 +77,17 @@ class LibraryHttp:
         if self._client is None:
             httpx = _import_httpx()
             try:
-                # Loading the certificate store costs 20 ms and no plain-HTTP server needs it. A proxy named in the
-                # environment must not stand between us and this machine.
+                # Loading the certificate store costs 20 ms and is only needed for TLS. A proxy from the environment
+                # must not be used for this machine.
                 verify, trust_env = self._base_url.startswith("https:"), not is_loopback(self._base_url)
                 direct = httpx.AsyncHTTPTransport(verify=verify, trust_env=trust_env) if offline.is_direct() else None
                 self._client = httpx.AsyncClient(
                     verify=verify,
                     trust_env=trust_env,
-                    transport=direct,  # with it, no proxy is looked for
+                    transport=direct,  # disables the proxy lookup
                     headers={"user-agent": "localllm", "accept-encoding": "identity"},
                 )
-            except (ValueError, ImportError) as error:  # a proxy in the environment that httpx cannot use
+            except (ValueError, ImportError) as error:  # an unusable proxy in the environment
                 raise ConnectError(str(error)) from error
         return self._client
 
@@ -104,7 +104,7 @@ class LibraryResponse:
 
     @property
     def has_arrived(self) -> bool:
-        """What waits in the library is not known."""
+        """See HttpResponse; data buffered in httpx is not visible."""
         return self._response.is_closed
 
     async def read(self) -> bytes | None:
@@ -116,19 +116,19 @@ class LibraryResponse:
             return await anext(self._pieces, None)
 
     async def aclose(self) -> None:
-        """Give the connection back, or close it."""
+        """Release or close the connection."""
         await cast("AsyncGenerator[bytes]", self._pieces).aclose()  # httpx types it as an iterator
         await self._response.aclose()
 
 
 @contextmanager
 def _explained() -> Generator[None]:
-    """Turns what httpx raises into what any carrier raises."""
+    """Translate httpx's exceptions into those of HttpCarrier."""
     httpx = _import_httpx()
     try:
         yield
     except httpx.LocalProtocolError:
-        # Its text quotes the header at fault, which may be the key.
+        # Its message quotes the invalid header, which may be the key.
         raise UnwritableError from None
     except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
         raise ConnectError(str(error) or type(error).__name__) from error
@@ -139,7 +139,7 @@ def _explained() -> Generator[None]:
 
 
 def _import_httpx():
-    """httpx, without its command-line tool, which would load rich and click (60 ms) whenever they are installed."""
+    """Import httpx without its command-line tool, which would load rich and click (60 ms) if installed."""
     sys.modules.setdefault("httpx._main", None)  # pyright: ignore[reportArgumentType] - None marks it as absent
     import httpx
 
@@ -149,14 +149,15 @@ def _import_httpx():
 __all__ = ["HttpFailure", "HttpRequest", "HttpTransport", "refused"]
 
 _TO_CONNECT = 0.9
-"""Of the time of a short request: where nobody takes the connection, that is known before the time is over."""
+"""Fraction of a short request's timeout allowed for connecting, to report a refused connection as such."""
 
 _MAX_ERROR_BYTES = 65_536
 _FIRST_FAILURE = 300
 
 
 def refused(provider: str, url: str, reason: str) -> LLMConnectionError:
-    """Nobody takes connections at `url`. The error says how a server of that kind is started, if it is not a cloud."""
+    """Return the error for a refused connection to `url`, with how to start a server of that kind unless it is a
+    cloud."""
     match provider:
         case "lmstudio":
             start = Phrase("LM Studio: Developer → Start Server")
@@ -170,7 +171,7 @@ def refused(provider: str, url: str, reason: str) -> LLMConnectionError:
 
 
 class HttpTransport:
-    """Sends prepared requests. `timeout` is for connecting and for short requests, in seconds."""
+    """Sends prepared requests. `timeout` in seconds limits connecting and short requests."""
 
     def __init__(self, provider: str, base_url: str, timeout: float) -> None:
         self._provider = provider
@@ -179,15 +180,15 @@ class HttpTransport:
         self._carrier: HttpCarrier = PlainHttp() if is_plain(base_url, os.environ) else LibraryHttp(base_url)
 
     def stream(self, request: HttpRequest) -> AbstractAsyncContextManager[Body]:
-        """The body of an answer while it arrives; leaving the context closes the connection, so that the server
-        stops. Raises HttpFailure, and LLMConnectionError here or while the body is read.
+        """Stream a response body; leaving the context closes the connection, so that the server stops.
+        Raises HttpFailure, and LLMConnectionError here or while the body is read.
 
-        Reading has no time limit: a local server may read a long prompt for minutes before it says a word.
+        Reading has no timeout: a local server may process a long prompt for minutes before its first token.
         """
         return _Exchange(self, request, self._timeout)
 
     async def fetch(self, request: HttpRequest) -> bytes:
-        """The body of a short request, within the time limit. Raises HttpFailure and LLMConnectionError."""
+        """Return the body of a short request, within the timeout. Raises HttpFailure and LLMConnectionError."""
         try:
             async with asyncio.timeout(self._timeout), _Exchange(self, request, _TO_CONNECT * self._timeout) as body:
                 return await self._whole(body)
@@ -197,11 +198,11 @@ class HttpTransport:
             ) from error
 
     async def aclose(self) -> None:
-        """Close every connection."""
+        """Close all connections."""
         await self._carrier.aclose()
 
     async def open(self, request: HttpRequest, connect_seconds: float) -> HttpResponse:
-        """The beginning of the answer, to be closed by its reader. Raises HttpFailure, LLMConnectionError."""
+        """Send the request and return the response, which its reader closes. Raises HttpFailure, LLMConnectionError."""
         try:
             response = await self._carrier.send(request, connect_seconds)
         except CARRIER_ERRORS as error:
@@ -224,7 +225,7 @@ class HttpTransport:
         return bytes(whole)
 
     async def _read_some(self, response: HttpResponse) -> bytes:
-        """The body of a failure, as far as it comes in time and whole: the status alone says enough to go on."""
+        """Read the body of a failure as far as it arrives in time; the status alone is sufficient."""
         body = b""
         with suppress(TimeoutError, *CARRIER_ERRORS):
             async with asyncio.timeout(self._timeout):
@@ -233,7 +234,7 @@ class HttpTransport:
         return body[:_MAX_ERROR_BYTES]
 
     def explained(self, error: Exception) -> LLMConnectionError:
-        """What went wrong on the way, as an error of ours."""
+        """Translate a transport exception into an LLMConnectionError."""
         if refused_offline := offline_error_in(error):
             return LLMConnectionError("llm_offline", url=self._base_url, reason=refused_offline.reason)
         if elsewhere := not_own_network_error_in(error):
@@ -257,7 +258,7 @@ class HttpTransport:
 
 
 class _Exchange:
-    """A request and its answer, whose body is read in the context."""
+    """A request and its response, whose body is read within the context."""
 
     _response: HttpResponse
 
@@ -287,5 +288,5 @@ class _Exchange:
 
 
 def _cause(error: Exception) -> Exception | None:
-    """The error, unless what it was made of may quote the key."""
+    """Return the error as cause, except where its own cause may quote the key."""
     return None if isinstance(error, UnwritableError) else error

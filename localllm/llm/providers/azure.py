@@ -1,4 +1,4 @@
-"""Azure OpenAI: chat completions under the address of a deployment, or under the v1 address."""
+"""Azure OpenAI: chat completions at a deployment's address, or at the v1 address."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,20 +17,20 @@ from localllm.llm.providers.openai_errors import ErrorReader, ServerError, sente
 from localllm.llm.providers.openai_models import makes_vectors
 
 NEWEST_DATED = "2024-10-21"
-"""The newest dated version that is no preview; after it came the undated v1, for all to use since August 2025 (Azure
-OpenAI API lifecycle). It is taken for an address with a deployment in it, where nothing names a version."""
+"""The newest dated API version that is no preview. Its successor is the undated v1, generally available since August
+2025 (Azure OpenAI API lifecycle). Used for an address that contains a deployment but no version."""
 
 _UNDATED = frozenset({"v1", "preview", "latest"})
-"""Versions of the v1 interface, which has no deployments in its addresses."""
+"""Versions of the v1 API, whose addresses contain no deployment."""
 
 _OPENAI_PATH = re.compile(r"(?P<prefix>.*?)/openai(?:/(?P<rest>.*))?")
 _AZURE_HOST = re.compile(r"\.(azure\.(com|us|cn)|api\.cognitive\.microsoft\.com)$", re.IGNORECASE)
 
 
 class AzurePlace(msgspec.Struct, frozen=True):
-    """Where a resource is: `root` ends with /openai. `deployment` is the one its address names, or empty.
+    """A resource's address: `root` ends with /openai. `deployment` is the one in the address, or empty.
 
-    `version` is a date such as 2024-10-21 for the addresses with a deployment in them, else v1, preview or latest.
+    `version` is a date such as 2024-10-21 for addresses that contain a deployment, else v1, preview or latest.
     """
 
     root: str
@@ -39,20 +39,20 @@ class AzurePlace(msgspec.Struct, frozen=True):
 
     @property
     def is_undated(self) -> bool:
-        """Whether it is asked through the v1 interface."""
+        """Whether the v1 API is used."""
         return self.version in _UNDATED
 
     @property
     def base_url(self) -> str:
-        """What the addresses of all its endpoints begin with."""
+        """The common prefix of all its endpoints."""
         return f"{self.root}/v1" if self.is_undated else self.root
 
     def chat_url(self, deployment: str) -> str:
-        """Where an answer of `deployment` is asked for."""
+        """Return the chat completions URL of `deployment`."""
         return self._url(deployment, "chat/completions")
 
     def embeddings_url(self, deployment: str) -> str:
-        """Where vectors of `deployment` are asked for."""
+        """Return the embeddings URL of `deployment`."""
         return self._url(deployment, "embeddings")
 
     def _url(self, deployment: str, what: str) -> str:
@@ -67,11 +67,11 @@ class AzurePlace(msgspec.Struct, frozen=True):
 
 
 def azure_place(endpoint: str, version: str = "") -> AzurePlace:
-    """The place `endpoint` tells of; `version`, where it is not empty, wins over the one in the address. Where neither
-    says anything, it is v1, or NEWEST_DATED where a deployment is in the address.
+    """Parse `endpoint`; a non-empty `version` overrides the one in the address.
+    The default is v1, or NEWEST_DATED if the address contains a deployment.
 
-    Accepts a host, with any path of the resource behind it: /openai, /openai/v1, a whole deployment's address with its
-    api-version, a project's address. What a gateway has before /openai is kept.
+    Accepts a host followed by any path of the resource: /openai, /openai/v1, a full deployment URL with its
+    api-version, a project's address. A gateway's prefix before /openai is kept.
     """
     text = endpoint.strip()
     if "://" not in text:
@@ -88,8 +88,8 @@ def azure_place(endpoint: str, version: str = "") -> AzurePlace:
 
 
 def _split(path: str, *, azure: bool) -> tuple[str, str]:
-    """What stands before /openai and what behind it. Azure's own hosts have nothing of ours elsewhere: /models,
-    /api/projects/NAME are other interfaces of the same resource."""
+    """Split a path into what precedes and follows /openai. On Azure's own hosts other paths are dropped: /models and
+    /api/projects/NAME are other APIs of the same resource."""
     if found := _OPENAI_PATH.fullmatch(path):
         return found["prefix"], found["rest"] or ""
     return ("" if azure else path), ""
@@ -109,14 +109,14 @@ _NOT_THERE = 404
 
 
 class AzureErrors(ErrorReader):
-    """Makes LLMConnectionErrors of the failures of one Azure resource; `undated`: it is asked through v1."""
+    """Creates LLMConnectionErrors from failures of an Azure resource; `undated`: it is used through v1."""
 
     def __init__(self, provider: str, url: str, key_variable: str, *, undated: bool) -> None:
         super().__init__(provider, url, key_variable)
         self._undated = undated
 
     def of_status(self, status: int, headers: dict[str, str], body: bytes) -> LLMConnectionError:
-        """As ever; but who does not know the v1 address may know the dated ones."""
+        """See ErrorReader; a resource that does not know the v1 address may know the dated ones."""
         error = super().of_status(status, headers, body)
         if self._undated and status == _NOT_THERE and error.key in ("llm_azure_address", "llm_bad_request"):
             return self._make("llm_azure_no_v1", reason=error.params["reason"], version=NEWEST_DATED)
@@ -135,7 +135,7 @@ class AzureErrors(ErrorReader):
     def _make(
         self, key: str, *, retryable: bool = False, retry_after: float | None = None, **params: object
     ) -> LLMConnectionError:
-        """As ever; but whatever does not answer as a model server is not the resource that was meant."""
+        """See ErrorReader; an endpoint that does not answer like a model server is not the intended resource."""
         if key == "llm_malformed":
             key, params = "llm_azure_address", {"reason": sentence(str(params["reason"]))}
         return super()._make(key, retryable=retryable, retry_after=retry_after, **params)
@@ -146,12 +146,12 @@ TOKEN_VARIABLE = "AZURE_OPENAI_AD_TOKEN"  # noqa: S105 - the variable's name
 
 
 class Azure(OpenAICompatible):
-    """The resource at `endpoint`; see azure_place for the forms it may have. A model's name is its deployment's.
+    """The resource at `endpoint`; see azure_place for the accepted forms. A model's name is its deployment's.
 
-    `deployment` is used where no model is named. `api_version` is a date, for the addresses with a deployment in them,
-    or v1; empty takes what the endpoint says, else v1. `ad_token`, a token of Microsoft Entra ID, wins over `api_key`.
+    `deployment` is the default model. `api_version` is a date, for addresses that contain a deployment, or v1; empty
+    uses the endpoint's, else v1. `ad_token`, a token of Microsoft Entra ID, overrides `api_key`.
 
-    Raises ConfigurationError where the endpoint cannot be used, or there is neither key nor token.
+    Raises ConfigurationError if the endpoint is unusable, or there is neither key nor token.
     """
 
     constrains: bool = True
@@ -185,17 +185,17 @@ class Azure(OpenAICompatible):
         self._errors = AzureErrors("azure", self.address, variable, undated=self._place.is_undated)
 
     async def list_models(self) -> list[ModelInfo]:
-        """The deployment of the settings, unasked: Azure lists the models of a region, but no deployments."""
+        """Return the configured deployment without a request: Azure lists a region's models, but no deployments."""
         if not self._deployment:
             raise LLMConnectionError("llm_which_deployment", url=self.address)
         return [ModelInfo(self._deployment)]
 
     async def list_embedding_models(self) -> list[str]:
-        """The deployment of the settings where its name tells that it is one; see `list_models`."""
+        """Return the deployment of the settings if its name indicates an embedding model; see `list_models`."""
         return [self._deployment] if makes_vectors(self._deployment) else []
 
     async def _described(self, model: str, listed: Sequence[ModelInfo]) -> ModelInfo:
-        """The name alone: a deployment tells neither its window nor its abilities."""
+        """Return the name alone: a deployment reports neither its window nor its abilities."""
         return ModelInfo(model)
 
     def _chat_url(self, model: str) -> str:
@@ -206,7 +206,7 @@ class Azure(OpenAICompatible):
 
 
 def _check_endpoint(endpoint: str) -> None:
-    """Raises ConfigurationError for one no request can be sent to."""
+    """Raise ConfigurationError for an endpoint no request can be sent to."""
     setting, example = "llm.azure.endpoint", "https://NAME.openai.azure.com"
     if not endpoint.strip():
         raise ConfigurationError("llm_setting_missing", provider="azure", setting=setting, example=example)
@@ -217,8 +217,8 @@ def _check_endpoint(endpoint: str) -> None:
 
 
 def make(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> Azure:
-    """Make it as the settings say, with the key of `environ`. Raises ConfigurationError."""
-    del root  # a server is in no project
+    """Create the provider from the settings, with the key in `environ`. Raises ConfigurationError."""
+    del root  # not used: a server belongs to no project
     azure = settings.azure
     return Azure(
         azure.endpoint,

@@ -1,4 +1,4 @@
-"""What a provider is: chunks, models, embeddings; and a message assembled from chunks."""
+"""The interface of providers: chunks, models, embeddings; and the assembler of a message from chunks."""
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Literal, Protocol, runtime_checkable
@@ -25,7 +25,7 @@ class ThinkingChunk(msgspec.Struct, frozen=True):
 
 
 class ToolCallChunk(msgspec.Struct, frozen=True):
-    """A piece of a tool call: pieces with the same index belong together; id and name may come once only."""
+    """A piece of a tool call: pieces of one index belong together; id and name may be sent only once."""
 
     index: int
     id: str = ""
@@ -34,7 +34,7 @@ class ToolCallChunk(msgspec.Struct, frozen=True):
 
 
 class UsageChunk(msgspec.Struct, frozen=True):
-    """Token counts as the server reports them. `generation_seconds`: how long it wrote, 0 where it does not say."""
+    """Token counts as reported by the server. `generation_seconds`: duration of the generation, 0 if not reported."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -43,7 +43,7 @@ class UsageChunk(msgspec.Struct, frozen=True):
 
 
 class FinishChunk(msgspec.Struct, frozen=True):
-    """The answer has ended, and why: stop, length, tool_calls, content_filter, …; empty where nothing is said."""
+    """The end of the answer and its reason: stop, length, tool_calls, content_filter, …; empty if none is reported."""
 
     reason: str
 
@@ -55,13 +55,13 @@ Ability = Literal["tools", "thinking", "vision"]
 
 
 class ModelInfo(msgspec.Struct, frozen=True):
-    """A chat model a server offers, as far as the server tells.
+    """A chat model offered by a server, as far as the server describes it.
 
-    `context_window`: tokens it reads as it is (or will be) served, 0 where unknown; `max_context_window`: the most it
-    could be loaded with, 0 where unknown. `loaded` and `abilities` are None where the server does not say.
-    `parameters` (such as "8.2B") and `quantization` are the server's words. `exact`: it always says its calls as
-    calls, so that nothing in its text is one, whatever it quotes. `instead_of_it`: what the server lists, where it does
-    not list this model; it may answer all the same.
+    `context_window`: tokens it is (or will be) served with, 0 if unknown; `max_context_window`: the maximum it could be
+    loaded with, 0 if unknown. `loaded` and `abilities` are None if not reported. `parameters` (such as "8.2B") and
+    `quantization` are the server's words. `exact`: its tool calls are always structured, so that its text never
+    contains one, whatever it quotes. `instead_of_it`: the models the server lists if this one is not among them; it may
+    work all the same.
     """
 
     id: str
@@ -76,65 +76,65 @@ class ModelInfo(msgspec.Struct, frozen=True):
 
 
 class Provider(Protocol):
-    """A way to a model. All methods raise LLMConnectionError (E2xxx) with the fix."""
+    """Access to a model. All methods raise LLMConnectionError (E2xxx) with the fix."""
 
     @property
     def name(self) -> str:
-        """The name it has in the settings: lmstudio, openai, scripted, …"""
+        """Its name in the settings: lmstudio, openai, scripted, …"""
         ...
 
     @property
     def address(self) -> str:
-        """Where it is, for people: a URL or a file."""
+        """Its address for display: a URL or a file."""
         ...
 
     @property
     def constrains(self) -> bool:
-        """Whether the server is known to hold an answer to a JSON schema; `describe` may have to tell first."""
+        """Whether the server is known to enforce a JSON schema; `describe` may have to be called first."""
         ...
 
     def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
-        """The answer as it arrives. Closing the iterator closes the connection, so that the server stops."""
+        """Stream the answer. Closing the iterator closes the connection, so that the server stops."""
         ...
 
     async def list_models(self) -> list[ModelInfo]:
-        """The chat models the server offers, the loaded ones first where it says which they are."""
+        """Return the chat models the server offers, loaded ones first where it reports that."""
         ...
 
     async def describe(self, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
-        """All the server tells of one model, its real window above all. `listed`: what `list_models` has just
-        returned, which is not asked for again. What is decided here (Ollama's num_ctx)
-        holds for every request of this provider from then on. A model nobody knows of is described by its name."""
+        """Return all the server reports of one model, above all its actual window.
+        `listed`: the result of a recent `list_models`, which saves a request. Decisions made here (Ollama's
+        num_ctx) hold for all later requests of this provider. An unknown model is described by its name alone."""
         ...
 
     async def aclose(self) -> None:
-        """Give back connections."""
+        """Close all connections."""
         ...
 
 
 @runtime_checkable
 class Preparing(Protocol):
-    """A provider that may have something to do before its first answer can begin."""
+    """A provider that may need preparation before its first answer."""
 
     @property
     def preparing(self) -> str:
-        """What it is, for a person, in the current language; empty where there is nothing to wait for."""
+        """What is being prepared, for the user in the current language; empty if there is nothing to wait for."""
         ...
 
 
 @runtime_checkable
 class Slots(Protocol):
-    """A provider whose server may keep the prompts of several conversations in memory, each in a slot of its own."""
+    """A provider whose server can cache the prompts of several conversations, each in its own slot."""
 
     async def free_slot(self) -> int | None:
-        """The slot that was used longest ago, of those that are not at work, without the one that was used last. None
-        where there is none, or the server does not tell."""
+        """Return the least recently used idle slot, other than the last used one.
+        None if there is none, or the server does not report its slots."""
         ...
 
 
 class Embeddings(msgspec.Struct, frozen=True):
-    """One vector per text, in the order of the texts, all of one length. `tokens` the server has read, 0 where it does
-    not say."""
+    """One vector per text, in the order of the texts, all of one length.
+    `tokens`: tokens processed, 0 if not reported."""
 
     vectors: tuple[tuple[float, ...], ...]
     tokens: int = 0
@@ -142,20 +142,20 @@ class Embeddings(msgspec.Struct, frozen=True):
 
 @runtime_checkable
 class Embedding(Protocol):
-    """A provider whose server turns texts into vectors."""
+    """A provider whose server computes embeddings."""
 
     async def embed(self, texts: Sequence[str], model: str) -> Embeddings:
-        """The vectors of `texts` as `model` makes them; the vectors are not normalised unless the server does so.
-        Raises LLMConnectionError where the server or the model cannot, or has answered with another number of them."""
+        """Return the embeddings of `texts` by `model`, normalised only if the server does so.
+        Raises LLMConnectionError if the server or model cannot, or returned a different number of vectors."""
         ...
 
     async def list_embedding_models(self) -> list[str]:
-        """The names of the models that can, as far as the server or their names tell."""
+        """Return the names of the embedding models, as far as the server or the names indicate."""
         ...
 
 
 class _CallPieces:
-    """A tool call while it arrives."""
+    """A tool call that is being streamed."""
 
     def __init__(self, sent_id: str, call_id: str) -> None:
         self.sent_id = sent_id
@@ -166,7 +166,7 @@ class _CallPieces:
         self._looked_at = 0
 
     def is_followed_by(self, piece: ToolCallChunk) -> bool:
-        """Whether `piece`, of the same index, begins another call."""
+        """Return whether `piece`, of the same index, starts another call."""
         if not piece.name:
             return False
         if piece.id:
@@ -181,7 +181,7 @@ class _CallPieces:
 
 
 class _WholeObject:
-    """Whether a text that arrives in pieces is one JSON object and no more, told in one pass over it."""
+    """Detects whether a streamed text is exactly one JSON object, in one pass over it."""
 
     def __init__(self) -> None:
         self._depth = 0
@@ -189,11 +189,11 @@ class _WholeObject:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is so far."""
+        """Whether it is so far exactly one complete object."""
         return self._state == "behind"
 
     def add(self, text: str) -> None:
-        """The next piece."""
+        """Scan the next piece."""
         for character in text:
             match self._state, character:
                 case (("before" | "behind"), (" " | "\t" | "\n" | "\r")):
@@ -218,11 +218,11 @@ class _WholeObject:
 
 
 class MessageAssembler:
-    """Collects the chunks of one answer.
+    """Assembles a message from the chunks of one answer.
 
-    Servers differ: some repeat id and name with every piece, some leave the id out, some give every call the
-    index 0. A piece that brings a name begins a new call where its id is not that of the open call of its index,
-    or where it has no id and the open call has a name and whole arguments already.
+    Servers differ: some repeat id and name with every piece, some omit the id, some give every call the index 0. A
+    piece with a name starts a new call if its id differs from that of the open call of its index, or if it has no id
+    and the open call has a name and complete arguments.
     """
 
     def __init__(self) -> None:
@@ -235,7 +235,7 @@ class MessageAssembler:
         self.usage: UsageChunk | None = None
 
     def add(self, chunk: Chunk) -> None:
-        """Take in the next chunk."""
+        """Add the next chunk."""
         match chunk:
             case TextChunk(text):
                 self._text.append(text)
@@ -259,7 +259,7 @@ class MessageAssembler:
         return "".join(self._thinking)
 
     def message(self, *, with_calls: bool = True) -> AssistantMessage:
-        """The message so far; without its calls where the answer was broken off."""
+        """Return the message so far; without its calls if the answer was interrupted."""
         calls = tuple(ToolCall(c.id, c.name, "".join(c.arguments)) for c in self._calls) if with_calls else ()
         return AssistantMessage(self.text, calls, self.thinking)
 
@@ -273,7 +273,7 @@ class MessageAssembler:
         call.arguments.append(chunk.arguments)
 
     def _unused(self, call_id: str) -> str:
-        """`call_id`, or a new one where there is none or another call of this answer has it."""
+        """Return `call_id`, or a new one if it is empty or already used in this answer."""
         if not call_id or call_id in self._ids:
             call_id = f"call_{uuid4().hex[:12]}"
         self._ids.add(call_id)
@@ -281,12 +281,12 @@ class MessageAssembler:
 
 
 _MOST_REMEMBERED = 8_000_000
-"""Bytes of messages and of their JSON: more than the largest windows in use hold."""
+"""Cache limit in bytes of messages and their JSON: more than the largest common windows hold."""
 
 
 def message_encoder(message_json: Callable[[Message], dict[str, Json]]) -> Callable[[Message], bytes]:
-    """Make a function that gives a message as JSON and remembers it, for it is sent again with every request that
-    continues the conversation. Pictures are too large to be remembered."""
+    """Return an encoder of messages to JSON that caches its results.
+    Every request repeats the conversation. Images are too large to be cached."""
 
     encoded = Memo[Message, bytes](
         lambda message: encode_json(message_json(message)), lambda _, data: 2 * len(data), _MOST_REMEMBERED

@@ -1,4 +1,4 @@
-"""Embeddings: what providers share, and OpenAI's form of them."""
+"""Embedding requests and responses in OpenAI's form, and the base class of embedding providers."""
 
 import re
 from abc import abstractmethod
@@ -18,38 +18,38 @@ _NO_EMBEDDINGS = (
     r"does not support embed|embeddings? operation does not work|generate embeddings from this model"
     r"|model is not embedding|not an? (text )?embeddings? model|pooling type .{0,10} is not"
 )
-"""llama.cpp without --embeddings or --pooling, Ollama and vLLM, Azure, OpenAI, LM Studio."""
+"""Messages of llama.cpp without --embeddings or --pooling, Ollama and vLLM, Azure, OpenAI, LM Studio."""
 
 _TOO_LONG = r"too large to process|maximum input length|input length exceeds"
-"""llama.cpp, OpenAI, Ollama; who speaks of a context means an overflow anyway."""
+"""Messages of llama.cpp, OpenAI, Ollama; others that mention a context are recognised as overflows."""
 
 _ANOTHER_MODEL_FIXES = frozenset({"llm_no_embeddings", "llm_model_not_found", "llm_no_deployment"})
 
 _PLAIN = frozenset({"llm_bad_request", "llm_server_failed"})
-"""Errors whose words say nothing in particular."""
+"""Generic errors, whose message is not specific."""
 
 _NOT_OFFERED = frozenset({404, 405, 501})
-"""Statuses of a server that has no embeddings to offer, where its words do not say so: vLLM with a chat model."""
+"""Statuses of a server without embeddings whose message does not say so: vLLM with a chat model."""
 
 
 class EmbeddingProvider(HttpProvider):
-    """A provider over HTTP whose server makes embeddings; see Embedding."""
+    """An HTTP provider whose server computes embeddings; see Embedding."""
 
     @abstractmethod
     def prepare_embedding(self, texts: Sequence[str], model: str) -> HttpRequest:
-        """The HTTP request for the vectors of `texts`."""
+        """Return the HTTP request for the embeddings of `texts`."""
 
     @abstractmethod
     def parse_embeddings(self, body: bytes) -> Embeddings:
-        """The vectors of an answer, in the order of the texts. Raises ValueError, msgspec.DecodeError."""
+        """Parse the embeddings of a response, in the order of the texts. Raises ValueError, msgspec.DecodeError."""
 
     @abstractmethod
     async def list_embedding_models(self) -> list[str]:
         """See Embedding."""
 
     async def embed(self, texts: Sequence[str], model: str) -> Embeddings:
-        """See Embedding. All texts go in one request, and as with an answer there is no limit to the time until its
-        vectors begin to come."""
+        """See Embedding. All texts are sent in one request, and there is no timeout before the first byte of the
+        response."""
         if not texts:
             return Embeddings(())
         try:
@@ -78,7 +78,7 @@ class EmbeddingProvider(HttpProvider):
         return told
 
     async def _of_embeddings(self, error: LLMConnectionError, model: str) -> LLMConnectionError:
-        """What `error` means where vectors of `model` were asked for."""
+        """Interpret `error` as the failure of an embedding request to `model`."""
         reason = str(error.params.get("reason", ""))
         if error.key == "llm_context_overflow" or re.search(_TOO_LONG, reason, re.IGNORECASE):
             return self._errors.text_too_long(reason, model)
@@ -95,7 +95,7 @@ class EmbeddingProvider(HttpProvider):
 
 
 def check_vectors(vectors: Sequence[Sequence[float]], wanted: int) -> None:
-    """Raises ValueError, saying why, for vectors that cannot be compared with each other, or of another number."""
+    """Raise ValueError, saying why, if vectors are not comparable with each other or not `wanted` many."""
     if len(vectors) != wanted:
         raise ValueError(f"{len(vectors)} vectors came for {wanted} texts")
     lengths = sorted({len(vector) for vector in vectors})
@@ -114,9 +114,9 @@ def check_vectors(vectors: Sequence[Sequence[float]], wanted: int) -> None:
 
 
 _LONGEST_VECTOR = 65_536
-"""Numbers; of models there are, the longest have 8,192."""
+"""Maximum dimensions; existing models have up to 8,192."""
 _LARGEST_VALUE = 1e15
-"""Squares of these, thousands of them added up, still have room in 32 bits."""
+"""The sum of thousands of squares of such values still fits into 32-bit floats."""
 
 
 def _is_error(body: bytes) -> bool:
@@ -142,20 +142,19 @@ class _Answer(msgspec.Struct):
 
 
 def embedding_body(texts: Sequence[str], model: str) -> bytes:
-    """The body of a request for the vectors of `texts`."""
+    """Return the request body for the embeddings of `texts`."""
     return encode_json({"model": model, "encoding_format": "float", "input": list(texts)})
 
 
 def parse_embeddings(body: bytes) -> Embeddings:
-    """The vectors in the order of their texts, which is that of their indexes. Raises ValueError,
-    msgspec.DecodeError."""
+    """Parse the vectors, ordered by their index. Raises ValueError, msgspec.DecodeError."""
     answer = decode_json(body, _Answer)
     vectors = tuple(item.embedding for item in _in_order(answer.data))
     return Embeddings(vectors, _tokens(answer.usage))
 
 
 def _in_order(items: list[_Vector]) -> list[_Vector]:
-    """Where no item has an index, the order is that in which they came."""
+    """Sort the items by index, or keep their order if none has an index. Raises ValueError for other indexes."""
     indexes = [item.index for item in items if item.index is not None]
     if not indexes:
         return items
@@ -165,7 +164,7 @@ def _in_order(items: list[_Vector]) -> list[_Vector]:
 
 
 def _tokens(usage: msgspec.Raw) -> int:
-    """The tokens read, 0 where that cannot be read: the vectors are worth more than their bill."""
+    """Return the tokens processed, 0 if unreadable: the vectors matter more than the count."""
     try:
         told = decode_json(usage, _Usage | None) or _Usage()
     except msgspec.DecodeError:

@@ -30,33 +30,33 @@ from localllm.llm.providers.http_provider import AnswerParser, EventParser, chec
 from localllm.llm.providers.vision import Sight
 
 _MOST_TEXTS = 100
-"""So many a request may have: the API refuses one more."""
+"""Maximum texts per request: the API refuses more."""
 
 
 def batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """`texts` in the portions they are sent in."""
+    """Split `texts` into request-sized batches."""
     return (texts[start : start + _MOST_TEXTS] for start in range(0, len(texts), _MOST_TEXTS))
 
 
 def embedding_body(texts: Sequence[str], resource: str) -> bytes:
-    """The body of a request for the vectors of `texts`, by the model at the path `resource`."""
+    """Return the request body for the embeddings of `texts` by the model at path `resource`."""
     return encode_json({"requests": [{"model": resource, "content": {"parts": [{"text": text}]}} for text in texts]})
 
 
 def parse_embeddings(body: bytes) -> Embeddings:
-    """The vectors in an answer, in the order of their texts. Raises msgspec.DecodeError."""
+    """Parse the embeddings, in the order of the texts. Raises msgspec.DecodeError."""
     answer = decode_json(body, _Answer)
     usage = answer.usage_metadata or _Usage()
     return Embeddings(tuple(embedding.values for embedding in answer.embeddings), usage.prompt_token_count or 0)
 
 
 def joined(parts: Sequence[Embeddings]) -> Embeddings:
-    """The answers to all portions as one."""
+    """Concatenate the embeddings of all batches."""
     vectors = tuple(chain.from_iterable(part.vectors for part in parts))
     return Embeddings(vectors, sum(part.tokens for part in parts))
 
 
-# The server's JSON, as far as it is read.
+# The server's JSON, reduced to the fields used.
 
 
 class _Embedding(msgspec.Struct):
@@ -74,7 +74,7 @@ class _Answer(msgspec.Struct, rename="camel"):
 
 _VERSION = re.compile(r"(.*?/v1[a-z0-9]*)(/.*)?")
 _NO_TEXT = ("-tts", "-image", "embedding")
-"""In the names of models that generate content, but speech or pictures."""
+"""Parts of names of models that generate content, but speech or images."""
 
 
 class GeminiModel(msgspec.Struct, rename="camel"):
@@ -94,19 +94,19 @@ class GeminiModel(msgspec.Struct, rename="camel"):
 
     @property
     def embeds(self) -> bool:
-        """Whether it makes vectors of texts. Of its two methods the list names the one, the other or both."""
+        """Whether it computes embeddings. The list names either or both of its two methods."""
         return not {"embedContent", "batchEmbedContents"}.isdisjoint(self.supported_generation_methods or ())
 
     @property
     def info(self) -> ModelInfo:
-        """The same in our words. The window is for what is read; an answer has a limit of its own."""
+        """The model as ModelInfo. The window is the input limit; an answer has a limit of its own."""
         return ModelInfo(
             self.name.removeprefix("models/"), context_window=self.input_token_limit or 0, abilities=self._abilities
         )
 
     @property
     def _abilities(self) -> frozenset[Ability] | None:
-        """All Gemini models call tools and see; the API does not say it, and serves models of other families too."""
+        """Its abilities: all Gemini models support tools and vision, which the API omits; for others unknown."""
         if not self.name.startswith("models/gemini-"):
             return None
         told: dict[Ability, bool | None] = {"tools": True, "vision": True, "thinking": self.thinking}
@@ -114,30 +114,30 @@ class GeminiModel(msgspec.Struct, rename="camel"):
 
 
 class ModelsPage(msgspec.Struct, rename="camel"):
-    """A page of the list; `next_page_token` is empty on the last one."""
+    """A page of the model list; `next_page_token` is empty on the last one."""
 
     models: list[GeminiModel] | None = None
     next_page_token: str | None = None
 
 
 def parse_page(body: bytes) -> ModelsPage:
-    """A page of the list of models. Raises msgspec.DecodeError."""
+    """Parse a page of the model list. Raises msgspec.DecodeError."""
     return decode_json(body, ModelsPage)
 
 
 def parse_model(body: bytes) -> GeminiModel:
-    """One model. Raises msgspec.DecodeError."""
+    """Parse a model. Raises msgspec.DecodeError."""
     return decode_json(body, GeminiModel)
 
 
 def resource_name(model: str) -> str:
-    """The path of a model under the API's root: models/NAME, or as it is where it names a collection itself."""
+    """Return a model's path under the API root: models/NAME, or unchanged if it contains a collection."""
     name = model.strip("/")
     return quote(name if "/" in name else f"models/{name}", safe="/")
 
 
 def gemini_root(base_url: str) -> str:
-    """The root with the version in it, …/v1beta unless `base_url` says another; whatever follows it is left out."""
+    """Return the API root with version, …/v1beta unless `base_url` names another, without the rest of the path."""
     text = base_url.strip()
     if "://" not in text:
         text = f"{'http' if is_loopback(text) else 'https'}://{text}"
@@ -156,14 +156,13 @@ _MOST_PAGES = 10
 
 
 class Gemini(EmbeddingProvider):
-    """The Gemini API at `base_url`, or a proxy that speaks as it does.
+    """The Gemini API at `base_url`, or a compatible proxy.
 
-    Gemini 3 refuses a conversation in which one of its own calls comes back without its thought signature. The
-    signatures are kept here by the calls' ids, for as long as this provider lives. A call whose signature is not known
-    (of a session that was resumed, or of another model) is sent without one, and once that is refused, with the
-    placeholder.
+    Gemini 3 refuses a conversation in which one of its own calls lacks its thought signature. Signatures are kept here
+    by call id for the lifetime of this provider. A call without a known signature (of a resumed session or another
+    model) is sent without one, and if that is refused, with the placeholder.
 
-    Raises ConfigurationError where the API itself is to be asked without a key.
+    Raises ConfigurationError if the API itself is used without a key.
     """
 
     constrains: bool = True
@@ -198,12 +197,12 @@ class Gemini(EmbeddingProvider):
     def prepare(
         self, request: CompletionRequest, *, signatures: Signatures = NO_SIGNATURES, thoughts: bool = False
     ) -> HttpRequest:
-        """The HTTP request for `request`; see request_json."""
+        """Return the HTTP request for `request`; see request_json."""
         url = f"{self.address}/{resource_name(request.model)}:streamGenerateContent?alt=sse"
         return self._sent(request, url, encode_json(request_json(request, signatures, thoughts=thoughts)))
 
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
-        """The answer as it arrives; see Provider. Every call has an id, and its signature is kept."""
+        """Stream the answer; see Provider. Every call gets an id, under which its signature is kept."""
         learned = self._of(request.model)
 
         def prepare() -> HttpRequest:
@@ -218,11 +217,11 @@ class Gemini(EmbeddingProvider):
                 yield learned.keep(chunk) if isinstance(chunk, ToolCallChunk) else chunk
 
     async def list_models(self) -> list[ModelInfo]:
-        """The models that answer in text, with the tokens they can read; see Provider."""
+        """Return the models that answer in text, with their input limits; see Provider."""
         return [model.info async for model in self._listed() if model.chats]
 
     async def describe(self, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
-        """What the API tells of the model; see Provider. One that thinks is asked for summaries of it from now on."""
+        """Return the API's description of the model, and request thinking summaries from now on if it thinks."""
         body = await self._fetch(f"{self.address}/{resource_name(model)}")
         told = self._errors.guard(lambda: parse_model(body))
         learned = self._of(model)
@@ -230,7 +229,7 @@ class Gemini(EmbeddingProvider):
         return self._sight.told(msgspec.structs.replace(told.info, id=model))
 
     async def embed(self, texts: Sequence[str], model: str) -> Embeddings:
-        """The vectors of `texts`; see Embedding. One request for each hundred of them."""
+        """Return the embeddings of `texts`; see Embedding. One request per hundred texts."""
         parts: list[Embeddings] = []
         for batch in batches(texts):
             parts.append(await super().embed(batch, model))
@@ -252,11 +251,11 @@ class Gemini(EmbeddingProvider):
         return parse_embeddings(body)
 
     async def list_embedding_models(self) -> list[str]:
-        """The models that make vectors; see Embedding."""
+        """Return the embedding models; see Embedding."""
         return [model.info.id async for model in self._listed() if model.embeds]
 
     async def _listed(self) -> AsyncIterator[GeminiModel]:
-        """All the models there are, from all pages of the list."""
+        """Yield all models, from all pages of the list."""
         page = ""
         for _ in range(_MOST_PAGES):
             after = f"&pageToken={quote(page, safe='')}" if page else ""
@@ -277,7 +276,7 @@ class Gemini(EmbeddingProvider):
 
 
 class _Learned:
-    """What has been learned of one model: whether it thinks, the signatures of its calls, and whether it insists."""
+    """What was learned of one model: whether it thinks, its signatures, and whether it requires all of them."""
 
     def __init__(self) -> None:
         self.thinks: bool | None = None
@@ -289,7 +288,7 @@ class _Learned:
         return Signatures(self._known, self._fills_gaps)
 
     def keep(self, call: ToolCallChunk) -> ToolCallChunk:
-        """The call with an id, under which its signature is kept."""
+        """Return the call with an id, under which its signature is stored."""
         if not call.id:
             call = msgspec.structs.replace(call, id=f"call_{uuid4().hex[:12]}")
         if isinstance(call, SignedCallChunk) and call.signature:
@@ -297,8 +296,8 @@ class _Learned:
         return call
 
     def learn(self, error: LLMConnectionError) -> bool:
-        """Whether `error` leads to another request: without summaries of thinking, with the placeholder for missing
-        signatures, or, where that is not enough, in place of all, for a signature ends with the key it was made for."""
+        """Return whether to retry after `error`: without thinking summaries, with the placeholder for missing
+        signatures, or, if that fails, with the placeholder for all, since signatures become invalid with their key."""
         match error.key:
             case "llm_no_thinking" if self.thinks:
                 self.thinks = False
@@ -312,8 +311,8 @@ class _Learned:
 
 
 def make(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> Gemini:
-    """Make it as the settings say, with the key of `environ`. Raises ConfigurationError."""
-    del root  # a server is in no project
+    """Create the provider from the settings, with the key in `environ`. Raises ConfigurationError."""
+    del root  # not used: a server belongs to no project
     server = settings.gemini
     check_address("gemini", server.base_url)
     own = SECRET_VARIABLES["llm.gemini.api_key"]

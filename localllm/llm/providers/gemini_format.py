@@ -1,4 +1,4 @@
-"""Gemini's JSON: requests written, answers read."""
+"""Gemini's JSON: write requests, parse responses."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,17 +28,17 @@ from localllm.llm.providers.openai_errors import BLANK, ErrorReader, ServerError
 from localllm.llm.providers.vision import base64_text
 
 _KEPT = frozenset({"type", "description", "nullable", "enum", "required", "items", "properties", "anyOf"})
-"""Of a JSON schema, what Gemini's Schema has and tools use: another word makes it refuse the request."""
+"""Keywords of JSON Schema that tools use and Gemini's Schema supports; it refuses any other."""
 
 _KEPT_OF_ANSWERS = _KEPT - {"nullable"} | {
     *("$id", "$defs", "$ref", "$anchor", "format", "title", "prefixItems", "minItems", "maxItems"),
     *("minimum", "maximum", "oneOf", "additionalProperties"),
 }
-"""What the reference says of responseJsonSchema that it takes; other words it does not hold an answer to."""
+"""Keywords that responseJsonSchema supports according to the reference; others are not enforced."""
 
 
 def schema(node: Json) -> dict[str, Json]:
-    """A JSON schema in the words Gemini has for it; an empty one where anything goes."""
+    """Convert a JSON schema to Gemini's subset; an empty one allows anything."""
     if not isinstance(node, dict):
         return {}
     told = _renamed(cast("dict[str, Json]", node))
@@ -46,7 +46,7 @@ def schema(node: Json) -> dict[str, Json]:
 
 
 def _renamed(node: dict[str, Json]) -> dict[str, Json]:
-    """What Gemini has words for, in these: nullable for a type of null, anyOf for oneOf, enumerations of strings."""
+    """Replace unsupported keywords: a null type by nullable, oneOf by anyOf, const by an enum of strings."""
     told = {"anyOf" if word == "oneOf" else word: value for word, value in node.items()}
     if isinstance(const := told.get("const"), str):
         told["enum"] = [const]
@@ -62,8 +62,8 @@ def _renamed(node: dict[str, Json]) -> dict[str, Json]:
 
 
 def answer_schema(node: Json) -> Json:
-    """A JSON schema an answer is held to: the words Gemini keeps to, in the order they have, for it writes the
-    properties of an object in theirs."""
+    """Convert a JSON schema for answers to the supported keywords.
+    Keeps the order of properties, in which Gemini writes them."""
     if not isinstance(node, dict):
         return node
     told = dict(cast("dict[str, Json]", node))
@@ -79,7 +79,7 @@ def _choices(node: dict[str, Any]) -> list[Any]:
 
 
 def _within(word: str, value: Json, of_schema: Callable[[Json], Json]) -> Json:
-    """The value of `word` with `of_schema` of the schemas it consists of."""
+    """Return the value of `word` with `of_schema` applied to its subschemas."""
     match word, value:
         case "properties" | "$defs", dict():
             return {name: of_schema(one) for name, one in cast("dict[str, Json]", value).items()}
@@ -92,24 +92,24 @@ def _within(word: str, value: Json, of_schema: Callable[[Json], Json]) -> Json:
 
 
 PLACEHOLDER = "skip_thought_signature_validator"
-"""What Google's guide on thought signatures says to send for a call that Gemini did not make. The model then goes on
-without the thoughts behind that call."""
+"""Dummy signature for calls that Gemini did not make (Google's guide on thought signatures).
+The model then continues without the thoughts behind that call."""
 
 _MODES = {"none": "NONE", "required": "ANY"}
 
 _MOST_STOPS = 5
-"""So many stop sequences a request may have (reference of GenerationConfig); with one more it is refused."""
+"""Maximum stop sequences of a request (reference of GenerationConfig); one more is refused."""
 
 _AT_HOME_AT_1 = re.compile(r"(models/)?gemini-(?![12]\b)")
-"""Gemini 3 and what came after it, whatever they are called: Google's guide says to leave them their temperature, for
-they may loop under a lower one."""
+"""Matches Gemini 3 and later under any name:
+Google's guide advises to keep their default temperature, as they may loop under a lower one."""
 
 Parts = list[dict[str, Json]]
 
 
 class Signatures(msgspec.Struct, frozen=True):
-    """Thought signatures of earlier calls by the calls' ids. With `fills_gaps`, a message none of whose calls has one
-    gets the placeholder."""
+    """Thought signatures by the ids of earlier calls.
+    With `fills_gaps`, a message none of whose calls has one gets the placeholder."""
 
     known: Mapping[str, str] = {}
     fills_gaps: bool = False
@@ -119,8 +119,8 @@ NO_SIGNATURES = Signatures()
 
 
 def request_json(request: CompletionRequest, signatures: Signatures, *, thoughts: bool) -> dict[str, Json]:
-    """The body of a request. The contents come last, so that the bytes of a conversation's next request begin with
-    all of this one's. `thoughts` asks for summaries of the model's thinking."""
+    """Return the request body. The contents come last, so that a conversation's next request has this one as a prefix.
+    `thoughts` requests summaries of the model's thinking."""
     body: dict[str, Json] = {}
     if system := [message.text for message in request.messages if isinstance(message, SystemMessage)]:
         body["systemInstruction"] = {"parts": [{"text": text} for text in system]}
@@ -142,7 +142,7 @@ def _generation_config(request: CompletionRequest, *, thoughts: bool) -> dict[st
         settings["maxOutputTokens"] = request.max_tokens
     if request.stop:
         settings["stopSequences"] = request.stop[:_MOST_STOPS]
-    if request.schema is not None and not request.tools:  # most models refuse it beside functions
+    if request.schema is not None and not request.tools:  # most models refuse it together with functions
         settings |= {"responseMimeType": "application/json", "responseJsonSchema": answer_schema(request.schema)}
     if thoughts:
         settings["thinkingConfig"] = {"includeThoughts": True}
@@ -150,13 +150,13 @@ def _generation_config(request: CompletionRequest, *, thoughts: bool) -> dict[st
 
 
 def _is_left_alone(request: CompletionRequest) -> bool:
-    """Whether the temperature is the one nobody has chosen, that of our settings, and the model has a better one."""
+    """Return whether the temperature is our default, not the user's choice, and the model has a better one."""
     return request.temperature == LLMSettings().temperature and bool(_AT_HOME_AT_1.match(request.model))
 
 
 def contents(messages: Sequence[Message], signatures: Signatures) -> list[dict[str, Json]]:
-    """The turns, user and model in strict alternation. The results of all calls of one answer are one turn, together
-    with what the person says after them. Empty texts, which Gemini refuses, are left out."""
+    """Return the turns, strictly alternating between user and model. The results of all calls of one answer form one
+    turn with the user's following text. Empty texts, which Gemini refuses, are omitted."""
     turns: list[dict[str, Any]] = []
     for message in messages:
         role = "model" if isinstance(message, AssistantMessage) else "user"
@@ -185,12 +185,12 @@ def _text_parts(text: str) -> Parts:
 
 
 def _image_part(image: Image) -> dict[str, Json]:
-    """A picture; before the text that speaks of it, as Google's guide on images has it."""
+    """Return an image part, which precedes the text about it, as Google's guide on images recommends."""
     return {"inlineData": {"mimeType": image.media_type, "data": base64_text(image)}}
 
 
 def _call_parts(calls: Sequence[ToolCall], signatures: Signatures) -> Parts:
-    """Of calls made at once, Gemini signs the first, and wants a signature at that alone."""
+    """Return the parts of parallel calls; Gemini signs only the first and requires a signature only there."""
     parts: Parts = []
     for call in calls:
         arguments: Json = decode_json(replayable(call.arguments))
@@ -204,7 +204,7 @@ def _call_parts(calls: Sequence[ToolCall], signatures: Signatures) -> Parts:
 
 
 def declaration(tool: ToolSpec) -> dict[str, Json]:
-    """A tool as Gemini is told of it. A tool without parameters has none at all: an object must have properties."""
+    """Return a tool's declaration. A tool without parameters omits the schema, as an object must have properties."""
     declared: dict[str, Json] = {"name": tool.name, "description": tool.description}
     if tool.parameters.get("properties"):
         declared["parameters"] = schema(tool.parameters)
@@ -215,16 +215,16 @@ _FIRST_FAILURE = 400
 _RETRY_IN = re.compile(r"retry in ([\d.hms]+s)", re.IGNORECASE)
 _NO_SCHEMA = re.compile(r"json mode is not (enabled|supported)", re.IGNORECASE)
 _NO_IMAGES = re.compile(r"image input modality is not (enabled|supported)", re.IGNORECASE)
-"""Both of models of other families, such as Gemma."""
+"""Messages of models of other families, such as Gemma."""
 
 _BAD_KEY = re.compile(r"API_KEY_INVALID|API key (not valid|not found|expired)", re.IGNORECASE)
 
 
 class GeminiErrors(ErrorReader):
-    """Makes LLMConnectionErrors of the failures of the Gemini API."""
+    """Creates LLMConnectionErrors from failures of the Gemini API."""
 
     def of_stream(self, body: bytes) -> LLMConnectionError:
-        """The meaning of an error inside an answer of status 200: it has the status it would have had before one."""
+        """Interpret an error inside a response of status 200 by the status code it contains."""
         error = error_in(decode_json(body.strip(BLANK)))
         code = error.details.get("code") if error else None
         if isinstance(code, int) and code >= _FIRST_FAILURE:
@@ -232,7 +232,7 @@ class GeminiErrors(ErrorReader):
         return super().of_stream(body)
 
     def _of_words(self, error: ServerError) -> LLMConnectionError | None:
-        """As ever; but a bad key has status 400, and some models take no schema or no pictures."""
+        """See ErrorReader; an invalid key has status 400, and some models support no schema or no images."""
         reason = sentence(error.message)
         if _NO_SCHEMA.search(error.message):
             return self._make("llm_parameter_refused", parameter="responseJsonSchema", reason=reason)
@@ -244,12 +244,12 @@ class GeminiErrors(ErrorReader):
         return super()._of_words(error)
 
     def _is_spent(self, error: ServerError) -> bool:
-        """Whether it is the quota of a day: those of a minute pass."""
+        """Return whether a daily quota is exhausted; a quota per minute recovers."""
         violations = [found for detail in _details(error) for found in _dicts(detail.get("violations"))]
         return any("PerDay" in str(found.get("quotaId")) for found in violations)
 
     def _wait(self, error: ServerError, headers: dict[str, str]) -> float | None:
-        """There is no header; the details say it, else the message."""
+        """Return the retry delay in seconds from the details, else the message; there is no header."""
         delays = [str(detail["retryDelay"]) for detail in _details(error) if "retryDelay" in detail]
         told = _RETRY_IN.search(error.message)
         for delay in (*delays, told[1] if told else ""):
@@ -263,7 +263,7 @@ def _details(error: ServerError) -> list[dict[str, Any]]:
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:
-    """The objects in a list of JSON; none where it is no list."""
+    """Return the objects in a JSON list; empty if it is no list."""
     items = cast("list[Any]", value) if isinstance(value, list) else []
     return [item for item in items if isinstance(item, dict)]
 
@@ -274,24 +274,24 @@ _CALLED = re.compile(r"default_api[.:](\w+)")
 
 
 class SignedCallChunk(ToolCallChunk, frozen=True):
-    """A whole tool call, and the thought signature the model wants to see with it in every later request."""
+    """A complete tool call, and the thought signature that must accompany it in every later request."""
 
     signature: str = ""
 
 
 class GeminiParser:
-    """Chunks from the frames of one answer. It counts the calls: the reason to end does not tell of any."""
+    """Parses the frames of one answer and counts its calls, since the finish reason does not mention them."""
 
     def __init__(self, errors: GeminiErrors) -> None:
         self._errors = errors
         self._calls = 0
 
     def event(self, event: ServerSentEvent) -> list[Chunk]:
-        """The chunks in one event. Raises LLMConnectionError for an error in it, ValueError for nonsense."""
+        """Parse one event into chunks. Raises LLMConnectionError for an error in it, ValueError for invalid data."""
         return self.frame(event.data.encode())
 
     def whole(self, body: bytes) -> list[Chunk]:
-        """The chunks of an answer that came whole, or as a list of its frames. Raises as `event` does."""
+        """Parse an answer that came whole, or as a list of frames. Raises like `event`."""
         text = body.strip(BLANK)
         frames = decode_json(text, list[msgspec.Raw]) if text.startswith(b"[") else [text]
         chunks = [chunk for frame in frames for chunk in self.frame(bytes(frame))]
@@ -300,17 +300,17 @@ class GeminiParser:
         return chunks
 
     def frame(self, data: bytes) -> list[Chunk]:
-        """The chunks in one frame. Raises as `event` does."""
+        """Parse one frame into chunks. Raises like `event`."""
         chunks = parse_frame(data, self._calls, self._errors)
         self._calls += sum(isinstance(chunk, ToolCallChunk) for chunk in chunks)
         return chunks
 
 
 def parse_frame(data: bytes, calls: int, errors: GeminiErrors) -> list[Chunk]:
-    """The chunks in one frame of an answer that has held `calls` tool calls so far. A call has no id here where the
-    model gave it none.
+    """Parse one frame of an answer that has contained `calls` tool calls so far.
+    A call's id is empty if the model gave none.
 
-    Raises LLMConnectionError for an error in it, and where the prompt was blocked; ValueError for nonsense.
+    Raises LLMConnectionError for an error in it, and if the prompt was blocked; ValueError for invalid data.
     """
     frame = decode_json(data, _Frame)
     if frame.error:
@@ -356,10 +356,10 @@ def _finish_chunks(candidate: "_Candidate", reason: str, calls: int, errors: Gem
 
 
 def _bad_call(message: str, calls: int, errors: GeminiErrors) -> list[Chunk]:
-    """A call that Gemini itself could not read. Where it says which tool was meant, the call is passed on with what
-    the model wrote for arguments, which are no JSON: the answer to it tells the model so, and it can fix them.
+    """Handle a call Gemini could not parse. If the tool is known, the call is passed on with its unparsable arguments:
+    the error result lets the model fix them.
 
-    Raises LLMConnectionError where it does not say.
+    Raises LLMConnectionError if the tool is unknown.
     """
     if found := _CALLED.search(message):
         return [ToolCallChunk(calls, "", found[1], message), FinishChunk("tool_calls")]
@@ -376,7 +376,7 @@ def _blocked(candidate: "_Candidate") -> list[str]:
 
 
 def _usage_chunks(counted: Any) -> list[Chunk]:
-    """The token counts, where there are some that can be read: an answer is worth more than its bill."""
+    """Return the token counts if readable: the answer matters more than its count."""
     try:
         usage = msgspec.convert(counted, _Usage | None)
     except msgspec.ValidationError:
@@ -387,11 +387,11 @@ def _usage_chunks(counted: Any) -> list[Chunk]:
     return [UsageChunk(usage.prompt_token_count, written, usage.cached_content_token_count or 0)]
 
 
-# The server's JSON, as far as it is read.
+# The server's JSON, reduced to the fields used.
 
 
 class _Json(msgspec.Struct, rename="camel"):
-    """An object whose fields have names in camel case."""
+    """Base of objects whose fields have names in camel case."""
 
 
 class _Call(_Json):

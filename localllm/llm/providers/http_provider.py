@@ -1,4 +1,4 @@
-"""What providers over HTTP share: an answer read under the idle watchdog, and failures that get their meaning."""
+"""Base of HTTP providers: read an answer under the idle timeout, and interpret failures."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -20,7 +20,7 @@ from localllm.llm.providers.base import Chunk, FinishChunk, ModelInfo, TextChunk
 from localllm.llm.providers.openai_errors import BLANK, ErrorReader
 
 DONE = FinishChunk("")
-"""What a parser gives when the answer is over: nothing that follows is part of it."""
+"""Emitted by a parser when the answer is over: nothing that follows is part of it."""
 
 _RELEASE_SECONDS = 0.25
 
@@ -29,36 +29,36 @@ _TOO_LONG, _TOO_OFTEN = 413, 429
 _ANOTHER_MODEL_FIXES = frozenset({"llm_model_not_found", "llm_no_tools", "llm_no_deployment"})
 
 _HARMLESS_AFTER_THE_FINISH = frozenset({"llm_cut", "llm_idle", "llm_malformed", "llm_azure_address"})
-"""What may go wrong once the finish reason has come: only the token counts are lost."""
+"""Errors ignored after the finish reason has arrived: only the token counts are lost."""
 
 
 class FilteredChunk(FinishChunk, frozen=True):
-    """The content filter ended the answer; `why` is what it found, in the server's words, empty where it says nothing.
-    Where nothing was said before, it is an error instead."""
+    """The content filter ended the answer.
+    `why` is its finding in the server's words, if any. If no text preceded it, an error is raised instead."""
 
     why: str = ""
 
 
 class AnswerParser(Protocol):
-    """Chunks from the bytes of one answer. Raises LLMConnectionError for an error or for nonsense in them."""
+    """Parses the bytes of one answer into chunks. Raises LLMConnectionError for an error or invalid data in them."""
 
     @property
     def collects(self) -> bool:
-        """Whether the answer comes whole, so that its chunks are given at its end."""
+        """Whether the answer comes whole, so that its chunks are emitted at its end."""
         ...
 
     def feed(self, data: bytes) -> Iterable[Chunk]:
-        """The chunks that `data` completes. The first data are not empty, nor blank at their beginning."""
+        """Return the chunks that `data` completes. The first data start with a non-blank byte."""
         ...
 
     def close(self) -> Iterable[Chunk]:
-        """The last chunks."""
+        """Return the last chunks."""
         ...
 
 
 class AnswerBody:
-    """The body of an answer while it arrives, to be read within its context. `idle_timeout`: seconds of silence it may
-    hold once it is awake; `most`: bytes it may have, 0 for no limit."""
+    """The body of an answer that is being streamed, read within its context.
+    `idle_timeout`: seconds of silence allowed once the answer has begun; `most`: maximum bytes, 0 for no limit."""
 
     def __init__(self, body: Body, errors: ErrorReader, idle_timeout: float, most: int = 0) -> None:
         self.errors = errors
@@ -75,7 +75,7 @@ class AnswerBody:
         self._watch.close()
 
     async def head(self) -> bytes:
-        """The body's beginning: a piece from its first byte on that is not blank. Refuses a web page."""
+        """Read the first piece, stripped of leading blanks. Refuses a web page."""
         head = b""
         while not head and (piece := await self.next(awake=False)) is not None:
             head = piece.lstrip(BLANK)
@@ -83,8 +83,8 @@ class AnswerBody:
         return head
 
     async def next(self, *, awake: bool) -> bytes | None:
-        """The next piece of the body, None at its end. The idle watchdog sleeps until the answer has begun:
-        a server that keeps the line open with comments or an empty first delta is still reading the prompt."""
+        """Return the next piece of the body, None at its end. The idle timeout applies only if `awake`, once the answer
+        has begun: a server that sends keep-alive comments or an empty first delta is still processing the prompt."""
         try:
             piece = await (self._watch.wait(self._body.read) if awake else self._body.read())
         except TimeoutError as error:
@@ -96,7 +96,7 @@ class AnswerBody:
         return piece
 
     async def rest(self) -> bytes:
-        """All that is still to come."""
+        """Return the rest of the body."""
         rest = bytearray()
         while (piece := await self.next(awake=True)) is not None:
             rest += piece
@@ -104,8 +104,8 @@ class AnswerBody:
         return bytes(rest)
 
     async def release(self) -> None:
-        """Read on to the body's end, which follows at once as a rule: then the connection serves the next request.
-        The answer is whole, so that whatever goes wrong here is no matter."""
+        """Read to the body's end, which usually follows at once, so that the connection is reusable.
+        The answer is complete, so errors here are ignored."""
         if self._body.has_arrived:
             return
         with suppress(TimeoutError, LLMConnectionError):
@@ -115,8 +115,8 @@ class AnswerBody:
 
 
 class EventParser:
-    """Chunks from a body that is one JSON text, read by `parse_whole`, or server-sent events, each read by `parse`. Its
-    first byte tells which: servers and gateways mislabel it. What makes no sense to either is llm_malformed."""
+    """Parses a body that is one JSON text with `parse_whole`, or server-sent events with `parse`.
+    The first byte decides, as servers and gateways mislabel it. Invalid data raise llm_malformed."""
 
     def __init__(
         self,
@@ -159,8 +159,8 @@ class EventParser:
 
 
 class _Progress:
-    """How far an answer has come: `begun` with its first chunk, `finished` with the reason of its end, `ended` with
-    whatever tells its end, `is_done` where nothing that follows is part of it."""
+    """The progress of an answer: `begun` with its first chunk, `finished` with its finish reason, `ended` with any sign
+    of its end, `is_done` if nothing that follows is part of it."""
 
     def __init__(self, errors: ErrorReader) -> None:
         self._errors = errors
@@ -168,7 +168,7 @@ class _Progress:
         self.begun = self.finished = self.ended = self.is_done = False
 
     def note(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """The chunks, up to the last. Raises LLMConnectionError where all of the answer was filtered."""
+        """Pass on the chunks up to the last. Raises LLMConnectionError if the whole answer was filtered."""
         for chunk in chunks:
             if isinstance(chunk, FilteredChunk) and not self._has_said:
                 raise self._errors.filtered(chunk.why)
@@ -181,14 +181,14 @@ class _Progress:
                 return
 
     def meaning(self, failure: LLMConnectionError) -> LLMConnectionError:
-        """What a failure means so far into the answer: one that has begun shows that it is a model server."""
+        """Interpret a failure at this point: once an answer has begun, the server is known to be a model server."""
         return self._errors.garbled(failure) if self.begun and failure.key == "llm_malformed" else failure
 
 
 class HttpProvider(ABC):
-    """A provider called `name` whose server is at `address`. The key goes into the header `key_header`, after the word
-    Bearer where that is authorization; `key_variable` is where it comes from, for errors. A name and password in the
-    address go there instead: `self.address` is without them."""
+    """A provider called `name` whose server is at `address`. The key is sent in the header `key_header`, after the word
+    Bearer if that is authorization; `key_variable` is its environment variable, for errors. Credentials in the address
+    are sent in that header instead and removed from `self.address`."""
 
     constrains: bool = False
 
@@ -217,11 +217,11 @@ class HttpProvider(ABC):
 
     @abstractmethod
     async def list_models(self) -> list[ModelInfo]:
-        """The chat models the server offers; see Provider."""
+        """Return the chat models the server offers; see Provider."""
 
     @abstractmethod
     def _parser(self) -> AnswerParser:
-        """What reads one answer of status 200."""
+        """Create a parser for one answer of status 200."""
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -230,9 +230,9 @@ class HttpProvider(ABC):
     async def _answer(
         self, prepare: Callable[[], HttpRequest], model: str, learn: Callable[[LLMConnectionError], bool]
     ) -> AsyncGenerator[Chunk]:
-        """The answer of `model` to what `prepare` gives, as it arrives. Where it fails before its first chunk and
-        `learn` has learned something from that, or from another request meanwhile, so that `prepare` now gives
-        something else, it is asked again at once. Raises LLMConnectionError."""
+        """Stream the answer of `model` to the request of `prepare`.
+        If it fails before its first chunk and `learn` has learned from that, or another request has meanwhile, so
+        that `prepare` returns a different request, it is retried at once. Raises LLMConnectionError."""
         while True:
             prepared, progress = prepare(), _Progress(self._errors)
             try:
@@ -265,12 +265,12 @@ class HttpProvider(ABC):
                 raise named from (error.__cause__ if named is error else error)
 
     def _sent(self, request: CompletionRequest, url: str, body: bytes) -> HttpRequest:
-        """`request` as it is sent to `url`, `body` being what it says."""
+        """Return the HTTP request to `url` with `body` and the headers of `request`."""
         headers = self._headers | dict(request.headers) if request.headers else self._headers
         return HttpRequest("POST", url, headers, body, request.most_bytes)
 
     async def _fetch(self, url: str, body: bytes = b"") -> bytes:
-        """The body of a short answer, to a POST where there is something to send. Raises LLMConnectionError."""
+        """Return the body of a short response; a non-empty `body` is sent as POST. Raises LLMConnectionError."""
         request = HttpRequest("POST" if body else "GET", url, self._headers, body)
         try:
             answer = await self._transport.fetch(request)
@@ -284,7 +284,7 @@ class HttpProvider(ABC):
         return self._errors.of_status(_TOO_LONG if never else failure.status, failure.headers, failure.body)
 
     async def _naming_models(self, error: LLMConnectionError, model: str) -> LLMConnectionError:
-        """The error itself; where another model would fix it, with the names of those there are."""
+        """Return the error; if another model would fix it, with the names of those available."""
         if error.key not in _ANOTHER_MODEL_FIXES:
             return error
         try:
@@ -297,14 +297,14 @@ class HttpProvider(ABC):
 
 
 def check_address(provider: str, base_url: str) -> None:
-    """Raise ConfigurationError for an address of the settings that cannot be one."""
+    """Raise ConfigurationError for an invalid address in the settings."""
     if fault := address_fault(base_url):
         raise ConfigurationError("llm_address_unusable", provider=provider, address=base_url, reason=fault)
 
 
 def key_from(variable: str, environ: Mapping[str, str]) -> str:
-    """The key in `variable`. What no HTTP header can carry is refused here, by the variable's name alone: further
-    down, a library would put the value into its error."""
+    """Return the key in `variable`. A key no HTTP header can carry is refused here, naming only the variable: a library
+    further down would quote its value in an error."""
     key = environ.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):
         raise ConfigurationError("llm_key_unusable", variable=variable)

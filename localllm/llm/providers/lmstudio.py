@@ -1,4 +1,4 @@
-"""LM Studio: OpenAI's chat completions, and its own list of models, which tells the window each is loaded with."""
+"""LM Studio: OpenAI's chat completions, and its own model list, which reports the window each is loaded with."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,8 +16,7 @@ from localllm.llm.providers.openai_compatible import OpenAICompatible
 from localllm.llm.providers.openai_models import find_model, is_embedding_name
 
 _NOT_THERE = frozenset({"llm_malformed", "llm_bad_request", "llm_model_not_found"})
-"""How a server that lacks an endpoint says so: 404 or 405 in some words, or LM Studio's "Unexpected endpoint" of
-status 200."""
+"""Errors of a server that lacks an endpoint: 404 or 405, or LM Studio's "Unexpected endpoint" with status 200."""
 
 
 _EMBEDDING_TYPES = frozenset({"embedding", "embeddings"})
@@ -26,9 +25,9 @@ _EMBEDDING_TYPES = frozenset({"embedding", "embeddings"})
 class LMStudio(OpenAICompatible):
     """LM Studio's server at `base_url`.
 
-    It has two lists of its own: /api/v0/models, there since 0.3.6, and /api/v1/models, there since 0.4.0. The first is
-    asked, for every version in use has it; the second only where the first is gone, or leaves a window out. Where there
-    is neither, /v1/models has the names. That is one request as a rule, and three at most.
+    It has two lists of its own: /api/v0/models since 0.3.6, and /api/v1/models since 0.4.0. The first is used, as every
+    version in use has it; the second only if the first is gone or omits a window. If there is neither, /v1/models has
+    the names. That is usually one request, at most three.
     """
 
     constrains: bool = True
@@ -53,7 +52,7 @@ class LMStudio(OpenAICompatible):
         )
 
     async def list_models(self) -> list[ModelInfo]:
-        """The chat models, loaded ones first; see Provider."""
+        """Return the chat models, loaded ones first; see Provider."""
         if (models := await self._native_if_there("v0")) is None:
             models = await self._native_if_there("v1")
             return await super().list_models() if models is None else models
@@ -65,7 +64,7 @@ class LMStudio(OpenAICompatible):
             return models
 
     async def list_embedding_models(self) -> list[str]:
-        """The models of that type, loaded ones first; see Embedding."""
+        """Return the models of type embedding, loaded ones first; see Embedding."""
         for version in ("v0", "v1"):
             try:
                 body = await self._native_list(version)
@@ -79,7 +78,7 @@ class LMStudio(OpenAICompatible):
         return find_model(model, listed or await self.list_models())
 
     async def _native_if_there(self, version: str) -> list[ModelInfo] | None:
-        """The list, None where this version of the server has none."""
+        """Return the list, or None if this version of the server lacks it."""
         try:
             return await self._native(version)
         except LLMConnectionError as error:
@@ -96,12 +95,12 @@ class LMStudio(OpenAICompatible):
 
 
 def parse_native_models(body: bytes) -> list[ModelInfo]:
-    """The chat models in an answer of /api/v0/models or /api/v1/models, loaded ones first. Raises ValueError."""
+    """Parse the chat models in a response of /api/v0/models or /api/v1/models, loaded ones first. Raises ValueError."""
     return _loaded_first(entry.info for entry in _entries(body) if entry.answers)
 
 
 def parse_native_embedders(body: bytes) -> list[str]:
-    """The names of the embedding models in such an answer, loaded ones first. Raises ValueError."""
+    """Parse the names of the embedding models in such a response, loaded ones first. Raises ValueError."""
     return [info.id for info in _loaded_first(entry.info for entry in _entries(body) if entry.embeds)]
 
 
@@ -120,14 +119,14 @@ def _entries(body: bytes) -> Sequence["_V0Model | _V1Model"]:
 
 
 def fill_windows(models: Sequence[ModelInfo], others: Sequence[ModelInfo]) -> list[ModelInfo]:
-    """`models` with the windows `others` know where they have none."""
+    """Return `models` with missing windows taken from `others`."""
     windows = {other.id: other.context_window for other in others}
     return [
         msgspec.structs.replace(info, context_window=info.context_window or windows.get(info.id, 0)) for info in models
     ]
 
 
-# Its JSON, as far as it is read.
+# The server's JSON, reduced to the fields used.
 
 
 class _V0Model(msgspec.Struct):
@@ -145,7 +144,7 @@ class _V0Model(msgspec.Struct):
 
     @property
     def embeds(self) -> bool:
-        """Whether it is of that type: LM Studio makes no embeddings with others, whatever their names are."""
+        """Whether it is of that type: LM Studio computes embeddings with no others, whatever their names."""
         return self.type in _EMBEDDING_TYPES
 
     @property
@@ -161,7 +160,7 @@ class _V0Model(msgspec.Struct):
 
     @property
     def _abilities(self) -> frozenset[Ability] | None:
-        """None without the list: it is missing for models that can call tools all the same."""
+        """Its abilities; None without the list, which is also missing for models that support tools."""
         if self.capabilities is None:
             return None
         told: dict[Ability, bool] = {"tools": "tool_use" in self.capabilities, "vision": self.type == "vlm"}
@@ -236,8 +235,8 @@ class _Answer(msgspec.Struct):
 
 
 def make(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> LMStudio:
-    """Make it as the settings say, with the key of `environ`. Raises ConfigurationError."""
-    del root  # a server is in no project
+    """Create the provider from the settings, with the key in `environ`. Raises ConfigurationError."""
+    del root
     server = settings.lmstudio
     check_address("lmstudio", server.base_url)
     variable = SECRET_VARIABLES["llm.lmstudio.api_key"]

@@ -53,19 +53,19 @@ from localllm.llm.providers.openai_errors import BLANK, ErrorReader, error_in
 from localllm.llm.providers.vision import Sight, base64_text
 
 _SECONDS_TO_TELL = 3.0
-"""At most, for what the server tells of a model before its first request; then the window is chosen without it."""
+"""Timeout for the model's description before its first request; then the window is chosen without one."""
 
 T = TypeVar("T")
 
 Think = bool | str | None
-"""As Ollama takes it: false, true or a level; None leaves it to the model."""
+"""Ollama's `think`: false, true or a level; None leaves it to the model."""
 
 
 class Ollama(EmbeddingProvider):
-    """A server at `base_url`. `num_ctx` is the window asked for, in tokens; 0 lets the provider choose it.
+    """A server at `base_url`. `num_ctx` is the requested window in tokens; 0 lets the provider choose it.
 
-    A model's window is chosen once and is the same in all its requests, for another would make Ollama load the model
-    anew. `think`: auto (say nothing of it), off, on, low, medium or high.
+    A model's window is chosen once and is the same in all its requests, since another would make Ollama reload the
+    model. `think`: auto (omit the parameter), off, on, low, medium or high.
     """
 
     constrains: bool = True
@@ -97,11 +97,11 @@ class Ollama(EmbeddingProvider):
         self._sight = Sight()
 
     def prepare(self, request: CompletionRequest, *, num_ctx: int, think: Think = None) -> HttpRequest:
-        """The HTTP request for `request`. Messages come last, so that the bytes of a conversation's next request begin
-        with all of this one's.
+        """Return the HTTP request for `request`.
+        Messages come last, so that a conversation's next request has this one as a prefix.
 
-        There is no tool choice: whatever is asked for, the tools stay, for without them the server would have to read
-        the whole prompt again.
+        There is no tool choice: the tools are always sent, since without them the server would have to process the
+        whole prompt again.
         """
         options: dict[str, Json] = {"num_ctx": num_ctx}
         if request.temperature is not None:
@@ -110,7 +110,7 @@ class Ollama(EmbeddingProvider):
             options["num_predict"] = request.max_tokens
         if request.stop:
             options["stop"] = request.stop
-        # By default it drops the oldest messages of a prompt that is too long, and says nothing.
+        # By default it silently drops the oldest messages of a prompt that is too long.
         body: dict[str, Json] = {"model": request.model, "stream": not request.whole, "truncate": False, "shift": False}
         body["options"] = options
         if think is not None:
@@ -123,8 +123,8 @@ class Ollama(EmbeddingProvider):
         return self._sent(request, f"{self.address}/api/chat", encode_with_list(body, "messages", messages))
 
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
-        """The answer as it arrives; see Provider. A model that cannot think is asked again without being told to, one
-        that cannot see without the pictures."""
+        """Stream the answer; see Provider.
+        Retries a model that cannot think without `think`, one that cannot see without images."""
         refuse_model_elsewhere(request.model, self.address)
         window = await self._window(request.model)
         name = full_name(request.model)
@@ -147,10 +147,10 @@ class Ollama(EmbeddingProvider):
                 yield chunk
 
     def prepare_embedding(self, texts: Sequence[str], model: str) -> HttpRequest:
-        """See EmbeddingProvider. A text that is too long is an error: by default it would be cut in silence.
+        """See EmbeddingProvider. A text that is too long is an error: by default it would be truncated silently.
 
-        No window is asked for, for an embedding model has a small one of its own; unless the model is in use with
-        one already: with another, it would be loaded anew.
+        No window is set, as an embedding model has a small one of its own, unless the model is already used with one:
+        another would make Ollama reload it.
         """
         body: dict[str, Json] = {"model": model, "truncate": False}
         if window := self._windows.get(full_name(model)):
@@ -163,12 +163,12 @@ class Ollama(EmbeddingProvider):
         return parse_embeddings(body)
 
     async def list_embedding_models(self) -> list[str]:
-        """The models that say so, or whose family or name does; see Embedding."""
+        """Return the models whose capabilities, family or name indicate embeddings; see Embedding."""
         return [entry.name for entry in await self._tags() if entry.embeds]
 
     async def list_models(self) -> list[ModelInfo]:
-        """The chat models, those in memory first with the window they are served with; the others with the one their
-        requests would have, where the list tells enough to know it."""
+        """Return the chat models, loaded ones first with the window they are served with.
+        The others have the one of their requests, where the list suffices to determine it."""
         entries = await self._tags()
         running = await _unless_it_fails(self._running())
         models = [
@@ -179,7 +179,7 @@ class Ollama(EmbeddingProvider):
         return sorted(models, key=lambda info: not info.loaded)
 
     async def describe(self, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
-        """The model with the window its requests have from now on."""
+        """Return the model with the window of its requests from now on."""
         async with self._choosing:
             return await self._learn(model)
 
@@ -188,7 +188,7 @@ class Ollama(EmbeddingProvider):
         return self._errors.guard(lambda: parse_tags(body))
 
     async def _window(self, model: str) -> int:
-        """The window of the model's requests. Raises LLMConnectionError where nobody takes the connection."""
+        """Return the window of the model's requests. Raises LLMConnectionError if the connection is refused."""
         name = full_name(model)
         if name not in self._windows:
             async with self._choosing:
@@ -197,9 +197,9 @@ class Ollama(EmbeddingProvider):
         return self._windows[name]
 
     async def _learn(self, model: str) -> ModelInfo:
-        """What the server tells of the model, and its window, chosen now unless it was before.
+        """Return the server's description of the model with its window, chosen now unless it was before.
 
-        Where /api/show or /api/ps fails, it is as if they had said nothing: the request itself may succeed.
+        Failures of /api/show and /api/ps are ignored: the request itself may succeed.
         """
         shown, running, name = None, None, full_name(model)
         with suppress(TimeoutError):
@@ -215,7 +215,7 @@ class Ollama(EmbeddingProvider):
         return self._errors.guard(lambda: parse_shown(body))
 
     async def _running(self) -> dict[str, int]:
-        """The models in memory, by their full names, and the window each is served with, in tokens."""
+        """Return the loaded models by full name, and the window each is served with, in tokens."""
         body = await self._fetch(f"{self.address}/api/ps")
         return self._errors.guard(lambda: parse_running(body))
 
@@ -224,7 +224,7 @@ class Ollama(EmbeddingProvider):
 
 
 async def _unless_it_fails(asked: Awaitable[T]) -> T | None:
-    """What was asked for; None where the server fails to tell. Raises where nobody takes the connection."""
+    """Return the result; None if the server fails. Raises LLMConnectionError if the connection is refused."""
     try:
         return await asked
     except LLMConnectionError as error:
@@ -244,7 +244,7 @@ def _as_ollama_takes_it(think: str) -> Think:
 
 
 def message_json(message: Message) -> dict[str, Json]:
-    """A message in Ollama's form: as OpenAI's, but arguments are objects and a result names its tool."""
+    """Return a message in Ollama's form: like OpenAI's, but arguments are objects and a result names its tool."""
     match message:
         case SystemMessage(text):
             return {"role": "system", "content": text}
@@ -270,7 +270,7 @@ encoded_message = message_encoder(message_json)
 
 
 def parse_embeddings(body: bytes) -> Embeddings:
-    """The vectors in an answer of /api/embed. Raises msgspec.DecodeError."""
+    """Parse the embeddings in a response of /api/embed. Raises msgspec.DecodeError."""
     answer = decode_json(body, _Embedded)
     return Embeddings(answer.embeddings, answer.prompt_eval_count or 0)
 
@@ -280,7 +280,7 @@ def _object(arguments: str) -> Json:
 
 
 class _LineParser:
-    """Chunks from JSON lines. Calls are numbered here: each comes whole, and servers repeat their index."""
+    """Parses JSON lines into chunks. Calls are numbered here: each comes whole, and servers repeat their index."""
 
     collects = False
 
@@ -306,9 +306,9 @@ class _LineParser:
 
 
 def parse_line(line: bytes, calls: int, errors: ErrorReader) -> list[Chunk]:
-    """The chunks in one line of an answer that has held `calls` tool calls so far.
+    """Parse one line of an answer that has contained `calls` tool calls so far.
 
-    Raises LLMConnectionError for an error in it, ValueError for nonsense.
+    Raises LLMConnectionError for an error in it, ValueError for invalid data.
     """
     said = decode_json(line, _Line)
     if said.error or (said.message is None and not said.done):
@@ -337,15 +337,15 @@ def _call_chunk(index: int, call: "_Call") -> ToolCallChunk:
 
 
 def _usage_chunks(said: "_Line") -> list[Chunk]:
-    """The token counts. Some versions leave the prompt's out when all of it was in the cache: then nothing is told,
-    for a prompt of no tokens would be a lie."""
+    """Return the token counts. Some versions omit the prompt's if all of it was cached: then none are returned, as zero
+    prompt tokens would be wrong."""
     if not said.prompt_eval_count:
         return []
     seconds = (said.eval_duration or 0) / 1_000_000_000
     return [UsageChunk(said.prompt_eval_count, said.eval_count or 0, generation_seconds=seconds)]
 
 
-# The server's JSON, as far as it is read.
+# The server's JSON, reduced to the fields used.
 
 
 class _Function(msgspec.Struct):
@@ -380,8 +380,8 @@ class _Line(msgspec.Struct):
 
 
 def make(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> Ollama:
-    """Make it as the settings say, with the key of `environ`. Raises ConfigurationError."""
-    del root  # a server is in no project
+    """Create the provider from the settings, with the key in `environ`. Raises ConfigurationError."""
+    del root  # not used: a server belongs to no project
     server = settings.ollama
     base_url = ollama_base_url(server.base_url, environ)
     check_address("ollama", base_url)

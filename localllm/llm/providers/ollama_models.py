@@ -1,4 +1,4 @@
-"""What Ollama tells of its models (/api/tags, /api/ps, /api/show), and the window that is chosen from it."""
+"""Ollama's model descriptions (/api/tags, /api/ps, /api/show), and the choice of the window."""
 
 from collections.abc import Mapping
 
@@ -10,12 +10,12 @@ from localllm.llm.providers.base import Ability, ModelInfo
 from localllm.llm.providers.openai_models import is_embedding_name
 
 DEFAULT_WINDOW = 16_384
-"""Tokens asked for where nothing says otherwise. Ollama's own default, 4,096 on most machines, does not hold the files
-an agent reads; 16,384 cost an 8B model with grouped attention about 2 GB beside its weights (16-bit cache: 128 kB a
-token), which an 8 GB GPU still has."""
+"""Default window in tokens.
+Ollama's own default, 4,096 on most machines, does not hold the files an agent reads; 16,384 cost an 8B model with
+grouped attention about 2 GB beside its weights (16-bit cache: 128 kB a token), which an 8 GB GPU still has."""
 
 SMALLEST_KEPT_WINDOW = 8_192
-"""Tokens: a window the model is loaded with, or that its Modelfile sets, is taken over from here on."""
+"""Tokens: a window the model is loaded with, or that its Modelfile sets, is adopted from this size on."""
 
 
 class Details(msgspec.Struct, frozen=True):
@@ -28,7 +28,7 @@ class Details(msgspec.Struct, frozen=True):
 
 
 class TagEntry(msgspec.Struct, frozen=True):
-    """A model in the answer of /api/tags."""
+    """A model in a response of /api/tags."""
 
     name: str
     details: Details | None = None
@@ -36,7 +36,7 @@ class TagEntry(msgspec.Struct, frozen=True):
 
     @property
     def answers(self) -> bool:
-        """Whether it answers at all, and does not only make embeddings."""
+        """Whether it is a chat model, not only an embedding model."""
         if self.capabilities is not None:
             return "completion" in self.capabilities
         family = (self.details and self.details.family) or ""
@@ -44,14 +44,14 @@ class TagEntry(msgspec.Struct, frozen=True):
 
     @property
     def embeds(self) -> bool:
-        """Whether it makes embeddings. Older versions do not say: then it is one that does not answer."""
+        """Whether it computes embeddings. For older versions, which do not report it: whether it is no chat model."""
         if self.capabilities is not None:
             return "embedding" in self.capabilities
         return not self.answers and "rerank" not in self.name.lower()
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """The answer of /api/show; empty where it told nothing."""
+    """A response of /api/show; empty if that failed."""
 
     parameters: str | None = None
     details: Details | None = None
@@ -60,14 +60,14 @@ class Shown(msgspec.Struct, frozen=True):
 
     @property
     def maximum(self) -> int:
-        """The longest window the model was made for, in tokens; 0 where unknown."""
+        """The maximum window of the model, in tokens; 0 if unknown."""
         told = self.model_info or {}
         length = told.get(f"{told.get('general.architecture')}.context_length")
         return length if isinstance(length, int) else 0
 
     @property
     def set_window(self) -> int:
-        """The num_ctx of its Modelfile; 0 where it sets none."""
+        """The num_ctx of its Modelfile; 0 if not set."""
         for line in (self.parameters or "").splitlines():
             match line.split():
                 case ["num_ctx", number] if number.isdecimal():
@@ -91,36 +91,36 @@ class _Running(msgspec.Struct):
 
 
 def parse_tags(body: bytes) -> list[TagEntry]:
-    """The models in an answer of /api/tags. Raises msgspec.DecodeError for anything else."""
+    """Parse the models in a response of /api/tags. Raises msgspec.DecodeError for anything else."""
     return decode_json(body, _Tags).models or []
 
 
 def parse_running(body: bytes) -> dict[str, int]:
-    """The models in an answer of /api/ps, by their full names, and the window each has; 0 where it is not told."""
+    """Parse the models in a response of /api/ps: full name to window, 0 if not reported."""
     answer = decode_json(body, _Running)
     return {full_name(entry.name): entry.context_length or 0 for entry in answer.models or ()}
 
 
 def parse_shown(body: bytes) -> Shown:
-    """An answer of /api/show. Raises msgspec.DecodeError for anything else."""
+    """Parse a response of /api/show. Raises msgspec.DecodeError for anything else."""
     return decode_json(body, Shown)
 
 
 def full_name(model: str) -> str:
-    """The name with its tag: `qwen3` is `qwen3:latest`."""
+    """Return the name with its tag: `qwen3` is `qwen3:latest`."""
     return model if ":" in model.rpartition("/")[2] else f"{model}:latest"
 
 
 def choose_window(wanted: int, shown: Shown, served: int) -> int:
-    """The num_ctx for all requests to a model, in tokens: as `wanted` (0 for no wish), else as it is `served` now,
-    else as its Modelfile sets it, else DEFAULT_WINDOW; never more than the model was made for."""
+    """Choose the num_ctx of all requests to a model, in tokens: `wanted` unless 0, else the one it is `served` with
+    now, else its Modelfile's, else DEFAULT_WINDOW; never more than the model's maximum."""
     kept = (window for window in (served, shown.set_window) if window >= SMALLEST_KEPT_WINDOW)
     return _bounded(wanted or next(kept, DEFAULT_WINDOW), shown.maximum)
 
 
 def shown_info(model: str, shown: Shown, window: int, running: Mapping[str, int] | None) -> ModelInfo:
-    """A model as /api/show describes it, its requests having `window` tokens. `running`: the models in memory, None
-    where that is unknown."""
+    """Return a model as described by /api/show, with a window of `window` tokens.
+    `running`: the loaded models, None if unknown."""
     details = shown.details or Details()
     return ModelInfo(
         model,
@@ -134,8 +134,8 @@ def shown_info(model: str, shown: Shown, window: int, running: Mapping[str, int]
 
 
 def list_info(entry: TagEntry, running: Mapping[str, int] | None, chosen: int, wanted: int) -> ModelInfo:
-    """A model as the lists describe it. `running`: as above; `chosen`: the window its requests have already, `wanted`:
-    the one they would ask for; 0 for none."""
+    """Return a model as described by the lists. `running`: as above; `chosen`: the window of its earlier requests,
+    `wanted`: the one later ones would set; 0 for none."""
     details = entry.details or Details()
     maximum = details.context_length or 0
     expected = chosen or (_bounded(wanted or DEFAULT_WINDOW, maximum) if maximum else 0)

@@ -1,4 +1,4 @@
-"""The provider for servers that speak OpenAI's chat completions."""
+"""The provider for servers with OpenAI's chat completions API."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
@@ -57,7 +57,7 @@ from localllm.llm.providers.vision import Sight, base64_text
 
 
 def parse_event(event: ServerSentEvent, errors: ErrorReader) -> list[Chunk]:
-    """The chunks in one event of a stream. Raises LLMConnectionError for an error in it, ValueError for nonsense."""
+    """Parse one event of a stream. Raises LLMConnectionError for an error in it, ValueError for invalid data."""
     if event.data.strip() == "[DONE]":
         return [DONE]
     if event.event == "error":
@@ -66,14 +66,14 @@ def parse_event(event: ServerSentEvent, errors: ErrorReader) -> list[Chunk]:
 
 
 def parse_whole(body: bytes, errors: ErrorReader) -> list[Chunk]:
-    """The chunks of an answer that came whole although a stream was asked for. Raises as parse_event does."""
+    """Parse an answer that came whole although a stream was requested. Raises like parse_event."""
     if chunks := parse_body(body, errors):
         return [*chunks, DONE]
     raise ValueError(f"it holds no answer: {body.decode('utf-8', errors='replace')}")
 
 
 def parse_body(body: bytes, errors: ErrorReader) -> list[Chunk]:
-    """The chunks of one JSON object, whole or of a stream. Raises as parse_event does."""
+    """Parse one JSON object, a whole answer or a stream's event. Raises like parse_event."""
     try:
         answer = decode_json(body.strip(BLANK), _ChatAnswer)
     except msgspec.ValidationError:
@@ -108,7 +108,7 @@ def _choice_chunks(choice: "_Choice") -> list[Chunk]:
 
 
 def _usage_chunks(answer: "_ChatAnswer") -> list[Chunk]:
-    """The token counts, where there are some that can be read: an answer is worth more than its bill."""
+    """Return the token counts if readable: the answer matters more than its count."""
     try:
         usage = decode_json(answer.usage, _Usage | None)
         timings = decode_json(answer.timings, _Timings | None) or _Timings()
@@ -122,7 +122,7 @@ def _usage_chunks(answer: "_ChatAnswer") -> list[Chunk]:
     return [UsageChunk(usage.prompt_tokens or 0, usage.completion_tokens or 0, cached, seconds)]
 
 
-# The server's JSON, as far as it is read. Everything may be missing or null.
+# The server's JSON, reduced to the fields used. Everything may be missing or null.
 
 
 class _Function(msgspec.Struct):
@@ -177,20 +177,20 @@ class _ChatAnswer(msgspec.Struct):
 _DISPENSABLE = frozenset(
     {"temperature", "max_tokens", "max_completion_tokens", "stream_options", "stop", "chat_template_kwargs"}
 )
-"""Parameters a request may do without. Reasoning models take max_completion_tokens for max_tokens and refuse stop and
-any temperature but their own; old versions of the interface refuse stream_options."""
+"""Parameters a request can omit. Reasoning models require max_completion_tokens instead of max_tokens and refuse stop
+and any temperature but their own; old API versions refuse stream_options."""
 
 _LIMITS = frozenset({"max_tokens", "max_completion_tokens"})
 
 _CONSTRAINING = frozenset({"llamacpp", "vllm", "sglang"})
-"""What servers that hold an answer to a JSON schema call themselves, as `owned_by` of their models. They also take
-parameters for the model's template, of which enable_thinking is one (Qwen, GLM, DeepSeek …)."""
+"""`owned_by` of the models of servers that enforce JSON schemas.
+They also accept parameters for the model's chat template, such as enable_thinking (Qwen, GLM, DeepSeek …)."""
 
 
 class OpenAICompatible(EmbeddingProvider):
-    """A server under `base_url`. `idle_timeout` is how many seconds of silence an answer may hold.
+    """A server under `base_url`. `idle_timeout`: seconds of silence allowed within an answer.
 
-    A parameter that a model refuses is left out of its requests from then on, and so are pictures.
+    A parameter that a model refuses is omitted from its later requests, and so are images.
     """
 
     def __init__(
@@ -221,8 +221,8 @@ class OpenAICompatible(EmbeddingProvider):
         self.constrains = self.constrains or self.address.startswith("https://api.openai.com/")
 
     def prepare(self, request: CompletionRequest, *, refused: frozenset[str] = frozenset()) -> HttpRequest:
-        """The HTTP request for `request`, without the parameters in `refused`. Tools and messages come last, so that
-        the bytes of a conversation's next request begin with all of this one's."""
+        """Return the HTTP request for `request`, without the parameters in `refused`.
+        Tools and messages come last, so that a conversation's next request has this one as a prefix."""
         limit = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
         optional: dict[str, Json] = {
             "stream_options": None if request.whole else {"include_usage": True},
@@ -244,7 +244,7 @@ class OpenAICompatible(EmbeddingProvider):
         return self._sent(request, self._chat_url(request.model), encode_with_list(body, "messages", messages))
 
     def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
-        """The answer as it arrives; see Provider."""
+        """Stream the answer; see Provider."""
 
         for_now: set[str] = set()
 
@@ -258,15 +258,15 @@ class OpenAICompatible(EmbeddingProvider):
         return self._answer(prepare, request.model, learn)
 
     async def list_models(self) -> list[ModelInfo]:
-        """What the server offers, embedding models left out where their names tell; see Provider."""
+        """Return the models the server offers, without those named like embedding models; see Provider."""
         return [entry.info for entry in await self._listed()]
 
     async def describe(self, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
-        """What the list of models tells of it, and llama.cpp's /props, which knows the window of one slot."""
+        """Return the model's entry in the list, with llama.cpp's /props, which has the window of one slot."""
         return self._sight.told(await self._described(model, listed))
 
     async def list_embedding_models(self) -> list[str]:
-        """The models whose names tell that they make embeddings, loaded ones first; see Embedding."""
+        """Return the models named like embedding models, loaded ones first; see Embedding."""
         body = await self._fetch(f"{self.address}/models")
         return self._errors.guard(lambda: parse_embedding_models(body))
 
@@ -279,7 +279,7 @@ class OpenAICompatible(EmbeddingProvider):
         return parse_embeddings(body)
 
     async def free_slot(self) -> int | None:
-        """See Slots: llama.cpp tells of them, where it has several, unless it was started with --no-slots."""
+        """See Slots: llama.cpp reports them if it has several, unless it was started with --no-slots."""
         if self._slots <= 1:
             return None
         try:
@@ -299,21 +299,21 @@ class OpenAICompatible(EmbeddingProvider):
             return info
 
     def _slot_of(self, request: CompletionRequest) -> int | None:
-        """The slot asked for, if this server has it: a request for another one would wait for ever."""
+        """Return the requested slot if this server has it: a request for a missing one would wait forever."""
         return request.slot if request.slot is not None and request.slot < self._slots else None
 
     def _chat_url(self, model: str) -> str:
-        """Where an answer of `model` is asked for: the same address for all, but Azure has the model in it."""
+        """Return the chat completions URL; the same for all models except on Azure."""
         return f"{self.address}/chat/completions"
 
     def _embeddings_url(self, model: str) -> str:
-        """Where vectors of `model` are asked for; see `_chat_url`."""
+        """Return the embeddings URL; see `_chat_url`."""
         return f"{self.address}/embeddings"
 
     def _learn(self, model: str, error: LLMConnectionError, for_now: set[str]) -> bool:
-        """Whether `error` tells of parameters that the requests to `model` can do without, and shall from now on. The
-        limit of an answer that has no room is left out of this request alone (`for_now`), the first time: what the
-        answer costs will have taught how long a prompt is."""
+        """Return whether `error` is about parameters requests to `model` can omit, and omit them from now on. The limit
+        of an answer that does not fit is at first omitted from this request alone (`for_now`): the answer's token count
+        calibrates the estimate."""
         refused = self._refused.get(model, frozenset())
         superfluous = _refused_by(error) & _DISPENSABLE - refused - for_now
         if superfluous and superfluous <= _LIMITS and overflow_of(error) and model not in self._had_no_room:
@@ -337,8 +337,8 @@ class OpenAICompatible(EmbeddingProvider):
 
 
 def _refused_by(error: LLMConnectionError) -> frozenset[str]:
-    """The parameters an error is about. Where a prompt fits and only the answer asked for does not, it is the limit of
-    the answer: servers that refuse such a request (vLLM, llama-cpp-python) give it what room there is without one."""
+    """Return the parameters an error is about. If the prompt fits but not the requested answer, it is the answer's
+    limit: servers that refuse such a request (vLLM, llama-cpp-python) give it the remaining room without one."""
     if error.key == "llm_parameter_refused":
         return frozenset({str(error.params["parameter"])})
     overflow = overflow_of(error)
@@ -346,7 +346,7 @@ def _refused_by(error: LLMConnectionError) -> frozenset[str]:
 
 
 def message_json(message: Message) -> dict[str, Json]:
-    """A message in OpenAI's form."""
+    """Return a message in OpenAI's form."""
     match message:
         case SystemMessage(text):
             return {"role": "system", "content": text}
@@ -384,7 +384,7 @@ def _image_part(image: Image) -> dict[str, Json]:
 
 
 def tool_json(tool: ToolSpec) -> dict[str, Json]:
-    """A tool in OpenAI's form."""
+    """Return a tool in OpenAI's form."""
     return {
         "type": "function",
         "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
@@ -392,16 +392,16 @@ def tool_json(tool: ToolSpec) -> dict[str, Json]:
 
 
 def response_format(schema: dict[str, Json] | None) -> dict[str, Json] | None:
-    """How a server is told to hold the answer to `schema`."""
+    """Return the parameter that makes a server enforce `schema`."""
     if schema is None:
         return None
     return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": True}}
 
 
 def replayable(arguments: str) -> str:
-    """The arguments as they were, or, where they are not a JSON object, that text inside one.
+    """Return the arguments unchanged, or wrapped in an object if they are not a JSON object.
 
-    Servers parse the arguments of earlier calls to fill their chat template, and fail on what is not JSON.
+    Servers parse the arguments of earlier calls to fill their chat template, and fail on invalid JSON.
     """
     try:
         if isinstance(decode_json(arguments, object), dict):
@@ -412,8 +412,8 @@ def replayable(arguments: str) -> str:
 
 
 def make(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> OpenAICompatible:
-    """Make it as the settings say, with the key of `environ`. Raises ConfigurationError."""
-    del root  # a server is in no project
+    """Create the provider from the settings, with the key in `environ`. Raises ConfigurationError."""
+    del root  # not used: a server belongs to no project
     server = settings.openai
     check_address("openai", server.base_url)
     variable = SECRET_VARIABLES["llm.openai.api_key"]

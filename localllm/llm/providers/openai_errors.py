@@ -1,4 +1,4 @@
-"""What failures of OpenAI-compatible servers, Azure and Ollama mean."""
+"""Interpret the failures of OpenAI-compatible servers, Azure and Ollama."""
 
 import difflib
 import math
@@ -17,7 +17,7 @@ from localllm.llm.overflow import Overflow, read_overflow, short_reason
 
 
 def filtered_in(error: dict[str, Json]) -> str:
-    """The categories an error of the filter names. Its fields are spelled in two ways, with and without "_" and "s"."""
+    """Return the categories in a content filter error. Its fields are spelled with or without "_" and "s"."""
     inner: Any = error.get("innererror") or error.get("inner_error")
     match inner:
         case {"content_filter_result": results} | {"content_filter_results": results}:
@@ -27,7 +27,7 @@ def filtered_in(error: dict[str, Json]) -> str:
 
 
 def filtered_categories(results: Json) -> str:
-    """The categories that were filtered and how severe the filter found them: "violence (medium), jailbreak"."""
+    """Return the filtered categories with their severity: "violence (medium), jailbreak"."""
     if not isinstance(results, dict):
         return ""
     verdicts = cast("dict[str, Any]", results).items()
@@ -47,23 +47,23 @@ def _category(name: str, verdict: Any) -> str:
 _DEFAULT_WAIT = 2.0
 
 _LONGEST_TOLD = 7 * 86_400.0
-"""Seconds: no quota is counted over a longer time than a week, so that more is a slip of the server."""
+"""Maximum retry delay in seconds: no quota period exceeds a week, so a longer one is a server error."""
 
 BLANK = b" \t\r\n\xef\xbb\xbf"
-"""White space, and the bytes of a UTF-8 byte order mark: what may stand before a body."""
+"""White space, and the bytes of a UTF-8 byte order mark, which may precede a body."""
 
 _BAD_CALL = late_pattern(
     r"failed to parse input|fail\w* to parse .{0,20}tool.?call|error parsing tool.?call"
     r"|output that does not match the expected",
     re.IGNORECASE,
 )
-"""llama.cpp, LM Studio and Ollama, each about what its own model wrote. What follows quotes the model: it may hold any
-of the words below."""
+"""Messages of llama.cpp, LM Studio and Ollama about their own model's output.
+The rest of the message quotes the model, which may match any of the patterns below."""
 
 _LOADING = late_pattern(
     r"loading (the )?model|(the )?model .{0,80}\bis (still |currently )?(being loaded|loading)", re.IGNORECASE
 )
-"""At its beginning: what is said later, of a model that could not be loaded, is another matter."""
+"""Only matched at the beginning of a message: later it is about a model that could not be loaded."""
 
 _NO_MODEL = late_pattern(
     r"model_not_found|model.{0,80}(not found|does not exist|not exist|not loaded|is not available)|no models? loaded"
@@ -86,8 +86,8 @@ _NO_IMAGES = (
     r"|missing data required for image|vision model not found|unknown variant .?image_url|provide the mmproj"
     r"|not compiled for multimodal|not configured with a mmproj"
 )
-"""llama.cpp without --mmproj, Ollama, LM Studio, OpenAI and Azure, vLLM, gateways. Like the next it is compiled when it
-is first needed: most sessions see no such error."""
+"""Messages of llama.cpp without --mmproj, Ollama, LM Studio, OpenAI and Azure, vLLM, gateways.
+Compiled on first use, like the next pattern: most sessions see no such error."""
 
 _UNREADABLE_IMAGE = (
     r"failed to (load|decode|process) .{0,12}image|image: unknown format|cannot identify image|loaded image state"
@@ -101,25 +101,25 @@ _SIGNATURE = late_pattern(r"thought.?signature", re.IGNORECASE)
 _DURATION = late_pattern(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
 
 _HALF = "truncated"
-"""What msgspec says of a JSON text that ends too early."""
+"""msgspec's message for a JSON text that ends too early."""
 
 _CLIENT_CLOSED = 499
-"""nginx's and Ollama's status for a request whose client went away; where one is still there, it was cut off."""
+"""Status of nginx and Ollama for a request whose client left. To a client still there, the answer was cut."""
 
 T = TypeVar("T")
 
 
 class ServerError(msgspec.Struct, frozen=True):
-    """An error as the server put it."""
+    """An error in the server's words."""
 
     message: str
     code: str = ""
     details: dict[str, Json] = {}
-    """What else it says of the error, in its own fields."""
+    """The error's other fields."""
 
 
 def error_in(data: Any) -> ServerError | None:
-    """The error in a decoded answer, whatever its form; None where there is none."""
+    """Return the error in a decoded response of any form, or None."""
     match data:
         case [first, *_] if not isinstance(first, list):
             return error_in(first)
@@ -138,7 +138,7 @@ def error_in(data: Any) -> ServerError | None:
 
 
 class ErrorReader:
-    """Makes LLMConnectionErrors of one server's failures."""
+    """Creates LLMConnectionErrors from one server's failures."""
 
     def __init__(self, provider: str, url: str, key_variable: str) -> None:
         self._provider = provider
@@ -146,8 +146,8 @@ class ErrorReader:
         self._key_variable = key_variable or "OPENAI_API_KEY"
 
     def guard(self, parse: Callable[[], T], *, at_end: bool = False) -> T:
-        """What `parse` gives; nonsense from the server becomes llm_malformed, but the beginning of a JSON text `at_end`
-        of an answer llm_cut."""
+        """Return the result of `parse`.
+        Invalid data raise llm_malformed, but JSON truncated `at_end` of an answer raises llm_cut."""
         try:
             return parse()
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
@@ -156,14 +156,14 @@ class ErrorReader:
             raise self._make("llm_malformed", reason=short_reason(str(error)), retryable=True) from error
 
     def refuse_html(self, body: bytes) -> None:
-        """Raises llm_malformed where `body`, of status 200, is a web page."""
+        """Raise llm_malformed if `body`, of status 200, is a web page."""
         if body.lstrip(BLANK).startswith(b"<"):
             words = _without_tags(body.decode("utf-8", errors="replace"))
             raise self._make("llm_malformed", reason=short_reason(f"it is a web page (HTML): {words}"))
 
     def of_status(self, status: int, headers: dict[str, str], body: bytes) -> LLMConnectionError:
-        """The meaning of an answer with `status` ≥ 300. It is not retryable where the server says so in the header that
-        OpenAI's own clients obey: an ensemble, whose models were asked again already."""
+        """Interpret a response with `status` ≥ 300. It is not retryable if the server says so in the header
+        x-should-retry, as in OpenAI's clients: an ensemble has already retried its models."""
         error = self._of_status(status, headers, _read_body(body))
         told = {name.lower(): value for name, value in headers.items()}.get("x-should-retry", "")
         error.retryable = error.retryable and told.strip().lower() != "false"
@@ -200,8 +200,8 @@ class ErrorReader:
                 return self._make("llm_bad_request", status=status, reason=reason)
 
     def of_stream(self, body: bytes) -> LLMConnectionError:
-        """The meaning of an error that came inside an answer of status 200. Its field `should_retry` says there what
-        the header says elsewhere."""
+        """Interpret an error inside a response of status 200.
+        Its field `should_retry` corresponds to the header x-should-retry."""
         error = _read_body(body)
         meaning = self._of_stream(error)
         meaning.retryable = meaning.retryable and error.details.get("should_retry") is not False
@@ -215,16 +215,16 @@ class ErrorReader:
         return self._make("llm_server_failed", status=200, reason=sentence(error.message), retryable=True)
 
     def _is_spent(self, error: ServerError) -> bool:
-        """Whether an error of status 429 will not pass by waiting for a moment."""
+        """Return whether an error of status 429 cannot be resolved by a short wait."""
         return "insufficient_quota" in error.code
 
     def _wait(self, error: ServerError, headers: dict[str, str]) -> float | None:
-        """The seconds an error of status 429 asks to wait, None where neither it nor its headers say."""
+        """Return the retry delay in seconds of an error of status 429, or None if not given."""
         wait = _retry_after(headers)
         return _tokens_reset(headers) if wait is None else wait
 
     def _of_words(self, error: ServerError) -> LLMConnectionError | None:
-        """The meaning the error's own words have, whatever its status; None where they have none."""
+        """Interpret the error's message regardless of its status; None if it is not recognised."""
         said = f"{error.code} {error.message}"
         reason = sentence(error.message)
         if "content_filter" in error.code:
@@ -255,49 +255,49 @@ class ErrorReader:
         return self._make("llm_context_overflow", reason=reason, n_prompt_tokens=told.n_prompt_tokens, n_ctx=told.n_ctx)
 
     def filtered(self, why: str) -> LLMConnectionError:
-        """The content filter held the answer back, or would not read the prompt; `why` may be empty."""
+        """Create the error for an answer or prompt blocked by the content filter; `why` may be empty."""
         return self._make("llm_filtered", reason=sentence(why))
 
     def no_signature(self, message: str) -> LLMConnectionError:
-        """An earlier tool call came back to the model without its thought signature."""
+        """Create the error for an earlier tool call that was sent without its thought signature."""
         return self._make("llm_no_signature", reason=sentence(message))
 
     def bad_call(self, message: str) -> LLMConnectionError:
-        """The server itself could not read the tool call its model made."""
+        """Create the error for a tool call the server could not parse."""
         return self._make("llm_bad_call", reason=sentence(message), retryable=True)
 
     def no_embeddings(self, reason: str) -> LLMConnectionError:
-        """The server, or the model, makes no embeddings; `reason` is a sentence."""
+        """Create the error for a server or model without embeddings; `reason` is a sentence."""
         return self._make("llm_no_embeddings", model="", reason=reason, available="?")
 
     def text_too_long(self, reason: str, model: str) -> LLMConnectionError:
-        """A text is longer than `model` can make a vector of; `reason` is a sentence."""
+        """Create the error for a text too long for the embedding model; `reason` is a sentence."""
         return self._make("llm_text_too_long", model=model, reason=reason)
 
     def bad_vectors(self, model: str, why: str) -> LLMConnectionError:
-        """The vectors of `model` cannot be used."""
+        """Create the error for unusable embeddings of `model`."""
         return self._make("llm_bad_vectors", model=model, reason=sentence(why))
 
     def naming(self, error: LLMConnectionError, model: str, available: list[str]) -> LLMConnectionError:
-        """`error` of `model` with the names of the models that would do, those nearest to it first."""
+        """Return `error` of `model` with the names of the suitable models, most similar first."""
         nearest = nearest_names(model, available, 8)
         reason = error.params["reason"]
         return self._make(error.key, model=model, reason=reason, available=", ".join(nearest) or "—")
 
     def cut(self) -> LLMConnectionError:
-        """The stream ended although the answer had not."""
+        """Create the error for a stream that ended before the answer had."""
         return self._make("llm_cut", reason="the stream ended without a finish", retryable=True)
 
     def garbled(self, error: LLMConnectionError) -> LLMConnectionError:
-        """What `error`, an llm_malformed, means behind the beginning of an answer."""
+        """Return the error for `error`, an llm_malformed, in the middle of an answer."""
         return self._make("llm_garbled", reason=error.params.get("reason", ""), retryable=error.retryable)
 
     def endless(self, most: int) -> LLMConnectionError:
-        """More than `most` bytes of an answer have come."""
+        """Create the error for an answer of more than `most` bytes."""
         return self._make("llm_endless", most=most)
 
     def idle(self, seconds: float) -> LLMConnectionError:
-        """Nothing came for `seconds` in the middle of an answer."""
+        """Create the error for a pause of `seconds` in the middle of an answer."""
         return self._make("llm_idle", seconds=seconds)
 
     def _make(
@@ -310,25 +310,25 @@ class ErrorReader:
 
 _MOST_COMPARED, _LONGEST_NAME = 2_000, 200
 
-_MOST_OF_PAGE = 20_000  # characters of an error page: nobody reads more
+_MOST_OF_PAGE = 20_000  # characters read of an HTML error page
 
 
 def _read_body(body: bytes) -> ServerError:
     try:
         data = decode_json(body)
         return error_in(data) or ServerError(body.decode("utf-8", errors="replace") if data else "")
-    except (msgspec.DecodeError, RecursionError):  # what is nested deep enough to be read can be too deep to be shown
+    except (msgspec.DecodeError, RecursionError):  # nesting that is shallow enough to decode can be too deep to convert
         return ServerError(_without_tags(body.decode("utf-8", errors="replace")))
 
 
 def _without_tags(text: str) -> str:
-    """An HTML error page as its bare words."""
+    """Return the text of an HTML error page."""
     text = text[:_MOST_OF_PAGE]
     return " ".join(re.sub(r"<(script|style).{0,9999}?</\1>|<[^<>]*>", " ", text, flags=re.DOTALL).split())
 
 
 def _retry_after(headers: dict[str, str]) -> float | None:
-    """The wait the server asks for, in seconds: retry-after-ms, else retry-after (seconds or an HTTP date)."""
+    """Return the requested retry delay in seconds: retry-after-ms, else retry-after (seconds or an HTTP date)."""
     lowered = {name.lower(): value for name, value in headers.items()}
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
@@ -343,7 +343,7 @@ def _retry_after(headers: dict[str, str]) -> float | None:
 
 
 def _tokens_reset(headers: dict[str, str]) -> float | None:
-    """Seconds until tokens are granted again: Azure writes a number, OpenAI a duration such as 6m0.5s or 20ms."""
+    """Return the seconds until the token limit resets: Azure sends a number, OpenAI e.g. 6m0.5s or 20ms."""
     text = {name.lower(): value for name, value in headers.items()}.get("x-ratelimit-reset-tokens", "").strip()
     try:
         return max(0.0, float(text))
@@ -352,7 +352,7 @@ def _tokens_reset(headers: dict[str, str]) -> float | None:
 
 
 def duration_seconds(text: str) -> float | None:
-    """The seconds in a duration such as 0.5s, 1m30s or 20ms; None where it is none."""
+    """Parse a duration such as 0.5s, 1m30s or 20ms into seconds; None if it is invalid."""
     found = _DURATION.fullmatch(text)
     if not found or not any(found.groups()):
         return None
@@ -378,12 +378,12 @@ def _within_reason(seconds: float) -> float:
 
 
 def nearest_names(wanted: str, offered: Iterable[str], most: int) -> list[str]:
-    """The names of models most like `wanted`. Of a list without end the beginning is compared, and no endless name."""
+    """Return the model names most similar to `wanted`, from the first ones of a huge list, without overlong ones."""
     names = islice((name for name in offered if len(name) <= _LONGEST_NAME), _MOST_COMPARED)
     return difflib.get_close_matches(wanted, list(names), n=most, cutoff=0)
 
 
 def sentence(text: str) -> str:
-    """The server's words as a sentence, empty where it said nothing."""
+    """Format the server's message as a sentence; empty if there is none."""
     short = short_reason(text)
     return short if short.endswith(("!", "?", "。")) or not short else f"{short}."

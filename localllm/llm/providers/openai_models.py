@@ -1,4 +1,4 @@
-"""What OpenAI-compatible servers tell of their models: /v1/models in the words of each, and llama.cpp's /props."""
+"""Model metadata of OpenAI-compatible servers: /v1/models in its variants, and llama.cpp's /props and /slots."""
 
 import re
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ from localllm.base.jsontext import decode_json
 from localllm.llm.providers.base import Ability, ModelInfo
 
 _EMBEDDING_NAME = r"embed|(?<![a-z0-9])(bge|gte|e5|minilm|labse|sentence-t5|paraphrase)(?![a-z0-9])"
-"""Most embedding models say so in their names; these are the families that do not."""
+"""Matches embedding models by name: most contain "embed", the others belong to these families."""
 
-# The servers' JSON, as far as it is read. Everything but a model's name may be missing or null.
+# The servers' JSON, reduced to the fields used. Everything but a model's name may be missing or null.
 
 
 class _Meta(msgspec.Struct):
@@ -27,7 +27,7 @@ class _Status(msgspec.Struct):
 
 
 class ModelEntry(msgspec.Struct):
-    """A model in an answer of /v1/models."""
+    """A model in a response of /v1/models."""
 
     id: str
     owned_by: str | None = None
@@ -42,7 +42,7 @@ class ModelEntry(msgspec.Struct):
 
     @property
     def info(self) -> ModelInfo:
-        """The same in our words. vLLM and llama.cpp each have their own word for the window."""
+        """The entry as ModelInfo. vLLM and llama.cpp name the window differently."""
         meta = self.meta or _Meta()
         return ModelInfo(
             self.id,
@@ -55,7 +55,7 @@ class ModelEntry(msgspec.Struct):
 
     @property
     def _loaded(self) -> bool | None:
-        """llama.cpp has its one model loaded; where it serves several, it says which."""
+        """Whether it is loaded. llama.cpp's only model is; with several, it reports which."""
         if self.status and self.status.value:
             return self.status.value == "loaded"
         return True if self.is_llama_cpp else None
@@ -82,7 +82,7 @@ class _Modalities(msgspec.Struct):
 class _Slot(msgspec.Struct):
     id: int
     id_task: int = -1
-    """Of the newest request it has worked for; the server counts them. None yet where it is missing."""
+    """Id of the latest task it processed, an increasing number. None yet if missing."""
     is_processing: bool = False
 
 
@@ -94,12 +94,12 @@ class _Props(msgspec.Struct):
 
 
 def parse_entries(body: bytes) -> list[ModelEntry]:
-    """The chat models of a /v1/models answer, loaded ones first. Raises ValueError for anything else."""
+    """Parse the chat models of a /v1/models response, loaded ones first. Raises ValueError for anything else."""
     return [entry for entry in _all_entries(body) if not is_embedding_name(entry.id)]
 
 
 def parse_embedding_models(body: bytes) -> list[str]:
-    """The names of the embedding models in such an answer, loaded ones first. Raises as that does."""
+    """Parse the names of the embedding models in such a response, loaded ones first. Raises like parse_entries."""
     return [entry.id for entry in _all_entries(body) if makes_vectors(entry.id)]
 
 
@@ -113,8 +113,8 @@ def _all_entries(body: bytes) -> list[ModelEntry]:
 
 
 def told_by_props(body: bytes, info: ModelInfo) -> ModelInfo:
-    """`info` with what llama.cpp's /props adds: the window of one slot, where the list of models may have the sum
-    of all, and what the chat template can do. Raises msgspec.DecodeError."""
+    """Return `info` with llama.cpp's /props: the window of one slot, where the model list may have the sum of all, and
+    the abilities of the chat template. Raises msgspec.DecodeError."""
     props = decode_json(body, _Props)
     slot = props.default_generation_settings or _SlotSettings()
     told = _abilities(props)
@@ -126,14 +126,13 @@ def told_by_props(body: bytes, info: ModelInfo) -> ModelInfo:
 
 
 def parse_slot_count(body: bytes) -> int:
-    """How many conversations llama.cpp's server keeps in memory, by its /props; 0 where they do not say. Raises
-    msgspec.DecodeError."""
+    """Return the number of llama.cpp's cache slots from /props; 0 if not reported. Raises msgspec.DecodeError."""
     return decode_json(body, _Props).total_slots or 0
 
 
 def parse_free_slot(body: bytes) -> int | None:
-    """The slot of llama.cpp's /slots that was used longest ago, of those that are not at work, without the one that was
-    used last; None where there is none. Raises msgspec.DecodeError."""
+    """Return llama.cpp's least recently used idle slot (/slots), other than the last used one, or None.
+    Raises msgspec.DecodeError."""
     slots = sorted(decode_json(body, list[_Slot]), key=lambda slot: slot.id_task)
     return next((slot.id for slot in slots[:-1] if not slot.is_processing), None)
 
@@ -150,13 +149,13 @@ def _abilities(props: _Props) -> frozenset[Ability] | None:
 
 
 def _written(count: int) -> str:
-    """A number of parameters as it is usually written: 8.19B, 596M."""
+    """Format a number of parameters: 8.19B, 596M."""
     return f"{count / 1e9:.3g}B" if count >= 1e9 else f"{count / 1e6:.3g}M"
 
 
 def find_model(model: str, models: Sequence[ModelInfo]) -> ModelInfo:
-    """What is known of `model`. Servers that have one model loaded answer with it whatever name they are asked for:
-    a name that is not listed is described as that one. Failing that, by its name alone."""
+    """Return the info of `model`. A server with one model loaded answers with it under any name: an unlisted name gets
+    that model's info. Otherwise only the name is known."""
     for info in models:
         if info.id == model:
             return info
@@ -170,10 +169,10 @@ def find_model(model: str, models: Sequence[ModelInfo]) -> ModelInfo:
 
 
 def is_embedding_name(name: str) -> bool:
-    """Whether a model of this name makes embeddings, or ranks texts by them, and no answers."""
+    """Return whether a model of this name computes embeddings or ranks texts by them, and is no chat model."""
     return re.search(_EMBEDDING_NAME, name, re.IGNORECASE) is not None
 
 
 def makes_vectors(name: str) -> bool:
-    """Whether a model of this name makes embeddings."""
+    """Return whether a model of this name computes embeddings."""
     return is_embedding_name(name) and "rerank" not in name.lower()

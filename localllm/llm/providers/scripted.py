@@ -1,6 +1,6 @@
-"""A model that plays a file of turns: for tests, examples and demos. Nothing is asked of any server.
+"""A provider that plays a file of turns, without any server: for tests, examples and demos.
 
-The file is TOML, a `[[turn]]` for every answer, played in order:
+The file is TOML, with a `[[turn]]` for every answer, played in order:
 
     [[turn]]
     thinking = "I should look at the files."
@@ -10,9 +10,9 @@ The file is TOML, a `[[turn]]` for every answer, played in order:
     finish = "stop"    # the finish reason; tool_calls where there are calls
 
     [[turn]]
-    fail = "server"    # after its text, fail as a server does: refused, cut, server, busy, malformed
+    fail = "server"    # after its text, fail like a server: refused, cut, server, busy, malformed
 
-`arguments` may be a string, sent as it is, so that malformed JSON can be played.
+`arguments` may be a string, sent unchanged, so that malformed JSON can be played.
 """
 
 import asyncio
@@ -68,7 +68,7 @@ class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file of turns. `model` is the name the model goes by; `repeat`: it is played again and again."""
+    """A script file. `model` is its model's name; `repeat`: restart after the last turn."""
 
     turn: tuple[Turn, ...]
     model: str = "scripted"
@@ -76,7 +76,7 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load_script(file: Path) -> Script:
-    """The script in `file`. Raises ConfigurationError (script_invalid, config_unreadable)."""
+    """Load the script in `file`. Raises ConfigurationError (script_invalid, config_unreadable)."""
     try:
         return msgspec.toml.decode(_content(file), type=Script)
     except OSError as error:
@@ -86,7 +86,7 @@ def load_script(file: Path) -> Script:
 
 
 def _content(file: Path) -> bytes:
-    """What a script holds. OSError also for a pipe, a device and what is too long."""
+    """Read the script. Raises OSError, also for a pipe, a device and a file that is too long."""
     with opened(os.open(file, READ)) as stream:
         data = stream.read(_LONGEST + 1)
     if len(data) > _LONGEST:
@@ -95,8 +95,7 @@ def _content(file: Path) -> bytes:
 
 
 class Scripted:
-    """Plays `script`. It remembers how far it has played: a turn is played once, failures included, unless the script
-    is one to be repeated."""
+    """Plays `script`. The position is kept: each turn is played once, failures included, unless the script repeats."""
 
     name = "scripted"
     constrains = False
@@ -107,8 +106,8 @@ class Scripted:
         self._next = 0
 
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
-        """The next turn, piece by piece."""
-        del request  # the script knows what it will say
+        """Yield the chunks of the next turn."""
+        del request
         if self._script.repeat and self._script.turn:
             self._next %= len(self._script.turn)
         if self._next >= len(self._script.turn):
@@ -124,20 +123,20 @@ class Scripted:
         yield FinishChunk(turn.finish or ("tool_calls" if turn.calls else "stop"))
 
     async def list_models(self) -> list[ModelInfo]:
-        """The script's one model."""
+        """Return the script's only model."""
         return [ModelInfo(self._script.model)]
 
     async def describe(self, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
-        """The script tells of its model nothing but the name."""
+        """Return the model's name alone."""
         return ModelInfo(model)
 
     async def aclose(self) -> None:
-        """Nothing to give back."""
+        """Do nothing: there is no connection."""
 
 
 def make(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> Scripted:
-    """Make it for the script the settings name, else for the demo. Raises ConfigurationError."""
-    del environ  # nothing is secret
+    """Create the provider for the script in the settings, else for the demo. Raises ConfigurationError."""
+    del environ
     file = root / settings.scripted.file if settings.scripted.file else DEMO
     return Scripted(load_script(file), address=file.name)
 

@@ -1,4 +1,4 @@
-"""Pictures on their way to a model: which ones it can see, and what stands in place of the others."""
+"""Images in requests: track which ones each model can see, and replace the others by text."""
 
 from base64 import b64encode
 
@@ -9,23 +9,23 @@ from localllm.llm.messages import CompletionRequest, Image, Message, UserMessage
 from localllm.llm.providers.base import ModelInfo
 
 _LESS_COMMON = frozenset({"image/webp", "image/gif"})
-"""What a server may be unable to decode that reads PNG and JPEG: llama.cpp reads no WebP."""
+"""Formats that a server which reads PNG and JPEG may not decode: llama.cpp reads no WebP."""
 
 
 class Sight:
-    """What the models behind one server can see: all pictures, until a model is told or found to be unable to.
+    """Tracks which images the models behind one server can see: all, until a model is described as blind or fails.
 
-    One that cannot is sent a line in place of each picture, so that a picture in the history is no end of the
+    Images a model cannot see are replaced by a line of text, so that an image in the history does not end the
     conversation.
     """
 
     def __init__(self) -> None:
         self._blind: set[str] = set()
         self._particular: set[str] = set()
-        """Models whose server has failed to read a picture, and may read the more common ones."""
+        """Models whose server failed to decode an image, and may decode the common formats."""
 
     def told(self, info: ModelInfo) -> ModelInfo:
-        """`info`, taken note of where it says whether its model can see."""
+        """Record whether the model can see, if `info` says so, and return `info`."""
         match info.abilities:
             case None:
                 pass
@@ -36,8 +36,8 @@ class Sight:
         return info
 
     def learns(self, request: CompletionRequest, error: LLMConnectionError) -> bool:
-        """Whether `error`, the answer to `request`, tells that its model cannot see a picture which `adapted` has left
-        in it until now."""
+        """Return whether `error`, the response to `request`, shows that its model cannot see an image.
+        Considered are the images `adapted` has so far kept."""
         kinds = {image.media_type for message in self.adapted(request).messages for image in _pictures(message)}
         match error.key:
             case "llm_image_unreadable" if kinds & _LESS_COMMON:
@@ -49,7 +49,7 @@ class Sight:
         return True
 
     def adapted(self, request: CompletionRequest) -> CompletionRequest:
-        """`request` with a line in place of each picture its model cannot see."""
+        """Return `request` with each image its model cannot see replaced by a line of text."""
         if not any(map(_pictures, request.messages)):
             return request
         messages = tuple(self._adapted(message, request.model) for message in request.messages)
@@ -68,12 +68,12 @@ class Sight:
 
 
 def base64_text(image: Image) -> str:
-    """The picture as JSON carries it."""
+    """Encode the image in base64."""
     return b64encode(image.data).decode()
 
 
 def _pictures(message: Message) -> tuple[Image, ...]:
-    """The pictures that are sent: those of results are the user's by then (see normalising.py)."""
+    """Return a user message's images; those of results have been moved there (see message_format.py)."""
     return message.images if isinstance(message, UserMessage) else ()
 
 

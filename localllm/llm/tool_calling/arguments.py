@@ -1,4 +1,4 @@
-"""Names and arguments of calls as models write them, brought into the form of the tool."""
+"""Names and arguments of tool calls as models write them, converted to the tool's form."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -37,15 +37,15 @@ class Names:
         return iter(self._exact)
 
     def resolve(self, written: str) -> str | None:
-        """The offered name that is meant by `written`, whatever its case, its underscores, and prefixes such as
-        `functions.`; None where there is none, or more than one."""
+        """Return the offered name that `written` means, ignoring case, underscores, and prefixes like `functions.`.
+        None if there is none, or more than one."""
         if written in self._exact:
             return written
         bare = tidied(written)
         return self._exact.get(bare) or self._loose.get(_loosened(bare))
 
     def understand(self, written: str) -> str | None:
-        """The same; of a name from another assistant that name, which the tools know what to do with."""
+        """Like `resolve`, but also return the name of another assistant's tool that the tools can translate."""
         if name := self.resolve(written):
             return name
         bare = tidied(written)
@@ -54,12 +54,12 @@ class Names:
 
     @property
     def telling(self) -> tuple[str, ...]:
-        """The offered names, and those from elsewhere that are no word of the language."""
+        """The offered names, and those of other assistants' tools that are no ordinary word."""
         return (*self._exact, *(name for name in self._foreign if "_" in name))
 
 
 def tidied(written: str) -> str:
-    """A name without what stands around it: quotes, `functions.`, the number Kimi adds, `.call`."""
+    """Strip quotes, `functions.`, the number Kimi appends, and `.call` from a name."""
     name = written.strip().strip("\"'`“”<>").strip()
     return _AROUND.sub("", _AROUND.sub("", name)) or name
 
@@ -69,7 +69,7 @@ def _loosened(name: str) -> str:
 
 
 WRAPPERS = ("arguments", "parameters", "args", "params", "input", "kwargs", "properties", "action_input", "tool_input")
-"""Names models put around the arguments of a call."""
+"""Keys in which models wrap the arguments of a call."""
 
 _TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _NOTHING = ("", "null", "none")
@@ -78,9 +78,9 @@ Arguments = dict[str, Json]
 
 
 def settle(text: str, tool: ToolSpec | None, *, closes: bool = True) -> str:
-    """The JSON of a call's arguments, fixed and coerced; `text` itself where it is right, or beyond fixing.
+    """Return the JSON of a call's arguments, repaired and coerced; `text` if it is correct or irreparable.
 
-    `tool` is None where nobody knows it. `closes`: see repair_json.
+    `tool` is None if unknown. `closes`: see repair_json.
     """
     fixed = repair_json(text, closes=closes)
     given = _decoded(fixed)
@@ -98,10 +98,10 @@ def settle(text: str, tool: ToolSpec | None, *, closes: bool = True) -> str:
 
 
 def coerce(arguments: Arguments, parameters: dict[str, Json]) -> Arguments:
-    """`arguments` with what the tools' own conversion does not do.
+    """Return `arguments` coerced where the tools' own conversion does not do it.
 
-    Taken out of one wrapper too many; JSON inside a string where a list or an object is wanted; one value where a
-    list is; yes and no; a whole number or a truth value where text is; nothing (null) for what may be left out.
+    Handled: one wrapper too many; JSON in a string where a list or an object is expected; a single value for a list;
+    yes and no; a number or boolean for text; null for an optional argument.
     """
     properties: dict[str, dict[str, Json]] = parameters.get("properties", {})
     required: list[str] = parameters.get("required", [])
@@ -114,7 +114,7 @@ def coerce(arguments: Arguments, parameters: dict[str, Json]) -> Arguments:
 
 
 def _unwrapped(arguments: Arguments, properties: dict[str, Any]) -> Arguments:
-    """The arguments themselves: {"arguments": {…}}, also with the tool's name beside, is one wrapper too many."""
+    """Remove one wrapper too many, as in {"arguments": {…}}, even with the tool's name beside it."""
     others = {key for key in arguments if key not in ("name", "tool", "function", "type", "id")}
     if len(others) != 1 or any(key in properties for key in arguments):
         return arguments
@@ -161,7 +161,7 @@ def _as_list(value: Json, items: dict[str, Json]) -> Json:
 
 
 def _as_only_argument(text: str, tool: ToolSpec | None) -> str:
-    """A JSON string that is not itself JSON, as the one argument the tool must have; else the text as it is."""
+    """Return a JSON string that is not itself JSON as the tool's only required argument, else the text."""
     value = _decoded(text) if text.lstrip().startswith('"') else None
     required: list[str] = tool.parameters.get("required", []) if tool else []
     if tool is None or not isinstance(value, str) or len(required) != 1 or "{" in value:
@@ -172,7 +172,7 @@ def _as_only_argument(text: str, tool: ToolSpec | None) -> str:
 
 
 def _may_hold_object(text: str) -> bool:
-    """Whether an object in `text` is what is said with it, not a part of, say, a command."""
+    """Return whether an object in `text` is its content, not a part of, say, a command."""
     before = text.partition("{")[0].rstrip()
     return not before or before[-1] in "`:：=" or before.endswith("json")
 

@@ -1,4 +1,4 @@
-"""What a way of calling tools is, and which one each model was found to speak."""
+"""Tool-calling dialects: their interface, and a cache of those ruled out per model."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -15,15 +15,15 @@ from localllm.llm.messages import CompletionRequest
 from localllm.llm.providers.base import Chunk
 
 DialectName = Literal["native", "structured", "text"]
-"""native: the server's own tool calls. structured: every step is one JSON object, held to a schema by the server.
-text: Thought, Action, Action Input and Final Answer as plain text."""
+"""native: the server's own tool calls. structured: every step is one JSON object that matches a schema enforced by the
+server. text: Thought, Action, Action Input and Final Answer as plain text."""
 
 
 class Reader(Protocol):
-    """Reads one answer: chunks as the server sends them go in, chunks for the agent come out.
+    """Reads one answer: takes the server's chunks, returns chunks for the agent.
 
-    However the answer is cut into chunks, what comes out is the same when joined. Nothing that is markup of a call
-    comes out as text, not even for a moment: what may yet become markup is held back.
+    The joined output does not depend on how the answer is cut into chunks. Call markup is never emitted as text: text
+    that may become markup is buffered.
     """
 
     @property
@@ -33,36 +33,36 @@ class Reader(Protocol):
 
     @property
     def strayed(self) -> bool | None:
-        """Whether the answer has not the form its server was told to hold it to; None where there is no such form."""
+        """Whether the answer violates the form its server was to enforce; None if there is no such form."""
         ...
 
     def feed(self, chunk: Chunk) -> list[Chunk]:
-        """What can be told of the answer with this chunk."""
+        """Return the chunks that can be emitted now."""
         ...
 
     def close(self) -> list[Chunk]:
-        """What was held back, at the end of the answer. A call that is not whole is given as it is, its arguments
-        left as the model wrote them, so that the tools can say what is wrong with it."""
+        """Return what was buffered, at the end of the answer.
+        An incomplete call is returned with its arguments unchanged, so that the tool reports what is wrong."""
         ...
 
 
 class Dialect(Protocol):
-    """One way to speak of tools. Pure: what is sent depends on nothing but the request."""
+    """A way to express tool calls. Pure: what is sent depends only on the request."""
 
     @property
     def name(self) -> DialectName: ...
 
     def encode(self, request: CompletionRequest) -> CompletionRequest:
-        """The request as it is sent. The messages of a longer conversation begin with those of a shorter one."""
+        """Return the request as sent. A longer conversation's messages have a shorter one's as prefix."""
         ...
 
     def reader(self, request: CompletionRequest) -> Reader:
-        """A reader for the answer to `request` (as it was before `encode`)."""
+        """Return a reader for the answer to `request` (as before `encode`)."""
         ...
 
 
 _DAYS = 7
-"""How long it is believed: servers, templates and models are replaced, and then know better."""
+"""Validity of an entry: servers, templates and models are replaced, and may improve."""
 
 _SECONDS = _DAYS * 24 * 60 * 60
 
@@ -73,19 +73,19 @@ class _Entry(msgspec.Struct, frozen=True):
 
 
 class DialectMemory:
-    """A file of dialects that were ruled out, by server and model. Losing it does no harm: they are found out again."""
+    """A cache file of ruled-out dialects by server and model. Losing it only costs learning them again."""
 
     def __init__(self, file: Path, clock: Callable[[], float] = time.time) -> None:
         self._file = file
         self._clock = clock
 
     def recall(self, key: str) -> frozenset[DialectName]:
-        """What was ruled out for `key` within the last days."""
+        """Return the valid entry for `key`."""
         entry = self._read().get(key)
         return frozenset(entry.ruled_out) if entry else frozenset()
 
     def remember(self, key: str, ruled_out: Iterable[DialectName]) -> None:
-        """Keep what is ruled out for `key` from now on."""
+        """Store the dialects ruled out for `key`."""
         entries = self._read() | {key: _Entry(tuple(sorted(ruled_out)), self._clock())}
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -94,7 +94,7 @@ class DialectMemory:
             logs.of("LLM").warning("%s cannot be written: %s", self._file, error)
 
     def _read(self) -> dict[str, _Entry]:
-        """What still counts."""
+        """Return the valid entries."""
         with suppress(OSError, msgspec.DecodeError):
             entries = msgspec.json.decode(self._file.read_bytes(), type=dict[str, _Entry])
             now = self._clock()

@@ -1,4 +1,4 @@
-"""JSON as models write it, made valid, where there is no doubt about what was meant."""
+"""Repair JSON as written by models, where the meaning is unambiguous."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -9,7 +9,7 @@ import msgspec
 from localllm.base.lazy_patterns import late_pattern
 
 BLANK = " \t\r\n\f\v\u00a0\u200b\u200c\u200d\u2060\ufeff"
-"""What stands between tokens and means nothing: white space and characters nobody sees."""
+"""White space and invisible characters between tokens."""
 
 QUOTES = {
     '"""': ('"""',),
@@ -21,14 +21,14 @@ QUOTES = {
     "“": ("”", "“"),
     "‘": ("’", "‘"),
 }
-"""What opens a string, and what then ends it: JSON's and Python's quotes, Gemma's tokens, typographic ones.
-Longer ones come first."""
+"""String openers and the quotes that may close them:
+JSON's and Python's quotes, Gemma's tokens, typographic ones. Longer ones first."""
 
 COLONS = (":", "：")
-"""What stands between a key and its value: in Japanese text the wide one too."""
+"""Separators of key and value, with the full-width colon of Japanese text."""
 
 VERBATIM = frozenset({'<|"|>', "<escape>"})
-"""Quotes between which a backslash is a backslash."""
+"""Quotes within which a backslash is literal."""
 
 _Step = Callable[[], None]
 
@@ -44,22 +44,22 @@ _HARMLESS_REST = late_pattern(rf"[{BLANK}\"'`}}\]);,]*")
 _DOUBLED = late_pattern(rf"\{{[{BLANK}]*\{{(?=[{BLANK}]*[\"'“\w])")
 _COMMAS = (",", "，", "、")
 _DEEPEST = 64
-"""Levels of nesting that are read; arguments of tools have three or four."""
+"""Maximum nesting; arguments of tools have three or four levels."""
 
 
 class _UnreadableError(Exception):
-    """There is more than one thing the text may mean, or none."""
+    """The text is ambiguous or unreadable."""
 
 
 def repair_json(text: str, *, closes: bool = True) -> str | None:
-    """`text` as valid JSON, or None where that would be a guess.
+    """Return `text` as valid JSON, or None if that would be a guess.
 
-    Valid JSON is given back as it is. Repaired are: other quotes, Python's True, False and None, keys without quotes,
-    commas too many or missing, comments, line breaks and tabs inside strings, escapes JSON does not know (the
-    backslash stays), brackets that were not closed, invisible characters, and words around an object. A string that
-    does not end is never ended here: nobody knows how it would have gone on.
+    Valid JSON is returned unchanged. Repaired are: other quotes, Python's True, False and None, unquoted keys, missing
+    or extra commas, comments, line breaks and tabs in strings, invalid escapes (the backslash is kept), unclosed
+    brackets, invisible characters, and words around an object. An unterminated string is never closed, since its rest
+    is unknown.
 
-    `closes`: whether brackets open at the end are closed. Not where the answer was cut off: more may have followed.
+    `closes`: close brackets left open at the end; not if the answer was truncated, as more may have followed.
     """
     if _is_valid(text):
         return text
@@ -71,9 +71,9 @@ def repair_json(text: str, *, closes: bool = True) -> str | None:
 
 
 def keywords_to_json(text: str, parameters: Sequence[str], *, closes: bool = True) -> str | None:
-    """Python's `(key="value", n=3)` as a JSON object; None where it cannot be read, as in repair_json.
+    """Convert Python's `(key="value", n=3)` to a JSON object; None if unreadable, as in repair_json.
 
-    `parameters` are the names of arguments that are given by their place alone.
+    `parameters` are the names for positional arguments.
     """
     inner = _only_object(text)
     if inner and (fixed := repair_json(inner, closes=closes)) and _is_object_of(fixed, parameters):
@@ -86,13 +86,13 @@ def keywords_to_json(text: str, parameters: Sequence[str], *, closes: bool = Tru
 
 
 def _only_object(text: str) -> str:
-    """The object of `({…})`, "" where something else is in the brackets."""
+    """Return the object in `({…})`, or "" if the parentheses hold anything else."""
     inner = text.strip().removeprefix("(").removesuffix(")").strip()
     return inner if inner[:1] == "{" and inner[-1:] == "}" else ""
 
 
 def _is_object_of(text: str, keys: Sequence[str]) -> bool:
-    """Whether the JSON `text` is an object with no keys but `keys`."""
+    """Return whether the JSON `text` is an object with no keys but `keys`."""
     value: object = msgspec.json.decode(text)
     return isinstance(value, dict) and value.keys() <= set(keys)
 
@@ -106,7 +106,7 @@ def _is_valid(text: str) -> bool:
 
 
 class _Repair:
-    """Reads a text once from its first bracket on and writes valid JSON."""
+    """Parses a text once from its first bracket and writes valid JSON."""
 
     def __init__(self, text: str, *, closes: bool, places: Sequence[str] | None = None) -> None:
         self._text = text
@@ -117,7 +117,7 @@ class _Repair:
         self._out: list[str] = []
 
     def fix(self) -> str:
-        """The first object or array. Raises _UnreadableError."""
+        """Return the first object or array. Raises _UnreadableError."""
         self._skip_to_start()
         self._read_value()
         rest = self._text[self._at :]
@@ -126,14 +126,14 @@ class _Repair:
         return "".join(self._out)
 
     def _skip_to_start(self) -> None:
-        """To the value: it is the first thing, or an object after some words."""
+        """Skip to the value: the first token, or an object after some words."""
         self._skip_space()
         if self._peek() in ("{", "[") or (self._peek() == "(" and self._places is not None):
             return
         start = self._text.find("{")
         before = self._text[:start].rstrip().rstrip("".join(COLONS))
         if start < 0 or not self._closes or any(mark in before for mark in ('"', "“", "[", "<", *COLONS)):
-            self._give_up()  # what is cut, or stands in tags or under a key, may hold an object that is not meant
+            self._give_up()  # truncated text, tags or a key may contain an unintended object
         self._at = start
 
     def _read_value(self) -> None:
@@ -176,7 +176,7 @@ class _Repair:
         self._take(_IN_JSON.get(closing, closing))
 
     def _read_doubled(self, inner: int) -> None:
-        """{{"name": …}}, as templates write braces, is the object between the inner ones."""
+        """Read {{"name": …}}, braces doubled as in templates, as the inner object."""
         self._at = inner
         self._read_container(self._read_member)
         self._skip_space()
@@ -186,7 +186,7 @@ class _Repair:
             self._give_up()
 
     def _is_over(self, closing: str, *, after_comma: bool) -> bool:
-        """Whether the container ends here: by its bracket, by that of one around it, or with the text."""
+        """Return whether the container ends here: at its bracket, at an enclosing one, or at the end of the text."""
         char = self._peek()
         if char == closing:
             self._at += 1
@@ -198,7 +198,7 @@ class _Repair:
         return char in "}])" and char in self._open
 
     def _skip_comma(self) -> bool:
-        """Over a comma, or over the space where one is missing; whether there was one."""
+        """Skip a comma, or the space where one is missing; return whether there was one."""
         if self._peek() in _COMMAS:
             while self._peek() in _COMMAS:
                 self._at += 1
@@ -246,7 +246,7 @@ class _Repair:
         self._read_value()
 
     def _read_string(self) -> bool:
-        """Over a string, if there is one here. Raises _UnreadableError where it does not end."""
+        """Read a string, if one starts here. Raises _UnreadableError if it is unterminated."""
         is_raw = self._text[self._at : self._at + 1] in ("r", "R")
         quote = self._quote(self._at + is_raw)
         if not quote:
@@ -295,7 +295,7 @@ class _Repair:
 
 
 def string_end(text: str, start: int, quote: str) -> tuple[int, str]:
-    """Where the string that begins at `start`, behind `quote`, ends, and with what; -1 where it does not."""
+    """Return the end of the string whose content starts at `start` after `quote` and its closing quote, or -1."""
     endings = "|".join(re.escape(ending) for ending in QUOTES[quote])
     pattern = re.compile(endings if quote in VERBATIM else rf"\\.|{endings}", re.DOTALL)
     for hit in pattern.finditer(text, start):
@@ -309,7 +309,7 @@ def _verbatim(body: str) -> str:
 
 
 def _escaped(hit: re.Match[str]) -> str:
-    """A piece of a string's body as JSON has it."""
+    """Escape a piece of a string for JSON."""
     piece = hit.group()
     if piece == "\\'":
         return "'"

@@ -1,4 +1,4 @@
-"""Choose the dialect a model calls tools in, by its abilities and by its answers."""
+"""Choose each model's tool-calling dialect by its abilities and its answers."""
 
 import re
 from collections.abc import AsyncGenerator, Callable, Collection
@@ -17,20 +17,20 @@ from localllm.llm.providers.base import Chunk, FinishChunk, ModelInfo, Provider,
 from localllm.llm.tool_calling.dialect import Dialect, DialectMemory, DialectName, Reader
 
 MOST_CHARACTERS = 8_000_000
-"""Of the text, of the thinking, and of the calls of one answer; far more than any model says."""
+"""Maximum characters of an answer's text, thinking or calls; far more than any model writes."""
 
-_OF_A_PIECE = 16  # characters that each piece counts as besides its own: one without any takes memory, too
+_OF_A_PIECE = 16  # overhead per chunk, counted in characters: even an empty one takes memory
 
 
 class AnswerLength:
-    """How long an answer has become: at most `most` characters of each kind."""
+    """Tracks the length of an answer: at most `most` characters of each kind."""
 
     def __init__(self, most: int = MOST_CHARACTERS) -> None:
         self._most = most
         self._said = {TextChunk: 0, ThinkingChunk: 0, ToolCallChunk: 0}
 
     def is_exceeded_by(self, chunk: Chunk) -> bool:
-        """Whether `chunk` is one too many."""
+        """Add `chunk` and return whether the limit is exceeded."""
         match chunk:
             case TextChunk(text) | ThinkingChunk(text):
                 self._said[type(chunk)] += len(text) + _OF_A_PIECE
@@ -44,14 +44,14 @@ class AnswerLength:
 _OF_REQUESTS = frozenset({"llm_bad_request", "llm_server_failed", "llm_parameter_refused"})
 
 _ABOUT_TOOLS = late_pattern(r"\btools?\b|tool.?c(?:all|hoice)|function.?call|jinja|chat.?template", re.IGNORECASE)
-"""What servers speak of in refusing tools: vLLM without a parser for them ("auto" tool choice requires …), llama.cpp
-without --jinja, a chat template that knows no tools."""
+"""Terms in the refusals of tools: vLLM without a tool parser ("auto" tool choice requires …), llama.cpp without
+--jinja, a chat template without tools."""
 
 _ABOUT_SCHEMAS = late_pattern(r"grammar|schema|response.?format|structured|guided|\bformat\b", re.IGNORECASE)
 
 
 def refuses(error: LLMConnectionError, dialect: DialectName) -> bool:
-    """Whether `error` says that the server, or the model, cannot be spoken to in `dialect` at all."""
+    """Return whether `error` says that the server or model does not support `dialect`."""
     if dialect == "native" and error.key == "llm_no_tools":
         return True
     if dialect == "text" or error.key not in _OF_REQUESTS:
@@ -61,12 +61,12 @@ def refuses(error: LLMConnectionError, dialect: DialectName) -> bool:
 
 
 def refuses_schema(error: LLMConnectionError) -> bool:
-    """Whether `error` says that the server, or the model, cannot be held to the schema of an answer."""
+    """Return whether `error` says that the server or model does not support a schema for the answer."""
     return error.key in _OF_REQUESTS and _ABOUT_SCHEMAS.search(_words(error)) is not None
 
 
 def is_readable(arguments: str) -> bool:
-    """Whether arguments of a call are what they must be, a JSON object; nothing at all is none."""
+    """Return whether a call's arguments are a JSON object, or empty."""
     try:
         return not arguments.strip() or isinstance(msgspec.json.decode(arguments), dict)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -92,40 +92,40 @@ _INSTEAD: dict[DialectName, str] = {
 
 
 class ExactDialect:
-    """Calls are the server's own calls, text is text."""
+    """A dialect in which calls are always the server's own calls, and text is always text."""
 
     name: Literal["native"] = "native"
 
     def encode(self, request: CompletionRequest) -> CompletionRequest:
-        """The request as it is."""
+        """Return the request unchanged."""
         return request
 
     def reader(self, request: CompletionRequest) -> "ExactReader":
-        """A reader that changes nothing."""
+        """Return a reader that changes nothing."""
         del request
         return ExactReader()
 
 
 class ExactReader:
-    """What comes is what was meant."""
+    """A reader that passes everything on."""
 
     thinking_was_open = False
     strayed: bool | None = None
 
     def feed(self, chunk: Chunk) -> list[Chunk]:
-        """The chunk."""
+        """Return the chunk."""
         return [chunk]
 
     def close(self) -> list[Chunk]:
-        """Nothing was held back."""
+        """Return nothing, as nothing is buffered."""
         return []
 
 
 class NativeDialect:
-    """Requests go out as they are.
+    """The native dialect: requests are sent unchanged.
 
-    `thinking_is_open`: the model's template begins its thinking, and the server does not take it out of the text:
-    what comes before </think> is thinking. A reader that meets such an answer tells (`thinking_was_open`).
+    `thinking_is_open`: the model's template opens the thinking, and the server does not separate it from the text: what
+    precedes </think> is thinking. A reader that meets such an answer reports it (`thinking_was_open`).
     """
 
     def __init__(self, *, thinking_is_open: bool = False) -> None:
@@ -136,12 +136,12 @@ class NativeDialect:
         return "native"
 
     def encode(self, request: CompletionRequest) -> CompletionRequest:
-        """The request itself."""
+        """Return the request unchanged."""
         return request
 
     def reader(self, request: CompletionRequest) -> Reader:
-        """A reader that salvages calls which arrive as text."""
-        # The tables of all families' markup take 20 ms to load, which the server can use to read the request.
+        """Return a reader that salvages calls which arrive as text."""
+        # Loading the markup tables takes 20 ms, in which the server can already process the request.
         from localllm.llm.tool_calling.text_tool_calls.reader import SalvagingReader
 
         return SalvagingReader(request.tools, thinking_is_open=self._thinking_is_open)
@@ -150,25 +150,25 @@ class NativeDialect:
 DialectSetting = Literal["auto", DialectName]
 
 _TOLERATED: dict[DialectName, int] = {"native": 3, "structured": 2, "text": 3}
-"""So many misspoken answers in a row, and the dialect is given up. A schema that is not kept to is no slip of the
-model."""
+"""Consecutive malformed answers after which a dialect is given up.
+Violating an enforced schema is no accident of the model."""
 
 _TOLERATED_BY_SERVER = 2
-"""The same for answers that the server itself could not read: of those nothing comes at all."""
+"""The same for answers the server itself could not parse, of which nothing is received."""
 
 OnNotice = Callable[[str], None]
 
 
 def choose(info: ModelInfo, provider: Provider, ruled_out: Collection[DialectName] = ()) -> DialectName:
-    """The best dialect that is not ruled out. Native where the model can use tools, or nobody says; structured where
-    the server can constrain; text always."""
+    """Choose the best dialect that is not ruled out: native if the model supports tools or this is unknown; structured
+    if the server enforces schemas; else text."""
     if (info.abilities is None or "tools" in info.abilities) and "native" not in ruled_out:
         return "native"
     return "structured" if "structured" not in ruled_out and provider.constrains else "text"
 
 
 class Question(msgspec.Struct, frozen=True):
-    """A request on its way: to whom it goes, and who is told when the dialect changes."""
+    """A request with its provider and model, and a callback for changes of the dialect."""
 
     provider: Provider
     info: ModelInfo
@@ -177,7 +177,7 @@ class Question(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """The model behind its server."""
+        """The key of the model behind its server."""
         return f"{self.provider.name} {self.provider.address} {self.request.model}"
 
 
@@ -196,10 +196,10 @@ class _Evidence:
 
 
 class Speaking:
-    """Speaks with models, each in its dialect. `setting` other than auto is kept to, whatever happens.
+    """Streams answers, each model in its own dialect. A `setting` other than auto is always kept.
 
-    A dialect that is given up is not taken up again in this session. `memory` tells later ones what it would cost
-    them to learn again, and what the server has said in so many words.
+    A dialect that is given up is not used again in this session. `memory` saves later sessions from learning again what
+    is costly to learn or what the server states explicitly.
     """
 
     def __init__(self, setting: DialectSetting = "auto", memory: DialectMemory | None = None) -> None:
@@ -209,7 +209,7 @@ class Speaking:
         self._normaliser = Normaliser()
 
     def dialect(self, question: Question) -> Dialect:
-        """The dialect the model is spoken to in now."""
+        """Return the dialect currently used for the model."""
         if question.info.exact:
             return ExactDialect()
         evidence = self._of(question)
@@ -219,7 +219,7 @@ class Speaking:
         match name:
             case "native":
                 return NativeDialect(thinking_is_open=evidence.thinking_is_open)
-            case "structured":  # most sessions need neither of these two, and each takes a while to load
+            case "structured":  # both are rarely needed and slow to import
                 from localllm.llm.tool_calling.structured import StructuredDialect
 
                 return StructuredDialect()
@@ -229,9 +229,9 @@ class Speaking:
                 return TextDialect()
 
     async def stream(self, question: Question) -> AsyncGenerator[Chunk]:
-        """The answer as the agent reads it. Where it fails before anything of it was told, because of its dialect, it
-        is asked for again in another. So it is without the caller's own schema, where the server knows of none. One
-        that is too long counts as cut at its limit, and is closed."""
+        """Stream the answer for the agent. If it fails because of its dialect before any chunk was emitted, it is
+        requested again in another; likewise without the caller's schema if the server does not support one. An answer
+        that is too long ends as if truncated at its limit."""
         while True:
             question = self._without_refused(question)
             dialect = self.dialect(question)
@@ -240,7 +240,7 @@ class Speaking:
             try:
                 async with aclosing(question.provider.stream(dialect.encode(request))) as answer:
                     async for chunk in answer:
-                        reader = reader or dialect.reader(request)  # takes a while: the server reads meanwhile
+                        reader = reader or dialect.reader(request)  # slow: the server works meanwhile
                         if is_cut := length.is_exceeded_by(chunk):
                             question.on_notice(
                                 _(
@@ -273,8 +273,8 @@ class Speaking:
         return self._known[key]
 
     def _normalised(self, request: CompletionRequest, name: DialectName) -> CompletionRequest:
-        """The request with a conversation any server takes. Thinking stays where it is part of what the model wrote,
-        and for the families that need it."""
+        """Return the request with a normalised conversation.
+        Thinking is kept where it is part of the model's text, and for the families that need it."""
         is_native = name == "native"
         messages = self._normaliser.normalised(
             request.messages,
@@ -284,14 +284,14 @@ class Speaking:
         return msgspec.structs.replace(request, messages=messages)
 
     def _without_refused(self, question: Question) -> Question:
-        """The question without a schema that its server would refuse."""
+        """Return the question without a schema that its server would refuse."""
         if question.request.schema is None or not self._of(question).refuses_schemas:
             return question
         return msgspec.structs.replace(question, request=msgspec.structs.replace(question.request, schema=None))
 
     def _learn_of_schema(self, error: LLMConnectionError, question: Question) -> bool:
-        """Whether `error` says that the caller's schema cannot be held to, or is one of too many in a row whose server
-        cannot read what it has held to it."""
+        """Return whether `error` shows that the caller's schema cannot be enforced.
+        That is also so after too many answers in a row under it that the server could not parse."""
         if question.request.schema is None:
             return False
         evidence = self._of(question)
@@ -301,18 +301,18 @@ class Speaking:
         return evidence.refuses_schemas
 
     def _learn_from(self, error: LLMConnectionError, question: Question, name: DialectName) -> bool:
-        """Whether `error` has changed the dialect."""
+        """Return whether `error` has changed the dialect."""
         if refuses(error, name) and (question.request.tools or name == "structured"):
             return self._give_up(question, name, "refused", for_later=error.key == "llm_no_tools")
         if error.key != "llm_bad_call" or question.request.schema is not None:
-            return False  # what was held to the caller's own schema tells nothing of the dialect
+            return False  # errors under the caller's own schema say nothing about the dialect
         evidence = self._of(question)
         evidence.unreadable_to_server += 1
         enough = evidence.unreadable_to_server >= _TOLERATED_BY_SERVER
         return enough and self._give_up(question, name, "misspoken")
 
     def _learn_of(self, reader: Reader, last: Collection[Chunk], question: Question, name: DialectName) -> None:
-        """What an answer that came to its end tells. `last`: its last chunks, calls among them."""
+        """Record what a completed answer reveals. `last`: its last chunks, including its calls."""
         evidence = self._of(question)
         evidence.unreadable_to_server = 0
         if question.request.schema is not None:
@@ -342,8 +342,8 @@ class Speaking:
 
 
 def is_misspoken(reader: Reader, last: Collection[Chunk]) -> bool:
-    """Whether the answer does not keep to its dialect: arguments that cannot be read although they were not cut off,
-    or no step although the server was told its schema."""
+    """Return whether the answer violates its dialect: unreadable arguments that were not truncated, or a violated
+    schema."""
     if reader.strayed is not None:
         return reader.strayed
     if any(isinstance(chunk, FinishChunk) and chunk.reason == "length" for chunk in last):

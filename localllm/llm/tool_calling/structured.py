@@ -1,4 +1,4 @@
-"""The structured dialect: every step is one JSON object, which the server holds the model to."""
+"""The structured dialect: every step is one JSON object that matches a schema enforced by the server."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from localllm.llm.tool_calling.text_tool_calls.reader import SalvagingReader
 from localllm.llm.tool_calling.text_tool_calls.source import Reading, Source
 
 FINAL_ANSWER = "final_answer"
-"""The action that is no tool but the answer to the user."""
+"""The pseudo-tool that carries the answer to the user."""
 
 _THOUGHTS = ("thought", "thoughts", "thinking", "reasoning")
 _NAMES = ("name", "tool", "tool_name", "action_name")
@@ -36,11 +36,11 @@ Say = Callable[[str], None]
 
 
 class StructuredReader:
-    """A Reader (see base.py). The thought becomes thinking and the answer text, both as they arrive; a call is given
-    at the end, with its arguments as the model wrote them where they are cut off.
+    """A Reader (see dialect.py). The thought becomes thinking and the answer text, both streamed; a call is returned at
+    the end, with its arguments unchanged if truncated.
 
-    What is no JSON object comes from a server that does not keep to the schema, or not from the model: it is read as
-    the native dialect reads it, and `strayed` tells.
+    If the answer is no JSON object, the server does not enforce the schema, or the text is not the model's: it is read
+    like the native dialect, and `strayed` is set.
     """
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
@@ -61,7 +61,7 @@ class StructuredReader:
         self._arguments = ""
 
     def feed(self, chunk: Chunk) -> list[Chunk]:
-        """What can be told with this chunk."""
+        """Return the chunks that can be emitted now."""
         match chunk:
             case TextChunk(text):
                 self._raw.append(text)
@@ -77,7 +77,7 @@ class StructuredReader:
         return self._take_out()
 
     def close(self) -> list[Chunk]:
-        """The call, and what was held back."""
+        """Return the call, and what was buffered."""
         self._source.ended = True
         self._source.was_cut = self._finish is not None and self._finish.reason == "length"
         self._run()
@@ -95,7 +95,7 @@ class StructuredReader:
         return out
 
     def _conclusion(self) -> list[Chunk]:
-        """The call; or the answer, where it did not arrive as one."""
+        """Return the call; or the answer, if it was not streamed as one."""
         if self._answered or self.strayed:
             return []
         if self._name in ("", FINAL_ANSWER):
@@ -105,8 +105,8 @@ class StructuredReader:
         return [ToolCallChunk(0, name=name, arguments=arguments)]
 
     def _missing_answer(self) -> list[Chunk]:
-        """The answer of an object that has neither a call nor one where it belongs: arguments before the name of the
-        action, the thought alone, or JSON of the model's own."""
+        """Return the answer of an object that has neither a call nor an answer in the right place: arguments before the
+        action's name, only a thought, or JSON of the model's own."""
         if answer := _answer_in(self._arguments):
             return [TextChunk(answer)]
         if self._source.was_cut:
@@ -126,7 +126,7 @@ class StructuredReader:
         self._answered = True
         self._out.append(TextChunk(text))
 
-    # --- the object, read as if all of it were there
+    # --- parsing of the object, written as if it were complete
 
     def _read(self) -> Reading[None]:
         source = self._source
@@ -155,7 +155,7 @@ class StructuredReader:
                 return
 
     def _object(self, member: Callable[[str], Reading[None]]) -> Reading[None]:
-        """Over an object, each of whose values `member` reads. Ends early where it ends early."""
+        """Read an object, each value with `member`. Stops where the text is truncated."""
         source = self._source
         source.skip(1)
         while (yield from source.blank(",")) == '"':
@@ -200,7 +200,7 @@ class StructuredReader:
         self._arguments = source.since(start)
 
     def _value(self) -> Reading[bool]:
-        """Over a value; whether it is whole."""
+        """Skip a value; return whether it is complete."""
         source = self._source
         match (yield from source.peek()):
             case '"':
@@ -212,7 +212,7 @@ class StructuredReader:
                 return True
 
     def _string(self, say: Say) -> Reading[bool]:
-        """Over a string that stands here, telling `say` its text as it arrives; whether it ends."""
+        """Read a string, passing its text to `say` as it arrives; return whether it is terminated."""
         source = self._source
         source.skip(1)
         while True:
@@ -231,14 +231,14 @@ class StructuredReader:
                 say(char)
 
     def _ends_string(self) -> Reading[bool]:
-        """Whether what stands behind a quote says that it ends its string, and is not one in the text."""
+        """Return whether what follows a quote shows that it closes its string."""
         place = self._source.place
         char = yield from self._source.blank()
         self._source.go(place)
         return char in ("", ",", "}", "]", '"', *COLONS)
 
     def _escape(self) -> Reading[str]:
-        """What an escape stands for; the two halves of a surrogate pair are one character."""
+        """Decode an escape; the two halves of a surrogate pair form one character."""
         source = self._source
         kind = (yield from source.peek(2))[1:]
         if kind != "u":
@@ -255,7 +255,7 @@ class StructuredReader:
         return "\ufffd"
 
     def _code(self) -> Reading[int]:
-        r"""Over \uXXXX; its number, that of U+FFFD where it has none."""
+        r"""Read \uXXXX; return its code, that of U+FFFD if it is invalid."""
         escape = yield from self._source.peek(6)
         try:
             number = int(escape[2:], 16) if len(escape) == 6 else 0xFFFD
@@ -266,11 +266,11 @@ class StructuredReader:
 
 
 def _nowhere(_text: str) -> None:
-    """Nobody wants the text of this string."""
+    """Discard the text of a string."""
 
 
 def _answer_in(arguments: str) -> str:
-    """The answer in the arguments of a final answer that came before its name."""
+    """Return the answer in the arguments of a final answer that preceded its name."""
     try:
         given = msgspec.json.decode(arguments, type=dict[str, str])
     except msgspec.DecodeError:
@@ -279,10 +279,11 @@ def _answer_in(arguments: str) -> str:
 
 
 class StructuredDialect:
-    """Tools are told in the system message, and no tools are sent: llama.cpp refuses a grammar beside them.
+    """The structured dialect: tools are described in the system message, not sent beside the schema.
 
-    A request without tools is sent without ours: only the calls in its history are spelled out. One with a schema of
-    its own is held to that one; its messages are those of any other, so that the server need not read them anew.
+    llama.cpp refuses a grammar beside tools. A request without tools is sent without our schema: only the calls in its
+    history become text. One with its own schema keeps that; its messages equal any other's, which keeps the prompt
+    cache valid.
     """
 
     @property
@@ -290,7 +291,7 @@ class StructuredDialect:
         return "structured"
 
     def encode(self, request: CompletionRequest) -> CompletionRequest:
-        """The request with the schema of a step in place of tools."""
+        """Return the request with the schema of a step in place of tools."""
         instructions = _prompt().replace("{tools}", describe_tools(request.tools)) if request.tools else ""
         return msgspec.structs.replace(
             request,
@@ -301,7 +302,7 @@ class StructuredDialect:
         )
 
     def reader(self, request: CompletionRequest) -> Reader:
-        """A reader of steps."""
+        """Return a reader of steps."""
         return StructuredReader(request.tools) if _is_ours(request) else SalvagingReader(request.tools)
 
 
@@ -315,10 +316,9 @@ def _prompt() -> str:
 
 
 def step_schema(tools: Sequence[ToolSpec], tool_choice: ToolChoice = "auto") -> dict[str, Json]:
-    """The schema of a step: a thought first, then the action, which is one of the tools with its own arguments, or the
-    final answer. The choice is one `anyOf` below the root, which the grammars of llama.cpp, Ollama, LM Studio and vLLM
-    all hold to, and `enum` stands for `const`: so a small model can name no tool and no argument that is not there.
-    """
+    """Return the schema of a step: a thought, then the action, a tool with its arguments or the final answer. The
+    choice is one `anyOf` below the root, which the grammars of llama.cpp, Ollama, LM Studio and vLLM all enforce, and
+    `enum` replaces `const`: so a small model can only name existing tools and arguments."""
     answer = _object({"answer": {"type": "string"}})
     actions = [] if tool_choice == "none" else [_action(tool.name, _bare(tool.parameters)) for tool in tools]
     if tool_choice != "required":
@@ -340,7 +340,7 @@ def _object(properties: dict[str, Json], required: Sequence[str] | None = None) 
 
 
 def _bare(parameters: dict[str, Json]) -> dict[str, Json]:
-    """The schema of arguments without its descriptions: they are in the system message, and a grammar has no use for
+    """Return the schema of arguments without descriptions: they are in the system message, and a grammar does not use
     them."""
     properties: dict[str, dict[str, Any]] = parameters.get("properties", {})
     bare: dict[str, Json] = {
@@ -351,7 +351,7 @@ def _bare(parameters: dict[str, Json]) -> dict[str, Json]:
 
 
 def _step(said: AssistantMessage, call: ToolCall | None) -> str:
-    """An answer as the model has to write it, spaced as models space JSON."""
+    """Write an answer as the model has to, spaced as models space JSON."""
     thought = thought_of(said.thinking)
     if call is None:
         name, arguments = FINAL_ANSWER, f'{{"answer": {_quoted(said.text)}}}'
@@ -366,7 +366,7 @@ def _quoted(text: str) -> str:
 
 
 def _result(message: ToolMessage) -> str:
-    """A result in a frame that nothing in it can close."""
+    """Wrap a result in tags that its text does not contain."""
     mark, number = "result", 1
     while f"</{mark}>" in message.text:
         number += 1

@@ -1,4 +1,4 @@
-"""The text dialect: Thought, Action, Action Input and Final Answer (ReAct)."""
+"""The text dialect (ReAct): Thought, Action, Action Input and Final Answer."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ from localllm.llm.tool_calling.text_tool_calls.reader import SalvagingReader
 from localllm.llm.tool_calling.text_tool_calls.source import Reading, Source
 
 Mode = Literal["prose", "thought", "answer"]
-"""What a line without a label belongs to. Prose is what came before any label: the answer, or words before a call."""
+"""What an unlabelled line belongs to. Prose precedes any label: the answer, or words before a call."""
 
 _NAME = re.compile(r"[\w.\-]")
 _WORD = re.compile(r"[\w.\-]+")
@@ -40,11 +40,11 @@ _AROUND = " \t\r\n*_`\"'.<>[]()"
 
 
 class TextReader:
-    """A Reader (see base.py). A thought becomes thinking, the final answer and unlabelled prose become text; a call is
-    given at the end. Labels are never shown: what may become one is held back.
+    """A Reader (see dialect.py). A thought becomes thinking, the final answer and unlabelled prose become text; a call
+    is returned at the end. Labels are never emitted: text that may become one is buffered.
 
     Only the first call counts: what follows it was written without its result. Calls in the markup of other families
-    are taken out of the text as in the native dialect.
+    are extracted from the text as in the native dialect.
     """
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
@@ -63,7 +63,7 @@ class TextReader:
         self._finish: FinishChunk | None = None
 
     def feed(self, chunk: Chunk) -> list[Chunk]:
-        """What can be told with this chunk."""
+        """Return the chunks that can be emitted now."""
         match chunk:
             case TextChunk(text):
                 self._source.push(text)
@@ -78,7 +78,7 @@ class TextReader:
         return self._native.feed(chunk)
 
     def close(self) -> list[Chunk]:
-        """The call, and what was held back. Where nothing else was said, the thought is the answer."""
+        """Return the call, and what was buffered. If nothing else was written, the thought is the answer."""
         self._source.ended = True
         self._source.was_cut = self._finish is not None and self._finish.reason == "length"
         next(self._reading, None)
@@ -92,10 +92,10 @@ class TextReader:
         out, self._out = self._out, []
         return out
 
-    # --- what is said
+    # --- output
 
     def _say(self, text: str) -> None:
-        """Show a piece of what the mode is."""
+        """Emit text according to the current mode."""
         if self._mode == "thought":
             if piece := self._thinking.shown(text):
                 self._out += self._native.feed(ThinkingChunk(piece))
@@ -109,7 +109,7 @@ class TextReader:
     def _call(self, name: str, arguments: str) -> None:
         self._native.feed(ToolCallChunk(0, name=name, arguments=arguments))
 
-    # --- the answer, read as if all of it were there
+    # --- parsing of the answer, written as if it were complete
 
     def _read(self) -> Reading[None]:
         source = self._source
@@ -136,8 +136,8 @@ class TextReader:
             yield from self._line(self._say)
 
     def _fence(self) -> Reading[bool]:
-        """Over the line that opens or closes a block of code: labels in it are none, but for those of a thought, which
-        may leave one open. One around the whole answer is no such block, and is shown only if no label follows it."""
+        """Read a line that opens or closes a code block: labels in it do not count, except in a thought, which may
+        leave one open. A fence around the whole answer is no such block, and is emitted only if no label follows it."""
         source = self._source
         if self._mode == "thought" or not (yield from source.accept("```")):
             return False
@@ -152,7 +152,7 @@ class TextReader:
         return True
 
     def _label(self) -> Reading[Label | None]:
-        """Over the label that stands here, at the beginning of a line."""
+        """Read a label at the start of a line."""
         source = self._source
         while True:
             line, end, _ = source.text.partition("\n")
@@ -166,7 +166,7 @@ class TextReader:
                     return None
 
     def _line(self, say: Callable[[str], None]) -> Reading[None]:
-        """Over the rest of the line, telling `say` its text as it arrives."""
+        """Read the rest of the line, passing its text to `say` as it arrives."""
         source = self._source
         while (yield from source.peek()):
             line, end, _ = source.text.partition("\n")
@@ -176,7 +176,7 @@ class TextReader:
                 return
 
     def _action(self) -> Reading[bool]:
-        """Over what follows Action; whether it is a call, or the answer. What is neither is said."""
+        """Read what follows Action; return whether it is a call, or the answer. Anything else is emitted."""
         source = self._source
         char = yield from source.find(_INLINE)
         if char == "\n":
@@ -200,7 +200,7 @@ class TextReader:
         return False
 
     def _pass_over(self, written: str) -> None:
-        """What follows Action and names no tool: that there is nothing to do, that the answer comes, or prose."""
+        """Handle an Action that names no tool: nothing to do, the answer, or prose."""
         if self._mode == "answer":
             self._say(self._source.since(self._source.marked))
         elif written.lower() in _FINISHING:
@@ -212,8 +212,8 @@ class TextReader:
             self._say(self._source.since(self._source.marked))
 
     def _named(self, written: str) -> str:
-        """The tool that is meant. Where a thought led to it, one that is not there is meant as well, so that the model
-        is told; elsewhere only those that are offered."""
+        """Return the intended tool. After a thought an unknown name counts as well, so that the model gets an error;
+        elsewhere only offered tools do."""
         if name := self._offer.names.resolve(written):
             return name
         if written.lower() in _FINISHING | _NO_ACTION:
@@ -226,7 +226,7 @@ class TextReader:
         return mentioned.pop() if len(mentioned) == 1 else written.split("\n", maxsplit=1)[0]
 
     def _json_action(self) -> Reading[bool]:
-        """{"name": …, "arguments": {…}} in place of a name."""
+        """Read {"name": …, "arguments": {…}} in place of a name."""
         source = self._source
         start = source.place
         closed = yield from source.value()
@@ -239,7 +239,7 @@ class TextReader:
         return True
 
     def _is_inline(self) -> Reading[bool]:
-        """Whether arguments follow the name on its line: in brackets right behind it, or as an object."""
+        """Return whether arguments follow the name on its line: in brackets right after it, or as an object."""
         source = self._source
         char = yield from source.peek()
         if char in ("(", "["):
@@ -251,7 +251,7 @@ class TextReader:
         return char == "{"
 
     def _inline_action(self, word: str) -> Reading[bool]:
-        """A name with its arguments right behind it: name(…), name[…], name{…}."""
+        """Read a name directly followed by its arguments: name(…), name[…], name{…}."""
         source = self._source
         start = source.place
         closed = yield from source.value()
@@ -269,7 +269,7 @@ class TextReader:
         return True
 
     def _input(self, name: str) -> Reading[str]:
-        """The arguments behind the line with the name."""
+        """Read the arguments after the line with the name."""
         source, tool = self._source, self._offer.tool(name)
         yield from source.blank()
         label = yield from self._label()
@@ -283,12 +283,12 @@ class TextReader:
             return source.since(start)
         yield from self._to_label()
         written = source.since(start).partition("```")[0]
-        if label is None:  # prose must not be taken for a path, or a command
+        if label is None:  # prose must not be taken for a path or a command
             return "" if source.was_cut else keyed_arguments(written, tool)
         return arguments_of(written, tool, was_cut=source.was_cut)
 
     def _skip_fence(self) -> Reading[None]:
-        """Over white space and what marks code, to the beginning of a line or of what is there."""
+        """Skip white space and code fences."""
         source = self._source
         yield from source.blank()
         if (yield from source.accept("```")):
@@ -298,7 +298,7 @@ class TextReader:
             source.skip(1)
 
     def _to_label(self) -> Reading[None]:
-        """To the next line with a label, which may be the one that begins here."""
+        """Skip to the next line with a label, possibly the current one."""
         source = self._source
         place = source.place
         while (yield from source.peek()):
@@ -309,7 +309,7 @@ class TextReader:
             place = source.place
 
     def _meant_input(self) -> Reading[None]:
-        """The input of no action, which is passed over, or of the action that is the final answer."""
+        """Read the input of no action, which is dropped, or of the final answer."""
         source = self._source
         if self._next_input == "dropped":
             yield from source.line()
@@ -324,7 +324,7 @@ class TextReader:
 
 
 class _Speech:
-    """What has been said of one kind. White space around it, and whatever is held, is shown only if more follows."""
+    """The emitted text of one kind. White space around it, and held text, is emitted only if more follows."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -334,23 +334,23 @@ class _Speech:
 
     @property
     def said(self) -> str:
-        """All of it."""
+        """All text emitted so far."""
         return "".join(self._pieces)
 
     def begin(self) -> None:
-        """Another paragraph begins."""
+        """Start a new paragraph."""
         self._gap = ["\n\n"] if self._pieces or self._before else []
         self._begins = True
 
     def begin_after(self, text: str) -> None:
-        """The server has shown `text` of this kind by itself."""
+        """Record that the server itself has sent `text` of this kind."""
         self._before = self._before or bool(text.strip())
 
     def hold(self, text: str) -> None:
         self._gap.append(text)
 
     def shown(self, text: str) -> str:
-        """What to show now that `text` has come."""
+        """Return what to emit now that `text` has arrived."""
         if not text.strip():
             if not self._begins:
                 self._gap.append(text)
@@ -364,7 +364,7 @@ class _Speech:
 
 
 def _only_text(raw: str) -> str:
-    """The one text in an object, or the object as it is."""
+    """Return the only string in an object, or the object unchanged."""
     try:
         given = msgspec.json.decode(raw, type=dict[str, str])
     except msgspec.DecodeError:
@@ -373,14 +373,13 @@ def _only_text(raw: str) -> str:
 
 
 STOP = "\nObservation:"
-"""Where the model would go on with a result of its own invention. With the line break, for an answer may hold the
-word."""
+"""Stop sequence before an observation invented by the model. With the line break, as an answer may contain the word."""
 
 
 class TextDialect:
-    """Tools are told in the system message, and the answer stops where a result belongs.
+    """The text dialect. Tools are described in the system message, and generation stops where a result belongs.
 
-    A request without tools is sent without the instructions: only the calls in its history are spelled out.
+    A request without tools is sent without the instructions: only the calls in its history are converted to text.
     """
 
     @property
@@ -388,7 +387,7 @@ class TextDialect:
         return "text"
 
     def encode(self, request: CompletionRequest) -> CompletionRequest:
-        """The request as plain text."""
+        """Return the request as plain text."""
         instructions = _prompt().replace("{tools}", describe_tools(request.tools)) if request.tools else ""
         return msgspec.structs.replace(
             request,
@@ -399,7 +398,7 @@ class TextDialect:
         )
 
     def reader(self, request: CompletionRequest) -> Reader:
-        """A reader of labelled text."""
+        """Return a reader of labelled text."""
         return TextReader(request.tools) if request.tools else SalvagingReader(request.tools)
 
 

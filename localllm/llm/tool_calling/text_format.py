@@ -1,4 +1,4 @@
-"""Tool calls as text: how the prompt explains them, and how calls and results are written."""
+"""Tool calls as text: describe tools in the prompt, write calls and results, and parse labels and arguments."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,19 +13,19 @@ from localllm.llm.messages import AssistantMessage, Message, SystemMessage, Tool
 from localllm.llm.tool_calling.json_repair import keywords_to_json, repair_json
 
 _LONGEST_THOUGHT = 1_000
-"""Characters of thinking that are shown to the model again. Longer ones are a thinking model's own, not the thought
-it was asked for; that is then the last paragraph."""
+"""Maximum characters of thinking sent back to the model.
+Longer text is a thinking model's own, not the requested thought, which is then its last paragraph."""
 
 SpellStep = Callable[[AssistantMessage, ToolCall | None], str]
-"""The text of an answer with one of its calls, or with none."""
+"""Writes an answer with one of its calls, or without one."""
 
 
 def spell_out(
     messages: Sequence[Message], instructions: str, step: SpellStep, result: Callable[[ToolMessage], str]
 ) -> tuple[Message, ...]:
-    """The valid conversation `messages` (see normalising.py) without calls and results. `instructions` go to the end
-    of the system message. An answer with several calls becomes several answers, each with its result. The pictures of
-    results follow the last of them, where they are the user's already."""
+    """Convert the normalised conversation `messages` to text without calls and results. `instructions` are appended to
+    the system message. An answer with several calls becomes several answers, each with its result. The images of
+    results follow the last of them, in the user message that carries them (see message_format.py)."""
     results = {message.call_id: message for message in messages if isinstance(message, ToolMessage)}
     spelled: list[Message] = []
     for message in _with_instructions(_without_looking(messages), instructions):
@@ -38,12 +38,12 @@ def spell_out(
 
 
 def _without_looking(messages: Sequence[Message]) -> list[Message]:
-    """The messages but for what stands for the model between results and their pictures."""
+    """Return the messages without the placeholders between results and their images."""
     return [message for number, message in enumerate(messages) if not _is_looking(messages[max(0, number - 1) :][:3])]
 
 
 def _is_looking(messages: Sequence[Message]) -> bool:
-    """Whether the second of three messages is no answer: the model may say such a thing itself."""
+    """Return whether the second of three messages is such a placeholder, not the model's own words."""
     match messages:
         case [ToolMessage(), AssistantMessage(text, ()), UserMessage(shown, (_, *_))]:
             return text == LOOKING and shown.startswith(SHOWN)
@@ -81,13 +81,13 @@ def _spelled(
 
 
 def thought_of(thinking: str) -> str:
-    """The thought before a step, of all the thinking before it."""
+    """Return the thought before a step from its thinking."""
     thinking = thinking.strip()
     return thinking if len(thinking) <= _LONGEST_THOUGHT else thinking.rpartition("\n\n")[2][-_LONGEST_THOUGHT:]
 
 
 def describe_tools(tools: Iterable[ToolSpec]) -> str:
-    """The tools in a few lines each: what it does, and its arguments."""
+    """Describe the tools in a few lines each: what it does, and its arguments."""
     return "\n".join(line for tool in tools for line in _tool_lines(tool))
 
 
@@ -132,28 +132,28 @@ _WORDS: dict[str, Label] = {
 }
 _DECORATION = "*_`"
 _BEFORE = re.compile(r"[ \t>#*_`\-]*(?:\d{1,2}(?:[.)][ \t]*)?)?[*_`]*")
-"""White space, Markdown and a number, as in `> **` and `1. `."""
+"""Matches white space, Markdown and a number, as in `> **` and `1. `."""
 
 _BEHIND = re.compile(rf"[ \t]*\d{{0,2}}[ \t]*([{_DECORATION}]*)[ \t]*")
-"""Between the word and its colon, as in `Thought 1:` and `**Action** :`."""
+"""Matches what is between the word and its colon, as in `Thought 1:` and `**Action** :`."""
 
 _LONGEST = 60
-"""Characters a label takes at most, with all that is around it."""
+"""Maximum characters of a label with its decoration."""
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """A label at the beginning of a line, and how many characters it takes."""
+    """A label at the start of a line, and its length in characters."""
 
     label: Label
     length: int
 
 
 class Undecided(msgspec.Struct, frozen=True):
-    """The line may yet begin with a label."""
+    """The line may still become a label."""
 
 
 def label_of(line: str, *, more: bool) -> Hit | Undecided | None:
-    """The label `line` begins with, if any. `more`: the line may go on, so that it may be too early to say."""
+    """Return the label at the start of `line`, if any. `more`: the line is incomplete, so that it may be undecided."""
     before = _BEFORE.match(line)
     start = before.end() if before else 0
     rest = line[start : start + _LONGEST].casefold()
@@ -173,12 +173,12 @@ def label_of(line: str, *, more: bool) -> Hit | Undecided | None:
 
 
 def _opening(before: str) -> str:
-    """The decoration right before the word, which has to be closed behind it."""
+    """Return the decoration right before the word, which has to be closed after it."""
     return before[len(before.rstrip(_DECORATION)) :]
 
 
 def _closed(line: str, label: Label, end: int, opening: str, *, more: bool) -> Hit | Undecided:
-    """The label with what closes its decoration behind the colon, as in `**Action:**`."""
+    """Return the label including the decoration closed after its colon, as in `**Action:**`."""
     closing = line[end : end + len(opening)]
     if more and len(closing) < len(opening) and opening.startswith(closing):
         return Undecided()
@@ -193,11 +193,11 @@ _QUOTES = ('"""', "'''", "```", '"', "'", "`")
 
 
 def arguments_of(written: str, tool: ToolSpec | None, *, was_cut: bool) -> str:
-    """`written` as JSON where there is no doubt what it means; else as it is.
+    """Convert `written` to JSON if its meaning is unambiguous; else return it unchanged.
 
-    Understood are, besides JSON, which is left to `settle`: a line `key: value` for each argument, Python's keywords,
-    the bare value of the only argument a tool must have, and nothing for a tool that needs nothing. Of what the token
-    limit has cut, nothing is understood: the rest is missing.
+    Besides JSON, which is left to `settle`, it accepts: a line `key: value` for each argument, Python's keywords, the
+    bare value of a tool's only required argument, and nothing for a tool without required ones. Text truncated by the
+    token limit is not converted, as its rest is missing.
     """
     text = written.strip()
     if was_cut or tool is None or text[:1] in ("{", "["):
@@ -219,7 +219,7 @@ def arguments_of(written: str, tool: ToolSpec | None, *, was_cut: bool) -> str:
 
 
 def inline_arguments(written: str, tool: ToolSpec | None, *, was_cut: bool) -> str:
-    """The same for what stands in brackets behind the name: `(file_path="a.py")`, `("a.py")`, `[a.py]`."""
+    """Like `arguments_of`, for text in brackets after the name: `(file_path="a.py")`, `("a.py")`, `[a.py]`."""
     closed = written[:1] + written[-1:] in ("()", "[]")
     if was_cut or tool is None or not closed:
         return written
@@ -228,7 +228,7 @@ def inline_arguments(written: str, tool: ToolSpec | None, *, was_cut: bool) -> s
 
 
 def keyed_arguments(text: str, tool: ToolSpec | None) -> str:
-    """The JSON of lines that all name an argument; "" where one does not, or names one again."""
+    """Convert lines that each name a different argument to JSON; "" if they do not."""
     properties: dict[str, Any] = tool.parameters.get("properties", {}) if tool else {}
     found: dict[str, str] = {}
     for line in filter(str.strip, text.splitlines()):
@@ -240,7 +240,7 @@ def keyed_arguments(text: str, tool: ToolSpec | None) -> str:
 
 
 def _object_after_words(text: str, properties: dict[str, Any]) -> str:
-    """The object of `The arguments are: {…}`, if it can be nothing else."""
+    """Return the object in `The arguments are: {…}`, if unambiguous."""
     hit = _AFTER_WORDS.fullmatch(text)
     fixed = repair_json(hit[1]) if hit else None
     given: object = msgspec.json.decode(fixed) if fixed else None

@@ -1,7 +1,7 @@
-"""Calls by form: find the end of each form, and whether a text begins one.
+"""Parse tool calls in each textual form, and detect whether a text begins one.
 
-A reader gives the calls it found, or None where this is something else; the caller then goes back. `strict` says
-whether only the names of offered tools count: so it is wherever what looks like a call may be part of an answer.
+A reader returns the calls it found, or None for anything else; the caller then resets the position. `strict`: accept
+only the names of offered tools, wherever a text that looks like a call may be part of an answer.
 """
 
 import re
@@ -29,14 +29,14 @@ from localllm.llm.tool_calling.text_tool_calls.yaml_calls import names_call, yam
 
 _KEY = re.compile(r"[\w.\-$]")
 _DEEPEST_LIST = 4
-"""Lists in lists that may hold calls."""
+"""Maximum nesting of lists that may contain calls."""
 _COMMAS = (",", "，", "、")
 _KEYS = frozenset((*NAME_KEYS, *ARGUMENT_KEYS, *LIST_KEYS, *CALL_KEYS, *OTHER_KEYS))
 
 
 class CallProbe:
-    """Looks into the JSON at a source's place. Once a value there has reached to the end of the text without ending,
-    nothing in it is looked at again: a text of nothing but opening braces would be gone through again and again."""
+    """Probes the JSON at the current position. Once a value has reached the end of the text unterminated, nothing in it
+    is probed again: a text of opening braces would take quadratic time."""
 
     def __init__(self, source: Source, offer: Offer) -> None:
         self._source = source
@@ -44,8 +44,8 @@ class CallProbe:
         self._ran_out = False
 
     def may_be_call(self) -> Reading[bool]:
-        """Whether the JSON that begins here calls an offered tool. It is read only as far as that takes, so that JSON
-        which is part of the answer is not held back."""
+        """Return whether the JSON here calls an offered tool.
+        Reads no more than needed, so that JSON in an answer is not delayed."""
         source = self._source
         while not self._ran_out:
             for _ in range(_DEEPEST_LIST):
@@ -56,7 +56,7 @@ class CallProbe:
             if (yield from source.peek()) != "{":
                 return False
             source.skip(1)
-            if (yield from source.gap()) == "{":  # doubled, as templates write it
+            if (yield from source.gap()) == "{":  # doubled, as in templates
                 source.skip(1)
             verdict = yield from self._member_tells()
             self._ran_out = source.ended and not source.text
@@ -65,7 +65,7 @@ class CallProbe:
         return False
 
     def _member_tells(self) -> Reading[bool | None]:
-        """Whether the members of the object that begins here tell a call; None: what they hold, at this place, will."""
+        """Return whether the members of the object here identify a call; None if their value decides."""
         source = self._source
         while True:
             yield from source.gap()
@@ -114,7 +114,7 @@ _JSON_FENCES = frozenset({"", "json", "jsonc", "json5"})
 _YAML_FENCES = frozenset({"yaml", "yml"})
 _FENCE = late_pattern(r"\n```")
 _DEEPEST = 6
-"""How many wrappers around a call are looked into: <tool_calls><tool_call>```json …"""
+"""Maximum wrappers around a call: <tool_calls><tool_call>```json …"""
 
 _TAG_END = late_pattern(r"[<>\n]")
 _ATTRIBUTE_END = late_pattern(r"[<>{(\n]")
@@ -122,7 +122,7 @@ _NAME_IN_TAG = late_pattern(r"""\s*["']?([\w.\-:/]+)["']?(?:\s+[\w:]+\s*=\s*(?:"
 
 
 class CallReader:
-    """Reads calls from `source`."""
+    """Parses calls from `source`."""
 
     def __init__(self, source: Source, offer: Offer) -> None:
         self._source = source
@@ -132,7 +132,7 @@ class CallReader:
         self._depth = 0
 
     def payload(self, *, strict: bool) -> Reading[Calls]:
-        """One call or more, in whatever form, and the markup that ends them. The place is then right behind."""
+        """Read one or more calls in any form, and the markup that ends them."""
         source = self._source
         calls: list[Found] = []
         while True:
@@ -151,7 +151,7 @@ class CallReader:
         return calls or None
 
     def _over_leavings(self) -> Reading[None]:
-        """Over brackets too many, and a comment before what ends the call."""
+        """Skip excess brackets, and a comment before the end markup."""
         source = self._source
         place = source.place
         while (yield from source.blank()) in ("}", "]"):
@@ -165,7 +165,7 @@ class CallReader:
         source.go(place)
 
     def closers(self) -> Reading[bool]:
-        """Over what ends calls; whether there was such."""
+        """Skip markup that ends calls; return whether there was any."""
         source = self._source
         seen = False
         while True:
@@ -203,7 +203,7 @@ class CallReader:
                 return None
 
     def json(self, *, strict: bool) -> Reading[Calls]:
-        """Calls in JSON, which begins here."""
+        """Read calls in JSON."""
         source = self._source
         start = source.place
         if strict:
@@ -214,13 +214,13 @@ class CallReader:
         closed = yield from source.value()
         if not closed:
             if not (yield from source.peek()):
-                source.go(start)  # a quote too many or too few: what looked like a string may hold the closing tag
+                source.go(start)  # unbalanced quotes: what looked like a string may contain the closing tag
             closed = yield from self._to_closer()
         closes = closed or not source.was_cut
         return read_calls(source.since(start), self._offer, strict=strict, closed=closed, closes=closes)
 
     def _in_string(self) -> Reading[Calls]:
-        """A call as JSON inside a JSON string."""
+        """Read a call encoded as JSON in a JSON string."""
         written = repair_json(f"[{(yield from self._whole_string())}]")
         if written is None:
             return None
@@ -234,14 +234,14 @@ class CallReader:
         return source.since(start)
 
     def _to_closer(self) -> Reading[bool]:
-        """To what ends a call, or to the end of the text; whether there is such."""
+        """Skip to the markup that ends a call, or to the end of the text; return whether there is any."""
         source = self._source
         _, closer = yield from source.until(_CLOSER, _LONGEST_CLOSER)
         source.go(source.place - len(closer))
         return bool(closer)
 
     def named(self, *, strict: bool) -> Reading[Calls]:
-        """A name, and then its arguments: JSON, Python's keywords, or tags."""
+        """Read a name followed by its arguments: JSON, Python's keywords, or tags."""
         source = self._source
         name = yield from source.word(NAME)
         if name == "json" and not strict and (yield from source.blank()) in ("{", "["):
@@ -253,7 +253,7 @@ class CallReader:
         yield from source.blank()
         separator = yield from source.accept(*SEPARATORS)
         if separator and name == "function":
-            # DeepSeek V3 and Step 3 write what kind of call it is before the separator.
+            # DeepSeek V3 and Step 3 write the kind of the call before the separator.
             if (yield from source.blank()) == "<":
                 return (yield from self._element(strict=strict))
             name = yield from source.word(NAME)
@@ -309,7 +309,7 @@ class CallReader:
         return Found(tidied(name), written.rstrip(), closed=False) if is_call else None
 
     def _in_brackets(self, *, strict: bool) -> Reading[Calls]:
-        """A JSON array, or Python's [name(key="value"), …]."""
+        """Read a JSON array, or Python's [name(key="value"), …]."""
         source = self._source
         start = source.place
         source.skip(1)
@@ -327,7 +327,7 @@ class CallReader:
         return calls or None
 
     def python_call(self, *, strict: bool) -> Reading[Calls]:
-        """name(key="value", …)"""
+        """Read name(key="value", …)."""
         source = self._source
         name = yield from source.word(NAME)
         if (strict and self._offer.names.understand(name) is None) or (yield from source.peek()) != "(":
@@ -355,7 +355,7 @@ class CallReader:
         return self._as_calls((yield from self._tagged.named_by_children()), strict=strict)
 
     def element(self, opener: str, *, strict: bool) -> Reading[Calls]:
-        """<function=name>…</function>, <invoke name="name">…</invoke>, read from behind the equals sign."""
+        """Read <function=name>…</function> or <invoke name="name">…</invoke>, from after the equals sign."""
         source = self._source
         written, end = yield from source.until(_ATTRIBUTE_END if opener == "<function=" else _TAG_END, 1)
         if end in ("{", "("):
@@ -376,7 +376,7 @@ class CallReader:
         return [found] if found else None
 
     def own_tag(self, name: str) -> Reading[Calls]:
-        """<read_file><file_path>…</file_path></read_file>, read from behind the first tag."""
+        """Read <read_file><file_path>…</file_path></read_file>, from after the first tag."""
         if (yield from self._source.blank()) == "{":
             found = yield from self._json_arguments(name)
             yield from self._source.blank()
@@ -386,8 +386,8 @@ class CallReader:
         return [found] if found else None
 
     def fenced(self, info: str, *, is_first: bool) -> Reading[Calls]:
-        """Calls in a code block that `info` stands over: of offered tools only. Python is read as calls only where the
-        fence says that it is some, or, where it is the first of the answer, holds nothing but such calls."""
+        """Read calls of offered tools in a code block labelled `info`. Python counts only if the label says so, or if
+        the block is the first of the answer and contains nothing but such calls."""
         source = self._source
         kind = info.lower()
         if kind in _YAML_FENCES:
@@ -419,14 +419,14 @@ class CallReader:
                 yield from source.accept(")")
 
     def _is_whole(self, call: Found) -> bool:
-        """Whether a call has all it needs, for a tool on offer, and nothing else."""
+        """Return whether a call of an offered tool has all required arguments and no unknown ones."""
         given = repair_json(call.arguments)
         keys = msgspec.json.decode(given, type=dict[str, object]) if given else {}
         is_ours = call.closed and not self._offer.is_foreign(call.name)
         return is_ours and set(self._offer.required(call.name)) <= keys.keys() <= set(self._offer.parameters(call.name))
 
     def _yaml(self) -> Reading[Calls]:
-        """A call in YAML that is all of a code block, whose end is left."""
+        """Read a call in YAML that fills a code block, up to the closing fence."""
         source = self._source
         start = source.place
         if not names_call((yield from source.line())[0], self._offer):
@@ -437,7 +437,7 @@ class CallReader:
         return yaml_calls(text, self._offer, strict=True)
 
     def react(self) -> Reading[Calls]:
-        """name, Action Input: arguments"""
+        """Read name, Action Input: arguments."""
         source = self._source
         name = yield from source.word(NAME)
         if self._offer.names.understand(name) is None:

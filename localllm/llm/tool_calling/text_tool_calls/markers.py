@@ -1,4 +1,4 @@
-"""Marks that begin and end calls and thinking in text, and the table of them."""
+"""Markup that delimits calls and thinking in text, and lookup tables for it."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -51,7 +51,7 @@ CALL_OPENERS = (
     "[tool_call]",
     "[tool_request]",  # LM Studio's own
 )
-"""What begins one or more calls, whatever form they have in it. Lower case; models' case is not looked at."""
+"""Openers of one or more calls, in any form. Lower case; matching ignores case."""
 
 _NAMESPACES = ("", "minimax:", "steptml:", "antml:", "｜dsml｜", "|dsml|")
 
@@ -63,7 +63,7 @@ ELEMENTS = (
     "<tool_use name=",
     *(f"<{namespace}invoke name=" for namespace in _NAMESPACES),  # MiniMax M2, Claude, DeepSeek V3.2
 )
-"""What begins a single call and holds its name, up to the next >."""
+"""Openers of a single call, followed by its name up to the next >."""
 
 CLOSERS = (
     *(f"</{opener[1:]}" for opener in CALL_OPENERS if opener[0] == "<"),
@@ -90,7 +90,7 @@ CLOSERS = (
     "[end_tool_request]",
     "<|call|>",
 )
-"""What ends calls. Models mix them up, so any of them ends any."""
+"""Markup that ends calls. Models mix it up, so any closer ends any call."""
 
 SEPARATORS = (
     "[args]",
@@ -99,14 +99,14 @@ SEPARATORS = (
     "<|tool▁sep|>",
     "<｜tool_sep｜>",
 )
-"""What stands between the name of a call and its arguments."""
+"""Separators between a call's name and its arguments."""
 
 PARAMETERS = {
     "<parameter=": "</parameter>",
     "<param name=": "</param>",
     **{f"<{namespace}parameter name=": f"</{namespace}parameter>" for namespace in _NAMESPACES},
 }
-"""What begins an argument and holds its name, up to the next >; and what ends it."""
+"""Openers of an argument, followed by its name up to the next >, and their closers."""
 
 THINKING = {
     "<think>": "</think>",
@@ -121,15 +121,15 @@ THINKING = {
     "<|channel>thought": "<channel|>",  # Gemma 4
     "<|inner_prefix|>": "<|inner_suffix|>",  # Apertus
 }
-"""What begins the model's thinking, and what ends it."""
+"""Openers of the model's thinking, and their closers."""
 
 HARMONY = ("<|start|>", "<|channel|>", "<|from|>", "<|recipient|>")
-"""What begins the head of a message of gpt-oss, and of Functionary 2."""
+"""Openers of a message head of gpt-oss, and of Functionary 2."""
 
 HARMONY_ENDS = ("<|end|>", "<|return|>", "<|call|>")
 
 HARMONY_LOOSE = ("to=functions.", "commentary to=", "assistant to=", "assistantcommentary to=", "analysis to=")
-"""The same head where the server has left out the special tokens; only at the beginning of a line."""
+"""The same head if the server has dropped the special tokens; only at the start of a line."""
 
 SPECIAL_TOKENS = (
     "<|im_end|>",
@@ -160,7 +160,7 @@ SPECIAL_TOKENS = (
     "<|message|>",
     *HARMONY_ENDS,
 )
-"""Tokens of chat templates that a server should have kept to itself."""
+"""Tokens of chat templates that a server should have removed."""
 
 TURNS = (
     "<|im_start|>",
@@ -169,7 +169,7 @@ TURNS = (
     "<|start_of_role|>",  # Granite
     "<start_of_turn>",  # Gemma
 )
-"""What begins a turn and goes before the name of whose it is."""
+"""Openers of a turn, followed by its role."""
 
 OWN_TURNS = ("assistant", "model")
 OTHER_TURNS = ("user", "tool", "ipython", "system")
@@ -186,33 +186,33 @@ RESULTS = (
     "<｜tool▁outputs▁begin｜>",  # DeepSeek
     "<｜user｜>",
 )
-"""What begins the result of a call, or the user's turn. A model that writes such behind its call invents it."""
+"""Openers of a call's result, or of the user's turn. After a call they start a text invented by the model."""
 
 OTHERS_IN_HARMONY = ("functions.", "user")
-"""The names behind <|start|> of whoever is not the model."""
+"""Names after <|start|> other than the model's."""
 
 ORPHANS = (*dict.fromkeys(PARAMETERS.values()), "</arg_value>")
-"""What ends an argument. Behind the call that held it, it tells that the call did not end where it seemed to."""
+"""Closers of an argument. After its call they show that the call did not end where it seemed to."""
 
 
 _RECIPIENT = re.compile(r"[\w.\-:/]")
 _CHANNELS = ("analysis", "commentary", "final")
 _WORDS = ("assistant", *_CHANNELS, "<|constrain|>", "json", "code", "to=", "<|message|>", "<|content|>", *HARMONY)
 _MOST_WORDS = 16
-"""The longest heads have ten."""
+"""Maximum words of a head; the longest have ten."""
 _END = re.compile("|".join(map(re.escape, (*HARMONY_ENDS, *HARMONY))))
 _LONGEST = max(map(len, (*HARMONY_ENDS, *HARMONY)))
 
 
 class Head(msgspec.Struct, frozen=True):
-    """What a head says: that a call follows, which is read too, or which channel the text is for."""
+    """The content of a head: a call, which is read too, or the channel of the following text."""
 
     channel: str = ""
     call: Found | None = None
 
 
 def read_head(source: Source) -> Reading[Head | None]:
-    """The head that begins here, whole or with pieces missing; None where it is none."""
+    """Read the head here, even if pieces are missing; None if there is none."""
     channel = recipient = ""
     seen = False
     for _ in range(_MOST_WORDS):
@@ -271,7 +271,7 @@ Kind = Literal[
     "result",
     "orphan",
 ]
-"""What a literal begins; "thought" is the end of the thinking, "orphan" that of an argument."""
+"""What a literal starts; "thought" is the end of thinking, "orphan" that of an argument."""
 
 _CALLS: dict[str, Kind] = {
     **dict.fromkeys(ORPHANS, "orphan"),
@@ -304,19 +304,19 @@ _LOOSE: dict[str, Kind] = {
 
 
 _TELLING = 4
-"""Characters from which on the beginning of a literal is not likely to be anything else: <fun, [too."""
+"""Characters after which the start of a literal is unlikely to be anything else: <fun, [too."""
 
 _OF_MARKUP = ("<", "[", "◁")
 
 _NEAR = 1024
-"""Characters in which a literal is looked for first: a long text with many would be searched to its end for each."""
+"""Characters searched first: otherwise a long text with many literals would be searched to its end for each."""
 
 _CASELESS = re.IGNORECASE | re.ASCII
-"""Without re.ASCII letters such as ſ would count as s, and be found in no table."""
+"""Without re.ASCII, letters such as ſ would match s, which no table contains."""
 
 
 class Table:
-    """The literals that matter in one state of the reading: anywhere, and at the beginning of a line."""
+    """The literals relevant in one state of the parser: anywhere, and at the start of a line."""
 
     def __init__(self, anywhere: Mapping[str, Kind], at_line_start: Mapping[str, Kind]) -> None:
         self._kinds: dict[str, Kind] = {**at_line_start, **anywhere}
@@ -329,7 +329,7 @@ class Table:
         self._longest = max((len(literal) for literal in anywhere), default=0)
         self._longest_of_all = max(map(len, self._kinds), default=0)
 
-    # In prose neither is needed, and to make them takes ten milliseconds.
+    # Compiled on first use: prose needs neither, and compiling takes ten milliseconds.
 
     @cached_property
     def _anywhere(self) -> re.Pattern[str]:
@@ -340,13 +340,13 @@ class Table:
         return re.compile(rf"^[ \t]*({_any_of(self._literals_at_line_start)})", _CASELESS | re.MULTILINE)
 
     def _may_begin_line(self, text: str) -> bool:
-        """Whether a line of `text` begins as one of the literals does."""
+        """Return whether a line of `text` may begin with one of the literals."""
         openings = (line.lstrip(" \t")[:2].lower() for line in text.split("\n"))
         return any(one in self._line_openings or one[:1] in self._line_openings for one in openings)
 
     def find(self, text: str, *, line_is_blank: bool) -> tuple[int, str, Kind] | None:
-        """Where in `text` the first literal is, which one, and what it begins. `line_is_blank`: only white space
-        stands before `text` in its first line."""
+        """Return the first literal in `text`: its position, text and kind.
+        `line_is_blank`: only white space precedes `text` on its first line."""
         start = 0 if line_is_blank else text.find("\n") + 1 or len(text)
         first = self._first_hit(text, start, _NEAR) if len(text) > _NEAR else None
         if first is None or first.start(1) > _NEAR - self._longest_of_all:
@@ -366,12 +366,12 @@ class Table:
         return min((hit for hit in hits if hit), key=lambda hit: (hit.start(1), -hit.end(1)), default=None)
 
     def cut(self, text: str) -> int:
-        """How many characters at the end of `text`, cut off there, can only be the beginning of markup."""
+        """Return how many characters at the end of the truncated `text` can only be the start of markup."""
         held = self.held(text, line_is_blank=False)
         return held if held >= _TELLING and text[-held] in _OF_MARKUP else 0
 
     def held(self, text: str, *, line_is_blank: bool) -> int:
-        """How many characters at the end of `text` may be the beginning of a literal."""
+        """Return how many characters at the end of `text` may be the start of a literal."""
         tail = text[-self._longest :] if self._longest else ""
         at = next(
             (hit.start() for hit in self._first.finditer(tail) if tail[hit.start() :].lower() in self._beginnings), None
@@ -386,7 +386,7 @@ class Table:
 
 
 class Tables(Table):
-    """The table of running text, and those that take its place in some of it."""
+    """The table of running text, and its variants for certain states."""
 
     def __init__(self, names: Iterable[str]) -> None:
         calls: dict[str, Kind] = dict(_CALLS)
@@ -402,9 +402,9 @@ class Tables(Table):
         self._calls = calls
         self._literals = anywhere, at_line_start
         self.brackets: dict[str, Kind] = {literal: kind for literal, kind in anywhere.items() if literal[0] == "["}
-        """What begins with [ and is not just a list."""
+        """Literals that begin with [ and are not just a list."""
 
-    # Most answers need neither, and each takes milliseconds to make.
+    # Built on first use: most answers need neither, and each takes milliseconds.
 
     @cached_property
     def in_fence(self) -> Table:
@@ -416,14 +416,14 @@ class Tables(Table):
 
     @cached_property
     def loose(self) -> Table:
-        """The table of an answer whose first words tell that the server has left out the tokens between its parts."""
+        """The table of an answer whose first words show that the server drops the tokens between its parts."""
         anywhere, at_line_start = self._literals
         return Table({**anywhere, **_LOOSE}, at_line_start)
 
 
 @lru_cache(maxsize=8)
 def tables(names: tuple[str, ...]) -> Tables:
-    """The tables for the tools called `names`; without tools nothing is a call."""
+    """Return the tables for the tools called `names`; without tools nothing is a call."""
     return Tables(names)
 
 

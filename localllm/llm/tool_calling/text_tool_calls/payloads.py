@@ -1,4 +1,4 @@
-"""From the JSON of a call, in any of the shapes models give it, to the calls."""
+"""Extract calls from JSON in the various shapes models write."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -29,19 +29,18 @@ OTHER_KEYS = tuple(
     """.split()
 )
 _DEEPEST = 8
-"""How deep in lists and wrappers a call is looked for."""
+"""Maximum nesting in lists and wrappers at which a call is found."""
 
 _NAME = late_pattern(rf"""(?<!\w)["'“]?(?:{"|".join(NAME_KEYS)})["'”]?\s*[:：]\s*["'“]([\w .:/-]+)["'”]""")
 _PLACEHOLDER = late_pattern(r'"<(?:your[^<>"]*|[a-z]+(?:[ _/-][a-z]+)+)>"', re.IGNORECASE)
-"""<your command>: who writes so explains what a call looks like."""
+"""Matches placeholders such as <your command>, as in an explanation of a call."""
 
 _ARGUMENTS = late_pattern(rf"""(?<!\w)["'“]?(?:{"|".join(ARGUMENT_KEYS)})["'”]?\s*[:：]\s*""")
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A call found in a text. `arguments` is JSON, or, where that cannot be read, what the model wrote. `closed`:
-    its end was seen, so that nothing of it is missing. `tagged`: what the model wrote, where that is no JSON but text
-    between tags."""
+    """A call found in a text. `arguments` is JSON, or, if unreadable, what the model wrote. `closed`: its end was seen,
+    so that nothing is missing. `tagged`: what the model wrote, if that is text between tags."""
 
     name: str
     arguments: str
@@ -50,33 +49,33 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class Offer:
-    """The tools an answer may call. Where a call can be mistaken for something else, only their names count."""
+    """The tools an answer may call. Where a call could be anything else, only their names count."""
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self.names = Names(tool.name for tool in tools)
         self._tools = {tool.name: tool for tool in tools}
 
     def tool(self, name: str) -> ToolSpec | None:
-        """The tool meant by `name`, which may be that of another assistant."""
+        """Return the tool `name` means, which may be that of another assistant."""
         return self._tools.get(self.names.resolve(name) or tool_meant(tidied(name)))
 
     def is_foreign(self, name: str) -> bool:
-        """Whether no tool on offer is called so."""
+        """Return whether no offered tool has this name."""
         return self.names.resolve(name) is None
 
     def keys(self, name: str) -> dict[str, dict[str, Json]]:
-        """Every spelling of its arguments that is understood, with the schema; those of other assistants as well."""
+        """Return all accepted spellings of the tool's arguments, also other assistants', with their schemas."""
         known = self.parameters(name)
         return {key: known.get(field, {}) for key, field in self._spelled(name).items()}
 
     def _spelled(self, name: str) -> dict[str, str]:
-        """Every spelling of its arguments, with the argument it is."""
+        """Return all accepted spellings of the tool's arguments, with the actual argument."""
         tool = self.tool(name)
         return keys_of(tool.name if tool else tool_meant(tidied(name)), self.parameters(name))
 
     def fits(self, name: str, keys: Iterable[str], *, bare: bool = False) -> bool:
-        """Whether `keys`, however they are spelled, can be the arguments of a call of the tool: all it must have, and
-        none that would change what it does. `bare`: they stand where other things may, so that all must be its own."""
+        """Return whether `keys`, in any spelling, can be the arguments of a call: all required ones, and none that
+        would change its effect. `bare`: other objects may occur there too, so that all must be the tool's own."""
         spelled = {folded(key): meant for key, meant in self._spelled(name).items()}
         given = {spelled.get(folded(key)) for key in keys}
         if bare:
@@ -86,21 +85,21 @@ class Offer:
         return is_call and None not in given and own >= set(self.required(name))
 
     def parameters(self, name: str) -> dict[str, dict[str, Json]]:
-        """The schemas of its parameters by name; empty where nobody knows the tool."""
+        """Return the schemas of the tool's parameters by name; empty if the tool is unknown."""
         tool = self.tool(name)
         return tool.parameters.get("properties", {}) if tool else {}
 
     def required(self, name: str) -> list[str]:
-        """The parameters it must have."""
+        """Return the tool's required parameters."""
         tool = self.tool(name)
         return tool.parameters.get("required", []) if tool else []
 
 
 def read_calls(raw: str, offer: Offer, *, strict: bool, closed: bool, closes: bool) -> list[Found] | None:
-    """The calls in the JSON text `raw`, None where it is something else.
+    """Return the calls in the JSON text `raw`, or None for anything else.
 
-    `strict`: only what can be nothing but a call of an offered tool is one. `closed`: the text has its end.
-    `closes`: see repair_json.
+    `strict`: accept only what can be nothing but a call of an offered tool. `closed`: the text is complete. `closes`:
+    see repair_json.
     """
     fixed = repair_json(raw, closes=closes)
     if fixed is None:
@@ -114,7 +113,7 @@ def read_calls(raw: str, offer: Offer, *, strict: bool, closed: bool, closes: bo
 
 
 def calls_in(value: Json, offer: Offer, *, strict: bool, level: int = 0) -> list[Found] | None:
-    """The calls `value` stands for, None where one of it is none. `level` is how deep in other values it is."""
+    """Return the calls `value` represents, or None if one of its parts is none. `level` is its nesting depth."""
     if level > _DEEPEST:
         return None
     if isinstance(value, list):
@@ -135,7 +134,7 @@ def calls_in(value: Json, offer: Offer, *, strict: bool, level: int = 0) -> list
 
 
 def _one_call(entries: dict[str, Json], offer: Offer, *, strict: bool) -> Found | None:
-    """{"name": …, "arguments": …} under whatever keys, the arguments also beside the name."""
+    """Read {"name": …, "arguments": …} under any accepted keys, or with the arguments beside the name."""
     name_key = next((key for key in NAME_KEYS if isinstance(entries.get(key), str)), None)
     if name_key is None:
         return None
@@ -145,7 +144,7 @@ def _one_call(entries: dict[str, Json], offer: Offer, *, strict: bool) -> Found 
     argument_key = next((key for key in ARGUMENT_KEYS if key in entries), None)
     given = entries[argument_key] if argument_key else None
     if strict and offer.is_foreign(name) and (name_key == "action" or not _fits(name, given, offer)):
-        return None  # {"action": "create", "path": …} may be any program's
+        return None  # {"action": "create", "path": …} may be anything
     beside = {k: v for k, v in entries.items() if k not in (name_key, argument_key, *OTHER_KEYS)}
     if argument_key is not None:
         return None if _is_other(beside, strict=strict) else Found(name, _as_text(given))
@@ -159,12 +158,12 @@ def _fits(name: str, given: Json, offer: Offer) -> bool:
 
 
 def _is_other(beside: dict[str, Json], *, strict: bool) -> bool:
-    """Whether the other members tell that this is no call but, say, the description of a tool."""
+    """Return whether the other members show that this is no call but, say, a tool's description."""
     return bool(beside) and (strict or "description" in beside)
 
 
 def _named_by_key(entries: dict[str, Json], offer: Offer) -> list[Found] | None:
-    """{"read_file": {"file_path": …}}"""
+    """Read {"read_file": {"file_path": …}}."""
     calls = [
         Found(name, _as_text(arguments))
         for name, arguments in entries.items()
@@ -176,18 +175,18 @@ def _named_by_key(entries: dict[str, Json], offer: Offer) -> list[Found] | None:
 
 
 def _as_text(arguments: Json) -> str:
-    """The JSON text of arguments; a string that is the JSON text of an object is that text."""
+    """Return the arguments as JSON text; a string that contains JSON is returned unchanged."""
     if isinstance(arguments, str) and arguments.lstrip()[:1] in ("{", "["):
         return arguments
     return encode_json(arguments).decode()
 
 
 def _broken(raw: str, offer: Offer, *, strict: bool, closed: bool) -> list[Found] | None:
-    """The call in JSON that cannot be read: its name, if that is there, and its arguments as they are."""
+    """Return the call in unreadable JSON: its name, if found, and its arguments unchanged."""
     arguments = _ARGUMENTS.search(raw)
     name = _NAME.search(raw, 0, arguments.start() if arguments else len(raw))
     if name is None and arguments is not None:
-        # The name may stand behind the arguments, if they are whole.
+        # The name may follow the arguments, if they are complete.
         names = list(_NAME.finditer(raw, arguments.end()))
         name = names[-1] if names and offer.names.resolve(names[-1].group(1)) else None
     if strict and (name is None or offer.names.understand(name.group(1)) is None):

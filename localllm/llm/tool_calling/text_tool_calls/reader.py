@@ -1,4 +1,4 @@
-"""Reads an answer: calls and thinking, wherever they arrive, and what remains as text."""
+"""Read an answer: separate calls and thinking, wherever they arrive, from the text."""
 
 from collections.abc import Sequence
 
@@ -21,14 +21,14 @@ from localllm.llm.tool_calling.text_tool_calls.scanner import Scanner, Spotted
 
 
 class SalvagingReader:
-    """A Reader (see dialects/base.py) for answers with calls of the server, calls in the text, or both.
+    """A Reader (see dialect.py) for answers with the server's calls, calls in the text, or both.
 
-    Calls are given at the end, fixed as far as that is no guess: those of the server, then those in the text that
-    are not the same again. Calls in the thinking count where there are no others; where only their form speaks for
-    them (no markup), the answer must also have no text. What the server says of the end comes last.
+    Calls are returned at the end, repaired where unambiguous: the server's, then those in the text that differ from
+    them. Calls in the thinking count only if there are no others; without markup, the answer must also have no text.
+    The finish chunk comes last.
 
-    Text that is shown cannot be taken back: where only the end of a thought is found, what came before stays text,
-    and `thinking_was_open` tells so, for the next answer.
+    Emitted text cannot be retracted: if only the end of a thought is found, what preceded it stays text, and
+    `thinking_was_open` reports it for the next answer.
     """
 
     def __init__(self, tools: Sequence[ToolSpec], *, thinking_is_open: bool = False) -> None:
@@ -46,16 +46,16 @@ class SalvagingReader:
 
     @property
     def strayed(self) -> bool | None:
-        """There is no form of its own to stray from."""
+        """None: this dialect has no enforced form."""
         return None
 
     @property
     def thinking_was_open(self) -> bool:
-        """Whether the answer began within a thought that it never opened itself."""
+        """Whether the answer began within a thought that it did not open."""
         return self._text.ended_thought_it_never_began
 
     def feed(self, chunk: Chunk) -> list[Chunk]:
-        """What can be shown with this chunk."""
+        """Return the chunks that can be emitted now."""
         match chunk:
             case TextChunk(text):
                 return [*self._end_thinking(was_cut=False), *self._shown(self._text.feed(text))]
@@ -74,11 +74,11 @@ class SalvagingReader:
                 return [chunk]
 
     def close(self) -> list[Chunk]:
-        """The calls, and what was held back."""
+        """Return the calls, and what was buffered."""
         was_cut = self._finish is not None and self._finish.reason == "length"
         chunks: list[Chunk] = [*self._end_thinking(was_cut=was_cut), *self._shown(self._text.close(was_cut=was_cut))]
         if self._open_thought and not self._has_text and not self._text.calls and not was_cut:
-            chunks.append(TextChunk("".join(self._open_thought)))  # it did not think this time: that was the answer
+            chunks.append(TextChunk("".join(self._open_thought)))  # no thinking this time: that was the answer
         chunks += self._calls(closes=not was_cut)
         return [*chunks, self._finish] if self._finish else chunks
 
@@ -91,7 +91,7 @@ class SalvagingReader:
         return [*chunks]
 
     def _begin_text_as_text(self) -> None:
-        """The server tells thinking and text apart itself."""
+        """Treat the text as text: the server itself separates the thinking."""
         if self._open_thought is not None and not self._open_thought:
             self._open_thought = None
             self._text.begin_in("text")
@@ -112,7 +112,7 @@ class SalvagingReader:
         return [ToolCallChunk(index, call.id, call.name, call.arguments) for index, call in enumerate(calls)]
 
     def _chosen(self, *, has_native: bool) -> list[Found]:
-        """The calls of the text, or, without any others, of the thinking."""
+        """Return the calls of the text, or, if there are no others, of the thinking."""
         spotted = [*self._thoughts, *self._text.calls]
         said = [each.call for each in spotted if each.mode == "text"]
         if said or has_native:

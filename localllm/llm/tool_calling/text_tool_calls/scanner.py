@@ -1,4 +1,4 @@
-"""Takes calls and thinking out of a text while it arrives."""
+"""Extract tool calls and thinking from streamed text."""
 
 import re
 from typing import Literal
@@ -28,43 +28,43 @@ Mode = Literal["text", "thinking"]
 Said = list[TextChunk | ThinkingChunk]
 
 _WINDOW = 2048
-"""Characters looked at together: with more, a whole answer in one piece would be searched again and again."""
+"""Characters scanned at once: otherwise a whole answer in one chunk would be searched repeatedly."""
 
 _NO_TAG = re.compile("[^<]")
 _LONGEST_FAILURE = 400
-"""Characters between the tags of a call that is none."""
+"""Maximum characters between the tags of a failed call."""
 
 _QUOTING: dict[Kind, str] = {"fence": "", "token": "", "turn": "", "calls": '`"“「『', "element": '`"“「『'}
-"""What marks a literal of some kind as quoted where it stands right before it; a backtick for all others."""
+"""Characters that, directly before a literal of some kind, mark it as quoted. A backtick for all others."""
 
 _ONLY_AT_THE_BEGINNING = ("<thinking>", "<thought>", "<reasoning>")
 
 
 class Spotted(msgspec.Struct, frozen=True):
-    """A call, and where it was."""
+    """A call, and whether it was in the text or the thinking."""
 
     call: Found
     mode: Mode
 
 
 class _Outcome(msgspec.Struct, frozen=True):
-    """What a reading came to: calls, and how to go on behind them."""
+    """The result of a reading: its calls, and the state to continue in."""
 
     calls: tuple[Found, ...] = ()
     mode: Mode | None = None
     fence: str = ""
     is_shown: bool = False
-    """Whether what was read is text after all."""
+    """Whether the text read is emitted after all."""
 
 
 _Outcomes = Reading[_Outcome | None]
 
 
 class Scanner:
-    """Goes through one text, which arrives in pieces. What it finds is in `calls`.
+    """Scans one streamed text. The calls found are in `calls`.
 
-    `mode` is what the text is as long as no markup in it says otherwise. A reading that may need more text is a
-    generator; while one is open, what arrives is held back.
+    `mode` is the initial state, until markup changes it. A reading that may need more text is a generator; while one is
+    suspended, incoming text is buffered.
     """
 
     def __init__(self, offer: Offer, mode: Mode = "text") -> None:
@@ -86,8 +86,8 @@ class Scanner:
         self._has_said = False
         self._has_answered = False
         self._shows_markup = False
-        # What was said last: whether its line is blank so far, its last character, whether that is white space (for
-        # each mode); and the white space behind it that is shown only if text follows.
+        # State of the output: whether its line is blank so far, its last character, whether that is white space (for
+        # each mode); and the white space after it, which is emitted only if text follows.
         self._line_is_blank = True
         self._last = ""
         self._ends_blank: dict[Mode, bool] = {"text": True, "thinking": True}
@@ -95,11 +95,11 @@ class Scanner:
         self._after_markup = False
 
     def begin_in(self, mode: Mode) -> None:
-        """The text begins as `mode`, and its markup tells when that ends."""
+        """Start in `mode`, until markup ends it."""
         self._mode = mode
 
     def feed(self, text: str) -> Said:
-        """What can be shown now."""
+        """Return the chunks that can be emitted now."""
         said: Said = []
         for start in range(0, len(text), _WINDOW):
             self._source.push(text[start : start + _WINDOW])
@@ -107,7 +107,7 @@ class Scanner:
         return said
 
     def close(self, *, was_cut: bool) -> Said:
-        """What was held back, at the end. `was_cut`: the text ended at the token limit."""
+        """Return what was buffered, at the end. `was_cut`: the text was truncated by the token limit."""
         self._source.ended = True
         self._source.was_cut = was_cut
         said = self._run()
@@ -138,8 +138,8 @@ class Scanner:
         return self._tables.loose if self._is_loose else self._tables
 
     def _begin_reading(self) -> _Outcomes | None:
-        """Say what comes before the next literal that may begin something, and begin to read that; None where there
-        is no such literal yet."""
+        """Emit the text before the next literal that may begin something, and start to read that.
+        None if there is no such literal yet."""
         source = self._source
         text = source.text
         if self._is_over:
@@ -183,7 +183,7 @@ class Scanner:
                 self._fence, self._fence_is_shown = outcome.fence, outcome.is_shown
         source.mark()
 
-    # What may begin where a literal was found.
+    # Readers for what may begin at a literal.
 
     def _recognise(self, kind: Kind, literal: str, start: int) -> _Outcomes:
         source = self._source
@@ -216,7 +216,7 @@ class Scanner:
                 return (yield from self._recognise_channel(kind, literal, start))
 
     def _recognise_channel(self, kind: Kind, literal: str, start: int) -> _Outcomes:
-        """What says who the text is for."""
+        """Read markup that switches between text and thinking."""
         source = self._source
         match kind:
             case "thinking" if self._mode == "thinking":
@@ -247,15 +247,15 @@ class Scanner:
                 return (yield from self._read_stray(literal))
 
     def _begin_loosely(self, start: int) -> _Outcomes:
-        """gpt-oss through a server that leaves out the special tokens: analysisWe need to …assistantfinalHello!"""
+        """Read gpt-oss through a server that drops the special tokens: analysisWe need to …assistantfinalHello!"""
         if self._has_said or self._after_markup or not (yield from self._source.peek()).isupper():
             return None
         self._is_loose = True
         return _Outcome(mode="thinking")
 
     def _end_thought(self) -> _Outcome | None:
-        """The end of the thinking. Where no beginning was seen, the template had written it: what came before was
-        shown as text and stays so."""
+        """End the thinking.
+        If no opener was seen, the template had written it: the preceding text has been emitted as text."""
         if self._mode == "text":
             if self._has_thought or self._last in ("'", '"'):
                 return None
@@ -268,12 +268,12 @@ class Scanner:
         return any(spotted.mode == "text" for spotted in self.calls)
 
     def _end_all(self) -> _Outcome:
-        """What follows is the result of the calls as the model imagines it, or what somebody else might say."""
+        """Ignore the rest: a result imagined by the model, or another role's turn."""
         self._is_over = True
         return _Outcome()
 
     def _read_turn(self, literal: str) -> _Outcomes:
-        """The beginning of somebody's turn: the model's own is no news, another's is invented."""
+        """Read the opener of a turn: the model's own is ignored, another's is invented."""
         source = self._source
         if self._has_called and (yield from source.accept(*OTHER_TURNS)):
             return self._end_all()
@@ -282,8 +282,8 @@ class Scanner:
         return _Outcome() if is_own and not self._has_said else (yield from self._read_stray(literal))
 
     def _read_orphan(self) -> _Outcomes:
-        """The end of an argument behind the call that held it: what was taken for the end of the call was text of the
-        argument, which nobody should be given half of."""
+        """Read the closer of an argument after its call: the supposed end of the call was text of the argument, so the
+        call must not be run truncated."""
         if not self.calls or not self.calls[-1].call.tagged:
             return None
         if self._after_markup and not (yield from self._forms.closers()):
@@ -293,7 +293,7 @@ class Scanner:
         return _Outcome()
 
     def _read_calls(self, literal: str) -> _Outcomes:
-        """What stands in the markup of calls: some, or, where a pair of tags has its lines to itself, a failed one."""
+        """Read the content of call markup: calls, or, if a pair of tags has its lines to itself, a failed call."""
         source = self._source
         place = source.place
         calls = yield from self._forms.payload(strict=bool(self._fence))
@@ -301,7 +301,7 @@ class Scanner:
             return _found(calls)
         source.go(place)
         if self._after_markup and self._has_called and not (yield from source.blank()):
-            return _Outcome()  # it was meant to close
+            return _Outcome()  # meant as a closer
         source.go(place)
         if "call" not in literal or not self._line_is_blank or self._fence:
             return None
@@ -313,8 +313,8 @@ class Scanner:
         return _Outcome((Found(UNNAMED, written.strip(), closed=False),))
 
     def _read_stray(self, literal: str) -> _Outcomes:
-        """The end of something that has ended before, or a token of the template: nothing, next to other markup or
-        at the end; in a sentence it is text."""
+        """Read an unmatched closer or template token: dropped next to other markup or at the end, text within a
+        sentence."""
         source = self._source
         if literal in HARMONY_ENDS and self._mode != self._base:
             return _Outcome(mode=self._base)
@@ -323,7 +323,7 @@ class Scanner:
         return _Outcome() if is_alone or (char in ("", "<", "[") and not self._shows_markup) else None
 
     def _read_bare(self, kind: Kind) -> _Outcomes:
-        """A call without any markup: it has its lines to itself."""
+        """Read a call without markup, which has its lines to itself."""
         source = self._source
         if kind == "bracket" and (longer := (yield from source.accept(*self._tables.brackets))):
             return (yield from self._recognise(self._tables.brackets[longer], longer, source.marked))
@@ -341,14 +341,14 @@ class Scanner:
         return _found(calls) if (yield from self._counts(calls)) else None
 
     def _counts(self, calls: Calls, *, alone: bool = True) -> Reading[bool]:
-        """Whether calls that only their form tells are some. Of a tool from another assistant nothing may follow, and,
-        `alone`, nothing may come before: it may be an example in an answer about such tools."""
+        """Return whether calls recognised only by their form count. For another assistant's tool nothing may follow,
+        and, if `alone`, nothing may precede: it may be an example in an answer about such tools."""
         if not any(self._offer.is_foreign(call.name) for call in calls or ()):
             return True
         return not (alone and self._has_answered) and (yield from self._ends_here())
 
     def _ends_here(self) -> Reading[bool]:
-        """Whether nothing more is said. The place stays."""
+        """Return whether nothing follows; the position is kept."""
         source = self._source
         place = source.place
         is_end = not (yield from source.blank())
@@ -356,7 +356,7 @@ class Scanner:
         return is_end
 
     def _read_action(self) -> _Outcomes:
-        """Action: name, then Action Input: and its arguments; or Command R's Action: and a fence of JSON."""
+        """Read Action: name, Action Input: and its arguments; or Command R's Action: and a JSON fence."""
         source = self._source
         char = yield from source.blank()
         if char in ("`", "{", "["):
@@ -365,14 +365,14 @@ class Scanner:
         return _found(calls) if (yield from self._counts(calls, alone=False)) else None
 
     def _read_recipient(self) -> _Outcomes:
-        """Functionary's >>>name and arguments; >>>all goes before text."""
+        """Read Functionary's >>>name and arguments; >>>all precedes text."""
         if (yield from self._source.accept("all\n")):
             self._is_loose = True
             return _Outcome(mode="text")
         return _found((yield from self._forms.named(strict=True)))
 
     def _read_fence(self) -> _Outcomes:
-        """A fence that begins here: with calls in it, or text as it is, or the end of one that is open."""
+        """Read a fence: one that contains calls, a plain code block, or the end of an open one."""
         source = self._source
         mark = yield from source.peek()
         start = source.place
@@ -407,10 +407,10 @@ class Scanner:
         source.go(place)
         return _Outcome(tuple(calls), fence=fence)
 
-    # What is shown.
+    # Output.
 
     def _say(self, text: str) -> None:
-        """Show `text`. White space at the beginning, or behind markup, is held until there is text behind it."""
+        """Emit `text`. White space at the beginning, or after markup, is buffered until text follows."""
         if not text:
             return
         line = text.rfind("\n")
@@ -429,7 +429,7 @@ class Scanner:
 
     def _show(self, text: str) -> None:
         if self._mode == "thinking" and text.strip(BLANK):
-            # It went on thinking: the calls before were drafts.
+            # The thinking continues: the calls before were drafts.
             self.calls = [spotted for spotted in self.calls if spotted.mode == "text"]
         self._has_said = True
         self._has_answered = self._has_answered or (self._mode == "text" and bool(text.strip(BLANK)))
@@ -442,7 +442,7 @@ def _found(calls: Calls) -> _Outcome | None:
 
 
 def _fits(call: Found, offer: Offer) -> bool:
-    """Whether what stands behind a name at the beginning of a line can be nothing but the arguments of a call."""
+    """Return whether what follows a name at the start of a line can only be the arguments of a call."""
     arguments = repair_json(call.arguments)
     if arguments is None:
         return not call.closed
@@ -451,7 +451,7 @@ def _fits(call: Found, offer: Offer) -> bool:
 
 
 def _line_ends(source: Source) -> Reading[bool]:
-    """Whether nothing that is said follows on this line. The place stays."""
+    """Return whether only separators or markup follow on this line; the position is kept."""
     place = source.place
     while (char := (yield from source.peek())) in (" ", "\t", "\r", ";", ",") and char:
         source.skip(1)

@@ -1,4 +1,4 @@
-"""Text that arrives in pieces, read as if it were all there."""
+"""A streamed text that parsers read as if it were complete."""
 
 import re
 from collections.abc import Generator
@@ -10,7 +10,7 @@ from localllm.llm.tool_calling.json_repair import BLANK, QUOTES, VERBATIM
 T = TypeVar("T")
 
 Reading = Generator[None, None, T]
-"""Reading that yields where it needs more text than has come. How the text is cut can thus make no difference."""
+"""A parser that yields where it needs more text. The result thus does not depend on the chunks."""
 
 _NOT_BLANK = late_pattern(rf"[^{BLANK}]")
 _OF_VALUES = late_pattern(r'["\'“‘{}\[\]()<`/#]')
@@ -20,10 +20,10 @@ _QUOTES = tuple(QUOTES)
 
 
 class Source:
-    """A text as far as it has come, and a place in it.
+    """The text received so far, with a read position.
 
-    Places are counted from the beginning of the whole text. What lies before `mark` is forgotten; what lies behind
-    it can be gone back to. `ended`: no more will come. `was_cut`: it ended at the token limit.
+    Positions count from the beginning of the whole text. What precedes `mark` is discarded; later positions can be
+    returned to. `ended`: no more text will come. `was_cut`: it was truncated by the token limit.
     """
 
     def __init__(self) -> None:
@@ -37,21 +37,21 @@ class Source:
 
     @property
     def place(self) -> int:
-        """Where the reading is."""
+        """The read position."""
         return self._base + self._at
 
     @property
     def marked(self) -> int:
-        """Where the mark is."""
+        """The position of the mark."""
         return self._mark
 
     @property
     def text(self) -> str:
-        """What has come and was not read yet."""
+        """The received text that is still unread."""
         return self._text[self._at :]
 
     def push(self, text: str) -> None:
-        """More text has come."""
+        """Append received text."""
         if self._at:
             kept = self._text[max(self._mark - self._base, 0) : self._at]
             if kept:
@@ -63,18 +63,18 @@ class Source:
             self._text += text
 
     def mark(self) -> None:
-        """Forget what lies before this place."""
+        """Discard the text before the read position."""
         self._passed.clear()
         self._mark = self.place
 
     def since(self, place: int) -> str:
-        """The text from `place`, which is not before the mark, to here."""
+        """Return the text from `place`, which is not before the mark, to the read position."""
         if place >= self._base:
             return self._text[place - self._base : self._at]
         return "".join(self._passed)[place - self._mark :] + self._text[: self._at]
 
     def go(self, place: int) -> None:
-        """Back to `place`, which is not before the mark."""
+        """Move to `place`, which is not before the mark."""
         if place < self._base:
             self._text = "".join(self._passed) + self._text
             self._passed.clear()
@@ -82,24 +82,24 @@ class Source:
         self._at = place - self._base
 
     def more(self) -> Reading[bool]:
-        """Wait for more text; False where none will come."""
+        """Wait for more text; return False if none will come."""
         if self.ended:
             return False
         yield
         return True
 
     def peek(self, count: int = 1) -> Reading[str]:
-        """The next `count` characters, fewer at the end."""
+        """Return the next `count` characters, fewer at the end, without moving."""
         while len(self._text) - self._at < count and (yield from self.more()):
             pass
         return self._text[self._at : self._at + count]
 
     def skip(self, count: int) -> None:
-        """Over the next `count` characters, which have been looked at."""
+        """Skip `count` characters, already peeked at."""
         self._at += count
 
     def find(self, pattern: re.Pattern[str]) -> Reading[str]:
-        """To the next character `pattern` fits, and that character; to the end and "" where there is none."""
+        """Move to the next match of the character set `pattern` and return it; else to the end and return ""."""
         while True:
             if hit := pattern.search(self._text, self._at):
                 self._at = hit.start()
@@ -109,12 +109,12 @@ class Source:
                 return ""
 
     def blank(self, besides: str = "") -> Reading[str]:
-        """Over white space and the characters `besides`; the next character."""
+        """Skip white space and the characters `besides`; return the next character."""
         pattern = re.compile(rf"[^{BLANK}{besides}]") if besides else _NOT_BLANK
         return (yield from self.find(pattern))
 
     def gap(self) -> Reading[str]:
-        """Over white space and comments as some JSON has them; the next character."""
+        """Skip white space and comments as in some JSON; return the next character."""
         while True:
             char = yield from self.blank()
             if char != "#" and not (char == "/" and (yield from self.peek(2)) in ("//", "/*")):
@@ -122,7 +122,7 @@ class Source:
             yield from self._comment()
 
     def accept(self, *literals: str) -> Reading[str]:
-        """Over the first of `literals` that stands here, in whatever case; "" where none does."""
+        """Skip and return the first of `literals` found here, ignoring case; "" if there is none."""
         for literal in literals:
             wanted = literal.lower()
             here = self._here(literal)
@@ -136,11 +136,11 @@ class Source:
         return ""
 
     def _here(self, literal: str) -> str:
-        """As many characters as `literal` has, fewer where they have not come yet, in small letters."""
+        """Return the next characters, at most the literal's length, in lower case."""
         return self._text[self._at : self._at + len(literal)].lower()
 
     def word(self, pattern: re.Pattern[str], longest: int = 120) -> Reading[str]:
-        """Over the characters from here on that `pattern`, a set, fits; "" where there are more than `longest`."""
+        """Skip and return the characters that match the set `pattern`; "" if there are more than `longest`."""
         start = self.place
         while True:
             char = yield from self.peek()
@@ -151,7 +151,7 @@ class Source:
             self._at += 1
 
     def until(self, stops: re.Pattern[str], longest: int) -> Reading[tuple[str, str]]:
-        """The text up to the first of `stops`, none longer than `longest`, and that stop, read too; "" at the end."""
+        """Return the text up to the first match of `stops`, at most `longest` long, and the match, skipped too."""
         start = self.place
         searched = self._at
         while True:
@@ -160,7 +160,7 @@ class Source:
                 text = self.since(start)
                 self._at = hit.end()
                 return text, hit.group()
-            # What may be the beginning of a stop is looked at again; the rest is passed by once.
+            # The possible start of a stop is searched again; the rest is skipped.
             self._at = max(self._at, len(self._text) - longest + 1)
             if not (yield from self.more()):
                 self._at = len(self._text)
@@ -168,13 +168,13 @@ class Source:
             searched = self._at
 
     def line(self) -> Reading[tuple[str, str]]:
-        """The rest of the line, and the line break behind it, "" at the end of the text."""
+        """Return the rest of the line and its line break, "" at the end of the text."""
         return (yield from self.until(_LINE_END, 1))
 
     def value(self) -> Reading[bool]:
-        """Over a value in brackets, JSON or much like it; whether its last bracket was there.
+        """Skip a bracketed value, JSON or similar; return whether its last bracket was found.
 
-        Where it was not, the place is the end, or what cannot stand in such a value: the beginning of a tag or fence.
+        If not, the position is the end, or what cannot occur in such a value: the start of a tag or fence.
         """
         open_brackets: list[str] = []
         while True:
@@ -197,7 +197,7 @@ class Source:
                         return False
 
     def string(self) -> Reading[str]:
-        """Over a string, if one stands here and ends: its opening quote, else ""."""
+        """Skip a terminated string, if there is one here; return its opening quote, else ""."""
         quote = yield from self.accept(*_QUOTES)
         if not quote:
             return ""
@@ -226,7 +226,7 @@ class Source:
 
 
 def _close(open_brackets: list[str], opening: str) -> None:
-    """Close the innermost `opening` and what is open within it; a bracket that closes nothing is passed over."""
+    """Close the innermost `opening` and the brackets open within it; an unmatched bracket is ignored."""
     if opening in open_brackets:
         while open_brackets.pop() != opening:
             pass

@@ -1,4 +1,4 @@
-"""Arguments in tags, each value as it is between its tags: a file's text needs no escaping there."""
+"""Parse arguments in tags, with raw values between the tags: a file's text needs no escaping there."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -28,12 +28,12 @@ _CHILD_END = late_pattern("</")
 
 
 def end_of(opener: str) -> str:
-    """The closing tag of an element: </function> of <function=."""
+    """Return the closing tag of an element: </function> for <function=."""
     return f"</{opener[1:].replace('=', ' ').rstrip('>').split()[0]}>"
 
 
 _CALL_ENDS = {opener: end_of(opener) for opener in (*ELEMENTS, "<tool_call>")}
-"""What begins a call whose arguments are in tags, and what ends it."""
+"""Openers of calls whose arguments are in tags, and their closers."""
 
 
 def _any_of(literals: Iterable[str]) -> re.Pattern[str]:
@@ -42,8 +42,8 @@ def _any_of(literals: Iterable[str]) -> re.Pattern[str]:
 
 
 class _Tags:
-    """The tags around a value: its own closing tag, those that may begin the next argument, the end of the call, and
-    those that begin another call, which is then part of the value."""
+    """The tags around a value: its closer, the openers of the next argument, the end of the call, and openers of other
+    calls, which are then part of the value."""
 
     def __init__(self, closer: str, openers: Collection[str], end: str) -> None:
         self.closer = closer
@@ -55,27 +55,27 @@ class _Tags:
         self.longest = max(map(len, stops))
 
     def bounds(self) -> tuple[re.Pattern[str], int]:
-        """What begins or ends a call in the value, and the length of the longest of it."""
+        """Return a pattern of what begins or ends a call in the value, and its maximum length."""
         literals = {*self.calls, *self.calls.values()}
         return _any_of(literals), max(map(len, literals))
 
 
 class TaggedReader:
-    """Reads the arguments of a call from `source`."""
+    """Parses the arguments of a call from `source`."""
 
     def __init__(self, source: Source, offer: Offer) -> None:
         self._source = source
         self._offer = offer
 
     def begins_parameter(self) -> Reading[bool]:
-        """Whether an argument begins here. The place stays."""
+        """Return whether an argument begins here; the position is kept."""
         return (yield from self._stands_here(_OPENERS))
 
     def parameters(self, name: str, end: str) -> Reading[Found]:
-        """<parameter=key>value</parameter>…, or GLM's <arg_key>key</arg_key><arg_value>value</arg_value>…
+        """Read <parameter=key>value</parameter>…, or GLM's <arg_key>key</arg_key><arg_value>value</arg_value>…
 
-        `end` is the tag that ends the call. A call whose last value does not end, or that was cut before its own end,
-        is given as it was written.
+        `end` is the tag that ends the call. A call that was truncated, or whose last value is unterminated, is returned
+        as written.
         """
         source = self._source
         start = source.place
@@ -97,7 +97,7 @@ class TaggedReader:
         return Found(name, encode_json(values).decode(), tagged=source.since(start))
 
     def children(self, name: str, end: str) -> Reading[Found | None]:
-        """<key>value</key>… for the parameters of an offered tool, up to `end`."""
+        """Read <key>value</key>… for the parameters of an offered tool, up to `end`."""
         source = self._source
         start = source.place
         keys = {f"<{key.lower()}>": key for key in self._offer.keys(name)}
@@ -119,7 +119,7 @@ class TaggedReader:
         return Found(name, encode_json(values).decode(), tagged=source.since(start))
 
     def named_by_children(self) -> Reading[Found | None]:
-        """<name>read_file</name><arguments>…</arguments>, the arguments in JSON or in tags."""
+        """Read <name>read_file</name><arguments>…</arguments>, the arguments in JSON or in tags."""
         source = self._source
         if not (yield from source.accept(*_NAME_TAGS)):
             return None
@@ -141,7 +141,7 @@ class TaggedReader:
         return found
 
     def _key(self, opener: str) -> Reading[tuple[str, str]]:
-        """The name of the argument whose tag begins with `opener`, and all the tag says."""
+        """Read the name of the argument whose tag begins with `opener`, and the content of the tag."""
         source = self._source
         if opener == _KEY_OPENER:
             key, end = yield from source.until(_KEY_ENDS, len(_VALUE_OPENER))
@@ -154,12 +154,11 @@ class TaggedReader:
         return (tidied(words[0]) if words else ""), tag
 
     def _value(self, tags: _Tags, left: Collection[str]) -> Reading[tuple[str, bool]]:
-        """The text up to its closing tag, and whether it ended. `left` are the parameters that are not given yet.
-
-        The text may hold such tags itself: its closing tag counts only where the next argument, the end of the call
-        or of all follows; and a call in it, an example of one, is passed over as a whole. A value whose closing tag was
-        forgotten ends at a line that begins with an argument of `left`, or with the tag that ends the call.
-        """
+        """Read the text up to its closing tag; return it and whether it was terminated.
+        `left` are the parameters not given yet. The text may contain such tags itself: its closing tag counts only if
+        the next argument, the end of the call or of everything follows; and a call in it, such as an example, is
+        skipped as a whole. A value without a closing tag ends at a line that begins with an argument of `left`, or with
+        the tag that ends the call."""
         source = self._source
         start = source.place
         while True:
@@ -184,8 +183,8 @@ class TaggedReader:
                 return source.since(start)[: before - start], True
 
     def _over_call(self, opener: str, tags: _Tags) -> Reading[bool]:
-        """Over a call that begins with `opener`, just read, to its end, and over those in it; over nothing where it
-        begins none. Whether it ended."""
+        """Skip a call opened by `opener`, just read, with nested ones; nothing if it opens none.
+        Return whether it ended."""
         source = self._source
         pattern, longest = tags.bounds()
         ends: list[str] = []
@@ -204,7 +203,7 @@ class TaggedReader:
             opener = bound.lower()
 
     def _begins_call(self, opener: str, tags: _Tags) -> Reading[bool]:
-        """Whether `opener`, just read, begins a call, not a sentence about calls."""
+        """Return whether `opener`, just read, begins a call rather than a sentence about calls."""
         source = self._source
         yield from source.word(_IN_OPENER)
         yield from source.accept(">")
@@ -212,14 +211,14 @@ class TaggedReader:
         return bool((yield from source.accept("{", *_OPENERS, *tags.openers, *tags.calls, tags.calls[opener])))
 
     def _is_followed_by_tag(self, tags: _Tags) -> Reading[bool]:
-        """Whether what follows a closing tag says that it closes the value: the next argument, whatever its name is
-        (were it not one, a file might be written with markup in it), the end of the call, another call, or nothing."""
+        """Return whether what follows a closing tag confirms that it closes the value: the next argument under any name
+        (else a file might be written with markup in it), the end of the call, another call, or nothing."""
         if not (yield from self._source.blank()):
             return True
         return (yield from self._stands_here((*tags.openers, tags.end, *_BEHIND_CALLS)))
 
     def _ends_without_tag(self, stop: str, tags: _Tags, left: Collection[str]) -> Reading[bool]:
-        """Whether `stop`, just read, ends a value that has no closing tag."""
+        """Return whether `stop`, just read, ends a value without closing tag."""
         source = self._source
         if stop == tags.end:
             yield from source.blank()
@@ -228,7 +227,7 @@ class TaggedReader:
         return key in left
 
     def _left(self, name: str, given: Collection[str]) -> set[str]:
-        """The parameters that are not given yet."""
+        """Return the parameters not given yet."""
         return {key for key in self._offer.parameters(name) if key not in given}
 
     def _stands_here(self, literals: Collection[str]) -> Reading[bool]:
@@ -238,7 +237,7 @@ class TaggedReader:
         return bool(found)
 
     def _typed(self, name: str, key: str, text: str, *, is_json: bool = False) -> Json:
-        """The value as its parameter wants it: text stays text, all else is read as JSON if it is."""
+        """Convert the value to its parameter's type: strings stay text, anything else is parsed as JSON if possible."""
         kind = self._offer.keys(name).get(key, {}).get("type", "" if is_json else "string")
         if kind == "string":
             return text
@@ -247,8 +246,8 @@ class TaggedReader:
 
 
 def _unwrapped(text: str, *, by_equals: bool) -> str:
-    """The value without the line breaks around it. In <parameter=…> there always are some; elsewhere only where both
-    are there, for a text may end with one."""
+    """Strip the line breaks around a value: always in <parameter=…>, elsewhere only if both are present, as a text may
+    end with one."""
     begins, ends = text.startswith(("\n", "\r\n")), text.endswith("\n")
     if by_equals or (begins and ends and len(text) > 1):
         return text.removeprefix("\r").removeprefix("\n").removesuffix("\n").removesuffix("\r")

@@ -1,4 +1,4 @@
-"""Calls in YAML: as much of it as calls need, which is mappings, lists of texts, and blocks of text."""
+"""Parse calls in a subset of YAML: mappings, lists of strings, and block strings."""
 
 import re
 from typing import cast
@@ -23,21 +23,21 @@ _BLOCK = late_pattern(r"([|>])[+-]?")
 
 
 _MOST_LINES = 5_000
-_DEEPEST = 20  # mappings within one another: no tool has arguments so deep
+_DEEPEST = 20  # maximum nesting of mappings, beyond any tool's arguments
 
 
 def names_call(line: str, offer: Offer) -> bool:
-    """Whether the first line of a YAML text names a tool, so that the rest is worth waiting for."""
+    """Return whether the first line of a YAML text names a tool, so that the rest is worth buffering."""
     key = _KEY.fullmatch(line.rstrip())
     return bool(key and key[3] in NAME_KEYS and key[4] and offer.names.understand(key[4]))
 
 
 class _NotYamlError(Exception):
-    """The text is something else."""
+    """The text is not of this YAML subset."""
 
 
 def yaml_calls(text: str, offer: Offer, *, strict: bool) -> list[Found] | None:
-    """The calls a YAML text stands for, None where it is something else. `strict`: see read_calls."""
+    """Return the calls in a YAML text, or None for anything else. `strict`: see read_calls."""
     lines = text.replace("\t", "    ").rstrip().split("\n")
     if len(lines) > _MOST_LINES:
         return None
@@ -52,7 +52,7 @@ def yaml_calls(text: str, offer: Offer, *, strict: bool) -> list[Found] | None:
 
 
 def _mapping(lines: list[str], indent: int, depth: int = 0) -> tuple[dict[str, Json], list[str]]:
-    """The mapping whose keys stand `indent` blanks in, or in a list's first entry, and the lines behind it."""
+    """Parse the mapping indented by `indent`, or in a list's first entry. Return it and the remaining lines."""
     if depth > _DEEPEST:
         raise _NotYamlError
     found: dict[str, Json] = {}
@@ -74,7 +74,7 @@ def _mapping(lines: list[str], indent: int, depth: int = 0) -> tuple[dict[str, J
 
 
 def _value(written: str, lines: list[str], indent: int, depth: int) -> tuple[Json, list[str]]:
-    """What stands behind a key, on its line or in those below that stand farther in."""
+    """Parse the value of a key, on its line or in the more indented lines below."""
     if written and not _BLOCK.fullmatch(written):
         return _scalar(written), lines
     end = next((n for n, line in enumerate(lines) if line.strip() and _indent(line) <= indent), len(lines))
@@ -99,7 +99,7 @@ def _indent(line: str) -> int:
 
 
 def _scalar(written: str) -> Json:
-    """A value on one line: a text in quotes, JSON, or a text as it is."""
+    """Parse a value on one line: a quoted string, JSON, or plain text."""
     if not written:
         return ""
     if written[0] == "'" == written[-1] and len(written) > 1:
