@@ -1,4 +1,4 @@
-"""What was worked out is kept for a while: three caches, bounded in time, entries and bytes."""
+"""Cache computed values in memory: three caches bounded by age, entries and bytes."""
 
 import hashlib
 import os
@@ -22,7 +22,7 @@ LLM_ENTRIES, LLM_SECONDS = 200, 1_800.0
 
 
 class CacheInfo(NamedTuple):
-    """How often something was found, and was not; how much is kept now, `size` in bytes where they are counted."""
+    """Cache statistics: hits, misses, current entries, and their `size` in bytes where counted."""
 
     hits: int
     misses: int
@@ -37,11 +37,11 @@ class _Kept(NamedTuple, Generic[V]):
 
 
 class TTLCache(Generic[K, V]):
-    """Values for at most `ttl` seconds, the `maxsize` used last, of at most `max_bytes` together (0: not counted).
+    """A thread-safe LRU cache: values live at most `ttl` seconds, up to `maxsize` entries and `max_bytes` (0: not
+    counted).
 
-    A value is kept with what it was made from (a digest, a stamp: anything that can be compared), and is given back
-    only for the same; once that has changed it is forgotten. Threads may share it. Values are not copied: keep what
-    does not change.
+    A value is stored with what it was made from (a digest, a stamp: anything comparable) and only returned for the
+    same; otherwise it is evicted. Values are not copied: store immutable ones.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class TTLCache(Generic[K, V]):
         self._hits = self._misses = 0
 
     def get(self, key: K, made_from: object = None) -> V | None:
-        """The value kept for `key`, None where there is none that is made from the same and not too old."""
+        """Return the value cached for `key`; None if there is none, it has expired or is from another source."""
         with self._lock:
             kept = self._kept.get(key)
             if kept is not None and kept.made_from == made_from:
@@ -64,7 +64,7 @@ class TTLCache(Generic[K, V]):
             return None
 
     def put(self, key: K, value: V, made_from: object = None, *, size: int = 0) -> None:
-        """Keep a value of `size` bytes. One larger than all there may be is not kept."""
+        """Cache a value of `size` bytes. One larger than `max_bytes` is not cached."""
         with self._lock:
             self._kept.pop(key, None)
             if self.max_bytes and size > self.max_bytes:
@@ -74,18 +74,18 @@ class TTLCache(Generic[K, V]):
                 self._kept.popitem()
 
     def forget(self, key: K) -> None:
-        """Drop what is kept for `key`, if anything is."""
+        """Remove the entry for `key`, if any."""
         with self._lock:
             self._kept.pop(key, None)
 
     def clear(self) -> None:
-        """Drop everything; the counts go on."""
+        """Remove all entries; the statistics continue."""
         with self._lock:
             self._kept.clear()
 
     @property
     def info(self) -> CacheInfo:
-        """The counts so far."""
+        """The statistics so far."""
         with self._lock:
             return CacheInfo(self._hits, self._misses, len(self._kept), self._size)
 
@@ -97,9 +97,9 @@ class TTLCache(Generic[K, V]):
 class CacheManager:
     """The caches of one program.
 
-    `file_cache`: the content of files by path, made from their stamps; use `read_file`. `analysis_cache`: what was
-    found out about a project or file, made from a digest of it. `llm_cache`: answers of models by `request_key`, only
-    for those who ask for it: a conversation never does, for its next answer may well be another one.
+    `file_cache`: contents of files by path, validated by their stamps; use `read_file`. `analysis_cache`: results about
+    a project or file, validated by a digest of it. `llm_cache`: answers of models by `request_key`, only for callers
+    that want identical answers: conversations never do.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -108,9 +108,9 @@ class CacheManager:
         self.llm_cache: TTLCache[str, object] = TTLCache(LLM_ENTRIES, LLM_SECONDS, clock=clock)
 
     def read_file(self, path: Path) -> bytes:
-        """What a regular file holds now, read only where it has changed since the last time.
+        """Return the content of a regular file, read only if it has changed since the last time.
 
-        Raises OSError, also for what is no regular file.
+        Raises OSError, also for anything but a regular file.
         """
         key = str(path)
         if (data := self.file_cache.get(key, _identity(path.stat()))) is not None:
@@ -124,17 +124,17 @@ class CacheManager:
         return data
 
     def clear(self) -> None:
-        """Empty all three."""
+        """Clear all three caches."""
         for cache in (self.file_cache, self.analysis_cache, self.llm_cache):
             cache.clear()
 
 
 def _identity(facts: os.stat_result) -> object:
-    """Whether it is the same file, and unchanged."""
+    """Return a value that identifies the file and its version."""
     return facts.st_ino, stamp_of(facts)
 
 
 def request_key(model: str, messages: object, options: object = None) -> str:
-    """The digest of a request to a model, for `CacheManager.llm_cache`: what msgspec can encode, in any order of
-    keys. Raises TypeError for anything else."""
+    """Return the digest of a model request, for `CacheManager.llm_cache`.
+    The order of keys does not matter. Raises TypeError for what msgspec cannot encode."""
     return hashlib.sha256(msgspec.json.encode((model, messages, options), order="sorted")).hexdigest()

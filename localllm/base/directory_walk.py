@@ -1,4 +1,4 @@
-"""Walking through a project: what .gitignore leaves out is left out, links are not followed, the order is fixed."""
+"""Walk a project's tree in sorted order, honouring .gitignore, without following links."""
 
 import os
 import stat
@@ -10,16 +10,16 @@ from localllm.base import gitignore
 from localllm.base.files import open_beneath
 
 NEVER_ENTERED = (".git", ".localllm")
-"""Folders that hold no text of the project, only records about it."""
+"""Folders with records about the project, not its own content."""
 
 DEEPEST = 64
-"""Folders nested deeper than this are not entered: no tool accepts such a path."""
+"""Maximum depth of folders entered: no tool accepts a longer path."""
 
 _LARGEST_GITIGNORE = 1_000_000
 
 
 class Entry(NamedTuple):
-    """A file or folder. `path` is relative to the root, with `/`; `size` in bytes, 0 for a folder or a link."""
+    """A file or folder. `path` is relative to the root, with `/`; `size` in bytes, 0 for a folder or link."""
 
     path: str
     is_dir: bool
@@ -33,13 +33,13 @@ class _Folder(NamedTuple):
 
 
 def walk(root: Path, *, exclude: Sequence[str], start: str = ".", depth: int = DEEPEST) -> Iterator[Entry]:
-    """Everything below the folder `start` (relative to `root`, without `..`), folder by folder, each sorted by name;
-    a folder comes before what is in it. `depth` 1 lists `start` alone, 2 also the folders in it, and so on.
+    """Yield everything below the folder `start` (relative to `root`, without `..`). Each folder is sorted by name and
+    comes before its content. `depth` 1 lists only `start`, 2 also its subfolders, and so on.
 
-    Left out: `.git` and `.localllm`; what `exclude` (patterns as in .gitignore) names; what the .gitignore files of
-    `root` and below and .git/info/exclude leave out; sockets, pipes and devices. `start` itself is not judged. Links
-    are listed, not followed; folders that may not be read are listed, not entered. Memory grows with the largest
-    folder, not with the tree. Raises OSError where `root` or `start` cannot be opened as a folder beneath `root`.
+    Skipped: `.git` and `.localllm`; matches of `exclude` (patterns as in .gitignore); what the .gitignore files of
+    `root` and below and .git/info/exclude ignore; sockets, pipes and devices. `start` itself is not filtered. Links are
+    listed, not followed; unreadable folders are listed, not entered. Memory is bounded by the largest folder, not by
+    the tree. Raises OSError if `root` or `start` cannot be opened as a folder beneath `root`.
     """
     root_fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -68,11 +68,11 @@ class _Walker:
     def _try_open(self, folder: str, rules: tuple[gitignore.Rules, ...]) -> _Folder | None:
         try:
             return self._open(folder, rules)
-        except OSError:  # gone, exchanged for a link, or not readable: it was listed, there is nothing to list in it
+        except OSError:  # removed, replaced by a link, or unreadable since it was listed
             return None
 
     def _open(self, folder: str, rules: tuple[gitignore.Rules, ...]) -> _Folder:
-        """The entries of `folder` that are not left out; its own .gitignore is added to the rules from above."""
+        """Read the entries of `folder` that are not ignored; its .gitignore is added to the parents' rules."""
         fd = open_beneath(self._root_fd, folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
             prefix = folder + "/" if folder else ""
@@ -83,7 +83,7 @@ class _Walker:
         return _Folder(iter(sorted(entry for entry in found if not self._left_out(entry, rules))), rules)
 
     def _rules_above(self, start: str) -> tuple[gitignore.Rules, ...]:
-        """The rules of the folders from the root down to (not including) `start`; the nearest come first."""
+        """Return the rules of the folders from the root down to (not including) `start`, the nearest first."""
         rules = self._reader.read(_ignore_file(self._root_fd, ".git/info/exclude"), "")
         parts = start.split("/") if start else []
         for depth in range(len(parts)):
@@ -102,7 +102,7 @@ def _scan(fd: int, prefix: str) -> list[Entry]:
         for item in found:
             try:
                 facts = item.stat(follow_symlinks=False)
-            except FileNotFoundError:  # removed meanwhile
+            except FileNotFoundError:  # removed since it was listed
                 continue
             if entry := _entry(prefix + item.name, facts):
                 entries.append(entry)
@@ -122,7 +122,7 @@ def _entry(path: str, facts: os.stat_result) -> Entry | None:
 
 
 def _ignore_file(folder_fd: int, relative: str) -> bytes:
-    """The ignore file `relative`; nothing where it cannot be read (git goes on without it as well)."""
+    """Read the ignore file `relative`; empty if unreadable (as git does)."""
     try:
         fd = open_beneath(folder_fd, relative, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

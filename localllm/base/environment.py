@@ -1,7 +1,7 @@
-"""The Python this program runs on, as it was found at the start, and where it looks for modules: not in the project.
+"""The Python environment as found at the start, and a module search path without the project.
 
-It may lie in the project, or be reached by links there. Loaded before anything else: imports nothing but what Python
-has loaded anyway.
+The environment may lie in the project, or be reached through links there. Loaded before anything else: imports only
+what Python has already loaded.
 """
 
 import os
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-# pathlib's functions are not loaded yet: hence os.path.
+# pathlib is not loaded yet, hence os.path.
 _PARTS = ("Scripts", "Lib", "Include") if sys.platform == "win32" else ("bin", "lib", "lib64", "include")
-_SETTINGS = "pyvenv.cfg"  # beside the interpreter or one folder above: says where the modules are
+_SETTINGS = "pyvenv.cfg"  # beside the interpreter or one folder above: locates the modules
 _MOST_LINKS = 40
 _MARKS = (".git", "localllm.toml")
 _PACKAGE = __name__.partition(".")[0]
@@ -28,29 +28,29 @@ _SEARCHED = (
     "OPENSSL_CONF OPENSSL_MODULES OPENSSL_ENGINES GIO_MODULE_DIR GIO_EXTRA_MODULES GTK_PATH LIBGL_DRIVERS_PATH "
     "LIBVA_DRIVERS_PATH VK_DRIVER_FILES VK_ICD_FILENAMES VK_LAYER_PATH"
 )
-"""Variables that say where programs look for code: paths, with colons between them. An empty one is the folder that
-the program is started in, and so is a relative one."""
+"""Variables with search paths for code, separated by colons.
+An empty or relative entry means the folder a program is started in."""
 
-_LIBRARIES = frozenset({"LD_PRELOAD", "LD_AUDIT"})  # a name without a slash is looked for in the system's folders
+_LIBRARIES = frozenset({"LD_PRELOAD", "LD_AUDIT"})  # a name without a slash is searched in the system's folders
 _LOADING = ("PERL5OPT", "RUBYOPT", "NODE_OPTIONS", "JAVA_TOOL_OPTIONS")
-"""Options by which programs load code; in ours they are not wanted."""
+"""Options that make programs load code; removed from our environment."""
 
 
 def first_real(path: str) -> str:
-    """Where the path led when this was first asked."""
+    """Return the real path of `path` as of the first call."""
     if path not in _known:
         _known[path] = os.path.realpath(path)
     return _known[path]
 
 
 def base_interpreter() -> str:
-    """The real path of the Python that any virtual environment in use was made from."""
+    """Return the real path of the Python from which the virtual environment, if any, was created."""
     return first_real(getattr(sys, "_base_executable", "") or sys.executable)
 
 
 def environment_in(project: str) -> list[str]:
-    """The real paths of what lies in the project of the environment, and of the Python it was made from. Where it is
-    the project itself: of what makes an environment."""
+    """Return the real paths in the project that belong to the environment or its base Python.
+    If the environment is the project itself: the files that make up an environment."""
     found: list[str] = []
     for place in dict.fromkeys(map(first_real, (sys.prefix, sys.base_prefix))):
         if place == project:
@@ -61,8 +61,8 @@ def environment_in(project: str) -> list[str]:
 
 
 def believed_in(project: str) -> list[str]:
-    """What of the project this program runs, now or when it is started the next time: the environment, other folders
-    it looks for modules in, the links by which all that is reached, and what would stand for another environment."""
+    """Return what of the project this program runs, now or at its next start: the environment, other folders on its
+    module path, the links that lead there, and files that would define another environment."""
     folder = os.path.dirname(sys.executable)  # noqa: PTH120
     settings = [f"{first_real(place)}/{_SETTINGS}" for place in (folder, os.path.dirname(folder))]  # noqa: PTH120
     found = [*environment_in(project), *settings, *map(first_real, sys.path), *_LINKS]
@@ -70,12 +70,12 @@ def believed_in(project: str) -> list[str]:
 
 
 def is_within(path: str, folder: str) -> bool:
-    """Whether a path is the folder's, or beneath; both are real ones."""
+    """Return whether a path is the folder or beneath it; both must be real paths."""
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def links_to(path: str) -> list[str]:
-    """Every link on the way, by the real path of the folder it lies in and its name."""
+    """Return every link along the path, each as its folder's real path and its name."""
     found: list[str] = []
     rest = [name for name in reversed(os.path.abspath(path).split("/")) if name]  # noqa: PTH100
     here = ""
@@ -94,12 +94,12 @@ def links_to(path: str) -> list[str]:
 
 
 def own_variables() -> dict[str, str]:
-    """The environment as the user has set it, for what he runs himself."""
+    """Return the environment as set by the user, for commands the user runs."""
     return {**os.environ, **_taken}
 
 
 def _take_out(is_safe: "Callable[[str], bool]") -> None:
-    """Let the programs that this one starts look for no code in the project."""
+    """Remove unsafe entries from the code search paths of child processes."""
     for name in _SEARCHED.split():
         value = os.environ.get(name, "")
         is_library = name in _LIBRARIES
@@ -115,15 +115,15 @@ def _take_out(is_safe: "Callable[[str], bool]") -> None:
 
 
 def search_no_project() -> None:
-    """Take out of `sys.path` what is relative, or lies in the project one stands in but in no environment of Python's;
-    and refuse what is found there all the same: by other finders, or by links. Load no bytecode from there, either.
+    """Remove from `sys.path` relative entries and those in the project but outside a Python environment.
+    Refuse modules found there by other finders or through links, and load no bytecode from there.
 
-    `python -m` puts the working folder there, and so may PYTHONPATH; PYTHONPYCACHEPREFIX names a folder of bytecode.
-    The variables by which other programs would look for code there are cleaned as well.
+    `python -m` adds the working folder, and so may PYTHONPATH; PYTHONPYCACHEPREFIX names a folder of bytecode. The
+    search path variables of other programs are cleaned as well.
     """
     try:
         here = os.path.realpath(os.getcwd())  # noqa: PTH109
-    except OSError:  # the folder is gone: the program will say so
+    except OSError:  # the folder is gone: reported later
         return
     root = _project(here)
     guard = _Guard(root, environment_in(root))
@@ -144,13 +144,13 @@ def search_no_project() -> None:
 
 
 class _Guard:
-    """A finder that asks those behind it, and passes over what really lies in the project: a package that is worked on
-    there is not run here. The program's own modules are (see `base.own_modules`)."""
+    """A finder that delegates to those after it and rejects modules that really lie in the project.
+    So a package developed there is not run here. The program's own modules are exempt (see `base.own_modules`)."""
 
     def __init__(self, root: str, kept: list[str]) -> None:
         self._root = root
         self._kept = kept
-        self._safe: set[str] = set()  # folders outside, reached through no link
+        self._safe: set[str] = set()  # folders outside the project, reached through no link
 
     def find_spec(
         self, fullname: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
@@ -168,7 +168,7 @@ class _Guard:
         return None
 
     def is_outside(self, real: str) -> bool:
-        """Whether a real path lies outside the project, or in an environment there."""
+        """Return whether a real path lies outside the project, or in an environment there."""
         return not is_within(real, self._root) or any(is_within(real, place) for place in self._kept)
 
     def _is_safe(self, place: str) -> bool:
@@ -189,7 +189,7 @@ def _places(spec: "ModuleSpec") -> "Iterator[str]":
 
 
 def _project(here: str) -> str:
-    """The nearest folder upwards that is marked as a project; a home, and what is above it, is none."""
+    """Return the nearest folder upwards marked as a project; the home folder and its parents are none."""
     home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111
     folder = here
     while not is_within(home, folder):
@@ -200,5 +200,5 @@ def _project(here: str) -> str:
 
 
 _LINKS = [link for path in (sys.prefix, sys.executable, sys.argv[0]) for link in links_to(path)]
-base_interpreter()  # noted now, and so is where the environment lies
+base_interpreter()  # record the paths now
 environment_in("")

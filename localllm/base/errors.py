@@ -1,4 +1,4 @@
-"""The tree of errors. An error carries a key and parameters; its text is in `error_texts`, translated when shown."""
+"""The tree of errors. Each has a key and parameters; its text is in `error_texts`, translated when shown."""
 
 from typing import TYPE_CHECKING, ClassVar
 
@@ -9,10 +9,10 @@ if TYPE_CHECKING:
 
 
 class LocalLLMError(Exception):
-    """Something the user must know: `what` happened, `why`, and the `fix`.
+    """An error shown to the user: `what` happened, `why`, and the `fix`.
 
-    `key` names an entry of `localllm.base.error_texts`; `params` fill its text. `exit_code` is what the program
-    leaves with when the error ends a one-shot run.
+    `key` names an entry of `localllm.base.error_texts`; `params` fill its text. `exit_code` is the program's exit code
+    if the error ends a one-shot run.
     """
 
     exit_code: ClassVar[int] = 1
@@ -33,7 +33,7 @@ class LocalLLMError(Exception):
 
     @property
     def what_phrase(self) -> Phrase:
-        """What happened, as a parameter of a message: translated when that is shown."""
+        """What happened, as a message parameter that is translated when shown."""
         return Phrase(error_text(self.key).what, **self.params)
 
     @property
@@ -46,11 +46,11 @@ class LocalLLMError(Exception):
 
     @property
     def english(self) -> str:
-        """What, why and the fix as a model reads them: in English whatever the language."""
+        """What, why and fix for the model, in English whatever the language."""
         return sentences(*(Phrase(part, **self.params).english for part in error_text(self.key)[1:] if part))
 
     def lines(self) -> str:
-        """What, why and the fix on a line each, the last two empty where there is nothing to say."""
+        """Return what, why and fix on a line each; the last two may be empty."""
         return "\n".join(" ".join(part.splitlines()) for part in (self.what, self.why, self.fix))
 
     def __str__(self) -> str:
@@ -58,20 +58,19 @@ class LocalLLMError(Exception):
 
 
 class ConfigurationError(LocalLLMError):
-    """E1xxx: the settings, the command line or the project's own files."""
+    """E1xxx: invalid settings, command line or project files."""
 
     exit_code = 2
 
 
 class InternalError(LocalLLMError):
-    """E1090: a fault of the program itself."""
+    """E1090: a bug in the program itself."""
 
 
 class RetryableError(LocalLLMError):
-    """A server did not answer as it should.
+    """A server did not respond as expected.
 
-    `retryable`: the same request may well succeed in a moment; `retry_after`: in how many seconds, where the server
-    said so.
+    `retryable`: the same request may succeed in a moment; `retry_after`: delay in seconds, if the server stated one.
     """
 
     def __init__(
@@ -83,61 +82,61 @@ class RetryableError(LocalLLMError):
 
 
 class LLMConnectionError(RetryableError):
-    """E2xxx: the model server cannot be reached or did not answer as it should."""
+    """E2xxx: the model server is unreachable or did not respond as expected."""
 
     exit_code = 5
 
 
 class ToolExecutionError(LocalLLMError):
-    """E8xxx: a tool could not do what it was asked; the text goes back to the model."""
+    """E8xxx: a tool failed; the text is returned to the model."""
 
 
 class WebSearchError(RetryableError, ToolExecutionError):
-    """E3xxx: the web could not be searched."""
+    """E3xxx: a web search failed."""
 
 
 class BrowserError(ToolExecutionError):
-    """E5xxx: the browser is missing, or could not read or print a page."""
+    """E5xxx: the browser is missing, or could not render or print a page."""
 
 
 class KnowledgeBaseError(ToolExecutionError):
-    """E84xx: a collection of the knowledge base could not be searched or filled."""
+    """E84xx: a collection of the knowledge base could not be searched or written."""
 
 
 class KnowledgeBaseUsageError(KnowledgeBaseError):
-    """E84xx: the knowledge base was asked for what cannot be."""
+    """E84xx: an invalid request to the knowledge base."""
 
     exit_code = 2
 
 
 class ResearchError(LocalLLMError):
-    """E6xxx and E7xxx: a research run or task could not do what it was asked."""
+    """E6xxx and E7xxx: a research run or task failed."""
 
 
 class ResearchUsageError(ResearchError):
-    """E6xxx and E7xxx: a research run or task was asked for what cannot be."""
+    """E6xxx and E7xxx: an invalid request to a research run or task."""
 
     exit_code = 2
 
 
 class ResearchModelError(ResearchError):
-    """E7xxx: a research run had to stop because its model does not answer any more; it can be taken up again."""
+    """E7xxx: a research run stopped because its model no longer answers; it can be resumed."""
 
     exit_code = 5
 
 
 class RequestLogError(LocalLLMError):
-    """E118x: the ensemble's log of requests cannot be written or read. No request fails for it."""
+    """E118x: the ensemble's request log cannot be written or read. Requests do not fail because of it."""
 
 
 class EnsembleError(LocalLLMError):
-    """E11xx: an agent of the ensemble, or all of them, could not do what they were asked."""
+    """E11xx: an agent of the ensemble, or all of them, failed."""
 
     exit_code = 5
 
 
 class CacheError(LocalLLMError):
-    """E4xxx: a cache cannot be used. What it would have saved is done again; nothing else fails for it."""
+    """E4xxx: a cache is unusable. Its values are computed again; nothing else fails because of it."""
 
 
 class SafetyViolationError(LocalLLMError):
@@ -147,7 +146,7 @@ class SafetyViolationError(LocalLLMError):
 
 
 def error_text(key: str) -> "ErrorText":
-    """The text of the error `key`. The table is loaded with the first error."""
+    """Return the text of the error `key`. The table is imported with the first error."""
     from localllm.base.error_texts import ERRORS
 
     return ERRORS[key]

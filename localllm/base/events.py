@@ -1,4 +1,4 @@
-"""What happens in a run, as events. Screen, headless printer, session log and tests are equal consumers.
+"""The events of a run, consumed alike by screen, headless printer, session log and tests.
 
 Events are immutable and serialise to one JSON object each, tagged with `type`.
 """
@@ -17,15 +17,15 @@ Json = Any
 
 _LEAST_TOKENS, _LEAST_SECONDS = 5, 0.1
 _FASTEST = 5000
-"""Tokens a second: about twice what the fastest hardware writes. More means that a finished answer was handed over."""
+"""Maximum tokens per second, about twice the fastest hardware. More means that a finished answer was delivered."""
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Tokens and times of one completion, or summed over a run.
 
-    `cached_tokens` is the part of `prompt_tokens` the server did not have to read again. `estimated` is true
-    where the server reported nothing and the counts are ours. Times are seconds; 0 where unknown. `generation_seconds`
-    are those in which the completion's tokens came, after the prompt had been read.
+    `cached_tokens` is the part of `prompt_tokens` served from the cache. `estimated`: the server reported nothing and
+    the counts are estimates. Times are seconds; 0 if unknown. `generation_seconds`: duration of the completion after
+    the prompt was processed.
     """
 
     prompt_tokens: int = 0
@@ -38,7 +38,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def tokens_per_second(self) -> float:
-        """How fast the model writes; 0 where unknown, or where too little was written, or too much at once, to tell."""
+        """Generation speed; 0 if unknown, or if too little was written, or too much at once, to measure it."""
         if self.completion_tokens < _LEAST_TOKENS or self.generation_seconds < _LEAST_SECONDS:
             return 0.0
         rate = self.completion_tokens / self.generation_seconds
@@ -57,8 +57,8 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A model's wish to have a tool run. `arguments` is JSON text, exactly as the model wrote it. `written`: the name
-    the model gave the tool, where that is another assistant's."""
+    """A tool call requested by the model. `arguments` is JSON text exactly as the model wrote it. `written`: the
+    model's name of the tool, if that is another assistant's."""
 
     id: str
     name: str
@@ -71,7 +71,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="type
 
 
 class RunStarted(Event, frozen=True):
-    """The user spoke and the agent takes up the work."""
+    """A run has started with the user's request."""
 
     session_id: str
     query: str
@@ -80,24 +80,24 @@ class RunStarted(Event, frozen=True):
 
 
 class ThinkingDelta(Event, frozen=True):
-    """A piece of the model's thinking, as it arrives."""
+    """A streamed piece of the model's thinking."""
 
     text: str
 
 
 class TextDelta(Event, frozen=True):
-    """A piece of what the model says, as it arrives."""
+    """A streamed piece of the model's text."""
 
     text: str
 
 
 BROKEN_OFF = "[broken off: it repeated itself]"
-"""What stands for the rest of an answer that repeated itself."""
+"""Replaces the rest of an answer that repeated itself."""
 
 
 class MessageCompleted(Event, frozen=True):
-    """One whole answer of the model: what the history keeps. `provider` and `model` are those that have answered, which
-    may have stood in for those the run began with."""
+    """One complete answer of the model, as kept in the history.
+    `provider` and `model` are those that answered, possibly fallbacks of the run's."""
 
     text: str
     thinking: str = ""
@@ -117,11 +117,11 @@ class ToolStarted(Event, frozen=True):
 
 
 class ConfirmationRequested(Event, frozen=True):
-    """A person must decide. `detail` is the whole command, or the change as a unified diff.
+    """The user must decide. `detail` is the whole command, or the change as a unified diff.
 
     `lasting`: the answer may be remembered, for `scope`: this command, the folder of this file, the host of this
-    address or, where it is empty, the tool. `agent` is the sub-agent that asks, empty for the agent itself.
-    `needs_person`: --yes does not answer it.
+    address or, if empty, the tool. `agent` is the sub-agent that asks, empty for the agent itself. `needs_person`:
+    --yes does not answer it.
     """
 
     request_id: str
@@ -139,10 +139,10 @@ class ConfirmationRequested(Event, frozen=True):
 
 
 class ConfirmationAnswered(Event, frozen=True):
-    """What was decided. `by` is "user", "flag", "unattended" or "interrupt".
+    """The decision. `by` is "user", "flag", "unattended" or "interrupt".
 
-    `always`: for how long the like is not to be asked about again; `scope` is what that is, as in the request, or the
-    beginning of it that the person has left.
+    `always`: how long similar calls are not asked about again; `scope` limits them, as in the request, or to the prefix
+    of it that the user kept.
     """
 
     request_id: str
@@ -161,7 +161,7 @@ class CommandOutput(Event, frozen=True):
 
 
 class ToolFinished(Event, frozen=True):
-    """The outcome of a call. `payload` has the fields of the tool's answer; `summary` is one line for a person."""
+    """The result of a call. `payload` has the fields of the tool's output; `summary` is one line for the user."""
 
     call_id: str
     name: str
@@ -172,17 +172,17 @@ class ToolFinished(Event, frozen=True):
 
 
 class Notice(Event, frozen=True):
-    """Something a person should know that is not part of the answer: a retry, a repetition, a limit near."""
+    """A message for the user that is not part of the answer: a retry, a repetition, a limit that is near."""
 
     text: str
     level: Literal["info", "warning", "error"] = "info"
 
 
 class Rewound(Event, frozen=True):
-    """The conversation went back: of what was said so far only the first `messages` count (the system message is one
-    of them). With `taken_back`, an earlier Rewound is undone: as many count again as before it. `generation`: they are
-    what the Compacted of that number in the session began (from 1; one that is logged counts, undone or not), and what
-    was said after it; 0, what the session began with."""
+    """The conversation was rewound to its first `messages` (including the system message).
+    With `taken_back`, an earlier Rewound is undone: the count from before it applies again. `generation`: the
+    messages are those of the session's Compacted of that number and what followed it (from 1; every logged one counts,
+    undone or not); 0: those the session began with."""
 
     messages: int
     checkpoint: str = ""
@@ -191,15 +191,14 @@ class Rewound(Event, frozen=True):
 
 
 class Steered(Event, frozen=True):
-    """The person spoke in the middle of the run; the model reads it with its next request."""
+    """The user sent a message during the run; the model reads it with its next request."""
 
     text: str
 
 
 class Compacted(Event, frozen=True):
-    """The conversation was written anew to make room: it consists of `messages` now, as JSON, the system message first.
-    `before` and `after` are estimated tokens. `how`: old output of tools was left out, or all was summed up; `usage` is
-    what a summary cost."""
+    """The conversation was compacted to `messages`, as JSON, the system message first. `before` and `after` are
+    estimated tokens. `how`: old tool output was pruned, or everything summarised; `usage` is that of a summary."""
 
     how: Literal["pruned", "summarised"]
     before: int
@@ -209,7 +208,7 @@ class Compacted(Event, frozen=True):
 
 
 class Opinion(msgspec.Struct, frozen=True, kw_only=True):
-    """What one member of the panel said, and who that was."""
+    """The contribution of one panel member, and who that was."""
 
     role: str
     text: str
@@ -218,11 +217,11 @@ class Opinion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Consulted(Event, frozen=True):
-    """Others were asked for advice: the three wise, or the boss.
+    """Others were asked for advice: the panel, or the boss.
 
-    `plan` is what was made of it and given to the agent; empty where nobody could answer. `left_out` names each member
-    that could not, and why. `by_hand`: the person asked, not the agent. `usage` of all members together. `verdict`: the
-    parts of the plan by name, where it was given in parts; `plan` is them in English.
+    `plan` is the combined result given to the agent; empty if nobody could answer. `left_out` names each member that
+    failed, and why. `by_hand`: the user asked, not the agent. `usage` of all members together. `verdict`: the parts of
+    the plan by name, if it has parts; `plan` is them in English.
     """
 
     kind: Literal["panel", "boss"]
@@ -239,9 +238,9 @@ class Consulted(Event, frozen=True):
 class RunFinished(Event, frozen=True):
     """The end of the run.
 
-    `status`: done; limit and stuck (the work is not finished); incomplete (what happened in the run contradicts its
-    answer); refused (safety); error; interrupted. `error` has what, why and the fix, on a line each. `unverified`: what
-    of the work was not checked, or is known to be not as the answer says.
+    `status`: done; limit and stuck (the work is not finished); incomplete (events of the run contradict its answer);
+    refused (safety); error; interrupted. `error` has what, why and the fix, on a line each. `unverified`: what of the
+    work was not checked, or is known to contradict the answer.
     """
 
     status: Literal["done", "limit", "stuck", "incomplete", "refused", "error", "interrupted"]
@@ -261,13 +260,12 @@ ENDS = {
     "refused": N_("Something was refused; the work may be incomplete."),
     "interrupted": N_("Interrupted."),
 }
-"""What is said of a run that has not come to its end."""
+"""Messages for the end statuses of unfinished runs."""
 
 
 class Delegated(Event, frozen=True):
-    """What a sub-agent does, in the run of the agent it works for: its run, with its own calls and answers, and what
-    summing up its conversation cost (no messages then). Its questions to the person are events of their own, and name
-    it."""
+    """An event of a sub-agent, within the run of its parent agent: its run, calls and answers, and the usage of
+    compacting its conversation (without messages). Its questions to the user are separate events that name it."""
 
     agent: str
     event: RunStarted | MessageCompleted | Compacted | ToolStarted | ToolFinished | Notice | RunFinished
@@ -293,21 +291,21 @@ AgentEvent = (
 )
 
 Emit = Callable[[AgentEvent], None]
-"""Where a part of a run puts its events, without waiting for anyone to read them."""
+"""Emits an event of a run, without waiting for consumers."""
 
 
 def encode(event: AgentEvent) -> bytes:
-    """The event as one line of JSON, without the newline."""
+    """Encode the event as one line of JSON, without the newline."""
     return encode_json(event)
 
 
 def decode(line: bytes | str) -> AgentEvent:
-    """The event in a line of JSON; msgspec.DecodeError (or its ValidationError) where it is none."""
+    """Decode an event from a line of JSON. Raises msgspec.DecodeError (or its ValidationError)."""
     return msgspec.json.decode(line, type=AgentEvent)
 
 
 def join_deltas(events: Iterable[AgentEvent]) -> Iterator[AgentEvent]:
-    """The same events with each run of text (or thinking) pieces joined into one piece."""
+    """Join consecutive text (or thinking) deltas into one each."""
     held: TextDelta | ThinkingDelta | None = None
     for event in events:
         match held, event:

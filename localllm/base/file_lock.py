@@ -1,4 +1,4 @@
-"""Locks between processes: files and folders that one holds at a time."""
+"""Locks on files and folders between processes."""
 
 import errno
 import os
@@ -8,17 +8,16 @@ from pathlib import Path
 from types import TracebackType
 
 FOLDER_PATIENCE = 5.0
-"""Seconds for the lock of a folder. We hold it for milliseconds, unless a disk hangs; a command may hold it, too."""
+"""Timeout in seconds for a folder's lock. We hold it for milliseconds unless a disk hangs; commands may too."""
 
 _POLL = 0.01  # seconds
 
 
 class FileLock:
-    """Holds a lock between processes (and threads) for a `with` block; waits for as long as another holds it, or
-    `patience` seconds at most.
+    """A lock between processes (and threads) for a `with` block. Waits until it is free, or at most `patience` seconds.
 
-    `path` is a file that serves as the lock, made when missing and left there; or a folder, which is locked itself.
-    Not re-entrant. Raises OSError where the lock cannot be opened, TimeoutError where it was waited for in vain.
+    `path` is a lock file, created if missing and never removed; or a folder, which is locked itself. Not re-entrant.
+    Raises OSError if the lock cannot be opened, TimeoutError after `patience`.
     """
 
     def __init__(self, path: Path, patience: float | None = None) -> None:
@@ -41,7 +40,7 @@ class FileLock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        os.close(self._fd)  # closing gives the lock back
+        os.close(self._fd)  # closing releases the lock
 
 
 def _open_lock(path: Path) -> int:
@@ -53,7 +52,7 @@ def _open_lock(path: Path) -> int:
 
 
 def try_lock(fd: int) -> bool:
-    """Lock an open file unless another holds it; whether it is locked now. Closing it gives the lock back."""
+    """Try to lock an open file without waiting; return whether it is locked. Closing it releases the lock."""
     try:
         _lock_at_once(fd)
     except OSError:
@@ -62,13 +61,12 @@ def try_lock(fd: int) -> bool:
 
 
 def lock_within(fd: int, seconds: float) -> None:
-    """Lock an open file or folder. Raises TimeoutError where another holds it for that long, another OSError where it
-    cannot be locked."""
+    """Lock an open file or folder. Raises TimeoutError after `seconds`, another OSError if it cannot be locked."""
     deadline = time.monotonic() + seconds
     while True:
         try:
             return _lock_at_once(fd)
-        except (BlockingIOError, PermissionError):  # the second on Windows
+        except (BlockingIOError, PermissionError):  # PermissionError on Windows
             if time.monotonic() > deadline:
                 raise TimeoutError from None
         time.sleep(_POLL)
@@ -91,7 +89,7 @@ def _lock(fd: int) -> None:
         while True:
             try:
                 return msvcrt.locking(fd, msvcrt.LK_LOCK, 1)
-            except OSError as error:  # it gives up after ten seconds
+            except OSError as error:  # msvcrt gives up after ten seconds
                 if error.errno != errno.EDEADLOCK:
                     raise
     import fcntl

@@ -1,6 +1,6 @@
-"""Which entries of folders were touched since they were last asked for: told by the kernel, without looking.
+"""Report changed entries of folders since the last query, using inotify instead of scanning.
 
-Linux alone (inotify(7)), and only file systems that nobody changes behind the kernel's back.
+Linux only (inotify(7)), and only on file systems that are not changed behind the kernel's back.
 """
 
 import os
@@ -18,13 +18,13 @@ _ONLYDIR, _DONT_FOLLOW, _EXCL_UNLINK = 0x1000000, 0x2000000, 0x4000000
 _CHANGES = _MODIFY | _ATTRIB | _CLOSE_WRITE | _CREATE | _DELETE | _MOVED_FROM | _MOVED_TO
 _FOLDERS = _ONLYDIR | _DONT_FOLLOW | _EXCL_UNLINK
 NAMES = _CREATE | _DELETE | _MOVED_FROM | _MOVED_TO
-"""Of what comes and goes; not of what changes."""
+"""Only entries that appear or disappear, not changes of content."""
 
 _UNMOUNT, _OVERFLOW, _IGNORED = 0x2000, 0x4000, 0x8000
 
 _HEAD = struct.Struct("iIII")
 _BUFFER = 1 << 18
-_SHARE = 4  # one part in so many of the folders a user may have watched: editors want some too
+_SHARE = 4  # use a quarter of the user's watches: editors need some too
 
 _LOCAL = frozenset(
     {0xEF53, 0x58465342, 0x9123683E, 0x01021994, 0x2FC12FC1, 0xF2F52010, 0xCA451A4E, 0x794C7630}
@@ -32,8 +32,8 @@ _LOCAL = frozenset(
 
 
 class Touched(msgspec.Struct, frozen=True):
-    """`entries`: (folder, name) of what was made, changed, moved or deleted; `lost`: folders that are watched no
-    more, for they were deleted; `passing`: those entries that came, and went to where nothing is told of."""
+    """Changes since the last query. `entries`: (folder, name) created, changed, moved or deleted; `lost`: deleted
+    folders, no longer watched; `passing`: entries that appeared and were then deleted or moved out of sight."""
 
     entries: set[tuple[str, str]]
     lost: set[str]
@@ -41,7 +41,7 @@ class Touched(msgspec.Struct, frozen=True):
 
 
 class _Event(msgspec.Struct, frozen=True):
-    """`number` tells the folder, `move` joins the two events of a move."""
+    """A raw event: `number` identifies the folder, `move` links the two events of a move."""
 
     number: int
     kind: int
@@ -50,7 +50,7 @@ class _Event(msgspec.Struct, frozen=True):
 
 
 class _Seen:
-    """What is gathered from events, in their order."""
+    """Accumulates events in order."""
 
     def __init__(self) -> None:
         self.lost: set[str] = set()
@@ -78,13 +78,13 @@ class _Seen:
 
 
 class Watcher:
-    """Watches folders under names of the caller's. Raises OSError where the system cannot.
+    """Watches folders under names chosen by the caller. Raises OSError if the system does not support it.
 
-    An entry that is changed through another hard link is touched only under that name.
+    An entry changed through another hard link is reported only under that name.
     """
 
     def __init__(self, root: Path, kinds: int = _CHANGES) -> None:
-        """For folders on the file system of `root`."""
+        """Create a watcher for folders on the file system of `root`."""
         if not sys.platform.startswith("linux") or not _is_local(root):
             raise OSError("cannot be watched")
         import ctypes
@@ -101,11 +101,11 @@ class Watcher:
         self._numbers: dict[str, int] = {}
 
     def close(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         self._close()
 
     def add(self, path: str, folder: str) -> None:
-        """Watch the folder at `path` under the name `folder`; OSError."""
+        """Watch the folder at `path` under the name `folder`. Raises OSError."""
         if len(self._numbers) >= self._most:
             raise OSError("too many folders")
         number: int = self._libc.inotify_add_watch(self._fd, os.fsencode(path), self._kinds | _FOLDERS)
@@ -115,14 +115,14 @@ class Watcher:
         self._numbers[folder] = number
 
     def remove(self, folder: str) -> None:
-        """Watch a folder no more. One that was moved and added under its new name stays watched under that."""
+        """Stop watching a folder. One that was moved and re-added under its new name stays watched under that."""
         number = self._numbers.pop(folder, -1)
         if self._folders.get(number) == folder:
             del self._folders[number]
             self._libc.inotify_rm_watch(self._fd, number)
 
     def touched(self) -> Touched | None:
-        """What was touched since the last time; None where that was too much to be told. Never waits."""
+        """Return the changes since the last call, None if events were dropped. Does not block."""
         seen = _Seen()
         complete = True
         for event in self._events():

@@ -1,4 +1,4 @@
-"""Files: replaced whole or not at all, opened beneath a folder."""
+"""Write files atomically, and open files beneath a folder without leaving it."""
 
 import errno
 import os
@@ -16,23 +16,23 @@ _FICLONE = 0x40049409  # linux/fs.h
 
 
 def atomic_write(path: Path, data: bytes, *, mode: int | None = None, create_only: bool = False) -> None:
-    """Make `data` the whole content of `path`: after a crash it holds the old bytes or the new, never a mixture.
+    """Replace the whole content of `path` with `data`: after a crash it holds either the old or the new bytes.
 
-    A symbolic link is followed and stays a link. The file keeps its permissions (and its owner, where the system
-    allows it) unless `mode` is given; a new file gets `mode` or what the umask leaves. Other hard links keep the old
-    content. With `create_only` nothing may be there yet, not even a link: FileExistsError.
+    A symbolic link is followed and stays a link. The file keeps its permissions (and its owner, where the system allows
+    it) unless `mode` is given; a new file gets `mode` or the umask's default. Other hard links keep the old content.
+    With `create_only` nothing may exist there, not even a link: FileExistsError.
 
-    Raises OSError and leaves nothing behind, also for a file that is read-only or not a regular one.
+    Raises OSError and leaves nothing behind, also for a read-only or non-regular file.
     """
     target = os.fspath(path) if create_only else os.path.realpath(path)
     _replace(target, data, mode, None, create_only=create_only)
 
 
 def write_own(file: Path, data: bytes) -> None:
-    """`atomic_write` of a file of the program's own, which only its user may read, in a folder somebody else may have
-    prepared: where the folder is a link nothing is written, and a link that has the file's name is replaced.
+    """Like `atomic_write`, for the program's own private files in a folder that others may have prepared: if the folder
+    is a link nothing is written, and a link with the file's name is replaced.
 
-    Raises OSError. The folder is not made.
+    Raises OSError. The folder is not created.
     """
     if sys.platform == "win32":
         if file.parent.is_symlink() or file.is_symlink():
@@ -49,11 +49,10 @@ def write_own(file: Path, data: bytes) -> None:
 
 
 def open_own(file: Path, flags: int) -> int:
-    """Open a file of the program's own as os.open does, in a folder somebody else may have prepared; a new one only its
-    user may read.
+    """Open one of the program's own files like os.open, in a folder others may have prepared. A new file is private.
 
-    Raises OSError: ELOOP or ENOTDIR where the file or its folder is a link, EMLINK where it has another name as well,
-    EINVAL where it is no regular file.
+    Raises OSError: ELOOP or ENOTDIR if the file or its folder is a link, EMLINK if it has several hard links, EINVAL if
+    it is not a regular file.
     """
     flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     if sys.platform == "win32":
@@ -74,17 +73,17 @@ def open_own(file: Path, flags: int) -> int:
 
 
 def open_folder(folder: Path) -> int:
-    """The folder, opened; OSError also where its path ends in a link (ELOOP or ENOTDIR). Not on Windows."""
+    """Open the folder. Raises OSError, also if its path ends in a link (ELOOP or ENOTDIR). Not on Windows."""
     return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 
 def is_read_only(path: str | Path | int) -> bool:
-    """Whether the file system of the path, or of the open file, takes no writes from anybody. Raises OSError."""
+    """Return whether the path's, or open file's, file system is mounted read-only. Raises OSError."""
     return sys.platform != "win32" and bool(os.statvfs(path).f_flag & os.ST_RDONLY)
 
 
 class ChangedMeanwhileError(OSError):
-    """The file does not hold any more what the new content was made from."""
+    """The file no longer holds what the new content was derived from."""
 
 
 def atomic_write_at(
@@ -96,9 +95,9 @@ def atomic_write_at(
     create_only: bool = False,
     over: bytes | None = None,
 ) -> None:
-    """`atomic_write` of the entry `name` in the open folder, wherever the folder's path leads by now.
+    """Like `atomic_write`, for the entry `name` in an open folder, independent of the folder's path.
 
-    `name` is one component. With `create_only` nothing may be there yet: FileExistsError. With `over` the file must
+    `name` is one component. With `create_only` nothing may exist there: FileExistsError. With `over` the file must
     still hold these bytes right before it is replaced: ChangedMeanwhileError. A symbolic link is not followed: OSError
     ELOOP. Not on Windows.
     """
@@ -108,7 +107,7 @@ def atomic_write_at(
 
 
 class _Wanted(msgspec.Struct, frozen=True):
-    """What the new file takes over from the old one. `mode` None leaves it to the umask."""
+    """Attributes of the new file. `mode` None leaves it to the umask."""
 
     mode: int | None
     owner: tuple[int, int] | None
@@ -118,7 +117,7 @@ _TEMPORARY = (".localllm-", ".tmp")
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a file of this name is one that `atomic_write` makes, and removes unless it is killed."""
+    """Return whether the name is that of a temporary file of `atomic_write`, left behind if it is killed."""
     return name.startswith(_TEMPORARY[0]) and name.endswith(_TEMPORARY[1])
 
 
@@ -153,10 +152,10 @@ def _replace(
 
 
 def _put_over(temporary: str, name: str, data: bytes, over: bytes, folder_fd: int | None) -> bool:
-    """Exchange the two files, if the one that has the name holds `over`; whether the system can.
+    """Exchange the two files if the named one holds `over`; return whether the system supports it.
 
-    What is displaced is looked at again: what was saved a moment before an exchange gets the name back, and that is an
-    exchange as well. Raises ChangedMeanwhileError where another text than `data` has the name in the end.
+    The displaced file is checked again: content saved just before the exchange gets the name back, by another exchange.
+    Raises ChangedMeanwhileError if a text other than `data` has the name in the end.
     """
     most = max(len(over), len(data))
     if _bytes_of(name, folder_fd, most) != over:
@@ -176,7 +175,7 @@ def _put_over(temporary: str, name: str, data: bytes, over: bytes, folder_fd: in
         shown, expected = displaced, shown
     if shown is data:
         return False
-    os.replace(temporary, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)  # the name has been taken away since
+    os.replace(temporary, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)  # the name has been removed since
     raise _changed(name)
 
 
@@ -184,8 +183,7 @@ _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0
 
 
 def _bytes_of(name: str, folder_fd: int | None, most: int) -> bytes:
-    """The content, of a file that is longer than `most` bytes its beginning, which is longer than that as well. Raises
-    OSError, also for a link and for what is no regular file."""
+    """Return the file's content, at most `most` + 1 bytes. Raises OSError, also for a link or non-regular file."""
     fd = os.open(name, _READ, dir_fd=folder_fd)
     with os.fdopen(fd, "rb") as file:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -202,7 +200,7 @@ _RENAME_EXCHANGE = 2  # linux/fs.h
 
 
 def _exchange(one: str, other: str, folder_fd: int | None) -> bool:
-    """Let two files have each other's name, at once; False where that is not possible here."""
+    """Exchange the names of two files atomically; return False if unsupported."""
     renameat2 = _renameat2()
     if renameat2 is None:
         return False
@@ -212,7 +210,7 @@ def _exchange(one: str, other: str, folder_fd: int | None) -> bool:
 
 @cache
 def _renameat2() -> Callable[..., int] | None:
-    """The function of the C library (glibc 2.28), None where there is none."""
+    """Return the C library's function (glibc 2.28), or None."""
     if not sys.platform.startswith("linux"):
         return None
     import ctypes
@@ -224,7 +222,7 @@ def _renameat2() -> Callable[..., int] | None:
 
 
 def _link(temporary: str, name: str, folder_fd: int | None) -> None:
-    """Give the file its name unless that is taken. Where there are no hard links the name is taken first."""
+    """Give the file its name unless that exists. Without hard links the name is reserved first."""
     try:
         os.link(temporary, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd, follow_symlinks=False)
     except FileExistsError:
@@ -257,16 +255,15 @@ def _apply(wanted: _Wanted, fd: int) -> None:
         return
     made = os.fstat(fd)
     if wanted.owner not in (None, (made.st_uid, made.st_gid)):
-        with suppress(PermissionError):  # only root may give files away; the content matters more
+        with suppress(PermissionError):  # only root may change owners; the content matters more
             os.fchown(fd, *wanted.owner)
     if wanted.mode is not None:
         os.fchmod(fd, wanted.mode)  # after the owner: fchown clears set-id bits
 
 
 def real_path(path: str | Path) -> str:
-    """Resolve the links of a path, as os.path.realpath. OSError ELOOP where that would take more of them than Python
-    can follow, which realpath meets with RecursionError. A link in whose place there is something else when it is read
-    (EINVAL) is looked at again."""
+    """Resolve the links of a path, like os.path.realpath. Raises OSError ELOOP instead of RecursionError for too many
+    links. A link replaced while it is read (EINVAL) is retried."""
     for attempt in range(_RACES):
         try:
             return os.path.realpath(path)
@@ -279,12 +276,11 @@ def real_path(path: str | Path) -> str:
 
 
 def open_beneath(root_fd: int, relative: str, flags: int, mode: int = 0o644, *, links: bool = True) -> int:
-    """Open `relative` below the open folder `root_fd`, as os.open does, never leaving that folder.
+    """Open `relative` below the open folder `root_fd`, like os.open, without ever leaving that folder.
 
-    `..` and, where `links` is true, symbolic links are followed as long as every step stays beneath; the descriptor is
-    not inherited. OSError EXDEV where the path (also an absolute one, or a link exchanged meanwhile) would leave the
-    folder, ELOOP for links that are not followed, those of /proc and those in circles, EINVAL for a NUL, ENOTSUP on
-    Windows; otherwise what os.open raises.
+    `..` and, with `links`, symbolic links are followed while every step stays beneath; the descriptor is not inherited.
+    Raises OSError: EXDEV if the path (absolute, or through a replaced link) would leave the folder, ELOOP for links
+    that are not followed, links of /proc and circular ones, EINVAL for a NUL, ENOTSUP on Windows; otherwise as os.open.
     """
     if sys.platform == "win32":
         raise _os_error(errno.ENOTSUP, relative)
@@ -294,8 +290,8 @@ def open_beneath(root_fd: int, relative: str, flags: int, mode: int = 0o644, *, 
 
 
 def open_made(root: Path, relative: str) -> int:
-    """Open a folder below `root`, made where it is missing, with those above it. No link below `root` is followed:
-    OSError ELOOP or ENOTDIR. `relative` has no `..` in it. Not on Windows."""
+    """Open a folder below `root`, created with its parents if missing.
+    Links below `root` are not followed: OSError ELOOP or ENOTDIR. `relative` has no `..`. Not on Windows."""
     fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     for name in Path(relative).parts:
         try:
@@ -317,7 +313,7 @@ _RACES = 1000  # EAGAIN: something was renamed while `..` was being resolved
 
 @cache
 def _has_openat2() -> bool:
-    """Whether the system call is there (Linux 5.6) and no filter (an old container runtime's) forbids it."""
+    """Return whether the system call exists (Linux 5.6) and no filter of a container runtime blocks it."""
     if not sys.platform.startswith("linux"):
         return False
     root = os.open("/", os.O_RDONLY | os.O_DIRECTORY)
@@ -358,11 +354,11 @@ def _openat2(root_fd: int, relative: str, flags: int, mode: int, *, links: bool 
     raise _os_error(ctypes.get_errno(), relative)
 
 
-_LINKS = 40  # how many links one path may go through (as Linux counts)
+_LINKS = 40  # maximum links of one path, as in Linux
 
 
 def open_by_components(root_fd: int, relative: str, flags: int, mode: int = 0o644, *, links: bool = True) -> int:
-    """`open_beneath` where the system has no call for it: one component at a time, each link read and walked here."""
+    """Like `open_beneath`, without openat2: opens one component at a time and resolves each link here."""
     if "\0" in relative:
         raise _os_error(errno.EINVAL, relative)
     if not relative:
@@ -393,7 +389,7 @@ def open_by_components(root_fd: int, relative: str, flags: int, mode: int = 0o64
 
 
 def _step(folders: list[int], pending: list[str], flags: int, mode: int) -> int | str:
-    """Take the next component: the file's descriptor at the last one, else the link to go through ("" for none)."""
+    """Open the next component: return the last one's descriptor, else the link to follow ("" if none)."""
     name = pending.pop()
     last = not any(pending)
     if name == "..":
@@ -414,11 +410,11 @@ def _step(folders: list[int], pending: list[str], flags: int, mode: int) -> int 
 
 
 def _read_link(name: str, folder: int) -> str:
-    """Where the link `name` leads; "" where it is none, or is not there."""
+    """Return the target of the link `name`; "" if it is no link or missing."""
     try:
         return os.readlink(name, dir_fd=folder)
     except OSError:
-        return ""  # what is wrong, if anything is, shows when it is opened
+        return ""  # any error shows when it is opened
 
 
 def _os_error(number: int, path: str) -> OSError:
@@ -426,7 +422,7 @@ def _os_error(number: int, path: str) -> OSError:
 
 
 def copy_content(source: int, target: int) -> None:
-    """Give one open file what another holds from where it is read to. Raises OSError."""
+    """Copy one open file to another from its current position. Raises OSError."""
     if not _clone(source, target):
         while data := os.read(source, _COPIED_AT_ONCE):
             view = memoryview(data)
@@ -435,7 +431,7 @@ def copy_content(source: int, target: int) -> None:
 
 
 def _clone(source: int, target: int) -> bool:
-    """Whether the file system gave both the same blocks, each to be copied when it is written to."""
+    """Try to share the blocks copy-on-write; return whether the file system supports it."""
     import fcntl  # not on Windows
 
     try:

@@ -1,31 +1,31 @@
-"""Names of tools and arguments as other assistants have taught them to models, and what they are here.
+"""Map other assistants' names of tools and arguments, which models have learned, to ours.
 
-One closed table for every way a call arrives. Case, `_`, `-`, `.` and blanks do not count: `oldString` is `old_string`.
+One closed table for every form of call. Case, `_`, `-`, `.` and blanks are ignored: `oldString` is `old_string`.
 """
 
 from collections.abc import Collection
 from functools import cache, lru_cache
 
 UNNAMED = "unnamed"
-"""The name of a call whose name cannot be read."""
+"""Name of a call whose tool name is unreadable."""
 
 NOTE = "noted"
-"""The tool of what is only thought: nothing is done."""
+"""A tool that only records a thought and does nothing."""
 
 FINISH = "finish"
-"""What ends the work: the text of such a call is the answer."""
+"""A tool that ends the work: its text is the answer."""
 
 PATCH = "apply_patch"
-"""A patch over several files, which becomes calls of other tools."""
+"""A patch of several files, translated to calls of other tools."""
 
 EDITOR = "str_replace_editor"
-"""A tool that views, creates, replaces or inserts, as its argument `command` says."""
+"""A tool that views, creates, replaces or inserts, depending on its argument `command`."""
 
 PLAN = "update_plan"
-"""A whole plan with the state of each step."""
+"""A whole plan with the status of each step."""
 
 KINDS = frozenset({NOTE, FINISH, PATCH, EDITOR, PLAN})
-"""What is no tool of ours, but understood."""
+"""Tools that we do not have but can translate."""
 
 _TOOLS = {
     "run_command": "bash shell sh zsh terminal execute execute_command execute_bash execute_shell_command run_shell"
@@ -105,7 +105,7 @@ _HARMLESS = (
     " code_markdown_language yield_time_ms block_until_ms max_output_tokens with_escalated_permissions"
     " sandbox_permissions dangerously_disable_sandbox respect_git_ignore file_filtering_options"
 )
-"""What can be left out without changing what a call does."""
+"""Arguments that can be dropped without changing the effect of a call."""
 
 _OTHER_KEYS = {
     "edit_file": "diff edits",
@@ -117,12 +117,12 @@ _OTHER_KEYS = {
     PATCH: "patch input",
     EDITOR: "command path file_text old_str new_str view_range insert_line insert_text",
 }
-"""Arguments our tool does not have itself, which a call of it may hold all the same."""
+"""Foreign arguments that a call of our tool may contain."""
 
 
 def folded(name: str) -> str:
-    """A name without what differs from one writer to the next: its case, `_`, `-`, `.`, blanks, and what a model's
-    own markup has left behind it (`run_command<|channel|>json`)."""
+    """Normalise a name: ignore case, `_`, `-`, `.`, blanks, and trailing markup of the model
+    (`run_command<|channel|>json`)."""
     name = name.partition("<|")[0] or name
     return "".join(character for character in name if character.isalnum()).casefold()
 
@@ -141,18 +141,18 @@ def _by_spelling() -> dict[str, frozenset[str]]:
 
 
 def tool_meant(name: str) -> str:
-    """The tool, or one of the kinds above, that another assistant's tool `name` is; "" where it is none of them."""
+    """Return our tool, or one of the kinds above, for another assistant's tool `name`; "" if unknown."""
     return _by_name().get(folded(name), "")
 
 
 @lru_cache(maxsize=8)
 def names_of(tools: tuple[str, ...]) -> tuple[str, ...]:
-    """The foreign names of these tools of ours and of the kinds above, as they are written in the table."""
+    """Return the foreign names of our `tools` and of the kinds above, as written in the table."""
     return tuple(name for tool, names in _TOOLS.items() if tool in KINDS.union(tools) for name in names.split())
 
 
 def argument_meant(key: str, tool: str, fields: Collection[str]) -> str:
-    """The one of `fields` that `key` means in a call of `tool`; "" where it is none of them."""
+    """Return the one of `fields` that `key` means in a call of `tool`; "" if none."""
     wanted, spellings = folded(key), _by_spelling()
     if key in fields:
         return key
@@ -167,7 +167,7 @@ def argument_meant(key: str, tool: str, fields: Collection[str]) -> str:
 
 
 def keys_of(tool: str, fields: Collection[str]) -> dict[str, str]:
-    """Every spelling of the arguments `fields` of `tool`, with the field it is; "" for what only other tools have."""
+    """Return every spelling of the arguments `fields` of `tool`, with its field. "" for other tools' arguments."""
     keys = dict.fromkeys([*_HARMLESS.split(), *_OTHER_KEYS.get(tool, "").split()], "")
     for field in fields:
         names = f"{_ARGUMENTS.get(f'{tool}.{field}', '')} {_ARGUMENTS.get(field, '')}".split()
@@ -176,5 +176,5 @@ def keys_of(tool: str, fields: Collection[str]) -> dict[str, str]:
 
 
 def is_harmless(key: str) -> bool:
-    """Whether an argument no tool has can be left out without changing what the call does."""
+    """Return whether an argument no tool has can be dropped without changing the effect of the call."""
     return folded(key) in _HARMLESS_FOLDED

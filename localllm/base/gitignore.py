@@ -1,6 +1,6 @@
-"""The patterns of .gitignore files, judged exactly as git judges them (gitignore(5), wildmatch).
+"""Match .gitignore patterns exactly as git does (gitignore(5), wildmatch).
 
-Only a single entry is judged, never what lies in a folder that is left out: whoever walks does not get there.
+Only single entries are judged, not the content of ignored folders, which walkers do not enter.
 """
 
 import re
@@ -13,19 +13,19 @@ from typing import NamedTuple
 from localllm.base.lazy_patterns import late_pattern
 
 Judge = Callable[[str], bool | None]
-"""Of a path (relative, with `/`; a folder's ends with `/`): True leaves it out, False takes it back in, None says
-nothing."""
+"""Judges a path (relative, with `/`; a folder's ends with `/`):
+True ignores it, False re-includes it, None has no rule for it."""
 
 
 MOST_RULES = 2_000
-"""Of the .gitignore files that count for one file, the first ones: each is tried on it. More leave fewer files out."""
+"""Maximum rules that apply to one file, the first ones, as each is matched. More ignore fewer files."""
 
-_MOST_OF_A_WALK = 20_000  # rules of all .gitignore files together: to understand one takes as long as to list a file
-_MOST_CHARACTERS = 300_000  # of all these rules: to understand ten thousand takes up to a tenth of a second
+_MOST_OF_A_WALK = 20_000  # of all .gitignore files together: parsing a rule takes as long as listing a file
+_MOST_CHARACTERS = 300_000  # of all these rules: parsing ten thousand takes up to a tenth of a second
 
 
 class Rules(NamedTuple):
-    """The rules of one .gitignore, which count for what lies below `prefix` ("" or ending with "/")."""
+    """The rules of one .gitignore, which apply below `prefix` ("" or ending with "/")."""
 
     prefix: str
     judge: Judge
@@ -33,14 +33,14 @@ class Rules(NamedTuple):
 
 
 class RulesReader:
-    """Reads the .gitignore files of one walk, up to a bound."""
+    """Reads the .gitignore files of one walk, up to a limit."""
 
     def __init__(self) -> None:
         self._left = _MOST_OF_A_WALK
         self._characters = _MOST_CHARACTERS
 
     def read(self, data: bytes, prefix: str, above: tuple[Rules, ...] = ()) -> tuple[Rules, ...]:
-        """The rules in `data`, before those of the folders `above`."""
+        """Return the rules in `data`, followed by those of the parent folders, `above`."""
         lines = data.decode("utf-8-sig", "surrogateescape").split("\n")
         lines = [line for line in lines if line.strip() and not line.startswith("#")]
         lines = lines[: min(self._left, MOST_RULES - sum(rules.length for rules in above))]
@@ -52,15 +52,15 @@ class RulesReader:
 
 
 def left_out(path: str, rules: tuple[Rules, ...]) -> bool:
-    """Whether the first of the rules that say something of `path` leave it out."""
+    """Return whether the first rules that match `path` ignore it."""
     verdicts = (judge(path[len(prefix) :]) for prefix, judge, _ in rules)
     return next((verdict for verdict in verdicts if verdict is not None), False)
 
 
 def judge(lines: Iterable[str]) -> Judge | None:
-    """What the lines of a .gitignore say of a path relative to its folder; the last line that matches counts.
+    """Compile the lines of a .gitignore to a judge of paths relative to its folder; the last match wins.
 
-    None where there is no rule in them.
+    None if they contain no rule.
     """
     return _verdict(_runs(tuple(lines)))
 
@@ -80,10 +80,10 @@ def _verdict(runs: "tuple[_Run, ...]") -> Judge | None:
 
 
 def matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
-    """Whether a file's path (relative, with `/`) fits one of `patterns`.
+    """Return a predicate for whether a file's path (relative, with `/`) matches one of `patterns`.
 
-    They are read as in .gitignore (`*.py` at any depth, `src/*.py` from the top, `docs` for all that is in it), and
-    may hold alternatives in braces: `*.{ts,tsx}`. There is no `!`: a pattern only ever adds.
+    Patterns are as in .gitignore (`*.py` at any depth, `src/*.py` from the top, `docs` for its whole content), and may
+    contain alternatives in braces: `*.{ts,tsx}`. There is no negation by `!`.
     """
     verdict = _verdict(_join([rule for given in patterns for rule in _braced_rules(given)]))
 
@@ -103,12 +103,12 @@ def _plain(pattern: str) -> str:
 _BRACES = late_pattern(r"\{([^{},]*+,[^{}]*+)\}")
 _MOST_EXPANDED = 50_000
 _LONGEST = 10_000
-"""Characters of a pattern at most: a longer one, which no name of a file needs, matches nothing."""
+"""Maximum length of a pattern in characters; a longer one matches nothing."""
 
 
 def _braced_rules(pattern: str) -> "list[_Rule]":
-    """The rules for a pattern with alternatives in braces, one for each choice. At most 50,000 characters are made of
-    it: the braces that would make more stand for themselves."""
+    """Expand a pattern with alternatives in braces to one rule each, limited to 50,000 characters in all: further
+    braces are taken literally."""
     rules: list[_Rule] = []
     pending = [_plain(pattern)] if len(pattern) <= _LONGEST else []
     while pending:
@@ -129,7 +129,7 @@ class _Rule(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """Neighbouring rules that say the same: those on the name alone, and those on the whole path."""
+    """Consecutive rules with the same verdict: those on the name alone, and those on the whole path."""
 
     left_out: bool
     by_name: re.Pattern[str] | None
@@ -138,8 +138,8 @@ class _Run(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _runs(lines: tuple[str, ...]) -> tuple[_Run, ...]:
-    """The rules, the last first, in as few expressions as their order allows: they are tried on every file of a
-    tree, and the same .gitignore is read again at the next walk."""
+    """Compile the rules, the last first, to as few expressions as their order allows, and cache them: they are matched
+    against every file of a tree, and the same .gitignore is read at each walk."""
     rules = (rule for line in lines if (rule := _rule(line)))
     return _join(list(islice(rules, MOST_RULES)))
 
@@ -161,7 +161,7 @@ def _either(regexes: list[str]) -> re.Pattern[str] | None:
 
 
 def _rule(line: str) -> _Rule | None:
-    """The rule in one line; None for an empty line, a comment, a pattern too long and one that can never match."""
+    """Parse one line; None for an empty line, a comment, an overlong pattern and one that never matches."""
     line = line.rstrip("\r\n")
     pattern = line.rstrip(" ")
     if len(pattern) < len(line) and (len(pattern) - len(pattern.rstrip("\\"))) % 2:
@@ -187,7 +187,7 @@ _TOKEN = late_pattern(
 
 
 def _translate(pattern: str) -> str | None:
-    """The regular expression of a glob; None where git finds it broken, and so matches nothing."""
+    """Translate a glob to a regular expression; None if it is invalid in git and so matches nothing."""
     sections: list[list[list[str]]] = [[[]]]
     position = 0
     is_sound = True
@@ -209,16 +209,16 @@ def _translate(pattern: str) -> str | None:
 def _compiles(regex: str) -> bool:
     try:
         return bool(re.compile(regex))
-    except re.error:  # a range that runs backwards
+    except re.error:  # a reversed range
         return False
 
 
 def _joined(sections: list[list[str]]) -> str:
-    """What stands between each `**/`, each in the pieces between its stars, as one expression.
+    """Join the sections between each `**/`, and the pieces between stars within them, to one expression.
 
-    A piece between two stars, or a section between two `**/`, is looked for once (atomically): the first place is as
-    good as any later one, for a piece has a fixed length and a section a fixed number of names. So the time of a match
-    grows with the pattern times the path, and no faster.
+    A piece between two stars, or a section between two `**/`, is matched once (atomically): the first position is as
+    good as any later one, as a piece has a fixed length and a section a fixed number of names. So matching takes at
+    most time proportional to pattern times path.
     """
     parts: list[str] = []
     for number, (first, *rest) in enumerate(sections):
@@ -262,11 +262,11 @@ _CLASSES = {
 
 
 def _members(text: str) -> str:
-    """The inside of a bracket, its POSIX classes spelt out and what only Python reads specially made plain."""
+    """Translate the inside of a bracket: expand POSIX classes, escape what only Python treats specially."""
 
     def plain(found: re.Match[str]) -> str:
         if name := found["name"]:
-            return _CLASSES.get(name, "z-a")  # unknown to git as well: broken
+            return _CLASSES.get(name, "z-a")  # unknown to git too: invalid
         return re.escape(found["escaped"] or found["other"])
 
     return re.sub(r"\[:(?P<name>\w+):\]|\\(?P<escaped>.)|(?P<other>[^-])", plain, text, flags=re.DOTALL)

@@ -1,7 +1,7 @@
-"""The program of a helper process, which runs one function. It can be killed, and does not outlive who started it.
+"""The program of a helper process, which runs one function, can be killed and ends with its parent.
 
-Only the code of the function travels there, out of this program's memory: the files of the package may lie in the
-project, where a command could have rewritten them.
+Only the function's code is passed, from this program's memory: the files of the package may lie in the project, where a
+command could have modified them.
 """
 
 import marshal
@@ -30,10 +30,10 @@ types.FunctionType(code, {"__builtins__": __builtins__})()
 
 
 def command_line(serve: FunctionType, *arguments: str, seconds: int = 0) -> tuple[str, ...]:
-    """The command line that runs `serve`, for the thread that starts it; `arguments` begin at sys.argv[2].
+    """Return the command line that runs `serve`, for the thread that starts it. `arguments` begin at sys.argv[2].
 
-    Linux kills the process when that thread ends, and every POSIX system after `seconds`, where these are not 0, even
-    while a single step of Python's goes on. They are a net below the caller's own limit.
+    Linux kills the process when that thread ends, and every POSIX system after `seconds`, unless 0, even within a
+    single step of Python. Both are a safety net below the caller's own timeout.
     """
     boot = marshal.dumps((serve.__code__, os.getpid(), seconds)).hex()
     return (base_interpreter(), "-I", "-S", "-E", "-c", _BOOT, boot, *arguments)

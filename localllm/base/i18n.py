@@ -1,8 +1,8 @@
-"""Texts for people: gettext, with messages that are translated when they are shown.
+"""Translated texts for the user: gettext, with messages translated when they are shown.
 
-English stands where it is used, its Japanese in `locale/ja`. A text of the screen is translated at once, by `_` and
-`ngettext`. What both a model and a person read, a result or an error, is a `Phrase`: English for the one, translated
-for the other when it is shown. The language is a setting of the process: one program speaks to one person.
+English texts are in the code, Japanese ones in `locale/ja`. Texts of the screen are translated at once, by `_` and
+`ngettext`. What both the model and the user read, a result or an error, is a `Phrase`: English for the one, translated
+for the other when shown. The language is a setting of the process, as one program serves one user.
 """
 
 import os
@@ -22,7 +22,7 @@ LANGUAGES = ("en", "ja")
 
 DOMAIN = "localllm"
 LOCALE = Path(__file__).parent.parent / "locale"
-"""Where `<language>/LC_MESSAGES/localllm.mo` is, which scripts/translations.py compiles from the .po beside it."""
+"""The folder of `<language>/LC_MESSAGES/localllm.mo`. scripts/translations.py compiles it from the .po."""
 
 _NO_BLANK_AFTER = ("。", "！", "？", "」", "）", "\n")
 
@@ -30,7 +30,7 @@ _COUNTED = late_pattern(r"\{(\w+):\?([^/}]*)/([^}]*)\}")
 
 
 class Counted(msgspec.Struct, frozen=True):
-    """A text with a form for one and a form for several; its parameter `count` decides."""
+    """A text with singular and plural; its parameter `count` decides."""
 
     singular: str
     plural: str
@@ -41,17 +41,17 @@ class _Current:
 
 
 def set_language(language: str) -> None:
-    """Speak `language` ("en" or "ja"); "auto" takes it from the locale variables."""
+    """Set the current language ("en" or "ja"); "auto" uses the locale variables."""
     _Current.language = language if language in LANGUAGES else language_of_locale()
 
 
 def language() -> str:
-    """The language spoken now."""
+    """Return the current language."""
     return _Current.language
 
 
 def language_of_locale() -> str:
-    """ "ja" where LC_ALL, LC_MESSAGES or LANG (the first that is set) asks for Japanese, else "en"."""
+    """Return "ja" if LC_ALL, LC_MESSAGES or LANG (the first that is set) is Japanese, else "en"."""
     for variable in ("LC_ALL", "LC_MESSAGES", "LANG"):
         if value := os.environ.get(variable):
             return "ja" if value.lower().startswith("ja") else "en"
@@ -63,7 +63,7 @@ def N_(text: str) -> str: ...
 @overload
 def N_(text: str, plural: str) -> Counted: ...
 def N_(text: str, plural: str | None = None) -> str | Counted:  # noqa: N802
-    """Mark a text for translation where it is not yet shown."""
+    """Mark a text for translation that is shown later."""
     return text if plural is None else Counted(text, plural)
 
 
@@ -73,13 +73,13 @@ def gettext(text: str) -> str:
 
 
 def _(text: str | Counted, /, **params: object) -> str:
-    """Translate a text and fill in its parameters."""
+    """Translate a text and format its parameters."""
     return translated(_Current.language, text, **params)
 
 
 def translated(language: str, text: str | Counted, /, **params: object) -> str:
-    """The text in `language`, whichever is spoken: for documents that have a language of their own."""
-    if language == "en" or not text:  # what is empty would be the catalogue's own description
+    """Return the text in `language`, regardless of the current one, for documents with their own language."""
+    if language == "en" or not text:  # the empty text is the catalogue's header
         return _form(text, params).format(**params)
     catalogue = _catalogue(language)
     if isinstance(text, str):
@@ -88,25 +88,22 @@ def translated(language: str, text: str | Counted, /, **params: object) -> str:
 
 
 def ngettext(singular: str, plural: str, count: object, /, **params: object) -> str:
-    """Translate a text that counts something; `count` is a parameter of it, unless given as one of another form."""
+    """Translate a text with a count; `count` is its parameter unless `params` overrides it."""
     return _(Counted(singular, plural), **({"count": count} | params))
 
 
 def fill(text: str, params: Mapping[str, object]) -> str:
-    """A text of a table that holds both languages, with its parameters: `{count} {count:?file/files}` is “2 files”."""
+    """Format a text of a bilingual table: `{count} {count:?file/files}` becomes “2 files”."""
     return _form(text, params).format(**params)
 
 
 def plural(count: object, singular: str, several: str) -> str:
-    """The English word for one, or for several."""
+    """Return the English singular or plural form."""
     return singular if str(count) == "1" else several
 
 
 def sentences(*parts: object) -> str:
-    """Put sentences in a row, without those that are empty.
-
-    A blank stands between two, but not after a Japanese one or the end of a line.
-    """
+    """Join non-empty sentences with blanks, except after a Japanese sentence or a line end."""
     row = ""
     for part in filter(None, map(str, parts)):
         row += part if not row or row.endswith(_NO_BLANK_AFTER) else f" {part}"
@@ -114,7 +111,7 @@ def sentences(*parts: object) -> str:
 
 
 class Phrase:
-    """A text and its parameters, for a model (`english`) and for a person (`str`, translated when it is made)."""
+    """A text with parameters, for the model (`english`) and the user (`str`, translated when created)."""
 
     def __init__(self, text: str | Counted, /, **params: object) -> None:
         self.text = text
@@ -122,7 +119,7 @@ class Phrase:
 
     @property
     def english(self) -> str:
-        """The message as a model reads it."""
+        """The text for the model."""
         params = {name: in_english(value) for name, value in self.params.items()}
         return _form(self.text, params).format(**params)
 
@@ -143,7 +140,7 @@ class Phrase:
 
 
 class Phrases(Phrase):
-    """Phrases and plain texts in a row."""
+    """A sequence of phrases and plain texts."""
 
     def __init__(self, parts: Sequence[str | Phrase], between: str = " ") -> None:
         super().__init__("")
@@ -152,12 +149,12 @@ class Phrases(Phrase):
 
     @property
     def each_english(self) -> list[str]:
-        """Each part as a model reads it."""
+        """Each part for the model."""
         return [for_model(part) for part in self._parts]
 
     @property
     def english(self) -> str:
-        """All of it as a model reads it."""
+        """The whole text for the model."""
         return self._between.join(self.each_english)
 
     def __str__(self) -> str:
@@ -165,17 +162,17 @@ class Phrases(Phrase):
 
 
 def for_model(text: str | Phrase) -> str:
-    """The text as a model reads it: a message in English."""
+    """Return the text for the model, in English."""
     return text if isinstance(text, str) else text.english
 
 
 def in_english(value: object) -> object:
-    """A parameter as a model reads it."""
+    """Return a parameter for the model."""
     return value.english if isinstance(value, Phrase) else value
 
 
 def _form(text: str | Counted, params: Mapping[str, object]) -> str:
-    """The English text with the words for what is counted, each in its form."""
+    """Return the English text with its counted words in the right form."""
     if not isinstance(text, str):
         return text.singular if _is_one(params) else text.plural
     if ":?" not in text:

@@ -1,7 +1,7 @@
-"""The texts of a project that assistants obey.
+"""Names of a project's files that contain instructions for assistants.
 
-Honest work edits them and a checkout changes them, so they are not protected like what programs believe
-(`sandbox/protect/protected_names`): whoever lets one be changed is asked or told.
+They are edited legitimately and change with checkouts, so they are not protected like files that programs execute
+(`sandbox/protect/protected_names`): the user is asked or notified when one changes.
 """
 
 import os
@@ -47,16 +47,16 @@ INSTRUCTIONS = (
     ".agent",
     ".agents",
 )
-"""Their names: paths below the project or any folder in it; of a folder, all that is beneath."""
+"""Paths below the project or any folder in it; a folder includes everything beneath it."""
 
 _BY_MODE = (".clinerules-", ".roorules-")
-"""How the names of texts for one mode of an assistant begin: `.roorules-code`."""
+"""Prefixes of files for one mode of an assistant: `.roorules-code`."""
 
 _INSTRUCTIONS = frozenset(name.casefold() for name in INSTRUCTIONS)
 
 
 def is_instruction(relative_path: str) -> bool:
-    """Whether a path below the project (`/` between its names) is, or lies beneath, a text that assistants obey."""
+    """Return whether a path below the project (with `/`) is, or lies beneath, an instruction file."""
     parts = relative_path.casefold().split("/")
     return any(
         name in _INSTRUCTIONS or name.startswith(_BY_MODE)
@@ -66,7 +66,7 @@ def is_instruction(relative_path: str) -> bool:
 
 
 def linked_instructions(root: Path) -> set[str]:
-    """Find what those of the texts that are links, in the folder `root` itself, stand for; paths below it."""
+    """Return the targets, as paths below `root`, of instruction files directly in it that are links."""
     real = os.path.realpath(root)
     links = (f"{real}/{name}" for name in INSTRUCTIONS)
     targets = (real_path(link) for link in links if os.path.islink(link))  # noqa: PTH114 - strings

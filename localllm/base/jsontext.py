@@ -1,4 +1,4 @@
-"""JSON text of anything a run may hold, and what was kept read again, whoever has had his hands on it since."""
+"""Encode any value of a run as JSON, and decode stored data that others may have modified."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, cast, overload
@@ -12,10 +12,9 @@ _SURROGATE = late_pattern("[\ud800-\udfff]")
 
 
 def encode_json(value: Any) -> bytes:
-    """`value` as JSON, compact and in UTF-8.
+    """Encode `value` as compact UTF-8 JSON.
 
-    Halves of surrogate pairs, which file names that are not UTF-8 bring along, have no place in UTF-8: they
-    become U+FFFD.
+    Lone surrogates, which come from file names that are not UTF-8, are replaced by U+FFFD.
     """
     try:
         return msgspec.json.encode(value)
@@ -24,12 +23,12 @@ def encode_json(value: Any) -> bytes:
 
 
 def storable(named: Mapping[str, T]) -> dict[str, T]:
-    """Leave out what has a name that has no place in UTF-8, as a file's may have (see `encode_json`)."""
+    """Drop entries whose name contains lone surrogates, as a file's may (see `encode_json`)."""
     return {name: value for name, value in named.items() if name.isascii() or not _SURROGATE.search(name)}
 
 
 def encode_with_list(body: dict[str, Any], name: str, items: Iterable[bytes]) -> bytes:
-    """`body`, which is not empty, as JSON, with a last field `name`: a list of values that are JSON already."""
+    """Encode the non-empty `body` with a last field `name`: a list of already encoded values."""
     return b'%b,"%b":[%b]}' % (encode_json(body)[:-1], name.encode("ascii"), b",".join(items))
 
 
@@ -51,8 +50,8 @@ def decode_json(data: bytes | str | msgspec.Raw, kind: type[T]) -> T: ...
 @overload
 def decode_json(data: bytes | str | msgspec.Raw, kind: Any = Any) -> Any: ...
 def decode_json(data: bytes | str | msgspec.Raw, kind: Any = Any) -> Any:
-    """What the JSON text holds. msgspec.DecodeError (or its ValidationError) where it is no such thing, also where it
-    is no text, or nested so deep that msgspec raises something else."""
+    """Decode a JSON text. Raises msgspec.DecodeError (or its ValidationError) if invalid, also for text that is not
+    UTF-8 or is nested too deeply."""
     try:
         return msgspec.json.decode(data, type=kind)
     except (UnicodeError, RecursionError) as error:
@@ -60,7 +59,7 @@ def decode_json(data: bytes | str | msgspec.Raw, kind: Any = Any) -> Any:
 
 
 def decode_msgpack(data: bytes, kind: type[T]) -> T:
-    """As `decode_json`, of MessagePack."""
+    """Like `decode_json`, for MessagePack."""
     try:
         return msgspec.msgpack.decode(data, type=kind)
     except (UnicodeError, RecursionError) as error:

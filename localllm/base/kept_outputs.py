@@ -1,5 +1,5 @@
-"""Whole outputs that are kept in files of the project. Each file is named after its content, by which it is known to be
-as it was written, whoever could write there."""
+"""Store whole outputs in files of the project.
+Each file is named after its content's hash, which shows any modification."""
 
 import hashlib
 import os
@@ -13,21 +13,20 @@ from localllm.base.lazy_patterns import late_pattern
 from localllm.base.regular_files import read_regular
 
 _MARK = 16
-"""Characters of the SHA-256 of its content in the name of a file."""
+"""Hexadecimal digits of the content's SHA-256 in a file name."""
 
 OF_WEB = frozenset({"ensemble_answer", "fetch_page", "web_search"})
-"""The kinds that hold text of strangers: pages, results, and what models of other machines have answered."""
+"""Kinds with text from outside: pages, search results, and answers of models on other machines."""
 
 _NAMED_OF_WEB = late_pattern(rf"tool-output/(?:{'|'.join(sorted(OF_WEB))})-[0-9a-f]{{16}}\.txt", re.IGNORECASE)
 _NAME = late_pattern(r"[a-z][a-z_]{0,60}-([0-9a-f]{16})\.txt")
 
 
 def keep_output(folder: Path, kind: str, text: str) -> Path:
-    """The file in `folder` that holds `text`, readable by its owner alone: output may hold what the user would not show
-    around. `kind` is what its name begins with.
+    """Store `text` in `folder` and return its file, readable only by the user, as output may be confidential. `kind` is
+    the prefix of its name.
 
-    A project one has been given could have links where the folders should be: then nothing is written, and OSError
-    raised.
+    If folders on the way are links, as in a prepared project, nothing is written and OSError raised.
     """
     data = text.encode("utf-8", "replace")
     file = folder / f"{kind}-{_mark_of(data)}.txt"
@@ -45,7 +44,7 @@ def keep_output(folder: Path, kind: str, text: str) -> Path:
 
 
 def is_kept_output(file: Path, most: int) -> bool:
-    """Whether a file of at most so many bytes is one that `keep_output` has written, or could have."""
+    """Return whether a file of at most `most` bytes is intact output of `keep_output`."""
     name = _NAME.fullmatch(file.name)
     with suppress(OSError):
         return bool(name) and _mark_of(read_regular(file, most)) == name[1]
@@ -53,12 +52,12 @@ def is_kept_output(file: Path, most: int) -> bool:
 
 
 def names_page(text: str) -> bool:
-    """Whether a text names a kept output that came from the web."""
+    """Return whether a text names a stored output that came from the web."""
     return "tool-output" in text.casefold() and bool(_NAMED_OF_WEB.search(text))
 
 
 def has_pages(folder: Path) -> bool:
-    """Whether outputs that came from the web are kept in `folder`."""
+    """Return whether `folder` contains stored outputs that came from the web."""
     with suppress(OSError):
         return any(name.rpartition("-")[0] in OF_WEB for name in os.listdir(folder))  # noqa: PTH208 - names are enough
     return False
@@ -69,11 +68,11 @@ def _mark_of(data: bytes) -> str:
 
 
 def _write(folder: int, name: str, data: bytes) -> None:
-    """Let the file be there at once and whole: who looks at the folder meanwhile sees no part of it."""
+    """Create the file atomically, so that readers of the folder never see a part of it."""
     if sys.platform == "linux":
         try:
             return _link_new(folder, name, data)
-        except OSError:  # something else has the name, or the file system has no files without one
+        except OSError:  # the name exists, or the file system lacks O_TMPFILE
             pass
     return atomic_write_at(folder, name, data, mode=0o600)
 

@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled when they are first used: most are not at a start, and it takes 0.1 to 3 ms."""
+"""Regular expressions compiled on first use: most are not needed at the start, and compiling takes 0.1 to 3 ms."""
 
 import re
 from typing import Any, cast
@@ -7,8 +7,8 @@ _METHODS = ("search", "match", "fullmatch", "split", "findall", "finditer", "sub
 
 
 def late_pattern(text: str, flags: int = 0) -> re.Pattern[str]:
-    """As re.compile, only later; a mistake in `text` is found by whoever first uses it. For constants of modules that
-    are loaded when the program starts; not for the functions of `re`, which want the real thing."""
+    """Like re.compile, but deferred; an error in `text` is raised on first use.
+    For module constants loaded at the start; not for the functions of `re`, which require a real pattern."""
     return cast(re.Pattern[str], _Late(text, flags))
 
 
@@ -18,7 +18,7 @@ class _Late:
         self._flags = flags
 
     def __getattr__(self, name: str) -> Any:
-        """Asked for what is not there yet: after the first time all methods are."""
+        """Compile on first access, and cache all methods."""
         compiled = re.compile(self.pattern, self._flags)
         vars(self).update({method: getattr(compiled, method) for method in _METHODS})
         return getattr(compiled, name)

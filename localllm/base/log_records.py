@@ -1,4 +1,4 @@
-"""Read the program's log back: its records, chosen by level, category and time, and those that come."""
+"""Read the program's log: filter records by level, category and time, and follow new ones."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ _HEAD = late_pattern(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z) \[([A-Z]+)\] \[(
 
 
 class LogRecord(NamedTuple):
-    """A record as it stands in the file: a line, and those of a traceback below it. Times compare as texts."""
+    """A record: a line, and its traceback lines. Times compare as strings."""
 
     time: str
     level: str
@@ -24,14 +24,14 @@ class LogRecord(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """Which records are wanted: at least of a level, of these categories (none means all), not before a time."""
+    """A filter of records: minimum level, categories (empty for all), earliest time."""
 
     level: str = "DEBUG"
     categories: frozenset[str] = frozenset()
     since: str = ""
 
     def has(self, record: LogRecord) -> bool:
-        """Whether it is one of them."""
+        """Return whether the record matches."""
         return (
             LEVELS.index(record.level) >= LEVELS.index(self.level)
             and (not self.categories or record.category in self.categories)
@@ -40,12 +40,12 @@ class Wanted(NamedTuple):
 
 
 def stamp(moment: datetime) -> str:
-    """A moment as the log writes it."""
+    """Format a time as in the log."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def records(lines: Iterable[str]) -> Iterator[LogRecord]:
-    """The records in lines of a file; what stands before the first one belongs to none."""
+    """Parse the records in a file's lines; lines before the first record are dropped."""
     found: LogRecord | None = None
     for line in lines:
         match = _HEAD.match(line)
@@ -60,24 +60,24 @@ def records(lines: Iterable[str]) -> Iterator[LogRecord]:
 
 
 def read_log(folder: Path, wanted: Wanted, most: int = 0) -> Iterator[LogRecord]:
-    """The wanted records in the files of a folder, the oldest first; the last `most` of them, 0 for all."""
+    """Yield the matching records in the files of a folder, oldest first; only the last `most` unless 0."""
     found = (record for file in _files(folder, wanted) for record in records(_lines(file)) if wanted.has(record))
     yield from deque(found, most) if most else found
 
 
 class Follower:
-    """Gives what is added to the log of a folder from now on."""
+    """Returns what is appended to the logs of a folder from now on."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._read: dict[int, int] = {}
-        """Bytes that were read, by the file's inode: one that is renamed is not read again."""
+        """Bytes read so far, by the file's inode: a renamed file is not read again."""
         for file in logs.files(folder):
             stat = file.stat()
             self._read[stat.st_ino] = stat.st_size
 
     def new_lines(self) -> list[str]:
-        """The whole lines that were added since."""
+        """Return the complete lines appended since the last call."""
         added: list[str] = []
         for file in logs.files(self._folder):
             try:
@@ -86,7 +86,7 @@ class Follower:
                     opened.seek(self._read.get(number, 0))
                     data = opened.read()
             except OSError:
-                continue  # deleted meanwhile, for its age
+                continue  # deleted meanwhile, due to its age
             whole = data[: data.rfind(b"\n") + 1]
             self._read[number] = self._read.get(number, 0) + len(whole)
             added += whole.decode("utf-8", "replace").splitlines(keepends=True)
@@ -94,7 +94,7 @@ class Follower:
 
 
 def _files(folder: Path, wanted: Wanted) -> Iterator[Path]:
-    """The files in which there may be wanted records: of those before the last that begins before the time, none."""
+    """Yield the files that may contain matching records, starting with the last one that begins before the time."""
     files = list(logs.files(folder))
     day = wanted.since[:10]
     before = [number for number, file in enumerate(files) if logs.day_of(file) < day]

@@ -1,9 +1,7 @@
-"""The program's own log: what went on inside, for finding faults. A file a day, private.
+"""The program's diagnostic log: private daily files, shown on the screen only for servers.
 
-It is on the screen only where a server's work is to be watched.
-
-Lines read `2026-11-21T12:00:00.000000Z [LEVEL] [CATEGORY] message`; in the debug log, which has everything, the module,
-function and line that wrote them stand in the place of the category.
+Lines read `2026-11-21T12:00:00.000000Z [LEVEL] [CATEGORY] message`; in the debug log, which has everything, module,
+function and line replace the category.
 """
 
 import logging
@@ -20,23 +18,23 @@ from localllm.base.lazy_patterns import late_pattern
 
 LOG = "log"
 DEBUG_LOG = "debug_log"
-"""The folders of the files, in the work folder."""
+"""Folders of the log files, in the work folder."""
 
 _DAY = 86_400
 _MAX_BYTES = 20_000_000
 _KEPT = 5
-"""Files of a day that went over `_MAX_BYTES`."""
+"""Rotated files kept per day once `_MAX_BYTES` is exceeded."""
 
 _NAME = late_pattern(r"(?:localllm|debug)\.(\d{4}-\d\d-\d\d)(?:\.\d+)?\.log")
 
 _root = logging.getLogger("localllm")
 
 NOWHERE = "—"
-"""What `file` says where no log is kept."""
+"""Returned by `file` if there is no log."""
 
 
 class _Formatter(logging.Formatter):
-    """Lines of the log, each record through `mask` as a whole: also what a traceback quotes."""
+    """Formats log lines; `mask` is applied to each whole record, including tracebacks."""
 
     def __init__(self, mask: Callable[[str], str], *, places: bool = False) -> None:
         super().__init__("%(message)s")
@@ -52,7 +50,7 @@ class _Formatter(logging.Formatter):
 
 
 class _ShownFormatter(_Formatter):
-    """Lines for a terminal: as those of the log, without tracebacks."""
+    """Formats lines for a terminal: like the log's, without tracebacks."""
 
     def format(self, record: logging.LogRecord) -> str:
         bare = {"exc_info": None, "exc_text": None, "stack_info": None}
@@ -60,8 +58,8 @@ class _ShownFormatter(_Formatter):
 
 
 class _Daily(logging.FileHandler):
-    """A file for so many days, of bounded size; those that are too old are deleted. That of logging.handlers brings
-    pickle and sockets along, which every start would wait for."""
+    """A rotating file handler: one file per `days`, limited in size; old ones are deleted. logging.handlers would
+    import pickle and sockets at every start."""
 
     def __init__(self, folder: Path, name: str, days: int, keep_days: int, clock: Callable[[], float]) -> None:
         self._folder = folder
@@ -70,11 +68,11 @@ class _Daily(logging.FileHandler):
         self._keep_days = keep_days
         self._clock = clock
         self._ends = 0.0
-        """When the days of the file are over."""
+        """Time at which the current file's period ends."""
         super().__init__(self._file(), encoding="utf-8", delay=True)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the line, into a new file where this one's days are over; the next goes there where it is full."""
+        """Write the line, to a new file if the current one's period is over; rotate the file when it is full."""
         try:
             if self._clock() >= self._ends or self.stream is None:  # pyright: ignore[reportUnnecessaryComparison] - delay
                 self._begin(str(self._file().absolute()))
@@ -86,7 +84,7 @@ class _Daily(logging.FileHandler):
             self.handleError(record)
 
     def _open(self) -> TextIOWrapper:
-        """The file, where it is no link: the folder may lie in a project, where a command could have made one."""
+        """Open the file unless it is a link, which a command could have created if the folder lies in a project."""
         fd = open_own(Path(self.baseFilename), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         return os.fdopen(fd, "a", encoding="utf-8")
 
@@ -109,7 +107,7 @@ class _Daily(logging.FileHandler):
     def _close_stream(self) -> None:
         if self.stream is not None:  # pyright: ignore[reportUnnecessaryComparison] - not opened yet
             self.stream.close()
-            self.stream = None  # pyright: ignore[reportAttributeAccessIssue] - opened again for the next line
+            self.stream = None  # pyright: ignore[reportAttributeAccessIssue] - reopened for the next line
 
     def _make_room(self) -> None:
         full = Path(self.baseFilename)
@@ -123,18 +121,18 @@ class _Daily(logging.FileHandler):
         full.replace(numbered(1))
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
-        """A full disk must not print into the user's screen."""
+        """Ignore the error: a full disk must not print to the user's screen."""
 
 
 class _Shown(logging.StreamHandler[TextIO]):
-    """Prints records; a terminal that has gone is no fault of theirs."""
+    """Prints records; a closed terminal is ignored."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
-        """A closed pipe must not end the program."""
+        """Ignore the error: a closed pipe must not end the program."""
 
 
 class _Forward(logging.Handler):
-    """Hands on what another logger is told."""
+    """Forwards another logger's records."""
 
     def __init__(self, to: logging.Logger) -> None:
         super().__init__()
@@ -156,19 +154,19 @@ def start(
     follows_links: bool = False,
     clock: Callable[[], float] = time.time,
 ) -> None:
-    """Log into `folder`, unless a log is kept already; of each record what `mask` leaves.
+    """Log into `folder`, unless a log is already open.
 
     Args:
         folder: The work folder: files are in its `log/` and, with `debug`, in its `debug_log/`.
-        level: The least level that goes into the log; the debug log has all.
-        mask: What may be kept of a message.
-        rotate_days: For how many days a file is.
-        keep_days: For how many days files are kept; 0 keeps all.
-        debug: Keep a debug log as well.
-        follows_links: Log there, too, where one of these is a link: nobody but the user can have made it.
-        clock: Tells the time.
+        level: Minimum level of the log; the debug log has all.
+        mask: Filters each record's text.
+        rotate_days: Days per file.
+        keep_days: Days after which files are deleted; 0 keeps all.
+        debug: Write a debug log as well.
+        follows_links: Allow the folders to be links: only the user can have created them.
+        clock: Returns the time.
 
-    A folder that cannot be written leaves the program without a log.
+    If the folder is not writable, the program runs without a log.
     """
     if file() != NOWHERE:
         return
@@ -177,7 +175,7 @@ def start(
         if follows_links:
             place, debug_place = place.resolve(), debug_place.resolve()
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except (OSError, RuntimeError):  # Python < 3.13: RuntimeError for links in a circle
+    except (OSError, RuntimeError):  # Python < 3.13: RuntimeError for circular links
         _root.addHandler(logging.NullHandler())
         return
     log = _Daily(place, "localllm", rotate_days, keep_days, clock)
@@ -193,8 +191,8 @@ def start(
 
 
 def show(stream: TextIO, level: str, mask: Callable[[str], str] = str, *, without: Collection[str] = ()) -> None:
-    """Print records of `level` and above into `stream` as well, in the form of the log, but those of the categories
-    `without`. For a program whose work is to be watched, such as a server."""
+    """Also print records of `level` and above to `stream`, except those of the categories `without`.
+    For programs such as servers, whose activity is watched."""
     shown = _Shown(stream)
     shown.setFormatter(_ShownFormatter(mask))
     shown.setLevel(level)
@@ -205,7 +203,7 @@ def show(stream: TextIO, level: str, mask: Callable[[str], str] = str, *, withou
 
 
 def forward(library: str, category: str) -> None:
-    """Have what a library logs at WARNING and above stand in the log, under `category`."""
+    """Copy a library's records of WARNING and above to the log, under `category`."""
     logger = logging.getLogger(library)
     logger.handlers[:] = [_Forward(of(category))]
     logger.setLevel(logging.WARNING)
@@ -213,28 +211,28 @@ def forward(library: str, category: str) -> None:
 
 
 def file() -> str:
-    """Where the log is; NOWHERE where none is kept."""
+    """Return the path of the log; NOWHERE if there is none."""
     return next((handler.baseFilename for handler in _root.handlers if isinstance(handler, _Daily)), NOWHERE)
 
 
 def files(folder: Path) -> Iterator[Path]:
-    """The log files in a folder, the oldest first."""
+    """Yield the log files in a folder, oldest first."""
     if folder.is_dir():
         yield from sorted((one for one in folder.iterdir() if _NAME.fullmatch(one.name)), key=_order)
 
 
 def day_of(file: Path) -> str:
-    """The first day of a log file: YYYY-MM-DD."""
+    """Return the first day of a log file: YYYY-MM-DD."""
     match = _NAME.fullmatch(file.name)
     return match[1] if match else ""
 
 
 def _order(file: Path) -> tuple[str, int]:
-    """The day; and of one day the file with the highest number is the oldest."""
+    """Return the sort key: the day, then the rotation number, of which the highest is the oldest."""
     number = file.name.split(".")[2]
     return day_of(file), -int(number) if number.isdigit() else 0
 
 
 def of(category: str) -> logging.Logger:
-    """The logger of a category, such as LLM, TOOL or AGENT."""
+    """Return the logger of a category, such as LLM, TOOL or AGENT."""
     return _root.getChild(category)

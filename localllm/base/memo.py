@@ -1,4 +1,4 @@
-"""What a function has given for an argument, remembered within a bound of bytes."""
+"""Memoise a function, limited by bytes."""
 
 from collections.abc import Callable, Hashable
 from typing import ClassVar, Generic, TypeVar
@@ -8,15 +8,15 @@ V = TypeVar("V")
 
 
 class Memo(Generic[K, V]):
-    """`compute`, which is called once for what is asked for again and again, and must not give None.
+    """A cache of `compute`'s results, which must not be None.
 
-    functools.lru_cache bounds the number of what it remembers; texts of any length need a bound of bytes. `size` tells
-    those of an argument and its value; of all together there are at most `most`. What was not asked for since half as
-    many new ones came is forgotten.
+    functools.lru_cache limits the number of entries; texts of any length need a limit in bytes. `size` returns the
+    bytes of an argument with its value; together they take at most `most`. Entries are evicted in two generations: what
+    was not requested while the newer half was filled is dropped.
     """
 
     share: ClassVar[float] = 1.0
-    """Of its bound, what each may use: a process in which little is asked for again needs less."""
+    """Fraction of its limit that each instance may use; lower in processes with few repeated requests."""
 
     def __init__(self, compute: Callable[[K], V], size: Callable[[K, V], int], most: int) -> None:
         self._compute = compute
@@ -25,10 +25,10 @@ class Memo(Generic[K, V]):
         self._new: dict[K, V] = {}
         self._old: dict[K, V] = {}
         self._bytes = 0
-        """Of the new ones."""
+        """Size of the new generation."""
 
     def __call__(self, key: K) -> V:
-        """The value for `key`."""
+        """Return the value for `key`, computed if necessary."""
         value = self._new.get(key)
         if value is None:
             value = self._old.pop(key, None)

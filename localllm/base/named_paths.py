@@ -1,4 +1,4 @@
-"""Follow the links of a path that the user has named, and see whether a project has put one of them there."""
+"""Resolve the links of a path named by the user, and detect those that lead out of a project."""
 
 import errno
 import os
@@ -12,18 +12,17 @@ _MOST_LINKS = 40  # of one path, as Linux counts
 
 
 class Followed(NamedTuple):
-    """Where a path leads, every link in it read once; `leads_out`: a link of a project leads out of that project."""
+    """A resolved path, each link read once; `leads_out`: a link in a project leads out of that project."""
 
     real: Path
     leads_out: bool
 
 
 def follow(path: Path, root: Path) -> Followed:
-    """Where the path leads, looked at once: what is in its way may be exchanged at any moment.
+    """Resolve the path in one pass: any part of it may be replaced at any moment.
 
-    A link that lies in a project, the one at `root` or any other, and leads out of it was made by whoever packed the
-    project, or by a command. Nobody has packed the home folder, or what is above it. Raises OSError for links in
-    circles.
+    A link that lies in a project, the one at `root` or any other, and leads out of it was created by the project's
+    author, or by a command. The home folder and its parents count as no project. Raises OSError for circular links.
     """
     real, folders = _walked(path)
     leaving = (project for folder in folders for project in _projects_around(folder, root))
@@ -31,10 +30,10 @@ def follow(path: Path, root: Path) -> Followed:
 
 
 def _walked(path: Path) -> tuple[Path, list[Path]]:
-    """The path with its links resolved, and the folders in which these lie."""
+    """Return the path with its links resolved, and the folders that contain the links."""
     if sys.platform == "win32":
         real = path.resolve()
-        named = Path(os.path.abspath(path))  # noqa: PTH100 - without "..", as the resolved one
+        named = Path(os.path.abspath(path))  # noqa: PTH100 - without "..", like the resolved path
         return real, [] if real == named else [named.parent]
     current, folders = Path("/"), list[Path]()
     waiting = [*reversed(path.absolute().parts[1:])]
@@ -45,7 +44,7 @@ def _walked(path: Path) -> tuple[Path, list[Path]]:
             continue
         try:
             target = os.readlink(current / name)  # noqa: PTH115 - as text, of which the parts count
-        except OSError:  # no link, or nothing at all
+        except OSError:  # no link, or missing
             current /= name
             continue
         folders.append(current)
@@ -57,7 +56,7 @@ def _walked(path: Path) -> tuple[Path, list[Path]]:
 
 
 def _projects_around(folder: Path, root: Path) -> set[Path]:
-    """The project at `root`, where a real folder lies in that, and the outermost one that it lies in."""
+    """Return the project at `root`, if the real folder lies in it, and the outermost project around the folder."""
     nobodys, top = {*home_and_above(), Path("/")}, Path(os.path.realpath(root))
     around = [each for each in (folder, *folder.parents) if each not in nobodys]
     marked = [each for each in around if is_marked(each)]

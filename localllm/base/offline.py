@@ -1,8 +1,8 @@
-"""Offline: reach this machine and what the user has named in their own network, and nothing else.
+"""Offline mode: connect only to this machine and to servers the user has named in their own network.
 
-It is decided below all clients: Python reports every connection and every look-up of a name to `sys.addaudithook`
-before it is made, whoever makes it, so that no client can forget to ask. Only what opens sockets without Python, a
-library written in another language, is not reported: whoever uses one asks `is_on` first.
+It is enforced below all clients: Python reports every connection and name lookup to `sys.addaudithook` before it
+happens, so that no client can forget to check. Only libraries in other languages that open sockets without Python are
+not reported: their callers check `is_on` first.
 """
 
 import errno
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 _CONNECTING = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
 _LOOKING_UP = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"})
 _WITHIN_THE_MACHINE = ("AF_UNIX", "AF_NETLINK", "AF_VSOCK", "AF_ALG")
-"""Families of sockets, of which each system has some."""
+"""Socket families within the machine; not every system has all of them."""
 
 _OWN_NETWORK = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "fc00::/7", "fe80::/10")
 """Private, link-local and unique local addresses (RFC 1918, 3927, 4193, 4291)."""
 
 _NOBODYS = ("169.254.169.0/24", "169.254.170.0/24", "fd00:ec2::254/128")
-"""Of these, where nobody sets up a server: what tells a cloud's machine its secrets (169.254.169.254; 169.254.170.2 and
-the last are Amazon's). Other link-local addresses are those of two machines on a cable, or of a container's host."""
+"""Of these, addresses of cloud metadata services, which serve secrets (169.254.169.254; 169.254.170.2 and the last are
+Amazon's). Other link-local addresses are those of directly connected machines, or of a container's host."""
 
 _PORTS = {"http": 80, "https": 443, "redis": 6379, "rediss": 6379}
 
@@ -47,8 +47,8 @@ class OfflineError(OSError):
 
 
 class NotOwnNetworkError(OSError):
-    """`place` is not reached: see `own_network_only`. All have one text, for asyncio names none of several causes that
-    differ in theirs."""
+    """`place` is not reached: see `own_network_only`.
+    All have the same text, as asyncio names none of several differing causes."""
 
     def __init__(self, place: str) -> None:
         super().__init__(errno.EACCES, "not in your own network")
@@ -56,12 +56,12 @@ class NotOwnNetworkError(OSError):
 
 
 def offline_error_in(error: BaseException | None) -> OfflineError | None:
-    """The OfflineError that `error` is or was made of, None where it has another cause."""
+    """Return the OfflineError in the causes of `error`, or None."""
     return _error_in(error, OfflineError)
 
 
 def not_own_network_error_in(error: BaseException | None) -> NotOwnNetworkError | None:
-    """The NotOwnNetworkError that `error` is or was made of, None where it has another cause."""
+    """Return the NotOwnNetworkError in the causes of `error`, or None."""
     return _error_in(error, NotOwnNetworkError)
 
 
@@ -76,39 +76,39 @@ def _error_in(error: BaseException | None, kind: type[_Kind]) -> _Kind | None:
 
 
 class Guard:
-    """Judges what Python reports. `named`: the addresses of servers as the user has named them; those of the user's own
-    network may be reached, and the names among them looked up."""
+    """Judges reported socket events. `named`: server addresses as named by the user; those in the user's own network
+    may be reached, and the names among them looked up."""
 
     def __init__(self, named: Iterable[str]) -> None:
         self._named = frozenset(place for address in named if (place := _place(address)))
         self._led: set[tuple[str, int]] = set()
-        """What the names in `_named` have stood for when they were looked up, with their ports."""
+        """Addresses that the names in `_named` have resolved to, with their ports."""
 
     @property
     def places(self) -> tuple[str, ...]:
-        """What has been named besides this machine: host:port."""
+        """The named servers besides this machine: host:port."""
         return tuple(sorted(_shown(host, port) for host, port in self._named if not _is_here(host)))
 
     def name(self, address: str) -> None:
-        """Count an address as named by the user from now on."""
+        """Add an address named by the user."""
         if place := _place(address):
             self._named |= {place}
 
     def is_named(self, address: str) -> bool:
-        """Whether the user has named an address, or it is this machine."""
+        """Return whether the user has named an address, or it is this machine."""
         place = _place(address)
         return place is not None and (place in self._named or _is_here(place[0]))
 
     def judge(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Raise OfflineError for a connection or a look-up that is not to be made."""
+        """Raise OfflineError for a forbidden connection or lookup."""
         if (place := _connected_to(event, arguments)) is not None:
             self._judge_connection(*place)
         elif event in _LOOKING_UP:
             self._judge_name(_spelt(arguments[0][0] if event == "socket.getnameinfo" else arguments[0]))
 
     def admitted(self, name: object, addresses: Iterable[str]) -> frozenset[str]:
-        """Those of the `addresses` that a look-up of `name` gave to which a connection may be made. Raises OfflineError
-        where it is a name the user has named and there is none."""
+        """Return those of the `addresses` of a lookup of `name` that may be connected to.
+        Raises OfflineError if the user has named `name` but none of them is allowed."""
         host, all_of_it = _spelt(name), frozenset(addresses)
         ports = {port for named, port in self._named if named == host}
         near = frozenset(address for address in all_of_it if _is_here(address) or _is_private(address))
@@ -133,14 +133,14 @@ class Guard:
 
 
 class _Process:
-    """The guard of this process, and whether Python reports to it: a hook is for good."""
+    """The guard of this process, and whether the audit hook is installed: hooks cannot be removed."""
 
     guard: Guard | None = None
     is_hooked = False
 
 
 def switch_on(named: Iterable[str]) -> None:
-    """Be offline from now on; see Guard. Called again, what is named now is what counts."""
+    """Switch offline mode on; see Guard. A further call replaces the named servers."""
     if not _Process.guard:
         _filter_lookups()
     _Process.guard = Guard(named)
@@ -148,30 +148,30 @@ def switch_on(named: Iterable[str]) -> None:
 
 
 def name_address(address: str) -> None:
-    """Let an address be reached that the user names after the start, if it is in their own network."""
+    """Allow an address that the user names after the start, if it is in their own network."""
     if _Process.guard:
         _Process.guard.name(address)
 
 
 def is_on() -> bool:
-    """Whether the program is offline."""
+    """Return whether the program is offline."""
     return _Process.guard is not None
 
 
 def is_named(address: str) -> bool:
-    """Whether an address may be asked as far as that is the user's to say: this machine, and what they have named."""
+    """Return whether the user's settings allow an address: this machine, named servers, or any if not offline."""
     return _Process.guard is None or _Process.guard.is_named(address)
 
 
 def named_places() -> tuple[str, ...]:
-    """What may be reached besides this machine, as far as it turns out to be in the user's own network."""
+    """Return the named servers besides this machine, as far as they are in the user's own network."""
     return _Process.guard.places if _Process.guard else ()
 
 
 @contextmanager
 def own_network_only() -> Generator[None]:
-    """Within this, and in the tasks begun in it, reach no servers but those of this machine and the own network
-    (`is_own_address`), by no proxy: who named them is not known. NotOwnNetworkError for others."""
+    """Connect only to this machine and the own network (`is_own_address`), without proxies.
+    Applies to this context and the tasks started in it. Raises NotOwnNetworkError for others."""
     _hook()
     token = _own_network_only.set(True)
     try:
@@ -181,13 +181,13 @@ def own_network_only() -> Generator[None]:
 
 
 def is_direct() -> bool:
-    """Whether no proxy may be asked: it would pass on what we must not reach."""
+    """Return whether proxies are forbidden: they could forward to hosts that must not be reached."""
     return is_on() or _own_network_only.get()
 
 
 def is_own_address(host: str) -> bool:
-    """Whether it is an IP address of this machine or of the user's own network, where servers are set up; no name
-    is."""
+    """Return whether `host` is an IP address of this machine or of the user's own network, where servers may run. False
+    for names."""
     from ipaddress import ip_network
 
     parsed = _parsed(host)
@@ -214,7 +214,7 @@ def _judge(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _connected_to(event: str, arguments: tuple[Any, ...]) -> tuple[str, int] | None:
-    """Host and port of what is reported, None for what is no connection or stays within the machine."""
+    """Return host and port of a reported connection, None for other events and connections within the machine."""
     if event not in _CONNECTING:
         return None
     place, family = arguments[1], arguments[0].family
@@ -224,7 +224,7 @@ def _connected_to(event: str, arguments: tuple[Any, ...]) -> tuple[str, int] | N
 
 
 def _filter_lookups() -> None:
-    """Let a name be looked up once: what that gives is judged, kept in mind, and what its user may connect to."""
+    """Replace `socket.getaddrinfo` by one that filters its results and records them as reachable."""
     look_up = socket.getaddrinfo
 
     def filtered(host: Any, *arguments: Any, **options: Any) -> list[Any]:
@@ -234,11 +234,11 @@ def _filter_lookups() -> None:
         admitted = _Process.guard.admitted(host, (str(entry[4][0]) for entry in found))
         return [entry for entry in found if str(entry[4][0]) in admitted]
 
-    socket.__dict__["getaddrinfo"] = filtered  # where asyncio and all others find it
+    socket.__dict__["getaddrinfo"] = filtered  # where asyncio and all others look it up
 
 
 def _place(address: str) -> tuple[str, int] | None:
-    """Host and port of an address with or without a scheme; None for what is none."""
+    """Parse host and port of an address with or without scheme; None if invalid."""
     try:
         parts = urlsplit(address if "://" in address else f"http://{address}")
         host, port = _spelt(parts.hostname or ""), parts.port or _PORTS.get(parts.scheme, 0)
@@ -248,7 +248,7 @@ def _place(address: str) -> tuple[str, int] | None:
 
 
 def _spelt(host: object) -> str:
-    """A host in the one spelling in which hosts are compared: ASCII, in lower case, without a dot at its end."""
+    """Normalise a host for comparison: ASCII, in lower case, without a trailing dot."""
     if host is None:
         return ""
     text = bytes(host).decode("ascii", "replace") if isinstance(host, bytes | bytearray) else str(host)
@@ -258,14 +258,14 @@ def _spelt(host: object) -> str:
 
 
 def _plain(host: str) -> str:
-    """An IP address in its usual spelling, any other host as it is."""
+    """Normalise an IP address; any other host is returned unchanged."""
     parsed = _parsed(host)
     return host if parsed is None else str(parsed)
 
 
 def _parsed(host: str) -> "IPv4Address | IPv6Address | None":
-    """The IP address that `host` is, without its zone; the IPv4 address that one of IPv6 stands for."""
-    from ipaddress import IPv6Address, ip_address  # where nothing is offline it is not needed
+    """Parse an IP address, without its zone; an IPv4-mapped address as IPv4."""
+    from ipaddress import IPv6Address, ip_address  # not needed unless offline
 
     try:
         parsed = ip_address(host.partition("%")[0])
@@ -275,13 +275,13 @@ def _parsed(host: str) -> "IPv4Address | IPv6Address | None":
 
 
 def _is_here(host: str) -> bool:
-    """Whether it is this machine."""
+    """Return whether it is this machine."""
     parsed = _parsed(host)
     return host == "localhost" if parsed is None else parsed.is_loopback
 
 
 def _is_private(host: str) -> bool:
-    """Whether it is an address of the user's own network; a name is none."""
+    """Return whether it is an address of the user's own network; False for names."""
     from ipaddress import ip_network
 
     parsed = _parsed(host)

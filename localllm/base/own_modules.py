@@ -1,8 +1,8 @@
-"""The program's own code, kept from what commands could put in its place.
+"""Keep the program's own code in memory, so that commands cannot replace it.
 
-Modules are imported when they are first needed, which may be after a command has run. So where the program itself lies
-in the project (somebody works on it with itself), its source is read into memory before the first tool changes
-anything. (That no folder of the project is searched for modules is seen to at the start: `own_environment`.)
+Modules are imported when first needed, possibly after a command has run. So if the program itself lies in the project
+(it is developed with itself), its source is read into memory before the first tool changes anything.
+(`base.environment` removes the project's folders from the module search path.)
 """
 
 import os
@@ -20,8 +20,8 @@ _FOLDER = Path(os.path.realpath(__file__)).parents[1]
 
 
 class _HeldSource:
-    """A finder and loader of the package's modules, from their source as it was when this was made. (Its base classes
-    would be importlib.abc's, which nothing else loads at the start.)"""
+    """A finder and loader of the package's modules from their source at construction time.
+    (Not derived from importlib.abc's classes, which nothing else imports at the start.)"""
 
     def __init__(self) -> None:
         self._files: dict[str, Path] = {}
@@ -46,10 +46,10 @@ class _HeldSource:
         return spec
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """Python makes it."""
+        """Use Python's default module."""
 
     def get_source(self, fullname: str) -> str:
-        """For tracebacks."""
+        """Return the source, for tracebacks."""
         return self._sources[fullname].decode("utf-8")
 
     def exec_module(self, module: ModuleType) -> None:
@@ -61,7 +61,7 @@ class _HeldSource:
 
 
 def hold_source(project: Path) -> None:
-    """Read the program's source, once, if it lies in the project and not in an environment that is protected there."""
+    """Read the program's source once, if it lies in the project outside a protected environment."""
     kept = environment_in(str(project))
     is_held = any(isinstance(finder, _HeldSource) for finder in sys.meta_path)
     if is_held or not _FOLDER.is_relative_to(project) or any(map(_FOLDER.is_relative_to, kept)):
@@ -70,7 +70,7 @@ def hold_source(project: Path) -> None:
 
 
 def source_of(name: str) -> bytes:
-    """The source of a module of the package, as it was when it was held, else as it is."""
+    """Return the source of a module of the package, as held if it was, else the current one."""
     held = next((finder for finder in sys.meta_path if isinstance(finder, _HeldSource)), None)
     if held:
         return held.source(name)

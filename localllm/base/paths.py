@@ -1,4 +1,4 @@
-"""Where files are: the user's folders, the project's root, programs on the search path."""
+"""Locate files: the user's folders, the project's root and storage, programs on the search path."""
 
 import errno
 import hashlib
@@ -18,20 +18,20 @@ from localllm.base.i18n import Phrase
 APPLICATION = "localllm"
 SETTINGS_FILE = "localllm.toml"
 CACHES = "indexes"
-"""In `cache_folder`: a folder for each project."""
+"""Subfolder of `cache_folder` with a folder for each project."""
 
 
 def config_file(environ: Mapping[str, str] = os.environ) -> Path:
-    """The user's own settings file, there or not. LOCALLLM_CONFIG_DIR names another folder for it."""
+    """Return the path of the user's settings file. LOCALLLM_CONFIG_DIR overrides its folder."""
     if folder := environ.get("LOCALLLM_CONFIG_DIR"):
         return Path(folder).expanduser() / SETTINGS_FILE
     return _user_folder(environ, "XDG_CONFIG_HOME", ".config") / SETTINGS_FILE
 
 
 def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where what the program must remember is kept (snapshots, trust, history), there or not.
+    """Return the folder of persistent state (snapshots, trust, history).
 
-    LOCALLLM_STATE_DIR names another folder.
+    LOCALLLM_STATE_DIR overrides it.
     """
     if folder := environ.get("LOCALLLM_STATE_DIR"):
         return Path(folder).expanduser()
@@ -39,9 +39,9 @@ def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where is kept what can be found out again at any time, there or not.
+    """Return the folder of caches, which can be rebuilt at any time.
 
-    LOCALLLM_CACHE_DIR names another folder; one that LOCALLLM_STATE_DIR names holds it as well.
+    LOCALLLM_CACHE_DIR overrides it; else it is within LOCALLLM_STATE_DIR if that is set.
     """
     if folder := environ.get("LOCALLLM_CACHE_DIR"):
         return Path(folder).expanduser()
@@ -51,9 +51,9 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where the user's own results are (reports, tasks, their logs), there or not.
+    """Return the folder of the user's results (reports, tasks, their logs).
 
-    LOCALLLM_DATA_DIR names another folder; one that LOCALLLM_STATE_DIR names holds it as well.
+    LOCALLLM_DATA_DIR overrides it; else it is within LOCALLLM_STATE_DIR if that is set.
     """
     if folder := environ.get("LOCALLLM_DATA_DIR"):
         return Path(folder).expanduser()
@@ -63,12 +63,12 @@ def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def session_key_file(environ: Mapping[str, str] = os.environ) -> Path:
-    """The key by which the user's own sessions are known, there or not."""
+    """Return the file of the key that authenticates the user's sessions."""
     return state_folder(environ) / "session.key"
 
 
 def _user_folder(environ: Mapping[str, str], variable: str, below_home: str) -> Path:
-    """What platformdirs answers; on Linux computed here, because importing it costs 15 ms at every start."""
+    """Return the same as platformdirs. On Linux computed here, as importing that costs 15 ms at every start."""
     if sys.platform == "linux" and "ANDROID_ROOT" not in environ:
         base, home = environ.get(variable, ""), environ.get("HOME", "")
         if base.startswith("/"):
@@ -87,10 +87,10 @@ def _user_folder(environ: Mapping[str, str], variable: str, below_home: str) -> 
 
 
 def find_project(start: Path) -> Path:
-    """The project `start` is in: the nearest folder upwards with a localllm.toml or a .git, else `start` itself.
+    """Return the project of `start`: the nearest folder upwards with a localllm.toml or a .git, else `start` itself.
 
-    The home folder, all above it, and / are no projects, unless `start` is just that. The path is absolute, links
-    resolved.
+    The home folder, its parents, and / are no projects, unless `start` is exactly that. The path is absolute, with
+    links resolved.
     """
     start = start.resolve()
     no_projects = home_and_above()
@@ -103,22 +103,22 @@ def find_project(start: Path) -> Path:
 
 
 def is_marked(folder: Path) -> bool:
-    """Whether there is what makes a folder a project: a localllm.toml or a .git."""
+    """Return whether the folder is marked as a project by a localllm.toml or a .git."""
     return any(os.path.lexists(folder / name) for name in (SETTINGS_FILE, ".git"))
 
 
 def home_and_above() -> tuple[Path, ...]:
-    """The home folder and those it lies in, which are no projects; none where there is no home."""
+    """Return the home folder and its parents, which are no projects; empty if there is no home."""
     try:
         home = Path.home().resolve()
-    except RuntimeError:  # neither HOME nor an entry for this user
+    except RuntimeError:  # neither HOME nor a passwd entry
         return ()
     return (home, *home.parents)
 
 
 def is_in_project(path: Path, root: Path) -> bool:
-    """Whether a path lies in the project at `root`, by its text or by where links lead, so that commands may write
-    there. They do not run where the home folder, or what is above it, is the project."""
+    """Return whether a path lies in the project at `root`, literally or through links, so that commands may write
+    there. False if the project is the home folder or a parent of it, as commands do not run there."""
     base = Path(os.path.realpath(root))
     if base in home_and_above():
         return False
@@ -127,8 +127,8 @@ def is_in_project(path: Path, root: Path) -> bool:
 
 
 def projects_around(path: Path, root: Path) -> list[Path]:
-    """The projects that a path lies in, so that commands may have written there: that at `root`, folders above it that
-    look like one, and those in which there was a chat. Not the home folder, and nothing above it."""
+    """Return the projects a path lies in, where commands may have written: that at `root`, parent folders marked as
+    projects, and those with chat sessions. Without the home folder and its parents."""
     found = [root] if is_in_project(path, root) else []
     sessions, no_projects = state_folder() / "sessions", home_and_above()
     for place in dict.fromkeys((Path(os.path.abspath(path)), Path(os.path.realpath(path)))):  # noqa: PTH100 - as above
@@ -140,20 +140,20 @@ def projects_around(path: Path, root: Path) -> list[Path]:
 
 
 def project_name(root: Path) -> str:
-    """A name for the project at `root` that no other one on this machine has: for folders in `state_folder`."""
+    """Return a name of the project at `root` that is unique on this machine, for folders in `state_folder`."""
     return hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
 
 
 def project_folder(root: Path) -> Path:
-    """Where the project's overflowing output and the user's commands are kept, there or not."""
+    """Return the project's folder for overflowing output and the user's commands."""
     return root / ".localllm"
 
 
 def ensure_project_folder(root: Path) -> Path:
-    """`project_folder`, made if missing; it tells git to ignore it.
+    """Return `project_folder`, created if missing and ignored by git.
 
-    ConfigurationError project_folder_unusable where it cannot be made, and where it is a link: a project one has
-    been given could lead our files anywhere with it.
+    Raises ConfigurationError project_folder_unusable if it cannot be created, or is a link: a foreign project could
+    redirect our files with one.
     """
     folder = project_folder(root)
     if folder.is_symlink():
@@ -166,12 +166,11 @@ def ensure_project_folder(root: Path) -> Path:
 
 
 class Storage(msgspec.Struct, frozen=True):
-    """Where what belongs to a project is kept: its `sessions` in the user's state folder and its `caches` in that for
-    caches, where no command can see them; overflowing output in `folder`.
+    """Where a project's data is stored: `sessions` in the user's state folder and `caches` in the cache folder, out of
+    reach of commands; overflowing output in `folder`.
 
-    `place`: that is the project's own folder; one in the state folder, where the project's cannot be used, for the
-    `reason`; or nowhere, where neither can be: then nothing can be made in `folder`. `other` is the folder that is not
-    used now, and may have been at another time.
+    `place` of `folder`: "project"; "state", if the project's cannot be used for `reason`; or "nowhere", if neither can:
+    then nothing can be created in `folder`. `other` is the folder not in use now, but possibly at another time.
     """
 
     folder: Path
@@ -182,53 +181,52 @@ class Storage(msgspec.Struct, frozen=True):
     reason: object = ""
 
     def cache_file(self, name: str) -> Path:
-        """Where a cache is kept; its folder is made if it can be."""
+        """Return the path of a cache file, creating its folder if possible."""
         with suppress(OSError):
             self.caches.mkdir(mode=0o700, parents=True, exist_ok=True)
         return self.caches / name
 
     @property
     def outputs(self) -> Path:
-        """Where long output is kept."""
+        """The folder for long output."""
         return self.folder / "tool-output"
 
     @property
     def outputs_outside(self) -> Path:
-        """Where it is kept while the project cannot hold it."""
+        """The folder for long output while the project's own is unusable."""
         return (self.other if self.place == "project" else self.folder) / "tool-output"
 
     @property
     def older_sessions(self) -> Path:
-        """Where earlier versions kept the logs of a project that could not hold them."""
+        """The folder where earlier versions stored the session logs of a project with an unusable folder."""
         return self.outputs_outside.with_name("sessions")
 
     @property
     def outputs_anywhere(self) -> tuple[Path, ...]:
-        """Where long output of this and other times may be; not where a link would lead, perhaps into another
-        project."""
+        """All folders that may contain long output, except links, which could lead into another project."""
         return tuple(each / "tool-output" for each in (self.folder, self.other) if not each.is_symlink())
 
 
 def find_storage(root: Path, environ: Mapping[str, str] = os.environ) -> Storage:
-    """Where what belongs to the project at `root` is kept; nothing is made."""
+    """Determine where the data of the project at `root` is stored, without creating anything."""
     own, name = project_folder(root), project_name(root)
     state, sessions = state_folder(environ) / "projects" / name, state_folder(environ) / "sessions" / name
     caches = cache_folder(environ) / CACHES / name
     reason = _fault(own)
     folder, other = (state, own) if reason else (own, state)
-    if caches.resolve().is_relative_to(root.resolve()):  # commands could write there, as they cannot in ours
+    if caches.resolve().is_relative_to(root.resolve()):  # commands could write there, unlike in ours
         caches = folder
     place = "project" if not reason else "nowhere" if _fault(state) else "state"
     return Storage(folder, place, other, sessions, caches, reason)
 
 
 def open_storage(root: Path, environ: Mapping[str, str] = os.environ) -> Storage:
-    """As `find_storage`; the folder is there afterwards, wherever one can be made."""
+    """Like `find_storage`, but create the folder where possible."""
     found = find_storage(root, environ)
     if found.place == "project":
         try:
             _make(found.folder)
-        except OSError as error:  # what looked as if it could be written to cannot: a full disk, a sandbox around us
+        except OSError as error:  # it looked writable, but the disk is full or a sandbox forbids it
             state, own = found.other, found.folder
             caches = state if found.caches == own else found.caches
             found = Storage(state, "state", own, found.sessions, caches, _reason(error))
@@ -242,24 +240,24 @@ def open_storage(root: Path, environ: Mapping[str, str] = os.environ) -> Storage
 
 
 def _make(folder: Path) -> None:
-    """The folder in the project, which git is told to ignore. Raises OSError."""
+    """Create the folder in the project with a .gitignore for itself. Raises OSError."""
     if sys.platform == "win32":
         folder.mkdir(exist_ok=True)
         if not os.path.lexists(folder / ".gitignore"):
             atomic_write(folder / ".gitignore", b"*\n")
         return
-    opened = open_made(folder.parent, folder.name)  # a command may put a link in its place at any moment
+    opened = open_made(folder.parent, folder.name)  # a command may replace it with a link at any moment
     try:
         os.stat(".gitignore", dir_fd=opened, follow_symlinks=False)
     except FileNotFoundError:
-        with suppress(FileExistsError):  # another program was faster
+        with suppress(FileExistsError):  # another process was faster
             atomic_write_at(opened, ".gitignore", b"*\n", create_only=True)
     finally:
         os.close(opened)
 
 
 def _fault(folder: Path) -> object:
-    """Why no file can be made in `folder`, or where it would be made; "" where one can, by all that can be seen."""
+    """Explain why no file can be created in `folder`, or its nearest existing parent. "" if none is apparent."""
     if folder.is_symlink():
         return Phrase("It is a symbolic link")
     there = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
@@ -278,17 +276,17 @@ def _reason(error: OSError) -> str:
 
 
 def search_path(project: Path, environ: Mapping[str, str] = os.environ) -> list[str]:
-    """The folders of the search path without those that lie in the project, also by where links lead, and relative
-    ones: a command may have put programs there, also into a `.venv/bin`."""
+    """Return the folders of the search path, without relative ones and those in the project, also through links: a
+    command may have put programs there, even into a `.venv/bin`."""
     root = Path(os.path.realpath(project))
     folders = environ.get("PATH", os.defpath).split(os.pathsep)
     return [folder for folder in folders if os.path.isabs(folder) and not _is_beneath(folder, root)]  # noqa: PTH117 - an empty path is no Path
 
 
 def find_program(name: str, project: Path, environ: Mapping[str, str] = os.environ) -> str | None:
-    """The program `name` on the search path, None where there is none. What lies in the project, or leads there, is
-    passed over."""
-    import shutil  # with its compressors it takes longer than the rest of this module
+    """Return the path of the program `name`, or None.
+    Programs that lie in the project, or whose links lead there, are skipped."""
+    import shutil  # with its compressors it takes longer to import than the rest of this module
 
     root = Path(os.path.realpath(project))
     for folder in search_path(project, environ):
@@ -303,8 +301,8 @@ def _is_beneath(path: str, root: Path) -> bool:
 
 
 def is_recorded(root: Path, folder: Path) -> bool:
-    """Whether `folder` holds a record of a command that was begun in the project at `root` and has not ended, or whose
-    program was killed."""
+    """Return whether `folder` has a record of a command in the project at `root` that has not ended, or whose program
+    was killed."""
     try:
         begin = records_name(root)
         return any(name.startswith(begin) for name in os.listdir(folder))  # noqa: PTH208 - names
@@ -313,7 +311,7 @@ def is_recorded(root: Path, folder: Path) -> bool:
 
 
 def records_name(root: Path) -> str:
-    """How the names of a project's records begin. They are bound to its folder, which may be moved, and not to its
-    path, where another project may come to lie. Raises OSError."""
+    """Return the name prefix of a project's records. It identifies the folder, which may be moved, not its path, where
+    another project may be later. Raises OSError."""
     about = root.stat()
     return f"{about.st_dev:x}-{about.st_ino:x}-"

@@ -1,4 +1,4 @@
-"""State kept for each project: JSON files in the user's state folder, and where a moved project was before."""
+"""State per project: JSON files in the user's state folder, and the previous path of a moved project."""
 
 import errno
 import os
@@ -20,7 +20,7 @@ _MARKS = "marks"
 
 
 def note_place(kept: Path, root: Path) -> None:
-    """Remember in the folder `kept` where the project is now. What cannot be written is left: it is only a comfort."""
+    """Store the project's current path in the folder `kept`. Write errors are ignored: it is only a convenience."""
     mark = _mark(root)
     if not mark:
         return
@@ -32,7 +32,7 @@ def note_place(kept: Path, root: Path) -> None:
 
 
 def earlier_place(kept: Path, root: Path) -> Path | None:
-    """Where the project was when its place was last noted in `kept`; None where it still is there, or never was."""
+    """Return the project's path when last stored in `kept`; None if it is still there, or unknown."""
     if not (mark := _mark(root)):
         return None
     try:
@@ -43,12 +43,11 @@ def earlier_place(kept: Path, root: Path) -> Path | None:
 
 
 _CACHES = "lookup.sqlite", "repomap.msgpack", "analysis.msgpack"
-_UNUSED = 90 * 24 * 3600.0  # seconds after which a project's caches go
+_UNUSED = 90 * 24 * 3600.0  # seconds without use after which a project's caches are deleted
 
 
 def tidy_caches(storage: Storage, now: Callable[[], float] = time.time) -> None:
-    """Delete the caches that earlier versions kept in the project, and those of projects nobody has asked about for 90
-    days."""
+    """Delete caches that earlier versions stored in the project, and those of projects unused for 90 days."""
     for folder in (storage.folder, storage.other):
         if folder != storage.caches and not folder.is_symlink():
             for name in _CACHES:
@@ -66,7 +65,7 @@ def tidy_caches(storage: Storage, now: Callable[[], float] = time.time) -> None:
 
 
 def _mark(root: Path) -> str:
-    """What tells the project's folder from every other on this machine, "" where there is nothing."""
+    """Return an identifier of the project's folder that moves with it, or ""."""
     try:
         facts = (project_folder(root) / ".gitignore").lstat()
     except OSError:
@@ -78,22 +77,22 @@ Store = TypeVar("Store", bound=msgspec.Struct)
 Value = TypeVar("Value")
 
 KEPT_PROJECTS = 500
-"""How many projects are kept: those something was remembered of last."""
+"""Maximum projects with stored state, the most recent ones."""
 
 
 def name_of(root: Path) -> str:
-    """The project's path as JSON can hold it, whatever its bytes."""
+    """Return the project's path in a form JSON can hold, whatever its bytes."""
     return os.fsencode(root).decode("utf-8", "backslashreplace")
 
 
 def newest(entries: dict[str, Value], most: int = KEPT_PROJECTS) -> dict[str, Value]:
-    """The last `most` of the entries, which come in the order they were made in."""
+    """Return the last `most` entries, in insertion order."""
     return dict(list(entries.items())[-most:])
 
 
 def change_file(file: Path, read: Callable[[], Store], change: Callable[[Store], object]) -> None:
-    """Read, change and write the file while no other process does; it and its folder are made where they are missing,
-    for the user alone to read. ConfigurationError config_unwritable."""
+    """Read, change and write the file under a lock.
+    It and its folder are created if missing, private to the user. Raises ConfigurationError config_unwritable."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(file.with_suffix(".lock")):

@@ -1,4 +1,4 @@
-"""Rate limits: so many requests a minute, a few of them at once."""
+"""Rate limiting: requests per minute, with bursts."""
 
 import asyncio
 import time
@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 SECONDS_PER_MINUTE = 60.0
 
 BURST_SHARE = 0.1
-"""Of a minute's requests, how many may come at once: so much more than is allowed a minute may see at most."""
+"""Fraction of a minute's requests that may be sent at once. A minute may exceed the rate by at most that."""
 
 
 class _Bucket:
-    """The requests one may still make. It may owe some: then the next have to wait their turn."""
+    """A token bucket. A negative level means that further requests have to wait."""
 
     def __init__(self, now: float, capacity: float) -> None:
         self.level = capacity
@@ -20,10 +20,10 @@ class _Bucket:
 
 
 class RateLimiter:
-    """At most `per_minute` requests a minute of each name; 0 is no limit. A name is anything: the address of a server.
+    """Limits requests to `per_minute` per name, such as a server's address; 0 is no limit.
 
-    Whoever asked first has its turn first. `burst` of them may come at once; None takes a tenth of a minute's. `clock`
-    tells seconds, `pause` waits them.
+    Requests are served in order. `burst` may be sent at once; None is a tenth of a minute's. `clock` returns seconds,
+    `pause` sleeps.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class RateLimiter:
         self._buckets: dict[str, _Bucket] = {}
 
     async def wait(self, name: str, tell: Callable[[float], None] | None = None) -> float:
-        """Wait until `name` may be asked; the seconds that took. Where it takes any, `tell` is told them before."""
+        """Wait until `name` may be requested, after calling `tell` with the seconds, if any; return them."""
         seconds = self._take(name)
         if seconds > 0:
             if tell is not None:
@@ -54,7 +54,7 @@ class RateLimiter:
         return seconds
 
     def delay(self, name: str) -> float:
-        """The seconds until `name` may be asked, 0 for at once. The turn is not taken."""
+        """Return the seconds until `name` may be requested, 0 for now, without consuming the turn."""
         bucket, now = self._bucket(name), self._clock()
         closed = max(0.0, bucket.closed_until - now)
         if not self._rate:
@@ -63,16 +63,16 @@ class RateLimiter:
         return max(closed, (1 - level) / self._rate)
 
     def hold(self, name: str, seconds: float) -> None:
-        """Let nobody ask `name` for so long: it has said so itself."""
+        """Block requests to `name` for `seconds`, as demanded by its server."""
         bucket = self._bucket(name)
         bucket.closed_until = max(bucket.closed_until, self._clock() + seconds)
 
     def reset(self) -> None:
-        """Forget who was asked, and who wants to be left alone."""
+        """Reset all limits and blocks."""
         self._buckets.clear()
 
     def _take(self, name: str) -> float:
-        """The seconds until the next turn, which is taken."""
+        """Consume the next turn; return the seconds until it."""
         bucket, now = self._bucket(name), self._clock()
         closed = max(0.0, bucket.closed_until - now)
         if not self._rate:
@@ -82,7 +82,7 @@ class RateLimiter:
         return max(closed, -bucket.level / self._rate)
 
     def _give_back(self, name: str) -> None:
-        """The turn was not used: whoever waited for it has been cancelled."""
+        """Return an unused turn, whose waiter was cancelled."""
         bucket = self._bucket(name)
         bucket.level = min(self._capacity, bucket.level + 1)
 

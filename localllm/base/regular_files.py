@@ -1,5 +1,4 @@
-"""Reading files that may be anything, and may change: what is no regular file does not hold the reader up, and a stamp
-tells whether a file is still the same."""
+"""Read files safely: anything but a regular file is rejected without blocking, and stamps reveal changes."""
 
 import errno
 import os
@@ -14,38 +13,38 @@ from pathlib import Path
 from localllm.base.files import open_beneath
 
 READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-"""Flags to open a file with for `opened`: a pipe would wait for its writer."""
+"""Flags for opening a file passed to `opened`: without O_NONBLOCK a pipe would wait for its writer."""
 
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-"""With these as well, a link is an error (ELOOP): where a project one has been given could have anything."""
+"""Added to the flags, a link raises an error (ELOOP), as a foreign project could contain any."""
 
 Stamp = tuple[int, int, int]
-"""When a file and its entry were changed last, in nanoseconds, and its size in bytes."""
+"""Modification and change time of a file in nanoseconds, and its size in bytes."""
 
 UNKNOWN: Stamp = (0, 0, 0)
-"""For a file that may change again without its times telling."""
+"""The stamp of a file that may change again without a change of its times."""
 
 IN_MEMORY = ("tmpfs", "ramfs")
 """File systems that do not set a file's times when a program writes to a page of it that it has mapped and read."""
 
 _LAST_TIME = (1 << 63) - 1
 _STILL_CHANGING = 2_000_000_000
-"""Nanoseconds: FAT tells the time of a change no more exactly, other file systems to a tick of the kernel's clock."""
+"""Nanoseconds: FAT's time resolution; other file systems are as exact as a tick of the kernel's clock."""
 
 
 def read_regular(path: Path, limit: int) -> bytes:
-    """What a regular file holds. OSError: none there, a link, something else than a file, more than `limit` bytes."""
+    """Read a regular file. Raises OSError if it is missing, a link, another kind of file, or exceeds `limit` bytes."""
     return _whole(open_regular(path), limit)
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """A regular file, open for reading. OSError: none there, a link, something else than a file."""
+    """Open a regular file for reading. Raises OSError if it is missing, a link or another kind of file."""
     return opened(os.open(path, READ | NO_LINK))
 
 
 def open_linkless(path: Path) -> BufferedReader:
-    """`open_regular` of an absolute path with no link anywhere in it: OSError ELOOP where one has come since it was
-    resolved. On Windows only the last part is looked at."""
+    """Like `open_regular`, for an absolute path without any link:
+    OSError ELOOP if one was added since it was resolved. On Windows only the last component is checked."""
     if sys.platform == "win32":
         return open_regular(path)
     top = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -56,24 +55,24 @@ def open_linkless(path: Path) -> BufferedReader:
 
 
 def read_linkless(path: Path, limit: int) -> bytes:
-    """What the file that `open_linkless` opens holds. OSError EFBIG for more than `limit` bytes."""
+    """Read the file that `open_linkless` opens. Raises OSError EFBIG for more than `limit` bytes."""
     return _whole(open_linkless(path), limit)
 
 
 def read_beginning(path: Path, most: int) -> bytes:
-    """The first `most` bytes of a regular file. OSError as `open_regular`."""
+    """Read the first `most` bytes of a regular file. Raises OSError like `open_regular`."""
     with open_regular(path) as file:
         return file.read(most)
 
 
 def read_beneath(root_fd: int, path: str, limit: int) -> bytes:
-    """`read_regular` of a path below the open folder `root_fd`; a link on the way is an error as well."""
+    """Like `read_regular`, for a path below the open folder `root_fd`. A link on the way is an error as well."""
     return _whole(opened(open_beneath(root_fd, path, READ | NO_LINK, links=False)), limit)
 
 
 def opened(fd: int) -> BufferedReader:
-    """The file that was opened as `fd`, which is closed with it. OSError EINVAL, and closed at once, where that is no
-    regular file."""
+    """Wrap the descriptor `fd`, which is closed with the file.
+    Raises OSError EINVAL, and closes it, if it is not a regular file."""
     if stat.S_ISREG(os.fstat(fd).st_mode):
         return os.fdopen(fd, "rb")
     os.close(fd)
@@ -89,7 +88,7 @@ def _whole(stream: BufferedReader, limit: int) -> bytes:
 
 
 def clock_time(seconds: float) -> datetime:
-    """A time of a file, or one that a file tells, as the clocks here show it: 1970 where no calendar has that year."""
+    """Convert a file's time, or one stored in a file, to local time; 1970 if out of range."""
     try:
         return datetime.fromtimestamp(seconds, UTC).astimezone()
     except (OverflowError, ValueError, OSError):
@@ -97,18 +96,17 @@ def clock_time(seconds: float) -> datetime:
 
 
 def stamp_of(facts: os.stat_result) -> Stamp:
-    """The stamp of a file, which is worth something where it is settled."""
+    """Return a file's stamp, which is only reliable if `is_settled`."""
     return content_time(facts), facts.st_ctime_ns, facts.st_size
 
 
 def content_time(facts: os.stat_result) -> int:
-    """When (ns) the content changed, by what anybody may have set: of years that 64 bits do not hold the nearest one,
-    as no store takes larger numbers."""
+    """Return the modification time in ns, which anyone may have set, clamped to 64 bits, the maximum of our stores."""
     return max(-_LAST_TIME, min(facts.st_mtime_ns, _LAST_TIME))
 
 
 def is_settled(stamp: Stamp) -> bool:
-    """Whether the file was changed so long ago that a further change must show in its times."""
+    """Return whether the file was changed long enough ago that a further change must show in its times."""
     return time.time_ns() - max(stamp[:2]) > _STILL_CHANGING
 
 

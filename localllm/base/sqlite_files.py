@@ -1,4 +1,4 @@
-"""SQLite databases in folders that somebody else may have written to: what lies beside one, and what is in it."""
+"""Check SQLite databases in folders others may have written to: their companion files and schemas."""
 
 import os
 import stat
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 _COMPANIONS = ("-journal", "-wal", "-shm")
 _MAGIC = bytes.fromhex("d9d505f920a163d7")
-"""With these a journal ends that names a super-journal: https://www.sqlite.org/fileformat2.html#the_rollback_journal."""
+"""Ends a journal that names a super-journal: https://www.sqlite.org/fileformat2.html#the_rollback_journal."""
 
 
 def check_companions(file: Path) -> None:
-    """Raise sqlite3.DatabaseError where opening the database would reach another file: a link in its place or beside
-    it, or a journal that names a super-journal, which SQLite deletes once it has played the journal back. Ours never
-    have one, for they are never attached. sqlite3.OperationalError where the files cannot be looked at.
+    """Raise sqlite3.DatabaseError if opening the database would reach another file: a link in its place or beside it,
+    or a journal that names a super-journal, which SQLite deletes after the rollback. Ours never have one, as they are
+    never attached. Raises sqlite3.OperationalError if the files cannot be examined.
 
-    Only the journal is opened: with the first descriptor of a database that a process closes, all its locks on it are
-    gone (https://www.sqlite.org/howtocorrupt.html, 2.2).
+    Only the journal is opened: closing any descriptor of a database releases all the process's locks on it
+    (https://www.sqlite.org/howtocorrupt.html, 2.2).
     """
     import sqlite3
 
@@ -40,7 +40,7 @@ def check_companions(file: Path) -> None:
 
 
 def check_schema(database: "sqlite3.Connection") -> None:
-    """Raise sqlite3.DatabaseError for a view or a trigger: a query of ours would run what somebody else wrote."""
+    """Raise sqlite3.DatabaseError for a view or trigger: our queries would run foreign code."""
     import sqlite3
 
     database.execute("PRAGMA trusted_schema=OFF")

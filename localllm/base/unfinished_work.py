@@ -1,4 +1,4 @@
-"""Work that the end of the process waits for, as what is half done would stay so."""
+"""Delay the end of the process until critical work is completed."""
 
 import threading
 from collections.abc import Generator
@@ -10,7 +10,7 @@ _changed = threading.Condition()
 
 @contextmanager
 def unfinished() -> Generator[None]:
-    """Have the end of the process wait while this is open, in any thread."""
+    """Delay the end of the process while this context is open, in any thread."""
     work = object()
     with _changed:
         _at_work.add(work)
@@ -23,6 +23,6 @@ def unfinished() -> Generator[None]:
 
 
 def wait_for_the_rest(seconds: float) -> bool:
-    """Wait till nothing is open any more, at most so long; whether that came."""
+    """Wait until all such contexts are closed, at most `seconds`; return whether they are."""
     with _changed:
         return _changed.wait_for(lambda: not _at_work, seconds)

@@ -1,7 +1,7 @@
-"""What every error says, in English: key → its public code, what, why and the fix; the last two may be empty.
+"""The English texts of all errors: key → public code, what, why and fix; the last two may be empty.
 
-Codes: E1xxx settings, E2xxx model server, E3xxx search, E4xxx cache, E5xxx browser, E6xxx task, E7xxx workflow,
-E8xxx tools, E9xxx safety. A code once published keeps its meaning.
+Codes: E1xxx settings, E2xxx model server, E3xxx search, E4xxx cache, E5xxx browser, E6xxx task, E7xxx workflow, E8xxx
+tools, E9xxx safety. A published code keeps its meaning.
 """
 
 from localllm.base.error_texts.browser import BROWSER

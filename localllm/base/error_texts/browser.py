@@ -1,4 +1,4 @@
-"""E5xxx: the browser that reads pages made by scripts, and prints reports."""
+"""E5xxx: the browser that renders pages with scripts and prints reports."""
 
 from localllm.base.error_texts.text import ErrorText
 

@@ -1,4 +1,4 @@
-"""E116x and E117x: requests to the ensemble server that are not served."""
+"""E116x and E117x: rejected requests to the ensemble server."""
 
 from localllm.base.error_texts.text import ErrorText
 

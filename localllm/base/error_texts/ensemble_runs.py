@@ -1,4 +1,4 @@
-"""E115x: runs of the ensemble, and what its agents could not do."""
+"""E115x: ensemble runs and failures of their agents."""
 
 from localllm.base.error_texts.text import ErrorText
 

@@ -1,4 +1,4 @@
-"""E81xx: files that cannot be read as text. Read by the model as well."""
+"""E81xx: files that cannot be read as text. The model reads them too."""
 
 from localllm.base.error_texts.text import ErrorText
 

@@ -1,4 +1,4 @@
-"""E84xx: the knowledge base, its collections and what they are searched and filled with. Read by the model as well."""
+"""E84xx: the knowledge base, its collections, their search and ingestion. The model reads them too."""
 
 from localllm.base.error_texts.text import ErrorText
 

@@ -1,4 +1,4 @@
-"""E2xxx: the model server or file cannot be used, and what a panel or a long conversation needs of it."""
+"""E2xxx: unusable model servers or files, and their requirements for panels and long conversations."""
 
 from localllm.base.error_texts.text import ErrorText
 

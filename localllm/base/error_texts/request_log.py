@@ -1,4 +1,4 @@
-"""E118x: the ensemble's log of requests."""
+"""E118x: the ensemble's request log."""
 
 from localllm.base.error_texts.text import ErrorText
 

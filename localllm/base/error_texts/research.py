@@ -1,4 +1,4 @@
-"""E7xxx: research runs, their reports and what a run cannot do; E6xxx: research tasks and their schedules."""
+"""E7xxx: research runs and reports; E6xxx: research tasks, schedules and queues."""
 
 from localllm.base.error_texts.text import ErrorText
 

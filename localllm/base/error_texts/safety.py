@@ -1,4 +1,4 @@
-"""E9xxx: refused to protect the user's files, secrets or machine."""
+"""E9xxx: refusals that protect the user's files, secrets or machine."""
 
 from localllm.base.error_texts.text import ErrorText
 

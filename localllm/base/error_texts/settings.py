@@ -1,4 +1,4 @@
-"""E1xxx: the settings, the command line, and what is kept of a project and its sessions."""
+"""E1xxx: the settings, the command line, and the stored data of projects and sessions."""
 
 from localllm.base.error_texts.text import ErrorText
 

@@ -1,10 +1,10 @@
-"""How an error's text is written down."""
+"""The data type of an error's text."""
 
 from typing import NamedTuple
 
 
 class ErrorText(NamedTuple):
-    """An error's public code and its text in English; `why` and `fix` may be empty."""
+    """An error's public code and English text; `why` and `fix` may be empty."""
 
     code: str
     what: str

@@ -1,4 +1,4 @@
-"""E8xxx: what a tool could not do. Read by the model as well: short, and naming the fix."""
+"""E8xxx: failures of tools. The model reads them too: short, with the fix."""
 
 from localllm.base.error_texts.text import ErrorText
 

@@ -1,4 +1,4 @@
-"""E3xxx: searching the web; E4xxx: keeping searches; E8120 to E8139: fetching its pages. Read by the model as well."""
+"""E3xxx: web search; E4xxx: the search cache; E8120 to E8139: fetching pages. The model reads them too."""
 
 from localllm.base.error_texts.text import ErrorText
 
