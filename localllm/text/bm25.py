@@ -1,4 +1,4 @@
-"""Ranking documents by the terms of a question: Okapi BM25 (Robertson and others, TREC-3, 1994)."""
+"""Rank documents by the terms of a query: Okapi BM25 (Robertson and others, TREC-3, 1994)."""
 
 import math
 from collections import Counter
@@ -7,9 +7,9 @@ from heapq import nsmallest
 
 
 class Bm25:
-    """An index in memory from terms to documents. Documents come and go one by one; adding a known name replaces it.
+    """An in-memory index from terms to documents, updated one document at a time. Adding a known name replaces it.
 
-    The weight of a term is ln(1 + (N - n + 0.5) / (n + 0.5)), which is never negative, so no term harms.
+    The weight of a term is ln(1 + (N - n + 0.5) / (n + 0.5)), which is never negative, so no term lowers a score.
     """
 
     def __init__(self, documents: Mapping[str, Iterable[str]] | None = None, *, k1: float = 1.2, b: float = 0.75):
@@ -29,7 +29,7 @@ class Bm25:
         return name in self._terms
 
     def add(self, name: str, terms: Iterable[str]) -> None:
-        """Take a document in, in place of an earlier one of the same name."""
+        """Add a document, replacing an earlier one of the same name."""
         self.remove(name)
         counts = Counter(terms)
         postings = self._postings
@@ -42,7 +42,7 @@ class Bm25:
         self._total += self._lengths[name]
 
     def remove(self, name: str) -> None:
-        """Forget a document; one that is not there is no error."""
+        """Remove a document, if present."""
         for term in self._terms.pop(name, ()):
             documents = self._postings[term]
             del documents[name]
@@ -51,7 +51,7 @@ class Bm25:
         self._total -= self._lengths.pop(name, 0)
 
     def scores(self, terms: Iterable[str]) -> dict[str, float]:
-        """The score of every document with at least one of `terms`; a term asked twice counts twice."""
+        """Return the score of every document with at least one of `terms`; a repeated term counts each time."""
         scores: dict[str, float] = {}
         k1, lengths = self._k1, self._lengths
         least, per_term = k1 * (1 - self._b), k1 * self._b * len(lengths) / max(self._total, 1)
@@ -64,10 +64,10 @@ class Bm25:
         return scores
 
     def weight(self, term: str) -> float:
-        """How rare a term is: its inverse document frequency."""
+        """Return a term's inverse document frequency."""
         having = len(self._postings.get(term, ()))
         return math.log1p((len(self._terms) - having + 0.5) / (having + 0.5))
 
     def best(self, terms: Iterable[str], count: int) -> list[tuple[str, float]]:
-        """The `count` best documents with their scores, best first; of equal ones the first by name."""
+        """Return the `count` best documents with their scores, best first; ties are ordered by name."""
         return nsmallest(count, self.scores(terms).items(), key=lambda item: (-item[1], item[0]))

@@ -1,4 +1,4 @@
-"""Find where the text of a JSON, TOML or YAML file is not valid."""
+"""Find syntax errors in JSON, TOML or YAML files."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from localllm.base.lazy_patterns import late_pattern
 
 
 class Fault(NamedTuple):
-    """The first place (line from 1) that is not valid in a `form` such as JSON, and why."""
+    """The first syntax error in a `form` such as JSON: its line (from 1) and reason."""
 
     form: str
     line: int
@@ -25,10 +25,10 @@ _FORMS = {
 
 
 def new_fault(path: str, old: str, new: str) -> Fault | None:
-    """Where `new` is not valid though `old` is, or is empty; None where it is, or the file is of another kind.
+    """Return the syntax error in `new` if `old` is valid or empty. None if `new` is valid, or the file of another kind.
 
-    Comments and commas at ends count as valid JSON where `old` has them too, or is empty. Of YAML, which has no parser
-    here, only tabs, brackets, and the places of keys and list items are looked at.
+    Comments and trailing commas count as valid JSON if `old` has them too, or is empty. For YAML, which has no parser
+    here, only tabs, brackets, and the places of keys and list items are checked.
     """
     match _FORMS.get(PurePath(path).suffix.lower()):
         case "JSON":
@@ -49,7 +49,7 @@ def _json_fault(text: str) -> Fault | None:
         json.loads(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
         return Fault("JSON", error.lineno, error.msg)
-    except (ValueError, RecursionError):  # a number too long for Python; nested too deep
+    except (ValueError, RecursionError):  # a number too long for Python; nested too deeply
         return None
     return None
 
@@ -59,7 +59,7 @@ _LAST_COMMA = late_pattern(r'("(?>(?:[^"\\\n]|\\.)*)"?)|,(?=\s*[\]}])')
 
 
 def _without_comments(text: str) -> str:
-    """JSON without comments and commas at ends; its lines stay where they are."""
+    """Remove comments and trailing commas from JSON; line numbers are preserved."""
     bare = _COMMENTS.sub(lambda found: found[1] or "\n" * found[0].count("\n"), text)
     return _LAST_COMMA.sub(lambda found: found[1] or "", bare)
 
@@ -101,17 +101,17 @@ def _yaml_fault(text: str) -> Fault | None:
 
 
 class _YamlCheck:
-    """Follows YAML line by line. `depth`: brackets open; `is_lost`: from here on it cannot be followed."""
+    """Checks YAML line by line. `depth`: open brackets; `is_lost`: the rest cannot be checked."""
 
     def __init__(self) -> None:
         self.depth = 0
         self.is_lost = False
-        self._levels = [0]  # the indentations of the keys and items that may go on
-        self._text_below = -1  # the indentation of a key whose value is a text of lines, while these go on
-        self._may_open = True  # whether the next line may be further in
+        self._levels = [0]  # indentations of the open keys and items
+        self._text_below = -1  # indentation of the key whose multi-line text follows
+        self._may_open = True  # whether the next line may be indented further
 
     def fault_of(self, raw: str) -> str:
-        """What is wrong with the next line, "" where nothing is."""
+        """Return the error in the next line, "" if there is none."""
         indent = len(raw) - len(raw.lstrip(" "))
         if not raw.strip() or -1 < self._text_below < indent:
             return ""

@@ -1,4 +1,4 @@
-"""Read dates, years, eras of Japan, quarters and times of the day in English and Japanese text."""
+"""Parse dates, years, Japanese eras, quarters and times of day in English and Japanese text."""
 
 import re
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from localllm.text.units import ERAS, MONTHS
 
 
 class Moment(NamedTuple):
-    """A date or time: `value` is year * 10,000 + month * 100 + day with 0 for what is not said, or minutes of a day."""
+    """A date or time: `value` is year * 10,000 + month * 100 + day, with 0 for omitted parts, or minutes of a day."""
 
     kind: str
     """date, decade, quarter, century or time."""
@@ -23,7 +23,7 @@ _MONTH = "|".join(one.capitalize() for one in sorted({*MONTHS, "sept"}, key=len,
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _NTH = "first|second|third|fourth"
 _DATE = late_pattern(
-    r"(?=[\dA-Zfst午朝夜夕早深未昼第明大昭平令一二三四五六七八九十])(?:"  # most places are passed over at once
+    r"(?=[\dA-Zfst午朝夜夕早深未昼第明大昭平令一二三四五六七八九十])(?:"  # skip most positions at once
     r"(?<![\d.])(?P<iso>\d{4}[-/.]\d{1,2}[-/.]\d{1,2})(?!\d)"
     rf"|(?:(?P<era>{'|'.join(ERAS)})\s?(?P<eray>元|\d{{1,2}}|[一二三四五六七八九十]{{1,3}})|(?<!\d)(?P<jay>\d{{4}}|[一二][〇一二三四五六七八九]{{3}}))\s?年"
     rf"(?:度|\s?(?P<jam>{_NUMBER})月(?:\s?(?P<jad>{_NUMBER})日(?!間))?)?(?!間|代)"
@@ -41,7 +41,7 @@ _NUMBER_ONLY = late_pattern(r"\d+")
 
 
 def moments(text: str) -> list[Moment]:
-    """The dates and times of a text without full-width digits, in their order."""
+    """Return the dates and times of a text without full-width digits, in order."""
     found = (_read(one) for one in _DATE.finditer(text))
     return [one for one in found if one is not None]
 
@@ -62,7 +62,7 @@ def _read(found: re.Match[str]) -> Moment | None:
         return _time(found)
     start, end = found.span()
     match kind:
-        case "short":  # 90年代
+        case "short":  # e.g. 90年代
             return Moment("decade", 1900.0 + float(found["short"]), start, end)
         case "decade":
             return Moment("decade", float(found["decade"]), start, end)
@@ -84,7 +84,7 @@ def _date(found: re.Match[str], year: int, month: int, day: int) -> Moment | Non
 
 
 def _english(found: re.Match[str]) -> Moment | None:
-    """A date such as 1 April 2024; "May" and "March" alone are seldom months."""
+    """Parse a date such as 1 April 2024; "May" and "March" alone are rarely months."""
     name = found["em"].lower()
     day, year = found["d1"] or found["d2"], found["ey"]
     if name in ("may", "march", "mar", "sept") and not day and not year:

@@ -1,4 +1,4 @@
-"""From the bytes of a text file to text and back, without losing the encoding, the byte order mark or the newlines."""
+"""Decode text files and encode them again, preserving encoding, byte order mark and newlines."""
 
 import codecs
 import re
@@ -12,10 +12,10 @@ Newline = Literal["\n", "\r\n", "\r", "mixed"]
 
 
 class Decoded(msgspec.Struct, frozen=True):
-    """A text file's content.
+    """A decoded text file.
 
-    `text` has `\\n` newlines, unless `newline` is "mixed" (some lines end with `\\r\\n`, some with `\\n`): then they
-    are as in the file. `encoding` is a name Python knows; `bom` says that a byte order mark stands in front.
+    `text` has `\\n` newlines, unless `newline` is "mixed" (both `\\r\\n` and `\\n`): then they are as in the file.
+    `encoding` is a Python codec name; `bom`: the file starts with a byte order mark.
     """
 
     text: str
@@ -25,7 +25,7 @@ class Decoded(msgspec.Struct, frozen=True):
 
 
 class NotTextError(ValueError):
-    """The bytes are no text: `kind` is "binary", or "encoding" where it may be text in an encoding not known here."""
+    """The bytes are no text: `kind` is "binary", or "encoding" if they may be text in an unknown encoding."""
 
     def __init__(self, kind: Literal["binary", "encoding"]) -> None:
         super().__init__(kind)
@@ -34,20 +34,20 @@ class NotTextError(ValueError):
 
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _MARK_OF = {encoding: mark for mark, encoding in _MARKS}
-_JAPANESE_ENCODINGS = ("cp932", "euc_jp")  # cp932 is Shift_JIS as Windows writes it, with ① and 髙
+_JAPANESE_ENCODINGS = ("cp932", "euc_jp")  # cp932 is Windows' Shift_JIS, with ① and 髙
 _LIKELY = 0.8
 _SAMPLE = 8_000
 _SHORTEST_UTF16 = 4
-_LIKELY_UTF16 = 0.97  # the other byte order, and what is no text, gives ideographs at random and next to no ASCII
+_LIKELY_UTF16 = 0.97  # the wrong byte order, or binary data, gives random ideographs and almost no ASCII
 _EXPECTED_IN_UTF16 = "[\t\n\r -~\u00a0-\u017f\u2010-\u203f\u3000-\u30ff\u4e00-\u9fff\uff01-\uff9f]"
 _CONTROL = late_pattern("[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 
 
 def decode(data: bytes, encoding: str = "") -> Decoded:
-    """The text in `data`: UTF-8, UTF-16, ISO-2022-JP, else Shift_JIS or EUC-JP where it reads as Japanese.
+    """Decode `data` as UTF-8, UTF-16, ISO-2022-JP, else as Shift_JIS or EUC-JP if it reads as Japanese.
 
-    With `encoding` it is read as that. Raises NotTextError where it is no text (a NUL byte is enough, unless all of
-    it reads as UTF-16), and LookupError where Python has no such encoding.
+    With `encoding` it is decoded as that. Raises NotTextError if it is no text (a NUL byte suffices, unless all of it
+    reads as UTF-16), and LookupError for an unknown encoding.
     """
     if encoding:
         return _decode_as(data, encoding)
@@ -69,9 +69,9 @@ def decode(data: bytes, encoding: str = "") -> Decoded:
 
 
 def unmarked_utf16(data: bytes) -> str:
-    """The name of the UTF-16 that `data`, which has no byte order mark, reads as; "" where it reads as neither."""
+    """Return the UTF-16 codec for `data`, which has no byte order mark; "" if it is not UTF-16."""
     sample = data if len(data) <= _SAMPLE else data[:_SAMPLE]
-    if sample.count(0) * 4 < len(sample) and sample.isascii():  # plain text in which NULs stand
+    if sample.count(0) * 4 < len(sample) and sample.isascii():  # plain text with NULs
         return ""
     for name in ("utf-16-le", "utf-16-be"):
         try:
@@ -84,9 +84,9 @@ def unmarked_utf16(data: bytes) -> str:
 
 
 def encode(text: str, like: Decoded) -> bytes:
-    """`text` (with `\\n` newlines) as bytes, in the encoding, with the byte order mark and the newlines of `like`.
+    """Encode `text` (with `\\n` newlines) with the encoding, byte order mark and newlines of `like`.
 
-    Raises UnicodeEncodeError where the encoding has no such character.
+    Raises UnicodeEncodeError if the encoding lacks a character.
     """
     if like.newline in ("\r\n", "\r"):
         text = text.replace("\n", like.newline)
@@ -95,7 +95,7 @@ def encode(text: str, like: Decoded) -> bytes:
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of a text without their newlines; a newline at the end begins no further line."""
+    """Split a text into lines without newlines; a final newline begins no further line."""
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
@@ -139,7 +139,7 @@ def _newline_of(text: str) -> Newline:
 
 
 def _is_iso2022(data: bytes) -> bool:
-    """Whether the escape sequences in `data` are those of ISO-2022-JP, the Japanese of old mail."""
+    """Return whether the escape sequences in `data` are those of ISO-2022-JP, used in old Japanese mail."""
     try:
         return data.isascii() and "\x1b" not in data.decode("iso2022_jp")
     except UnicodeDecodeError:
@@ -147,7 +147,7 @@ def _is_iso2022(data: bytes) -> bool:
 
 
 def _guess_japanese(data: bytes) -> str:
-    """The encoding in which `data` reads as Japanese. NotTextError where it does in none."""
+    """Return the encoding in which `data` reads as Japanese. Raises NotTextError if there is none."""
     scores = {name: _japanese_share(data, name) for name in _JAPANESE_ENCODINGS}
     best = max(scores, key=lambda name: scores[name])
     if scores[best] < _LIKELY:
@@ -160,8 +160,8 @@ _JAPANESE = "[\u2010-\u27bf\u3000-\u30ff\u3200-\u33ff\u4e00-\u9fff\uff01-\uff5e�
 
 
 def _japanese_share(data: bytes, encoding: str) -> float:
-    """How much of what is not ASCII stands in runs of two and more Japanese characters: Latin letters with accents,
-    read as Shift_JIS, give single ideographs; EUC-JP, read as Shift_JIS, gives half-width katakana."""
+    """Return the share of non-ASCII characters that are in runs of at least two Japanese characters: accented Latin
+    letters decoded as Shift_JIS give single ideographs; EUC-JP decoded as Shift_JIS gives half-width katakana."""
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError:

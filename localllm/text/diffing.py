@@ -1,25 +1,25 @@
-"""Differences between two versions of a text, with a bound on the work."""
+"""Compute differences between two versions of a text, with bounded work."""
 
 from collections.abc import Iterator, Sequence
 from difflib import Match, SequenceMatcher
 from itertools import accumulate, takewhile
 
 MOST = 2_000_000
-"""Steps: the comparisons of one item of the first sequence with one of the second; some 0.3 s."""
+"""Step limit, about 0.3 s; a step compares an item of the first sequence with one of the second."""
 
 
 class TooMuchWorkError(Exception):
-    """The sequences are so much like each other, in so many ways, that aligning them would take too long."""
+    """The sequences have too many similar items to be aligned in time."""
 
 
 class Budget:
-    """Steps that several alignments may take together."""
+    """A step budget shared by several alignments."""
 
     def __init__(self, steps: int = MOST) -> None:
         self._left = steps
 
     def spend(self, steps: int) -> None:
-        """Raise TooMuchWorkError where there are not so many left; then there are none from now on."""
+        """Consume `steps`. Raises TooMuchWorkError, now and from then on, if fewer are left."""
         self._left -= steps
         if self._left < 0:
             raise TooMuchWorkError
@@ -39,7 +39,7 @@ class Alignment(SequenceMatcher[str]):
         self._steps = [0, *accumulate(1 + len(self.b2j.get(item, ())) for item in one)]
 
     def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
-        """As SequenceMatcher's. Raises TooMuchWorkError."""
+        """See SequenceMatcher. Raises TooMuchWorkError."""
         self._budget.spend(self._steps[len(self.a) if ahi is None else ahi] - self._steps[alo])
         return super().find_longest_match(alo, ahi, blo, bhi)
 
@@ -48,11 +48,11 @@ _CONTEXT = 3
 """Unchanged lines shown around a change, as in diff -u."""
 
 _MOST_STEPS = 10_000_000
-"""Beyond them (1 to 2 s) all between the first line that differs and the last counts as replaced."""
+"""Step limit (1 to 2 s), beyond which everything from the first to the last difference is replaced."""
 
 
 def unified(old: str | None, new: str | None, path: str) -> str:
-    """The change from `old` to `new` (None where there is no file) as a unified diff; "" where there is none."""
+    """Return the change from `old` to `new` (None for no file) as a unified diff; "" if there is none."""
     if old == new:
         return ""
     before, after = _lines(old or ""), _lines(new or "")
@@ -62,7 +62,7 @@ def unified(old: str | None, new: str | None, path: str) -> str:
 
 
 def changed_lines(old: str, new: str) -> tuple[int, int]:
-    """How many lines were added, and how many removed."""
+    """Return the numbers of added and removed lines."""
     added = removed = 0
     for tag, i1, i2, j1, j2 in opcodes(_lines(old), _lines(new)):
         if tag != "equal":
@@ -71,14 +71,14 @@ def changed_lines(old: str, new: str) -> tuple[int, int]:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines with their newlines; a last one without is marked as diff does."""
+    """Split into lines with newlines; a last line without one is marked as in diff."""
     lines = text.split("\n")
     last = lines.pop()
     return [line + "\n" for line in lines] + ([f"{last}\n\\ No newline at end of file\n"] if last else [])
 
 
 def opcodes(before: list[str], after: list[str]) -> list[tuple[str, int, int, int, int]]:
-    """What turns `before` into `after`. Equal ends are set aside first: an edit of a long file is found at once."""
+    """Return the opcodes that turn `before` into `after`, removing common ends first, which is fast."""
     head = _common(before, after)
     tail = _common(before[head:][::-1], after[head:][::-1])
     changed = _changes(before[head : len(before) - tail], after[head : len(after) - tail])
@@ -88,7 +88,7 @@ def opcodes(before: list[str], after: list[str]) -> list[tuple[str, int, int, in
 
 
 def _changes(before: list[str], after: list[str]) -> list[tuple[str, int, int, int, int]]:
-    if before and after and set(before).isdisjoint(after):  # told at once, also of a very long text
+    if before and after and set(before).isdisjoint(after):  # fast, even for very long texts
         return [("replace", 0, len(before), 0, len(after))]
     if not before and after:
         return [("insert", 0, 0, 0, len(after))]
@@ -112,7 +112,7 @@ def _hunks(before: list[str], after: list[str]) -> Iterator[list[str]]:
 
 
 def _hunk(before: list[str], after: list[str], group: list[tuple[str, int, int, int, int]]) -> list[str]:
-    """One hunk: the changes of `group` with the unchanged lines around and between them."""
+    """Format a hunk: the changes of `group` with the unchanged lines around and between them."""
     lead = min(_CONTEXT, group[0][1])
     trail = min(_CONTEXT, len(before) - group[-1][2])
     at, body = group[0][1] - lead, list[str]()
@@ -127,12 +127,12 @@ def _hunk(before: list[str], after: list[str], group: list[tuple[str, int, int, 
 
 
 def _span(start: int, end: int) -> str:
-    """A range of lines as diff writes it: counted from 1, or the line before where it is empty."""
+    """Format a line range as in diff: counted from 1, or the preceding line if it is empty."""
     return f"{start + 1 if end > start else start},{end - start}"
 
 
 def line_differences(old: str, new: str, *, most: int) -> list[str]:
-    """The lines that differ, `- ` before those of `old`, `+ ` before those of `new`; at most `most` of them."""
+    """Return the differing lines, `- ` before those of `old`, `+ ` before those of `new`; at most `most`."""
     before, after = old.split("\n"), new.split("\n")
     found: list[str] = []
     for tag, i1, i2, j1, j2 in opcodes(before, after):

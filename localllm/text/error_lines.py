@@ -1,4 +1,4 @@
-"""The lines of a long output that tell of a fault, with those around them: what must not be lost in its middle."""
+"""Extract the lines that report errors from a long output, with context, to keep them on truncation."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,11 +9,11 @@ _FAULT = (
     r"|segmentation fault|abort(?:ed)?|timed out|killed)(?![\w-])|\b[A-Z]\w*(?:Error|Exception)\b"
     r"|エラー|失敗|不合格|例外|異常終了|できません|できなかった|見つかりません"
 )
-"""Words of compilers, test runners and logs. Not parts of longer names: `test_error_texts PASSED` tells of no fault."""
+"""Terms of compilers, test runners and logs, but not within longer names: `test_error_texts PASSED` is no error."""
 
 _NEAREST = (0, 1, 2, -1, *range(3, 11))
-"""Lines near such a line that may belong to it, the likeliest first: a place, what was expected and what came, and
-before it the file it is about."""
+"""Offsets of context lines, the most relevant first: a location, expected and actual values, and the file named before
+it."""
 
 _LONGEST_LINE = 240
 _MOST_FAULTS = 200
@@ -21,8 +21,8 @@ _GAP = "…"
 
 
 def telling_lines(text: str, most: int) -> str:
-    """The lines of `text` that tell of a fault, each kind once and the first ones first, and the lines around
-    them as far as there is room: `most` characters in all, in the order of the text. Empty where there are none."""
+    """Return the lines of `text` that report errors, each kind once, with context, in the text's order.
+    Limited to `most` characters, the first errors first. Empty if there are none."""
     lines = text.splitlines()
     faults = list(_faults(lines))
     nearest = (n + distance for distance in _NEAREST for n in faults)
@@ -39,7 +39,7 @@ def telling_lines(text: str, most: int) -> str:
 
 
 def _faults(lines: Sequence[str]) -> Iterator[int]:
-    """The numbers of the lines that tell of a fault; of those that differ in their numbers alone the first."""
+    """Yield the indexes of lines that report errors; of those that differ only in numbers, the first."""
     seen: set[str] = set()
     for number, line in enumerate(lines):
         if len(seen) < _MOST_FAULTS and re.search(_FAULT, line):
@@ -50,7 +50,7 @@ def _faults(lines: Sequence[str]) -> Iterator[int]:
 
 
 def _in_short(line: str) -> str:
-    """The line, or of a very long one the part about the fault."""
+    """Return the line; if it is very long, the part around the error."""
     line = line.rstrip()
     if len(line) <= _LONGEST_LINE:
         return line

@@ -1,15 +1,15 @@
-"""What a file that is no text is, told by its first bytes (and, for archives, its last ones)."""
+"""Detect the type of a binary file from its first bytes (and, for archives, its last ones)."""
 
 import struct
 
 import msgspec
 
 HEAD = 65_536
-"""Bytes of the head, and of the tail, that are enough to tell."""
+"""Bytes of the head, and of the tail, needed for detection."""
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """A picture's form: `media_type` as in image/png; `width` and `height` in pixels."""
+    """An image's format: `media_type` as in image/png; `width` and `height` in pixels."""
 
     media_type: str
     width: int
@@ -60,7 +60,7 @@ _KINDS: tuple[tuple[int, bytes, str], ...] = (
     (0, b"OTTO", "font"),
     (0, b"\0\1\0\0\0", "font"),
 )
-"""Offset, bytes there, and the kind (file(1) knows the same ones; the list is of what lies in projects)."""
+"""Offset, magic bytes, and kind, as in file(1); limited to types found in projects."""
 
 _IN_ZIP: tuple[tuple[bytes, str], ...] = (
     (b"opendocument.text", "document"),
@@ -74,18 +74,18 @@ _IN_ZIP: tuple[tuple[bytes, str], ...] = (
     (b"META-INF/MANIFEST.MF", "jar"),
     (b".dist-info/WHEEL", "wheel"),
 )
-"""Names that stand in a ZIP archive's list of members, and what an archive that holds them is."""
+"""Member names in a ZIP archive that reveal its kind."""
 
 
 def kind_of(head: bytes, tail: bytes = b"") -> str:
-    """A word for what begins and ends with these bytes: "pdf", "elf", "zip", "picture", …; "" where it is unknown."""
+    """Return the kind of a file with these first and last bytes: "pdf", "elf", "zip", "picture", …; "" if unknown."""
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return next((kind for name, kind in _IN_ZIP if name in head or name in tail), "zip")
     return next((kind for offset, mark, kind in _KINDS if head.startswith(mark, offset)), "")
 
 
 def picture_in(head: bytes) -> Picture | None:
-    """The picture that begins with `head`, of the forms models can see: PNG, JPEG, GIF, WebP. None for all else."""
+    """Return the image's format if models can see it: PNG, JPEG, GIF, WebP; else None."""
     try:
         if head.startswith(b"\x89PNG\r\n\x1a\n"):
             return Picture("image/png", *struct.unpack_from(">II", head, 16))
@@ -95,13 +95,13 @@ def picture_in(head: bytes) -> Picture | None:
             return _webp(head)
         if head.startswith(b"\xff\xd8\xff"):
             return _jpeg(head)
-    except struct.error:  # it ends too early
+    except struct.error:  # truncated
         return None
     return None
 
 
 def _webp(head: bytes) -> Picture | None:
-    """The three forms of https://developers.google.com/speed/webp/docs/riff_container."""
+    """Parse the three formats of https://developers.google.com/speed/webp/docs/riff_container."""
     match head[12:16]:
         case b"VP8 ":
             width, height = struct.unpack_from("<HH", head, 26)
@@ -121,7 +121,7 @@ _JPEG_SIZE_UNKNOWN = Picture("image/jpeg", 0, 0)
 
 
 def _jpeg(head: bytes) -> Picture:
-    """From marker to marker to the start of frame (ITU-T T.81, B.2.2). One far behind large notes is not found."""
+    """Walk the markers to the start of frame (ITU-T T.81, B.2.2); size 0 if it is beyond the head."""
     at = 2
     while at + 9 <= len(head) and head[at] == 0xFF:
         marker, length = struct.unpack_from(">BH", head, at + 1)

@@ -1,4 +1,4 @@
-"""Whether a text came out garbled: what a PDF gives whose fonts do not say which characters they draw."""
+"""Detect garbled text, as extracted from a PDF whose fonts lack a character map."""
 
 import re
 import unicodedata
@@ -6,13 +6,13 @@ import unicodedata
 _CID = re.compile(r"\(cid:\d+\)|/[gGcC](?:id)?\d{1,5}\b")
 _SAMPLE = 20_000
 _MOST = 0.1
-"""Share of characters nobody writes, from which on a text is garbled."""
+"""Share of unusual characters from which a text is garbled."""
 _NOT_WRITTEN = frozenset({"Co", "Cn", "Cc", "Cs"})
-"""Categories of characters: of private use, unassigned, controls, surrogates."""
+"""Unicode categories: private use, unassigned, controls, surrogates."""
 
 
 def is_garbled(text: str) -> bool:
-    """Whether much of the text is no writing in any language."""
+    """Return whether much of the text is no writing in any language."""
     sample = text[:_SAMPLE]
     glyphs = sum(len(found) for found in _CID.findall(sample))
     strange = sum(

@@ -1,4 +1,4 @@
-"""Words and signs of a text, with the white space before each; and the plain form of signs that have many."""
+"""Split text into words and symbols with their leading white space, and normalise variant symbols."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Token(NamedTuple):
-    """A word, or one other character that is no white space; `gap` is the white space before it."""
+    """A word, or one other non-blank character; `gap` is the white space before it."""
 
     text: str
     start: int
@@ -14,7 +14,7 @@ class Token(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The index of the character behind it."""
+        """The index after its last character."""
         return self.start + len(self.text)
 
 
@@ -34,11 +34,11 @@ _TOKEN = re.compile(r"(\s*)([^\W\u3040-\u30ff\u3400-\u9fff]+|[\u3040-\u309f]|[\u
 
 
 def plain(text: str) -> str:
-    """The text with quotes, dashes, spaces and full-width characters in their ASCII form, of the same length."""
+    """Replace quotes, dashes, spaces and full-width characters by their ASCII forms. The length is preserved."""
     return text if text.isascii() else text.translate(_PLAIN)
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """The tokens of a text, in order. Of Japanese each kanji and hiragana is one, and each run of katakana."""
-    for match in _TOKEN.finditer(text, 0, len(text.rstrip())):  # white space without a token would be tried for long
+    """Yield the tokens of a text in order. In Japanese each kanji and hiragana is one, and each run of katakana."""
+    for match in _TOKEN.finditer(text, 0, len(text.rstrip())):  # trailing white space would be slow to match
         yield Token(match[2], match.start(2), match[1])

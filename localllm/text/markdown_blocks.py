@@ -1,7 +1,6 @@
-"""Markdown that arrives in pieces, cut into blocks that can be shown for good while the rest is still being written.
+"""Split streamed Markdown into blocks that can be rendered finally while the rest is still arriving.
 
-Only whole lines decide, so the blocks do not depend on how the text was cut into pieces. Nothing is lost: the blocks,
-joined, are the text.
+Only whole lines decide, so the blocks do not depend on the chunks. Joined, the blocks are the text.
 """
 
 import re
@@ -14,10 +13,10 @@ Kind = Literal["paragraph", "heading", "rule", "fence", "item", "blank"]
 
 
 class Block(msgspec.Struct, frozen=True):
-    """A piece of Markdown that stands on its own, with its newlines.
+    """A self-contained piece of Markdown, with its newlines.
 
     A `paragraph` may be a table, a quotation, indented code or an underlined heading. An `item` is one item of an
-    outermost list with all that is nested in it. `blank` is empty lines between blocks.
+    outermost list with its nested content. `blank` is empty lines between blocks.
     """
 
     kind: Kind
@@ -25,7 +24,7 @@ class Block(msgspec.Struct, frozen=True):
 
 
 FENCE = re.compile(r" {0,3}(?:(?:[-*+]|\d{1,9}[.)])\s)?\s*+(`{3,}|~{3,})([^`\n]*)$")
-"""A line that opens a fence, without its line end; the first group is the mark that closes it again."""
+"""Matches a line that opens a fence, without line end; the first group is its marker."""
 
 _HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
@@ -35,7 +34,7 @@ _UNDERLINE = re.compile(r" {0,3}(-+|=+)\s*$")
 
 
 class BlockSplitter:
-    """Takes text in any pieces; gives each block as soon as the line that ends it is whole."""
+    """Takes text in chunks; returns each block once the line that ends it is complete."""
 
     def __init__(self) -> None:
         self._partial: list[str] = []
@@ -46,21 +45,21 @@ class BlockSplitter:
 
     @property
     def kind(self) -> Kind | None:
-        """What the unfinished block is so far; None where nothing is unfinished, or its first line is not whole."""
+        """The kind of the unfinished block so far; None if there is none, or its first line is incomplete."""
         return self._kind
 
     @property
     def lines(self) -> Sequence[str]:
-        """The whole lines of the unfinished block."""
+        """The complete lines of the unfinished block."""
         return self._lines
 
     @property
     def partial(self) -> str:
-        """The line that is not whole; it may belong to the unfinished block, or end it."""
+        """The incomplete line, which may belong to the unfinished block or end it."""
         return "".join(self._partial)
 
     def feed(self, text: str) -> list[Block]:
-        """Take the next piece; the blocks it finished, in order."""
+        """Add the next chunk and return the blocks it completes, in order."""
         finished: list[Block] = []
         *whole, rest = text.split("\n")
         for line in whole:
@@ -73,13 +72,13 @@ class BlockSplitter:
         return finished
 
     def finish(self) -> list[Block]:
-        """The end of the text: whatever is left, closed or not."""
+        """End the text and return the remaining blocks, closed or not."""
         finished = self._take("".join(self._partial)) if self._partial else []
         self._partial = []
         return finished + self._close()
 
     def _close(self) -> list[Block]:
-        """End the unfinished block. Blank lines at the end of an item or a paragraph become a block of their own."""
+        """End the unfinished block. Trailing blank lines of an item or paragraph become a separate block."""
         lines, kind = self._lines, self._kind
         self._lines, self._kind, self._fence = [], None, ""
         if kind is None:
@@ -93,7 +92,7 @@ class BlockSplitter:
         return blocks if end == len(lines) else [*blocks, Block("blank", "".join(lines[end:]))]
 
     def _take(self, line: str) -> list[Block]:
-        """Add a whole line to the unfinished block, or end that and begin another with it."""
+        """Add a complete line to the unfinished block, or end that and start another with it."""
         if self._fence:
             return self._in_fence(line)
         if self._continues(line):
@@ -125,7 +124,7 @@ class BlockSplitter:
             self._fence = match[1]
 
     def _continues(self, line: str) -> bool:
-        """Whether `line` belongs to the unfinished block."""
+        """Return whether `line` belongs to the unfinished block."""
         blank = not line.strip()
         match self._kind:
             case "blank":
@@ -146,13 +145,13 @@ class BlockSplitter:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text, each with its newline, which the last may be without."""
+    """Split a text into lines with their newlines; the last may have none."""
     *whole, rest = text.split("\n")
     return [*(f"{line}\n" for line in whole), *([rest] if rest else [])]
 
 
 def _kind_of(line: str) -> Kind:
-    """What kind of block begins with `line`."""
+    """Return the kind of block that begins with `line`."""
     text = line.rstrip()
     if not text:
         return "blank"
@@ -166,7 +165,7 @@ def _kind_of(line: str) -> Kind:
 
 
 def _interrupts_paragraph(line: str, before: list[str]) -> bool:
-    """Whether `line` begins a new block although no blank line parts it from the paragraph `before` it."""
+    """Return whether `line` starts a new block right after the paragraph `before`, without a blank line."""
     text = line.rstrip()
     match _kind_of(line):
         case "paragraph":
@@ -180,17 +179,17 @@ def _interrupts_paragraph(line: str, before: list[str]) -> bool:
 
 
 def _is_underline(line: str, lines: list[str]) -> bool:
-    """Whether `line` makes a heading of the paragraph above it."""
+    """Return whether `line` turns the paragraph above it into a heading."""
     return len(lines) > 1 and bool(_UNDERLINE.match(line.rstrip())) and "|" not in lines[-2]
 
 
 def indentation(line: str) -> int:
-    """The column in which the text of the line begins."""
+    """Return the column of the line's first non-blank character."""
     return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
 
 
 def _content_column(line: str) -> int:
-    """The column in which the content of the item that begins with `line` starts (CommonMark, list items)."""
+    """Return the column of an item's content (CommonMark, list items)."""
     match = _ITEM.match(line.rstrip())
     if match is None:
         return 0

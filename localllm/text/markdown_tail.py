@@ -1,4 +1,4 @@
-"""The end of a long Markdown block, as Markdown that reads like the end of the whole."""
+"""Truncate a long Markdown block at its start, so that the rest renders like the end of the whole."""
 
 import re
 from collections.abc import Iterable
@@ -6,51 +6,51 @@ from collections.abc import Iterable
 from localllm.text.markdown_blocks import FENCE, indentation
 
 _LONGEST_HEAD = 200
-"""Characters of a line that is kept only for what it begins."""
+"""Maximum characters of a line kept only for the structure it opens."""
 
 _NEAR = 100
-"""Characters within which a line that is cut is cut at a blank."""
+"""Characters searched for a blank at which to cut a line."""
 
 _LEAP = 1.25
-"""So many times as long as it has to be the end becomes before more is left out."""
+"""Factor by which the tail may exceed its limit before more is removed."""
 
 _MARKER = re.compile(r"(?>(?:[ \t]*+(?:>|(?:[-*+]|\d{1,9}[.)])(?=[ \t])))*)[ \t]*")
 _DELIMITERS = re.compile(r"[\s>]*+\|?[ \t]*+:?-++:?[ \t]*+(?>(?:\|[ \t]*+:?-++:?[ \t]*+)*)\|?$")
 
 
 def begins_table(header: str, delimiters: str) -> bool:
-    """Whether two lines may be the head of a table."""
+    """Return whether two lines may be a table's header."""
     return "|" in header and "-" in delimiters and bool(_DELIMITERS.match(delimiters.rstrip()))
 
 
 class MarkdownTail:
-    """Takes the lines of a block and gives its end, with what the lines left out have begun: the items and the fence it
-    is in, the head of its table.
+    """Collects the lines of a block and returns its end, with the structure the removed lines opened: the items and the
+    fence it is in, its table's header.
 
-    What is left out grows in leaps, so that the lines on the screen do not break anew with each character.
+    Lines are removed in batches, so that the screen is not wrapped again with each character.
     """
 
     def __init__(self) -> None:
         self._kept: list[str] = []
         self._size = 0
         self._open: list[tuple[int, str]] = []
-        """Lines left out that are indented less than what follows them, with their indentation."""
+        """Removed lines that enclose what follows, with their indentation."""
         self._fence = self._mark = ""
         self._table: list[str] = []
         self._last = ""
         self._cut = 0
-        """Characters left out of the line that is not whole."""
+        """Characters removed from the incomplete line."""
 
     def add(self, lines: Iterable[str]) -> None:
-        """The next whole lines."""
+        """Add complete lines."""
         for line in lines:
             self._kept.append(line)
             self._size += len(line)
             self._cut = 0
 
     def text(self, partial: str, lines: int, characters: int) -> str:
-        """The end of the block, and `partial`, a line that is not whole, behind it: so many lines or characters, or a
-        few more; and what they are in."""
+        """Return the end of the block and the incomplete line `partial`, preceded by the enclosing structure. Limited
+        to about `lines` and `characters`."""
         if len(self._kept) > _LEAP * lines or self._size + len(partial) > _LEAP * characters:
             self._leave_out(len(partial), lines, characters)
         if len(partial) - self._cut > _LEAP * characters:
@@ -66,13 +66,13 @@ class MarkdownTail:
             self._pass(self._kept[left])
             left += 1
         del self._kept[:left]
-        if self._kept and size > _LEAP * characters:  # it is the first line that is too long
+        if self._kept and size > _LEAP * characters:  # the first line alone is too long
             line = self._kept[0]
             self._kept[0] = _marker(line) + line[_cut(line, characters - (size - len(line))) :]
         self._size = sum(map(len, self._kept))
 
     def _pass(self, line: str) -> None:
-        """Take note of what a line begins or ends that is left out."""
+        """Record what a removed line opens or closes."""
         mark = line.strip()
         if self._fence:
             if mark.startswith(self._mark) and not mark.strip(self._mark[0]):
@@ -97,12 +97,12 @@ class MarkdownTail:
 
 
 def _cut(line: str, characters: int) -> int:
-    """Where the last so many characters of a line begin, behind a blank if there is one nearby."""
+    """Return the start of the line's last `characters`, after a nearby blank if there is one."""
     at = max(0, len(line) - characters)
     return line.find(" ", at, at + _NEAR) + 1 or at
 
 
 def _marker(line: str) -> str:
-    """What makes the line an item, or a part of a quotation."""
+    """Return the marker of a list item or quotation."""
     match = _MARKER.match(line)
     return match[0] if match else ""

@@ -1,7 +1,7 @@
-"""Where a passage stands in a text when it was not copied letter by letter, and what to put there.
+"""Locate a passage in a text although it was not copied exactly, and adapt its replacement.
 
-The steps are tried in their order, and the first that finds anything decides: what it finds more than once is never
-taken for unique by a later one.
+The steps are tried in order, and the first with a result decides: several matches of one step are never made unique by
+a later one.
 """
 
 import re
@@ -18,17 +18,16 @@ from localllm.text.merging import MOST_PUT, TooMuchTextError, indent_unit, merge
 from localllm.text.typos import span_despite_typos
 
 _MOST_STEPS = 10_000_000
-"""Of the comparisons that putting one replacement everywhere takes, 1 to 2 s: the places after that are only
-indented."""
+"""Step limit (1 to 2 s) for adapting one replacement to all places; beyond it they are only indented."""
 
 Step = Literal["exact", "numbers", "escapes", "fence", "trailing", "indent", "punctuation", "space", "typos", "elided"]
-"""How a passage was found: letter by letter; without the line numbers of a listing; with escapes undone;
-without a code fence around it; but for white space at line ends; but for indentation; but for the form of quotes,
-dashes and the like; but for white space; but for a slip of the pen; by what stands before and after lines left out."""
+"""How a passage was found: exactly; without the line numbers of a listing; with escapes undone; without a code fence
+around it; ignoring trailing white space; ignoring indentation; ignoring the form of quotes, dashes and the like;
+ignoring white space; despite typos; by what surrounds elided lines."""
 
 
 class Span(NamedTuple):
-    """A place (offsets in the text, `end` excluded) and what shall stand there."""
+    """A place (offsets in the text, `end` excluded) and its replacement."""
 
     start: int
     end: int
@@ -36,22 +35,22 @@ class Span(NamedTuple):
 
 
 class Match(NamedTuple):
-    """The places a step found, in their order."""
+    """The places a step found, in order."""
 
     step: Step
     spans: tuple[Span, ...]
 
 
 class TooManyPlacesError(Exception):
-    """The passage stands at more places than are ever replaced at once."""
+    """The passage occurs more often than can be replaced at once."""
 
 
 def find(text: str, old: str, new: str, *, apart: bool = False) -> Match | None:
-    """Where `old` stands in `text`, and `new` as it fits there. None where no step finds it.
+    """Find `old` in `text`, with `new` adapted to each place. None if no step finds it.
 
-    With `apart` places that overlap the one before are left out, and nothing is found by a slip of the pen; raises
-    TooManyPlacesError. Without, of very many places only the first are found, at least two. What `new` does not change
-    is taken from the text, not from `old`. Raises TooMuchTextError for more than MOST_PUT characters at all places.
+    With `apart` overlapping places are skipped, and typos are not tolerated; raises TooManyPlacesError. Without, only
+    the first of very many places are found, at least two. What `new` does not change is taken from the text, not from
+    `old`. Raises TooMuchTextError for more than MOST_PUT characters in all places.
     """
     return _find(text, old, new, apart=apart, wrappings=_MOST_WRAPPINGS)
 
@@ -75,9 +74,9 @@ def _find(text: str, old: str, new: str, *, apart: bool, wrappings: int) -> Matc
 
 
 def _ended(old: str, new: str) -> str:
-    """`new` with the newline at its end that was forgotten: without it the next line would be joined to it.
+    """Add a forgotten final newline to `new`, which would otherwise be joined to the next line.
 
-    Joining is meant where it ends with white space or an opening sign, or where nothing else changes.
+    Joining is intended if it ends with white space or an opening bracket, or if nothing else changes.
     """
     forgotten = old.endswith("\n") and new and not (new[-1].isspace() or new[-1] in "([{\\")
     return new + "\n" if forgotten and new != old[:-1] else new
@@ -91,12 +90,12 @@ def _exact(text: str, old: str, new: str, step: Step, *, apart: bool) -> Match |
 
 
 def places(text: str, passage: str, *, apart: bool) -> list[int]:
-    """Where `passage` begins, letter by letter; as `find` has them with `apart`, and without."""
+    """Return the exact occurrences of `passage`, as `find` does with and without `apart`."""
     return _places(text, passage, len(passage) if apart else 1, apart=apart)
 
 
 def _places(text: str, passage: str, step: int, *, apart: bool) -> list[int]:
-    """Where `passage` begins, the next at least `step` characters behind the one before."""
+    """Return the exact occurrences of `passage`, each at least `step` characters after the previous one."""
     most = MOST_PLACES if apart else max(_FEWEST_PLACES, min(MOST_PLACES, _MOST_COMPARED // (len(passage) or 1)))
     found: list[int] = []
     at = text.find(passage) if passage else -1
@@ -111,14 +110,14 @@ def _places(text: str, passage: str, step: int, *, apart: bool) -> list[int]:
 
 
 MOST_PLACES = 10_000
-_FEWEST_PLACES = 10  # places that are found in any case where they overlap: the first are shown
+_FEWEST_PLACES = 10  # overlapping places found in any case: the first are shown
 _MOST_COMPARED = 1_000_000  # characters of overlapping places
-_MOST_WRAPPINGS = 3  # numbers in a fence, or the like
+_MOST_WRAPPINGS = 3  # e.g. line numbers within a fence
 
 _NUMBERED = late_pattern(r"[ \t]*L?(\d{1,9})(?:: ?|[→\t]|[ ]?[|│] ?)(.*)", re.DOTALL)
 _NUMBERED_CLOSE = late_pattern(r"[ \t]*L?(\d{1,9})(?::|[→\t]|[ ]?[|│])(.*)", re.DOTALL)
 _CLOSE = late_pattern(r"^[ \t]*L?\d{1,9}(?::|[ ]?[|│])[^\s|│]", re.MULTILINE)
-"""A line right behind its number, as grep -n shows it: then a blank there is the line's own."""
+"""Matches a line directly after its number, as in grep -n: then a following blank belongs to the line."""
 
 
 def _numbered(passage: str) -> re.Pattern[str]:
@@ -126,9 +125,9 @@ def _numbered(passage: str) -> re.Pattern[str]:
 
 
 def without_numbers(passage: str) -> str | None:
-    """The passage without the line numbers a listing put before each line, None where it has none.
+    """Remove a listing's line numbers from the passage, None if it has none.
 
-    They must count on by one, and every line with anything on it must have one.
+    They must be consecutive, and every non-blank line must have one.
     """
     lines, numbered = passage.split("\n"), _numbered(passage)
     found = [(numbered.fullmatch(line), index) for index, line in enumerate(lines) if line.strip()]
@@ -140,8 +139,7 @@ def without_numbers(passage: str) -> str | None:
 
 
 def _without_same_numbers(old: str, new: str) -> str:
-    """`new` without the numbers of the listing that `old` was copied from, also where new lines without one stand
-    among those that have them."""
+    """Remove the line numbers of the listing `old` was copied from, also if `new` adds lines without one."""
     if (bare := without_numbers(new)) is not None:
         return bare
     numbered = _numbered(old)
@@ -158,7 +156,7 @@ _FENCED = late_pattern(r"\s*```[^`\n]*\n(.*\n)```\s*", re.DOTALL)
 
 
 def without_fence(passage: str) -> str | None:
-    """The passage without the one code fence around it, None where it has none."""
+    """Remove a code fence around the passage, None if it has none."""
     found = _FENCED.fullmatch(passage)
     return found[1] if found and "```" not in found[1] else None
 
@@ -167,7 +165,7 @@ _NUMBERED_TEXT = late_pattern(r"^[ \t]*\d+[ ]?[.:)→\t|│]", re.MULTILINE)
 
 
 def _numbered_there(text: str, old: str, found: Match) -> bool:
-    """Whether the numbers are a listing's: where the text has numbered lines itself they must be those of the place."""
+    """Return whether the numbers are a listing's: in a text with numbered lines they must be the place's."""
     first = _NUMBERED.match(old.lstrip("\n"))
     if not first or not _NUMBERED_TEXT.search(text):
         return True
@@ -180,7 +178,7 @@ _MEANT = {"n": "\n", "t": "\t"}
 
 
 def _escaped(text: str, old: str, new: str, *, apart: bool) -> Match | None:
-    """`old` as it was before it was escaped once more than it should; only where that stands there letter by letter."""
+    """Find `old` with one level of escaping removed, if that occurs exactly."""
     for pattern in (_QUOTES, _ESCAPES):
         bare, there = (pattern.sub(lambda found: _MEANT.get(found[1], found[1]), part) for part in (old, new))
         if bare != old and (found := _exact(text, bare, there, "escapes", apart=apart)):
@@ -188,10 +186,10 @@ def _escaped(text: str, old: str, new: str, *, apart: bool) -> Match | None:
     if (plain_old := _without_entities(old)) is None or _ENTITY.search(text):
         return None
     if "</" in text and not _ANGLE.search(old):
-        return None  # in markup an entity is as good as its sign
+        return None  # in markup an entity equals its character
     plain_new = _without_entities(new)
     if plain_new is None and _ENTITY.search(new):
-        return None  # signs and entities mixed: who knows what was meant
+        return None  # characters and entities are mixed: ambiguous
     return _exact(text, plain_old, new if plain_new is None else plain_new, "escapes", apart=apart)
 
 
@@ -201,13 +199,13 @@ _BARE = late_pattern(r"[<>]|&(?!(?:lt|gt|amp|quot|apos|#39|#x27);)")
 
 
 def _without_entities(passage: str) -> str | None:
-    """The passage before it was escaped as HTML is; None where not all of it was."""
+    """Unescape HTML entities in the passage; None if it also contains unescaped characters."""
     escaped = _ENTITY.search(passage) and not _BARE.search(passage)
     return _ENTITY.sub(lambda found: unescape(found[0]), passage) if escaped else None
 
 
 def _loose(text: str, old: str, new: str, *, apart: bool) -> Match | None:
-    """The steps that pass over white space, the form of punctuation, or a slip of the pen."""
+    """Try the steps that ignore white space, the form of punctuation, or typos."""
     if not old.strip():
         return None
     searches: list[tuple[Step, Callable[[], Sequence[tuple[int, int]]]]] = [
@@ -216,12 +214,12 @@ def _loose(text: str, old: str, new: str, *, apart: bool) -> Match | None:
         ("punctuation", lambda: _by_punctuation(text, old, apart=apart)),
         ("space", lambda: _by_tokens(text, old, apart=apart)),
     ]
-    if not apart and not (new.strip() and _by_tokens(text, new, apart=False)):  # else it was probably made before
+    if not apart and not (new.strip() and _by_tokens(text, new, apart=False)):  # else it was probably applied before
         searches.append(("typos", lambda: span_despite_typos(text, old)))
     for step, search in searches:
         if found := list(_apart(search())) if apart else search():
             unit, budget = indent_unit(text), Budget(_MOST_STEPS)
-            first = found if apart else found[:_FEWEST_PLACES]  # of several nothing is replaced
+            first = found if apart else found[:_FEWEST_PLACES]  # ambiguous matches are not replaced
             spans: list[Span] = []
             room = MOST_PUT
             if apart and len(found) * len(new) > room:
@@ -246,7 +244,7 @@ def _apart(spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def _by_lines(text: str, old: str, normal: Callable[[str], str], *, apart: bool) -> list[tuple[int, int]]:
-    """The runs of whole lines that are those of `old` once each was made `normal`."""
+    """Find runs of whole lines that equal those of `old` after `normal`."""
     lines = text.split("\n")
     body = old.strip("\n")
     wanted = [normal(line) for line in body.split("\n")]
@@ -261,7 +259,7 @@ def _by_lines(text: str, old: str, normal: Callable[[str], str], *, apart: bool)
 
 
 def _runs(there: list[str], wanted: list[str], *, apart: bool) -> list[int]:
-    """Where `wanted` begins in `there`, item by item."""
+    """Return the positions of the sequence `wanted` in `there`."""
     joined, passage = "\n".join(["", *there, ""]), "\n".join(["", *wanted, ""])
     found: list[int] = []
     index = counted = 0
@@ -273,7 +271,7 @@ def _runs(there: list[str], wanted: list[str], *, apart: bool) -> list[int]:
 
 
 def _with_newline(text: str, end: int, old: str) -> int:
-    """`end`, or after the newline there if `old` goes on to the next line."""
+    """Return `end`, moved after the newline there if `old` ends with one."""
     if not old.endswith("\n"):
         return end
     after = re.compile(r"[ \t]*\n").match(text, end)
@@ -281,7 +279,7 @@ def _with_newline(text: str, end: int, old: str) -> int:
 
 
 def _by_punctuation(text: str, old: str, *, apart: bool) -> list[tuple[int, int]]:
-    """`old` with quotes, dashes, spaces and full-width characters in any form; also but for the indentation."""
+    """Find `old` ignoring the form of quotes, dashes, spaces and full-width characters. Also ignoring indentation."""
     same, passage = plain(text), plain(old)
     if found := [(at, at + len(old)) for at in places(same, passage, apart=apart)]:
         return found
@@ -289,9 +287,9 @@ def _by_punctuation(text: str, old: str, *, apart: bool) -> list[tuple[int, int]
 
 
 def _by_tokens(text: str, old: str, *, apart: bool) -> list[tuple[int, int]]:
-    """The places that have the words and signs of `old`, whatever white space is between them."""
+    """Find the words and symbols of `old`, whatever white space is between them."""
     if "".join(plain(old).split()) not in "".join(plain(text).split()):
-        return []  # most often: taking a whole file apart is slow
+        return []  # the usual case: tokenising a whole file is slow
     there = list(tokens(plain(text)))
     joined = "\n".join(["", *(token.text for token in there), ""])
     passage = "\n".join(["", *(token.text for token in tokens(plain(old))), ""])
@@ -306,6 +304,6 @@ def _by_tokens(text: str, old: str, *, apart: bool) -> list[tuple[int, int]]:
 
 
 def _line_start(text: str, start: int) -> int:
-    """The beginning of the line where only white space is before `start`, else `start`."""
+    """Return the start of the line if only white space precedes `start`, else `start`."""
     begin = text.rfind("\n", 0, start) + 1
     return begin if not text[begin:start].strip() else start

@@ -1,4 +1,4 @@
-"""A change put where the text is not quite what the change was made for."""
+"""Apply a change to a text that differs slightly from the one it was made for."""
 
 import re
 from collections import Counter
@@ -12,20 +12,20 @@ from localllm.text.lexer import Token, plain, tokens
 _MOST_TOKENS = 3_000
 
 MOST_PUT = 20_000_000
-"""Characters that are put into a text at most: a short passage at many places, or deeply indented, fills the memory."""
+"""Maximum characters inserted into a text: many places or deep indentation could exhaust the memory."""
 
 
 class TooMuchTextError(Exception):
-    """What a change puts there is longer than MOST_PUT."""
+    """The inserted text would be longer than MOST_PUT."""
 
 
 def merge(there: str, old: str, new: str, *, unit: str = "", budget: Budget | None = None) -> str | None:
-    """`there` after the change from `old` to `new`, where `there` is much like `old`.
+    """Apply the change from `old` to `new` to `there`, a text similar to `old`.
 
-    What the change does not touch stays as it is there: indentation, the form of quotes, single words. New lines are
-    indented as their neighbours are, by `unit` where that is known. A very long passage, and one that cannot be aligned
-    within the `budget`, is only indented. None where the indentation of a new line is uncertain: lines of `old` that
-    have the same are indented differently there. Raises TooMuchTextError.
+    What the change does not touch stays as in `there`: indentation, the form of quotes, single words. New lines are
+    indented like their neighbours, by `unit` if known. A passage that is very long, or cannot be aligned within
+    `budget`, is only indented. None if the indentation of a new line is ambiguous: equally indented lines of `old`
+    differ there. Raises TooMuchTextError.
     """
     if len(new) + new.count("\n") * max(map(len, _line_indents(there)), default=0) > MOST_PUT:
         raise TooMuchTextError
@@ -51,7 +51,7 @@ def _refuse_long(*parts: list[Token]) -> None:
 def _merged(
     before: list[Token], after: list[Token], kept: dict[int, int], stands: "dict[int, _Stands]", indents: "_Indents"
 ) -> Iterator[str]:
-    """The tokens of the result, each with the white space before it."""
+    """Yield the tokens of the result, each with the white space before it."""
     straight = _straightened(before, stands)
     for index, token in enumerate(after):
         end, gap = _split(token.gap)
@@ -69,7 +69,7 @@ def _merged(
 
 
 def _split(gap: str) -> tuple[str, str]:
-    """White space as what ends a line, and the rest."""
+    """Split white space into the part that ends a line, and the rest."""
     at = max(gap.find("\n"), 0)
     return gap[:at], gap[at:]
 
@@ -78,7 +78,7 @@ _LINE_END = re.compile(r"(?<![ \t])[ \t]++$", re.MULTILINE)
 
 
 def _has_line_ends(text: str) -> bool:
-    """Whether there is white space at the end of a line that has anything else on it."""
+    """Return whether a non-blank line has trailing white space."""
     return any(line.strip() and line[-1:].isspace() for line in text.split("\n"))
 
 
@@ -87,7 +87,7 @@ def _without_line_ends(text: str) -> str:
 
 
 def _tail(there: str, old: str, new: str) -> str:
-    """The white space at the end: as it is there unless the change touches it."""
+    """Return the final white space: that of `there` unless the change touches it."""
     ends = [text[len(text.rstrip()) :] for text in (there, old, new)]
     if not new.strip():
         return "" if ends[1] else ends[2]
@@ -95,7 +95,7 @@ def _tail(there: str, old: str, new: str) -> str:
 
 
 def _kept(before: list[Token], after: list[Token], budget: Budget | None) -> dict[int, int]:
-    """Which tokens of `after` are those of `before`: index for index."""
+    """Map the indexes of tokens in `after` to those kept from `before`."""
     matcher = Alignment([t.text for t in before], [t.text for t in after], budget=budget)
     return {j + k: i + k for i, j, size in matcher.get_matching_blocks() for k in range(size)}
 
@@ -106,7 +106,7 @@ class _Stands(NamedTuple):
 
 
 def _standing(before: list[Token], present: list[Token], budget: Budget | None) -> dict[int, _Stands]:
-    """What stands in the text for each token of `before`. Of a stretch that differs, all of it stands for the first."""
+    """Map each token of `before` to its counterpart in the text. A differing stretch is assigned to its first token."""
     matcher = Alignment([plain(t.text) for t in before], [plain(t.text) for t in present], budget=budget)
     stands: dict[int, _Stands] = {}
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():
@@ -123,7 +123,7 @@ def _standing(before: list[Token], present: list[Token], budget: Budget | None) 
 
 
 def _straightened(before: list[Token], stands: dict[int, _Stands]) -> dict[str, str]:
-    """The curly quotes of `before` that are straight there wherever they stand: new ones are meant to be as well."""
+    """Return the curly quotes of `before` that are always straight in the text: new ones are then, too."""
     forms: dict[str, set[str]] = {}
     for index, token in enumerate(before):
         if token.text not in _STRAIGHT and plain(token.text) in _STRAIGHT and index in stands:
@@ -143,12 +143,12 @@ def _indent(line: str) -> str:
 
 
 def _line_indents(text: str) -> list[str]:
-    """The white space each line begins with that has anything else on it."""
+    """Return the indentation of each non-blank line."""
     return [_indent(line) for line in text.split("\n") if line.strip()]
 
 
 def indent_unit(*texts: str) -> str:
-    """The step by which lines are most often indented more than the line before; empty where none is."""
+    """Return the most frequent indentation step between lines; empty if there is none."""
     steps: Counter[str] = Counter()
     for text in texts:
         for less, more in pairwise(_line_indents(text)):
@@ -162,9 +162,9 @@ _STEP = re.compile(r"\t| {1,8}")
 
 
 class _Indents:
-    """How the indentation of a passage becomes that of the text it stands for.
+    """Converts the indentation of a passage to that of the text it stands for.
 
-    `uncertain` once a line was indented for which there was more than one answer.
+    `uncertain` is set once a line was indented ambiguously.
     """
 
     def __init__(self, there: str, old: str, new: str, unit: str) -> None:
@@ -183,7 +183,7 @@ class _Indents:
         self._unit = indent_unit(there) or unit or self._given_unit
 
     def apply(self, text: str, *, start: bool = True) -> str:
-        """`text` with its lines indented as they are there; the beginning counts as one with `start`."""
+        """Indent the lines of `text` as in the target; with `start` the beginning counts as a line."""
         first, *rest = text.split("\n")
         last = len(rest) - 1
         rest = [self._line(line) if line.strip() or index == last else "" for index, line in enumerate(rest)]
@@ -209,7 +209,7 @@ class _Indents:
         return self._known[base].removesuffix(self._convert(base[len(indent) :]))
 
     def _convert(self, more: str) -> str:
-        """Further indentation, in the units of the text."""
+        """Convert additional indentation to the text's unit."""
         if not self._given_unit or self._given_unit == self._unit:
             return more
         steps, odd = divmod(len(more), len(self._given_unit))

@@ -1,4 +1,4 @@
-"""Find what speaks to a language model instead of to a reader: orders hidden in pages, marks of chat templates."""
+"""Detect prompt injections in pages: hidden instructions to a language model, and chat template tokens."""
 
 import re
 import unicodedata
@@ -43,15 +43,15 @@ _TEMPLATE_MARKS = late_pattern(
     r"|\[(/?(?:INST|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|SYSTEM_PROMPT))\]",
     re.IGNORECASE,
 )
-"""What marks turns and calls in the templates of models: a server may take it for its own, also within a text."""
+"""Turn and call delimiters of chat templates, which a server may interpret even within a text."""
 
 
 def speaks_to_model(text: str) -> bool:
-    """Whether a text gives orders to a language model that reads it; one that only tells of models does not."""
+    """Return whether a text gives orders to a model that reads it, rather than just mentioning models."""
     plain = unicodedata.normalize("NFKC", text)
     return bool(_ENGLISH.search(plain) or _JAPANESE.search(plain))
 
 
 def without_template_marks(text: str) -> str:
-    """The text with ‹such› in the place of what marks turns and calls in chat templates: <|im_end|>, [INST], …"""
+    """Replace turn and call delimiters of chat templates (<|im_end|>, [INST], …) by ‹such›."""
     return _TEMPLATE_MARKS.sub(lambda found: f"‹{found[1] or found[2]}›", text)

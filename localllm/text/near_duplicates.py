@@ -1,8 +1,8 @@
-"""Texts that are nearly the same: copies of one press release, mirrors of a page, also where a few words differ.
+"""Detect near-duplicate texts: copies of one press release, mirrors of a page, even if a few words differ.
 
-A. Z. Broder: On the resemblance and containment of documents (1997). A text is the set of its overlapping shingles; of
-their hashes the smallest are its signature, a random sample by which the resemblance of two sets (Jaccard's index) is
-estimated: exactly where a text has no more shingles than a signature holds.
+A. Z. Broder: On the resemblance and containment of documents (1997). A text is the set of its overlapping shingles; the
+smallest of their hashes are its signature, a random sample that estimates the resemblance of two sets (Jaccard's
+index): exactly if a text has no more shingles than a signature holds.
 """
 
 import unicodedata
@@ -13,21 +13,21 @@ from localllm.text.quotes import find_quote
 from localllm.text.sentences import Span, split_sentences
 
 SIZE = 256
-"""Hashes of a signature: the estimate is off by 0.03 (one standard deviation, at the threshold)."""
+"""Hashes per signature: the estimate has a standard deviation of 0.03 at the threshold."""
 
 THRESHOLD = 0.55
-"""Resemblance from which two texts are copies. Of the texts of the tests, one number changed leaves 0.9 and more in six
-sentences, other headers and footers around a press release of sixteen leave 0.67; articles of one site that are as
-short as its navigation have 0.16 in common."""
+"""Resemblance from which two texts are copies.
+Among the texts of the tests, a changed number leaves 0.9 and more in six sentences, other headers and footers
+around a press release of sixteen leave 0.67; articles of one site as short as its navigation share 0.16."""
 
 _WEIGHT = 8
-"""Of a shingle: four words, or eight characters of Japanese, which tell as much."""
+"""Weight of a shingle: four words, or eight Japanese characters, which carry as much information."""
 
 _PROSE = 40
-"""A line of less weight with no end of a sentence in it is navigation: a menu, a button, a headline."""
+"""A line of less weight without a sentence end is navigation: a menu, a button, a headline."""
 
 _LEAST_SHARE = 0.3
-"""If prose is less of a text than this, all of it counts: a table, a list, code."""
+"""If less of a text than this is prose, all of it counts: a table, a list, code."""
 
 _UNIT = late_pattern(
     r"[\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff々〆]|[^\W\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff々〆_]+"
@@ -35,11 +35,11 @@ _UNIT = late_pattern(
 _SENTENCE_END = late_pattern(r"[。．！？]|[.!?](?:\s|$)")
 _NUMBER = late_pattern(r"[\d.,〇一二三四五六七八九十百千万億兆\s]+")
 _LEAST_WORDS = 6
-"""Letters of a sentence without its numbers by which it is known again."""
+"""Minimum letters, without numbers, by which a sentence is recognised."""
 
 
 def signature(text: str) -> tuple[int, ...]:
-    """The smallest hashes of the text's shingles, in their order; of a text without words, none."""
+    """Return the smallest hashes of the text's shingles in order; empty for a text without words."""
     lines = [_units(line) for line in unicodedata.normalize("NFKC", text).lower().splitlines()]
     prose = [units for units, is_prose in lines if is_prose]
     whole = [units for units, _ in lines]
@@ -50,12 +50,12 @@ def signature(text: str) -> tuple[int, ...]:
 
 
 def is_near_duplicate(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    """Whether the texts of two signatures are copies of one another; those without words are copies of nothing."""
+    """Return whether the texts of two signatures are copies; texts without words never are."""
     return resemblance(a, b) >= THRESHOLD
 
 
 def resemblance(a: tuple[int, ...], b: tuple[int, ...]) -> float:
-    """The share of shingles two texts have in common, from 0 to 1, estimated from their signatures."""
+    """Estimate the share of shingles two texts have in common, from 0 to 1, from their signatures."""
     if not a or not b:
         return 0.0
     both = set(a) & set(b)
@@ -64,7 +64,7 @@ def resemblance(a: tuple[int, ...], b: tuple[int, ...]) -> float:
 
 
 def counterpart(sentence: str, text: str) -> Span | None:
-    """Where a copy has a sentence of its original, as it is or a little altered: a short one in its numbers alone."""
+    """Find a sentence's counterpart in a copy, slightly altered or, if short, different only in numbers."""
     if found := find_quote(sentence, text):
         return found
     wanted = _without_numbers(sentence)
@@ -78,7 +78,7 @@ def _without_numbers(sentence: str) -> str:
 
 
 def _units(line: str) -> tuple[list[str], bool]:
-    """The words of a line, and the characters of Japanese in it; whether it is prose."""
+    """Return the words and Japanese characters of a line, and whether it is prose."""
     units: list[str] = _UNIT.findall(line)
     return units, sum(map(_weight, units)) >= _PROSE or _SENTENCE_END.search(line) is not None
 
@@ -88,7 +88,7 @@ def _weight(unit: str) -> int:
 
 
 def _shingles(units: list[str]) -> list[str]:
-    """Runs of units that overlap in all but the first; of a text shorter than one, the text."""
+    """Return overlapping runs of units; for a text shorter than a shingle, the text."""
     shingles: list[str] = []
     end = weight = 0
     for start, unit in enumerate(units):

@@ -1,4 +1,4 @@
-"""Where in a text a passage was probably meant, when it is not there letter by letter."""
+"""Find the region of a text that most likely corresponds to a passage without exact match."""
 
 import difflib
 from collections import Counter
@@ -15,15 +15,15 @@ _CHARACTERS_COMPARED = 600
 _ALIKE = 0.6
 _NEARLY = 0.8
 _AS_ALIKE = 0.1
-_TELLING = 8  # characters: a shorter line stands anywhere
+_TELLING = 8  # characters: shorter lines occur anywhere
 _LINES_LEFT_OUT = 10
 _LINES_ALIGNED = 400
 _LINES_LIKENED = 20
 
 
 class Region(NamedTuple):
-    """Lines `start` to `end` (from 1, both included). `similarity` is between 0 and 1; 1 means that only white space
-    at the ends of lines differs."""
+    """Lines `start` to `end` (from 1, inclusive).
+    `similarity` is between 0 and 1; 1 means equal except for white space around lines."""
 
     start: int
     end: int
@@ -31,16 +31,16 @@ class Region(NamedTuple):
 
 
 def closest_region(text: str, passage: str) -> Region | None:
-    """The lines of `text` most like those of `passage`, None where nothing is much like it.
+    """Return the lines of `text` most similar to `passage`, None if nothing is similar enough.
 
-    White space around lines is not compared. The work is bounded: of a very long text the first lines are compared
-    letter by letter, of a very long passage its beginning.
+    White space around lines is ignored. The work is bounded: only the first lines of a very long text are compared by
+    characters, and the beginning of a very long passage.
     """
     return next(iter(closest_regions(text, passage)), None)
 
 
 def closest_regions(text: str, passage: str) -> list[Region]:
-    """The region of `closest_region`, and those after it that are as much like the passage."""
+    """Return the region of `closest_region`, followed by others of about the same similarity."""
     lines = [line.strip() for line in text.split("\n")]
     wanted = [line.strip() for line in passage.strip().split("\n")]
     starts = window_starts(text, passage.strip())
@@ -57,7 +57,7 @@ def closest_regions(text: str, passage: str) -> list[Region]:
 
 
 def _shares_line(lines: Sequence[str], wanted: Sequence[str], region: Region) -> bool:
-    """Whether a whole line that says something is the same, or the longest one nearly."""
+    """Return whether a significant whole line is equal, or the longest one nearly."""
     present = lines[region.start - 1 : region.end]
     there = {line for line in present if len(line) >= _TELLING}
     if not there.isdisjoint(wanted):
@@ -67,7 +67,7 @@ def _shares_line(lines: Sequence[str], wanted: Sequence[str], region: Region) ->
 
 
 def _grown(lines: Sequence[str], wanted: Sequence[str], region: Region) -> Region:
-    """The region with the lines after it that the passage has too, where some between them were left out of it."""
+    """Extend the region by following lines that the passage has too, where it omits some between them."""
     first, last = region.start - 1, min(region.end + len(wanted) + _LINES_LEFT_OUT, len(lines))
     try:
         matching = Alignment(wanted, lines[first:last]).get_matching_blocks()
@@ -86,9 +86,9 @@ def _grown(lines: Sequence[str], wanted: Sequence[str], region: Region) -> Regio
     return Region(start + 1, end, region.similarity)
 
 
-@lru_cache(maxsize=2)  # whoever does not find a passage asks for the region closest to it next
+@lru_cache(maxsize=2)  # a failed search is followed by closest_region for the same passage
 def window_starts(text: str, passage: str) -> frozenset[int]:
-    """The lines (from 0) at which the passage (without white space around it) may begin."""
+    """Return the lines (from 0) at which the passage (without surrounding white space) may begin."""
     lines = [line.strip() for line in text.split("\n")]
     wanted = [line.strip() for line in passage.split("\n")]
     if not any(wanted):
@@ -97,7 +97,7 @@ def window_starts(text: str, passage: str) -> frozenset[int]:
 
 
 def similarity(one: str, other: str) -> float:
-    """Between 0 and 1 (the same); of long texts only the first 600 characters are compared."""
+    """Return the similarity, 0 to 1 (equal), of the first 600 characters."""
     matcher = Alignment(one[:_CHARACTERS_COMPARED], other[:_CHARACTERS_COMPARED])
     try:
         return matcher.ratio()
@@ -111,13 +111,13 @@ def _region(lines: Sequence[str], wanted: Sequence[str], start: int) -> Region:
 
 
 def _by_shared_lines(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Where the windows begin that have the most text in whole lines of the passage, in any order."""
+    """Return the windows that share the most text in whole lines with the passage, in any order."""
     shared = list(_shared(lines, wanted))
     return [start for size, start in nlargest(_CANDIDATES, shared, key=lambda pair: (pair[0], -pair[1])) if size]
 
 
 def _shared(lines: Sequence[str], wanted: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """For each window: the characters in lines it shares with the passage, and where it begins."""
+    """Yield for each window the characters of the lines it shares with the passage, and its start."""
     missing = Counter(wanted)
     size = 0
     for end, line in enumerate(lines):
@@ -132,7 +132,7 @@ def _shared(lines: Sequence[str], wanted: Sequence[str]) -> Iterator[tuple[int, 
 
 
 def _by_similar_line(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Where the passage begins if its longest line is one of the lines most like it."""
+    """Return the starts of the passage if its longest line is aligned with each of the most similar lines."""
     longest = max(range(len(wanted)), key=lambda index: len(wanted[index]))
     matcher = difflib.SequenceMatcher(None, "", wanted[longest][:_CHARACTERS_COMPARED], autojunk=False)
     ratios: list[tuple[float, int]] = []

@@ -1,4 +1,4 @@
-"""Read written numbers: digits with separators, 万・億・兆, kanji, English number words and fractions."""
+"""Parse written numbers: digits with separators, 万・億・兆, kanji, English number words and fractions."""
 
 import re
 import unicodedata
@@ -9,20 +9,20 @@ from localllm.text.units import LETTER_SCALES, SCALES, SIGNS, units
 
 
 class Numeral(NamedTuple):
-    """A number in a text, text[start:end] without unit and currency."""
+    """A number at text[start:end], without unit and currency."""
 
     value: float
     step: float
-    """What one in its last written digit is worth; 0 for a number that is exact by nature, such as a count in words."""
+    """The value of one unit in its last written digit. 0 for an inherently exact number, such as a count in words."""
     start: int
     end: int
     is_word: bool = False
     is_scaled: bool = False
-    """Whether a word such as "million" or 億 belongs to it."""
+    """Whether it includes a word such as "million" or 億."""
 
 
 def fold(text: str) -> str:
-    """A text with full-width digits, letters and signs as plain ones, each character in its place."""
+    """Replace full-width digits, letters and symbols by plain ones; positions are preserved."""
     return text if text.isascii() else text.translate(_FOLDS)
 
 
@@ -60,7 +60,7 @@ _MONEY = late_pattern(r"\s(?:euros?|dollars?|pounds?|yen|francs?|kron\w+|pesos?|
 
 
 def digital(found: re.Match[str]) -> Numeral | None:
-    """The number that `DIGITAL` found."""
+    """Parse a match of `DIGITAL`."""
     if found["of"]:
         return Numeral(int(found["one"]) / max(1, int(found["of"])), 0.0, *found.span(), is_word=True)
     start = found.start("ja") if found["ja"] else found.start("digits")
@@ -74,7 +74,7 @@ def digital(found: re.Match[str]) -> Numeral | None:
         below = float(found["fraction"].strip(" /") or 0)
         if 1 < below <= 100 and value < below:
             return Numeral(value / below, 0.0, start, found.end("fraction"))
-        return Numeral(value, step, start, end)  # 2024/25
+        return Numeral(value, step, start, end)  # e.g. 2024/25
     scale = 1.0
     if letter := found["letter"]:
         end_of_letter = found.end("letter")
@@ -95,14 +95,14 @@ def _signed(found: re.Match[str], value: float) -> float:
 
 
 def _plain(written: str) -> str:
-    """Digits without separators; in 1.234.567 the points are some."""
+    """Remove separators from digits; in 1.234.567 the points are separators."""
     if written.count(".") > 1:
         written = written.replace(".", "")
     return "".join(one for one in written if one.isdigit() or one == ".")
 
 
 def _step(written: str) -> float:
-    """What the last digit that counts is worth: the zeros at the end of 12,000 are none, but two digits always are."""
+    """Return the value of the last significant digit: not a trailing zero, but at least two digits are."""
     if "." in written:
         return 10.0 ** -len(written.partition(".")[2])
     zeros = len(written) - len(written.rstrip("0"))
@@ -110,7 +110,7 @@ def _step(written: str) -> float:
 
 
 def _japanese(written: str) -> tuple[float, float]:
-    """The value of 3億2,000万, 1兆2000億 or 二百三十, and the worth of its last digit."""
+    """Return the value of 3億2,000万, 1兆2000億 or 二百三十, and of one unit in its last digit."""
     total, step = 0.0, 1.0
     for found in _PARTS_JA.finditer(written):
         if not found[0].strip():
@@ -133,7 +133,7 @@ KANJI = late_pattern(rf"第?(?P<kanji>[{_KANJI}]{{1,12}}(?:[万億兆][{_KANJI}]
 
 
 def kanji(found: re.Match[str]) -> Numeral | None:
-    """The number that `KANJI` found; None for a word such as 一方, which is for the caller to see by what follows."""
+    """Parse a match of `KANJI`. Words such as 一方 must be excluded by the caller from what follows."""
     written = found["kanji"]
     if found["rest"]:
         return Numeral(_kanji(found["rest"][2:]) / max(1.0, _kanji(written)), 0.0, found.start("kanji"), found.end())
@@ -144,7 +144,7 @@ def kanji(found: re.Match[str]) -> Numeral | None:
 
 
 def _kanji(written: str) -> float:
-    """The value of 二十三, 二〇二四 or 百."""
+    """Return the value of 二十三, 二〇二四 or 百."""
     if not any(one in "十百千" for one in written):
         return float("".join(str(KANJI_DIGITS[one]) for one in written))
     total = 0.0
@@ -197,13 +197,13 @@ _ONE_OF_TWO = ("first", "second", "latter", "other", "either", "1st", "2nd")
 
 
 def words(found: re.Match[str]) -> Numeral | None:
-    """The number that `WORDS` found; None for an ordinal, a mere "one" and an article."""
+    """Parse a match of `WORDS`; None for an ordinal, a bare "one" and an article."""
     if found["mixed"]:
         scale = SCALES[(found["mixed_scale"]).lower()] if found["mixed_scale"] else 1.0
         return Numeral((_VALUES[found["mixed"].lower()] + 0.5) * scale, 0.0, *found.span(), is_word=True)
     if found["part"]:
         if (before := _AND.search(found.string, max(0, found.start() - 16), found.start())) and units().get(before[1]):
-            return None  # a year and a half
+            return None  # e.g. a year and a half
         above = 1.0 if found["above"].lower() in ("a", "an") else _VALUES[found["above"].lower()]
         below = _PARTS[found["part"].lower()]
         return Numeral(above / below, 0.0, *found.span(), is_word=True) if 0 < above < below else None
@@ -211,7 +211,7 @@ def words(found: re.Match[str]) -> Numeral | None:
         return Numeral(0.5 * SCALES[found["big"].split()[-1].lower()], 0.0, *found.span(), is_word=True, is_scaled=True)
     if found["half"]:
         if found.string[max(0, found.start() - 8) : found.start()].lower().rstrip().endswith(_ONE_OF_TWO):
-            return None  # the first half
+            return None  # e.g. the first half
         return Numeral(0.5, 0.0, *found.span(), is_word=True)
     if found["ordinal"]:
         return None
@@ -224,11 +224,11 @@ _TENTHS = {f"{one.removesuffix('y')}ieth": value for one, value in _VALUES.items
 ORDINAL_WORDS = "|".join(
     [rf"(?:{'|'.join(_TENS)})-(?:{'|'.join(list(_ORDINALS)[:9])})", *_TENTHS, *list(_ORDINALS)[1:]]
 )
-"""Words such as "third" and "twenty-fifth", but for "first"."""
+"""Words such as "third" and "twenty-fifth", without "first"."""
 
 
 def ordinal(word: str) -> float:
-    """The value of "third"; 0 for what is no such word."""
+    """Return the value of an ordinal such as "third"; 0 for other words."""
     tens, _, ones = word.lower().partition("-")
     if ones:
         return _VALUES.get(tens, 0.0) + _ORDINALS.get(ones, 0.0) if tens in _TENS else 0.0

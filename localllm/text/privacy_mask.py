@@ -1,9 +1,9 @@
-"""Personal data in a text, replaced before the text leaves this machine or is kept in a log.
+"""Mask personal data before a text leaves this machine or is logged.
 
 Masked are e-mail addresses, private network addresses, card numbers (with Luhn's check digit), telephone numbers,
-Japan's individual numbers (with their check digit) and keys and passwords. What only looks like one of them stays:
-public addresses, versions, dates, ISBNs, numbers whose check digit is wrong. Each pattern begins at the border of a run
-and none can be read in two ways, so that the time taken grows with the length of the text alone.
+Japan's individual numbers (with their check digit) and keys and passwords. Similar text is kept: public addresses,
+versions, dates, ISBNs, numbers with a wrong check digit. Each pattern begins at the border of a run and is unambiguous,
+so that the time is linear in the length of the text.
 """
 
 import re
@@ -21,11 +21,11 @@ MARKS = {
     "my_number": "[MY_NUMBER]",
     "phone": "[PHONE]",
 }
-"""What stands in the place of each kind."""
+"""The mark for each kind."""
 
 
 class Masked(NamedTuple):
-    """A text without personal data, and the kinds of what was in it, in their order, one for each place."""
+    """A masked text, and the kinds of the masked data in order, one per place."""
 
     text: str
     kinds: tuple[str, ...]
@@ -38,7 +38,7 @@ class _Place(NamedTuple):
 
 
 def mask(text: str) -> Masked:
-    """`text` with a mark in the place of each piece of personal data. What is masked already stays as it is."""
+    """Replace each piece of personal data in `text` by a mark. Existing marks are kept."""
     pieces: list[str] = []
     kinds: list[str] = []
     end = 0
@@ -50,19 +50,19 @@ def mask(text: str) -> Masked:
 
 
 def masked_text(text: str) -> str:
-    """What `mask` leaves of a text; for logs."""
+    """Return the masked text, for logs."""
     return mask(text).text
 
 
 def without_marks(text: str) -> str:
-    """A masked text without the marks."""
+    """Remove the marks from a masked text."""
     for mark in MARKS.values():
         text = text.replace(mark, " ")
     return text
 
 
 def _places(text: str) -> list[_Place]:
-    """What is to be masked, in its order. Where two overlap, the kind that stands first in MARKS is kept."""
+    """Return the places to mask, in order. Of overlapping ones, the kind listed first in MARKS wins."""
     plain = _plain(text)
     taken = [_Place(start, end, "secret") for start, end in secret_spans(text)]
     for kind, found in _FINDERS.items():
@@ -71,7 +71,7 @@ def _places(text: str) -> list[_Place]:
 
 
 def _added(taken: list[_Place], found: list[_Place]) -> list[_Place]:
-    """Both, in their order, without those found that overlap one taken before. Each list is in order."""
+    """Merge two ordered lists, without those of `found` that overlap one of `taken`."""
     kept: list[_Place] = []
     rest = iter([*taken, _Place(_FAR, _FAR, "")])
     following = next(rest)
@@ -94,7 +94,7 @@ _LONG_VOWEL = late_pattern(r"(?<=\d)ー(?=\d)")
 
 
 def _plain(text: str) -> str:
-    """The text in half-width characters and with one kind of hyphen, of the same length; digits are those of ASCII."""
+    """Convert to half-width characters, one kind of hyphen and ASCII digits; the length is preserved."""
     return text if text.isascii() else _LONG_VOWEL.sub("-", text.translate(_WIDE))
 
 
@@ -109,7 +109,7 @@ _EMAIL = late_pattern(
     r"@(?P<domain>(?:[A-Za-z0-9-]++\.)+[A-Za-z]{2,24})(?![A-Za-z0-9])(?P<path>:)?"
 )
 _NO_DOMAIN = late_pattern(r"v?\d+\.\d+.*|\d+x\.(?:png|jpe?g|gif|webp|svg|avif)", re.IGNORECASE)
-"""A version of a package (`vue@3.0.0-rc.beta`), a picture of a density (`icon@2x.png`)."""
+"""Matches a package version (`vue@3.0.0-rc.beta`), or an image with a density (`icon@2x.png`)."""
 
 
 def _emails(text: str) -> Iterator[tuple[int, int]]:
@@ -128,7 +128,7 @@ _IPV6 = late_pattern(r"(?<![\w:.])f[cde][0-9a-f]{2}:[0-9a-f:]++(?:%\w+)?(?P<net>
 
 _PRIVATE_NETS = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10")
 _PRIVATE_NETS_6 = ("fc00::/7", "fd00::/8", "fe80::/10")
-"""The ranges themselves (RFC 1918, 3927, 6598, 4193, 4291): everybody knows them, so as a range they stay."""
+"""The private ranges (RFC 1918, 3927, 6598, 4193, 4291): the ranges themselves are public knowledge and kept."""
 
 _VERSION_BEFORE = late_pattern(
     r"(?:\bversions?|\bver\.?|\bv\.?|\breleases?|\bRFC|\bsections?|\bchapter|\bclause|\bfigure|§|バージョン|リリース|第)"
@@ -138,7 +138,7 @@ _VERSION_BEFORE = late_pattern(
 _VERSION_AFTER = late_pattern(
     r"\s?(?:節|項|章|条|版|リリース|[にへ]アップ[デグ]|release\b|\.(?:tar|zip|whl|exe|msi|deb|rpm|dmg|jar)\b)"
 )
-_CONTEXT = 24  # characters before an address in which a word may say that it is a version
+_CONTEXT = 24  # characters before an address in which a word may mark it as a version
 
 
 def _private_addresses(text: str) -> Iterator[tuple[int, int]]:
@@ -164,7 +164,7 @@ def _is_private(written: str) -> bool:
 
 
 def _is_version(text: str, found: re.Match[str]) -> bool:
-    """Whether four numbers are a version or the number of a section, by what stands around them."""
+    """Return whether four numbers are a version or section number, judging by their context."""
     before = text[max(0, found.start() - _CONTEXT) : found.start()]
     return bool(_VERSION_BEFORE.search(before) or _VERSION_AFTER.match(text, found.end()))
 
@@ -180,7 +180,7 @@ _CARD = late_pattern(
     r"4(?:\d{15}|\d{18})|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|3[47]\d{13}"
     r"|35(?:2[89]|[3-8]\d)\d{12}|3(?:0[0-5]|[68]\d)\d{11}|6(?:011|5\d\d|4[4-9]\d)\d{12}|62\d{14,17}"
 )
-"""Numbers of the length and beginning of Visa, Mastercard, American Express, JCB, Diners, Discover and UnionPay."""
+"""Matches card numbers of Visa, Mastercard, American Express, JCB, Diners, Discover and UnionPay."""
 
 _MOMENT = late_pattern(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[01]\d|2[0-3])[0-5]\d")
 _NAMED_MY_NUMBER = late_pattern(r"(?:マイナンバー|個人番号|my ?number)\D{0,8}$", re.IGNORECASE)
@@ -194,7 +194,7 @@ def _cards(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _has_luhn_digit(digits: str) -> bool:
-    """Whether the last digit is the check digit of ISO/IEC 7812-1, appendix B."""
+    """Return whether the last digit is the check digit of ISO/IEC 7812-1, appendix B."""
     doubled = [int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits))]
     return sum(number - 9 if number > 9 else number for number in doubled) % 10 == 0
 
@@ -205,12 +205,12 @@ def _my_numbers(text: str) -> Iterator[tuple[int, int]]:
         if len(digits) != 12 or not _has_my_number_digit(digits):
             continue
         is_named = _NAMED_MY_NUMBER.search(text[max(0, found.start() - _CONTEXT) : found.start()])
-        if is_named or not _MOMENT.fullmatch(digits):  # 202611240930 is a moment as well
+        if is_named or not _MOMENT.fullmatch(digits):  # 202611240930 is also a time
             yield found.span()
 
 
 def _has_my_number_digit(digits: str) -> bool:
-    """Whether the twelfth digit is the check digit of the ordinance 総務省令 85 of 2014, article 5."""
+    """Return whether the twelfth digit is the check digit of the ordinance 総務省令 85 of 2014, article 5."""
     weights = (6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2)
     rest = sum(int(digit) * weight for digit, weight in zip(digits, weights, strict=False)) % 11
     return int(digits[-1]) == (0 if rest <= 1 else 11 - rest)
@@ -240,11 +240,11 @@ _NAMED_PHONE = late_pattern(
     re.IGNORECASE | re.ASCII,
 )
 _MANY_DIGITS = late_pattern(r"\d(?:[-. ()]{0,2}\d){6}", re.ASCII)
-"""What every telephone number holds; few lines of a log do."""
+"""Matches what every telephone number contains; few log lines do."""
 
 _ISBN_BEFORE = late_pattern(r"ISBN(?:-1[03])?\D{0,4}$", re.IGNORECASE)
 _ALL_DIGITS = "0123456789"
-_LEAST_UNBROKEN = 10  # digits after a plus: +12345678 is rather a difference
+_LEAST_UNBROKEN = 10  # digits after a plus: +12345678 is more likely a difference
 
 
 def _phones(text: str) -> Iterator[tuple[int, int]]:
@@ -271,7 +271,7 @@ def _is_international(written: str) -> bool:
 
 
 def _is_japanese(written: str) -> bool:
-    """Whether groups of digits that begin with 0 have the length of a number within Japan, or of one of London."""
+    """Return whether digit groups that begin with 0 have the length of a number within Japan or London."""
     digits = _digits(written)
     first = re.split(r"\D+", written.strip("("), maxsplit=1)[0]
     is_mobile = len(digits) == 11 and (re.match(r"0[25-9]0|0800", digits) is not None or first == "020")
@@ -282,7 +282,7 @@ def _is_japanese(written: str) -> bool:
 
 
 def _is_plain(text: str, found: re.Match[str]) -> bool:
-    """Whether ten or eleven digits in one run are a telephone number: no ISBN, no run of all digits."""
+    """Return whether a run of ten or eleven digits is a telephone number, not an ISBN or all digits."""
     digits = found[0]
     if digits == _ALL_DIGITS or _ISBN_BEFORE.search(text[max(0, found.start() - _CONTEXT) : found.start()]):
         return False
@@ -290,7 +290,7 @@ def _is_plain(text: str, found: re.Match[str]) -> bool:
         return re.match(r"0[25-9]0", digits) is not None
     is_isbn = sum(int(digit) * (10 - place) for place, digit in enumerate(digits)) % 11 == 0
     exchange = digits[2] if digits[1] in "346" else "2"
-    return not (is_isbn and exchange in "01")  # no exchange of Tokyo or Osaka begins with 0 or 1
+    return not (is_isbn and exchange in "01")  # exchanges of Tokyo and Osaka never begin with 0 or 1
 
 
 _Finder = Callable[[str], Iterator[tuple[int, int]]]

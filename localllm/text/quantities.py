@@ -1,7 +1,7 @@
-"""Read the quantities of English and Japanese text as value, kind and unit, so that two ways to write one agree.
+"""Parse quantities in English and Japanese text to value, kind and unit, whatever their notation.
 
-12億ドル and $1.2 billion, 令和6年 and 2024, 3割 and 30 %, 1.2 GW and 1,200 MW are the same. Version numbers, marks of
-citation and of lists, and digits within names are no quantities.
+12億ドル and $1.2 billion, 令和6年 and 2024, 3割 and 30 %, 1.2 GW and 1,200 MW are equal.
+Version numbers, citation and list markers, and digits within names are no quantities.
 """
 
 import re
@@ -34,17 +34,17 @@ _SHARE = late_pattern(
     r"|(?P<ja>\d{1,3}|[二三四五六七八九十])(?P<what>人|日|軒|社|件|世帯|校|台|本|つ|戸|か国|カ国|か所|カ所)(?:に|のうち)"
     r"(?P<jb>\d{1,2}|[一二三四五六七八九])(?P=what)"
 )
-"""One in four is 25 %."""
+"""Matches shares: one in four is 25 %."""
 _TURNS = late_pattern(
     r"(?<![\d:])(?:(\d{1,2}):)?(\d{1,2}):(\d{2}(?:\.\d+)?)(?![\d:])(?:(?<=:\d\d:\d\d)|(?<=\.\d)|(?<=\.\d\d))|(\d{1,2})秒(\d{1,2})(?!\d)"
 )
-"""2:24:51, 27:14.2, 3秒5."""
+"""Matches 2:24:51, 27:14.2, 3秒5."""
 _HALVES = late_pattern(
     r"(?i)\bhalf\s(?:an?|of\san?)\s(?P<half>[a-z]+(?:\s(?:point|mile|metre|meter|kilometre|litre))?)\b"
     r"|\ban?\s(?P<more>[a-z]+)\sand\sa\shalf\b"
     rf"|\ban?\s(?P<one>hour|minute|year|day)\sand\s(?:a\s)?(?P<rest>\d{{1,2}}|{_SMALL})\s(?P<of>minutes|seconds|months|hours)\b"
 )
-"""Half an hour; a minute and a half."""
+"""Matches half an hour; a minute and a half."""
 _CLOCK = late_pattern(
     rf"(?i)\b(?:(?P<hour>\d{{1,2}}|{_SMALL})\s(?:o'clock|in\sthe\s(?:early\s)?(?:morning|afternoon|evening)|at\snight)|half\spast\s(?P<past>{_SMALL}|one)|(?P<noon>noon|midnight))\b"
     r"|(?P<ja>正午|真夜中)"
@@ -55,7 +55,7 @@ _TERMS = late_pattern(
     r"|\b(?P<century>[a-z]+(?:-first)?)[\s-]century\b"
     r"|\bevery\s(?:other|second)\s(?P<other>day|week|month|year)\b|隔(?P<turn>日|週|月|年)|(?P<quarter>四)?半(?P<part>世紀|年|月|日)(?!度)"
 )
-"""A fortnight; the decade; the fifth century; every other week; half a year."""
+"""Matches a fortnight; the decade; the fifth century; every other week; half a year."""
 _ORDINAL = late_pattern(
     r"\b(\d{1,3})(?:st|nd|rd|th)\b|第(\d{1,3})"
     rf"|(?<!\ba[ -])(?<!one[ -])(?<!two[ -])\b({ORDINAL_WORDS})\b(?![\s-](?:of\b|quarter))"
@@ -88,7 +88,7 @@ _BELOW_ZERO = ("minus", "零下", "氷点下", "マイナス")
 
 
 def quantities(text: str) -> list[Quantity]:
-    """The quantities of a text in their order."""
+    """Return the quantities of a text in order."""
     return list(_quantities(text))
 
 
@@ -102,7 +102,7 @@ def _quantities(text: str) -> tuple[Quantity, ...]:
             _take(taken, noise.start(), noise.end())
     found += _ratios(plain, taken)
     found += _numbers(plain, taken)
-    found = [one for one in found if isfinite(one.value)]  # hundreds of digits are no quantity
+    found = [one for one in found if isfinite(one.value)]  # infinite for hundreds of digits
     found.sort(key=lambda one: one.span.start)
     return tuple(joined(plain, dated(plain, linked(plain, found))))
 
@@ -121,14 +121,14 @@ def _dates(plain: str, taken: bytearray) -> list[Quantity]:
         if one.kind == "date" and one.value >= 10_000_000 and one.value % 10_000 == 0 and one.end - one.start == 4:
             unit = _unit_after(plain, one.end)[0]
             if unit is not None and unit.kind not in ("points",):
-                continue  # 1500 people, 2000 km
+                continue  # e.g. 1500 people, 2000 km
         _take(taken, one.start, one.end)
         found.append(Quantity(one.value, "", one.kind, Span(one.start, one.end)))
     return found
 
 
 def _phrases(plain: str, taken: bytearray) -> list[Quantity]:
-    """Quantities that are more than a number and its unit: one in four, 2:24:51, half an hour, eight in the evening."""
+    """Parse quantities beyond number and unit: one in four, 2:24:51, half an hour, eight in the evening."""
     found: list[Quantity] = []
     for pattern, read in ((_SHARE, _share), (_TURNS, _turns), (_HALVES, _halves), (_CLOCK, _clock), (_TERMS, _term)):
         for match in pattern.finditer(plain):
@@ -150,12 +150,12 @@ def _share(found: re.Match[str]) -> Quantity | None:
         or not (whole <= 10 or part == 1 or whole in (20, 25, 50, 100, 1000))
         or (follows and follows.kind != "count")
     ):
-        return None  # one station in five years
+        return None  # e.g. one station in five years
     return Quantity(100 * part / whole, "%", "percent", Span(*found.span()), is_word=True)
 
 
 def _small(written: str) -> float:
-    """A small number in digits, kanji or words."""
+    """Parse a small number in digits, kanji or words."""
     if written.isdecimal():
         return float(written)
     for pattern, read in ((KANJI, kanji), (WORDS, words)):
@@ -172,7 +172,7 @@ def _turns(found: re.Match[str]) -> Quantity:
 
 
 def _halves(found: re.Match[str]) -> Quantity | None:
-    if found["one"]:  # an hour and 20 minutes
+    if found["one"]:  # e.g. an hour and 20 minutes
         whole, rest = units()[found["one"].lower()], units()[found["of"].lower()]
         value = whole.factor + _small(found["rest"]) * rest.factor
         return Quantity(value, whole.name, whole.kind, Span(*found.span())) if whole.name == rest.name else None
@@ -251,7 +251,7 @@ def _quantity(plain: str, number: Numeral, sign: str, *, is_kanji: bool) -> Quan
         and step
         and (unit is None or value <= 1 or plain[unit_end - 1 : unit_end] in "つ方度部本分")
     ):
-        return None  # 一方, 二つ, 十分
+        return None  # e.g. 一方, 二つ, 十分
     bound = _bound(plain, start - len(sign), max(end, unit_end))
     if unit is not None and unit.name == "percent":
         unit = units()["%"]
@@ -283,7 +283,7 @@ _TENS_OF_AGE = Unit("age", "tens", 1.0)
 
 
 def _sign_of(plain: str, start: int, unit: Unit) -> int:
-    """-1 for degrees below zero."""
+    """Return -1 for degrees below zero, else 1."""
     before = plain[max(0, start - 6) : start].lower().rstrip(" 約")
     return -1 if unit.kind == "temperature" and before.endswith(_BELOW_ZERO) else 1
 
@@ -292,7 +292,7 @@ _MINOR = late_pattern(r"(\d)分")
 
 
 def _in_tenths(plain: str, number: Numeral, end: int, bound: str) -> Quantity:
-    """3割5分 as 35 %."""
+    """Parse 3割5分 as 35 %."""
     value, step = number.value * 10, 10.0
     if minor := _MINOR.match(plain, end):
         value, step, end = value + float(minor[1]), 1.0, minor.end()
@@ -303,14 +303,14 @@ def _in_tenths(plain: str, number: Numeral, end: int, bound: str) -> Quantity:
 
 
 def _unit_after(plain: str, end: int) -> tuple[Unit | None, int]:
-    """The unit that stands behind a number, and where it ends."""
+    """Return the unit that follows a number, and its end."""
     table = units()
     rest = plain[end : end + 14]
     shift = len(rest) - len(rest.lstrip(" -\u00a0"))
     if shift <= 1:
         near = rest[shift:].lower()
         if near.startswith("分け"):
-            return None, end  # 14勝2分け
+            return None, end  # e.g. 14勝2分け
         for length in range(min(10, len(near)), 0, -1):
             if (unit := table.get(near[:length])) and not (near[:length][-1].isascii() and near[:length][-1].isalpha()):
                 return unit, end + shift + length
@@ -334,7 +334,7 @@ _STOPS = frozenset(
 
 
 def _noun_after(following: list[str], end: int) -> tuple[Unit | None, int]:
-    """What is counted, past adjectives: 1,200 full-time employees."""
+    """Return the counted noun, skipping adjectives: 1,200 full-time employees."""
     for word in following:
         if word.lower() in _STOPS:
             return None, end

@@ -1,10 +1,10 @@
-"""Tell whether two quantities say the same, at the precision with which one of them is claimed."""
+"""Decide whether two quantities agree, at the precision of the claimed one."""
 
 from localllm.text.quantity import SOFT, Quantity
 
 
 def agrees(claimed: Quantity, stated: Quantity) -> bool:
-    """Whether a quantity that is claimed is the stated one, at the precision with which it is claimed."""
+    """Return whether a claimed quantity agrees with the stated one, at the precision of the claim."""
     if (is_said := _of_other_words(claimed, stated)) is not None:
         return is_said
     if claimed.kind == "date" or stated.kind == "date":
@@ -25,7 +25,7 @@ def agrees(claimed: Quantity, stated: Quantity) -> bool:
     if claimed.kind == stated.kind == "duration" and claimed.unit != stated.unit:
         ours, theirs = (one.value * (_MONTH if one.unit == "month" else 1.0) for one in (claimed, stated))
         return abs(ours - theirs) <= (0.1 if claimed.bound == "about" else 0.03) * ours  # 52 weeks are a year
-    if kinds == {"duration", "ordinal"}:  # 9日, on the 9th; 5年目, in the fifth year
+    if kinds == {"duration", "ordinal"}:  # e.g. 9日, on the 9th; 5年目, in the fifth year
         length, nth = (claimed, stated) if claimed.kind == "duration" else (stated, claimed)
         sizes = (12, 1) if length.unit == "month" else (86_400, 604_800, 3_600)
         return any(length.value / size == nth.value for size in sizes)
@@ -43,7 +43,7 @@ def agrees(claimed: Quantity, stated: Quantity) -> bool:
 
 
 def _of_other_words(claimed: Quantity, stated: Quantity) -> bool | None:
-    """Whether two kinds that differ say the same: a century and a year, a half and 半額; None for all others."""
+    """Compare quantities of certain different kinds: a century and a year, a half and 半額; None for all others."""
     kinds = {claimed.kind, stated.kind}
     if "century" in (claimed.kind, stated.kind) and claimed.kind != stated.kind:
         return _is_of_century(claimed, stated)
@@ -51,24 +51,24 @@ def _of_other_words(claimed: Quantity, stated: Quantity) -> bool | None:
         date, quarter = (claimed, stated) if claimed.kind == "date" else (stated, claimed)
         return 0 < date.value < 10_000 and (date.value // 100 + 2) // 3 == quarter.value  # 4~6月期, the second quarter
     if claimed.kind in SOFT and stated.kind == "length" and claimed.value >= 100_000:
-        return near(claimed, stated.value * 1e6)  # 7.77m patients
-    if "tens" in (claimed.unit, stated.unit):  # 80代, who is 84
+        return near(claimed, stated.value * 1e6)  # e.g. 7.77m patients
+    if "tens" in (claimed.unit, stated.unit):  # e.g. 80代, who is 84
         decade, one = (claimed, stated) if claimed.unit == "tens" else (stated, claimed)
         years = one.value / 12 if one.unit == "month" else one.value
         return decade.value <= years < decade.value + 10
-    if kinds == {"percent", "ratio"}:  # 半額, half of the fare
+    if kinds == {"percent", "ratio"}:  # e.g. 半額, half of the fare
         return all(one.value < 1 for one in (claimed, stated) if one.kind == "ratio") and near(
             claimed, stated.value * (100 if stated.kind == "ratio" else 0.01)
         )
     if kinds in ({"money", "mass"}, {"money", "kilo"}):
         return _pounds_agree(claimed, stated)
     if any(one.kind == "temperature" and not one.unit for one in (claimed, stated)) and len(kinds) == 2:
-        return claimed.value == stated.value if _same_kind(claimed, stated) else None  # 2度, twice
+        return claimed.value == stated.value if _same_kind(claimed, stated) else None  # e.g. 2度, twice
     return None
 
 
 def _is_of_century(claimed: Quantity, stated: Quantity) -> bool:
-    """Whether a century is that of a year or of the 1700s, or two centuries are 200 years."""
+    """Return whether a century contains a year or decade, or centuries equal a number of years."""
     century, other = (claimed, stated) if claimed.kind == "century" else (stated, claimed)
     if other.kind == "decade":
         return (other.value // 100 + 1 == century.value) and (other.value % 100 == 0 or claimed is century)
@@ -78,7 +78,7 @@ def _is_of_century(claimed: Quantity, stated: Quantity) -> bool:
 
 
 def _pounds_agree(claimed: Quantity, stated: Quantity) -> bool:
-    """Whether pounds that were taken for money are a mass: 30 pounds, 14 kg."""
+    """Return whether pounds parsed as money agree with a mass: 30 pounds, 14 kg."""
     pounds, mass = (claimed, stated) if claimed.kind == "money" else (stated, claimed)
     if pounds.unit != "GBP":
         return False
@@ -88,10 +88,10 @@ def _pounds_agree(claimed: Quantity, stated: Quantity) -> bool:
 
 
 _CROWNS = ({"crowns", "kronor"}, {"crowns", "koruna"})
-"""Currencies that English calls crowns."""
+"""Currencies called crowns in English."""
 _MONTH = 2_629_800.0  # seconds, a twelfth of a year
 _WIDE = frozenset({"thing", "vehicle"})
-"""What 件, 台 or "units" count may have another word in another sentence."""
+"""Vague counters (件, 台, "units"), for which another sentence may use another word."""
 
 
 def _same_kind(claimed: Quantity, stated: Quantity) -> bool:
@@ -115,7 +115,7 @@ def _same_kind(claimed: Quantity, stated: Quantity) -> bool:
         {"kilo", "mass"},
     ):
         return True
-    if kinds == {"number", "money"}:  # of a currency that is in no table
+    if kinds == {"number", "money"}:  # a currency missing from the table
         return claimed.kind == "number" and claimed.value >= 1_000
     return kinds == {"number", "percent"} and 0 < min(claimed.value, stated.value) < 1
 
@@ -127,9 +127,9 @@ def _dates_agree(claimed: Quantity, stated: Quantity) -> bool:
         if other.kind in SOFT:
             is_day = other.kind == "ordinal" and other.value == dated.value % 100
             return is_day or dated.value == other.value * 10_000
-        if other.kind == "duration" and other.unit == "month":  # 23年, the year 2023
+        if other.kind == "duration" and other.unit == "month":  # e.g. 23年, the year 2023
             return other.value >= 12 and other.value / 12 == dated.value // 10_000 % 100
-        if other.kind == "duration":  # 9日, which may be a day of a month
+        if other.kind == "duration":  # e.g. 9日, possibly a day of a month
             return other.value == dated.value % 100 * 86_400
         return (
             other.kind == "decade"
@@ -148,7 +148,7 @@ def _date_parts(value: float) -> tuple[int, int, int]:
 
 
 def near(claimed: Quantity, value: float) -> bool:
-    """Whether a value is what a quantity says: rounded to its last digit, or as "about" and "more than" allow."""
+    """Return whether a value is within a quantity's rounding, or its bound ("about", "more than")."""
     said, size = claimed.value, abs(claimed.value)
     slack = min(claimed.step / 2, 0.05 * size) + 1e-9 * max(size, 1e-9)
     if claimed.kind == "percent" and claimed.step == 0.0 and said != 50.0 and claimed.is_word:

@@ -1,7 +1,7 @@
-"""Find a quote in the text of a page, and what differs between the two.
+"""Locate a quote in the text of a page, and classify the differences between the two.
 
-White space, the forms of quote marks and dashes and compatibility forms (full width, half-width kana) do not count.
-A model that copies a sentence drops or changes a few letters: blocks that agree have to cover 92 in 100.
+White space, variants of quote marks and dashes, and compatibility forms (full width, half-width kana) are ignored. A
+model that copies a sentence drops or changes a few letters: matching blocks must cover 92 %.
 """
 
 import difflib
@@ -17,10 +17,10 @@ from localllm.text.sentences import Span, split_sentences, whole_sentences
 __all__ = ["Span", "difference", "find_quote", "split_sentences", "whole_sentences"]
 
 LEAST_RATIO = 0.92
-_LONGEST = 1_000  # characters of a quote: what is longer is no quote, and comparing it takes long
-_SHORTEST_INEXACT = 16  # a shorter one has to be there letter by letter
+_LONGEST = 1_000  # characters of a quote: longer text is no quote and slow to compare
+_SHORTEST_INEXACT = 16  # shorter quotes must match exactly
 _CANDIDATES = 4
-_OCCURRENCES = 24  # of one seed: a seed that is everywhere says nothing
+_OCCURRENCES = 24  # of one seed: a seed that occurs more often is insignificant
 
 _SAME = {
     **dict.fromkeys("“”„‟«»″〝〟＂", '"'),
@@ -32,7 +32,7 @@ _SAME = {
 
 
 class _Folded(NamedTuple):
-    """A text without what does not count, and where each of its characters begins and ends in the raw text."""
+    """A normalised text, with the position of each character in the raw text."""
 
     text: str
     starts: tuple[int, ...] | range
@@ -40,7 +40,7 @@ class _Folded(NamedTuple):
 
 
 def find_quote(quote: str, text: str) -> Span | None:
-    """Where a text holds a quote, in offsets of the raw text; None where no passage agrees in 92 in 100."""
+    """Return the span of a quote in the raw text; None if no passage matches to 92 %."""
     wanted = _fold(_without_marks(quote)).text
     if not wanted or len(wanted) > _LONGEST:
         return None
@@ -57,7 +57,7 @@ def find_quote(quote: str, text: str) -> Span | None:
 
 
 def difference(quote: str, passage: str) -> str:
-    """What differs between a quote and its place in a passage: "number", "unit", "negation", "name", "text" or ""."""
+    """Classify the difference between a quote and its place: "number", "unit", "negation", "name", "text" or ""."""
     span = find_quote(quote, passage)
     if span is None:
         return "text"
@@ -93,7 +93,7 @@ def _units(text: str) -> Counter[str]:
 
 
 def _names(text: str) -> Counter[str]:
-    """Names, read without the capital that begins a sentence: one that only a capital tells apart is no other name."""
+    """Count names, ignoring capitals at the start of a sentence."""
     return Counter(one.lower() for one in _NAME.findall(text) if not one.isascii() or one.lower() not in _SMALL)
 
 
@@ -106,7 +106,7 @@ _MARKS = "\"'“”„«»‘’「」『』… \t\n"
 
 
 def _without_marks(quote: str) -> str:
-    """A quote without the marks around it: models write "…", 「…」 and points of omission."""
+    """Remove the marks around a quote: "...", 「...」 and ellipses, as models write them."""
     return quote.strip(_MARKS).removeprefix("...").removesuffix("...").strip(_MARKS)
 
 
@@ -116,7 +116,7 @@ def _plain(text: str) -> str:
 
 @lru_cache(maxsize=4)
 def _folded_page(text: str) -> _Folded:
-    """As `_fold`, kept, because many quotes are sought in one page."""
+    """Like `_fold`, cached, as many quotes are located in one page."""
     return _fold(text)
 
 
@@ -141,14 +141,14 @@ _MARKED = late_pattern(r"[^\s][\u0300-\u036f\u3099\u309a\uff9e\uff9f\ufe00-\ufe0
 
 
 def _clusters(text: str) -> "list[tuple[int, int]]":
-    """Characters with the marks that belong to them."""
+    """Return the spans of characters with their combining marks."""
     if text.isascii():
         return [(at, at + 1) for at in range(len(text))]
     return [found.span() for found in _MARKED.finditer(text)]
 
 
 def _form(raw: str) -> str:
-    """What counts of a character: nothing of white space and of characters that are not seen."""
+    """Return a character's normalised form: empty for white space and invisible characters."""
     form = unicodedata.normalize("NFKC", _SAME.get(raw, raw))
     return "".join(
         _SAME.get(one, one) for one in form if not one.isspace() and unicodedata.category(one) not in ("Cf", "Cc", "Mn")
@@ -156,7 +156,7 @@ def _form(raw: str) -> str:
 
 
 def _candidates(wanted: str, page: str) -> list[int]:
-    """Where in a page a quote may begin: the diagonals on which most of its rare pieces lie."""
+    """Return where a quote may begin: the diagonals with most of its rare n-grams."""
     length = 8 if len(wanted) >= 48 else 4
     votes: Counter[int] = Counter()
     for at in range(0, len(wanted) - length + 1, length):
@@ -178,7 +178,7 @@ def _places(piece: str, page: str) -> list[int]:
 
 
 def _compared(wanted: str, page: str, start: int) -> tuple[float, int, int]:
-    """How well the passage near a place agrees, and where it begins and ends."""
+    """Return the similarity of the passage near a position, and its start and end."""
     slack = 24 + len(wanted) // 12
     low, high = max(0, start - slack), min(len(page), start + len(wanted) + slack + 16)
     window = page[low:high]
@@ -194,7 +194,7 @@ def _compared(wanted: str, page: str, start: int) -> tuple[float, int, int]:
 
 
 def _without_strays(blocks: list[difflib.Match], length: int) -> list[difflib.Match]:
-    """Blocks without single letters found far from the rest at either end."""
+    """Drop blocks of one or two letters far from the others at either end."""
     while len(blocks) > 1 and blocks[0].size < 3 and blocks[1].a - blocks[0].a - blocks[0].size > 4:
         blocks = blocks[1:]
     while len(blocks) > 1 and blocks[-1].size < 3 and blocks[-1].a - blocks[-2].a - blocks[-2].size > 4:

@@ -1,7 +1,7 @@
-"""What may reach a screen. Text from a model, a file, a command or a page can carry sequences that move the cursor,
-recolour, retitle or reorder what a person reads; here they become visible and inert.
+"""Neutralise control sequences in text for the screen.
 
-C0 and DEL are shown as their control pictures (`␛`), everything else as its code point (`<U+202E>`).
+Text from a model, a file, a command or a page can move the cursor, recolour, retitle or reorder the output; here such
+sequences become visible: C0 and DEL as control pictures (`␛`), everything else as code points (`<U+202E>`).
 """
 
 import re
@@ -13,20 +13,20 @@ import msgspec
 from localllm.base.jsontext import encode_json
 
 _HIDDEN = (
-    "\x00-\x08\x0b-\x1f\x7f"  # C0 but newline and tab, and DEL
+    "\x00-\x08\x0b-\x1f\x7f"  # C0 except newline and tab, and DEL
     "\x80-\x9f"  # C1
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # direction marks, embeddings and isolates
-    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f"  # no ink
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f"  # invisible
     "\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"  # tags: a whole hidden alphabet
+    "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"  # tags: can encode a hidden text
     "\ud800-\udfff"  # lone surrogates
 )
 _EMOJI = "\u00a9\u00ae\u203c-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 _JOINED = "\u2194-\u21aa\u231a-\u23ff\u2600-\u27bf\u2b05-\u2b55\U0001f000-\U0001faff"
-"""Emoji of which a joiner makes one sign; lines and arrows of drawings are none."""
+"""Emoji that joiners combine to one; not lines and arrows of drawings."""
 
 _MOST_JOINED = 3
-"""Joiners in the longest sign there is, a family of four: terminals show longer chains each in its own way."""
+"""Joiners in the longest emoji, a family of four: terminals render longer chains differently."""
 
 _IDEOGRAPH = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _JOINING_SCRIPT = "\u0600-\u07ff\u0900-\u0dff\u1780-\u17ff"
@@ -34,17 +34,17 @@ _JOINING_SCRIPT = "\u0600-\u07ff\u0900-\u0dff\u1780-\u17ff"
 
 @cache
 def _suspect(more: str = "") -> re.Pattern[str]:
-    """What may have to be shown. Compiled at the first use, because that takes a few milliseconds."""
+    """Compile, on first use, a pattern of characters that may have to be escaped."""
     return re.compile(f"[{more}{_HIDDEN}\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 
 
 @cache
 def _legitimate() -> re.Pattern[str]:
     return re.compile(
-        # The joiner makes an emoji of emoji (a selector may stand before it); the non-joiner parts letters.
+        # The joiner combines emoji (a selector may precede it); the non-joiner separates letters.
         f"(?<=[{_JOINED}\ufe0f])\u200d(?=[{_JOINED}])"
         f"|(?<=[{_JOINING_SCRIPT}])\u200c(?=[{_JOINING_SCRIPT}])"
-        # One variation selector after a character that has variants; a second one, or one elsewhere, hides data.
+        # One variation selector after a character with variants; a second or misplaced one hides data.
         f"|(?<=[#*0-9{_EMOJI}])[\ufe0e\ufe0f]"
         f"|(?<=[{_IDEOGRAPH}{_EMOJI}\u3000-\u303f\uff01-\uff1f])[\ufe00-\ufe0d]"
         f"|(?<=[{_IDEOGRAPH}])[\U000e0100-\U000e01ef]"
@@ -53,14 +53,14 @@ def _legitimate() -> re.Pattern[str]:
 
 @cache
 def _clinging() -> re.Pattern[str]:
-    """A character whose cleaning, or that of what follows it, may depend on its neighbours."""
+    """Match a character whose cleaning, or that of the following one, may depend on its neighbours."""
     return re.compile(f"[{_EMOJI}\u200d\ufe0e\ufe0f\r]")
 
 
 def clean(text: str, *, keep_newlines: bool = True) -> str:
-    """`text` with everything that is not plain ink made visible.
+    """Make everything in `text` visible that is not plain text.
 
-    Newlines and tabs stay, and a Windows line end becomes a newline; with `keep_newlines` false these are made
+    Newlines and tabs are kept, and a Windows line end becomes a newline; if `keep_newlines` is false these are made
     visible as well, so that the result is one line.
     """
     if text.isascii() and text.isprintable():
@@ -71,20 +71,19 @@ def clean(text: str, *, keep_newlines: bool = True) -> str:
 
 
 def without_hidden(text: str) -> str:
-    """`text`, as long as it was, with U+FFFD for each character that `clean` would show."""
+    """Replace each character that `clean` would escape by U+FFFD; the length is preserved."""
     if text.isascii() and text.isprintable():
         return text
     return _suspect().sub(lambda match: match[0] if _is_legitimate(match) else "\ufffd", text)
 
 
 def escape_json(json: str) -> str:
-    """The same JSON with the characters that `clean` would show written as escapes, so that printing it steers
-    nothing."""
+    """Escape the characters in JSON that `clean` would escape, so that it can be printed safely."""
     return json if json.isascii() and "\x7f" not in json else _suspect().sub(_escaped, json)
 
 
 def json_report(value: object) -> str:
-    """`value` as JSON that may be printed, indented for people to read."""
+    """Encode `value` as indented JSON that can be printed safely."""
     return escape_json(msgspec.json.format(encode_json(value), indent=2).decode())
 
 
@@ -95,7 +94,7 @@ def _is_legitimate(match: re.Match[str]) -> bool:
 
 
 def _joiners_before(text: str, at: int) -> int:
-    """How many joiners of the same sign stand before the one at `at`; no more are counted than matter."""
+    """Count the joiners of the same emoji before the one at `at`, up to the limit."""
     count = 0
     while count < _MOST_JOINED:
         at -= 1
@@ -126,9 +125,9 @@ def _shown(match: re.Match[str]) -> str:
 
 
 def cut_unfinished(text: str) -> tuple[str, str]:
-    """`text` in two: what can be cleaned now, and an end whose cleaning may depend on what follows.
+    """Split `text` into a part to clean now, and an end whose cleaning may depend on what follows.
 
-    For text that arrives in pieces; the end is one character, or the emoji and joiners it belongs to.
+    For streamed text; the end is one character, or the emoji and joiners it belongs to.
     """
     border = max(len(text) - 1, 0)
     while border and _clinging().match(text, border - 1):
@@ -137,16 +136,16 @@ def cut_unfinished(text: str) -> tuple[str, str]:
 
 
 def display_width(text: str) -> int:
-    """How many cells of a terminal `text` takes: two for a wide (CJK) character, none for a combining one."""
+    """Return the width of `text` in terminal cells: two for a wide (CJK) character, none for a combining one."""
     if text.isascii():
         return len(text)
     return sum(cells for _, _, cells in clusters(text))
 
 
 def clusters(text: str) -> Iterator[tuple[int, int, int]]:
-    """The parts of `text` a terminal shows as one sign: where each begins and ends, and its cells.
+    """Yield the start, end and cells of each part of `text` that a terminal shows as one glyph.
 
-    A character and what combines with it; emoji joined by zero-width joiners.
+    That is a character with its combining marks, or emoji joined by zero-width joiners.
     """
     from wcwidth import wcswidth, wcwidth
 
@@ -160,7 +159,7 @@ def clusters(text: str) -> Iterator[tuple[int, int, int]]:
 
 
 def shorten(text: str, width: int) -> str:
-    """`text` cut to at most `width` cells, ending in “…” where something was left out."""
+    """Truncate `text` to `width` cells, ending in “…” if truncated."""
     if display_width(text) <= width:
         return text
     room, cut = width - 1, 0
@@ -173,7 +172,7 @@ def shorten(text: str, width: int) -> str:
 
 
 def shorten_start(text: str, width: int) -> str:
-    """The end of `text` in at most `width` cells, beginning with “…” where something was left out."""
+    """Truncate the start of `text` to `width` cells, beginning with “…” if truncated."""
     if display_width(text) <= width:
         return text
     room, cut = width - 1, len(text)

@@ -1,4 +1,4 @@
-"""Tell Japanese text from Chinese, and from text in Latin letters, by its characters."""
+"""Distinguish Japanese text from Chinese and Latin text by its characters."""
 
 import re
 
@@ -7,18 +7,18 @@ from localllm.base.lazy_patterns import late_pattern
 _KANA = late_pattern(r"[\u3041-\u309f\u30a1-\u30ff]")
 _IDEOGRAPH = late_pattern(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _CHINESE = late_pattern(r"[这們们吗呢请請您你我了是没沒还還从從为該该对说說时间问题个個]")
-"""Ideographs that a Chinese sentence has, and a Japanese text without kana hardly two of."""
+"""Ideographs of which a Chinese sentence has several, and a Japanese text without kana hardly two."""
 _CODE = late_pattern(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _LETTER = late_pattern(r"[^\W\d_]")
 
 _LEAST_IDEOGRAPHS = 10
 _LEAST_KANA = 0.15
 _MOST_FOREIGN = 0.3
-"""Shares of a text's letters. Japanese prose has more kana than a third of it, also with many foreign names."""
+"""Shares of a text's letters. More than a third of Japanese prose is kana, even with many foreign names."""
 
 
 def is_in_language(text: str, language: str) -> bool:
-    """Whether a text is written in the script of `language` ("ja" or "en"); one without letters is."""
+    """Return whether a text is in the script of `language` ("ja" or "en"). True for a text without letters."""
     letters = len(_LETTER.findall(text))
     if not letters:
         return True
@@ -30,7 +30,7 @@ def is_in_language(text: str, language: str) -> bool:
 
 
 def is_chinese(text: str) -> bool:
-    """Whether a text is Chinese, as far as it is no code: ideographs in plenty, some of them Chinese alone, no kana."""
+    """Return whether a text, without code, is Chinese: many ideographs, some of them only Chinese, and no kana."""
     prose = _CODE.sub("", text)
     if _KANA.search(prose) or len(_IDEOGRAPH.findall(prose)) < _LEAST_IDEOGRAPHS:
         return False
@@ -38,6 +38,6 @@ def is_chinese(text: str) -> bool:
 
 
 def _is_foreign(letter: str) -> bool:
-    """Whether it is a letter of neither Latin nor Japanese: Cyrillic, Hangul, Arabic …"""
+    """Return whether it is neither a Latin nor a Japanese letter: Cyrillic, Hangul, Arabic …"""
     code = ord(letter)
     return letter.isalpha() and (0x370 <= code < 0x1E00 or 0xAC00 <= code < 0xD7B0)

@@ -1,4 +1,4 @@
-"""Keys, tokens and passwords in a text, made unreadable before it is kept where others may see it."""
+"""Mask keys, tokens and passwords before a text is stored where others may see it."""
 
 import re
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ _KNOWN = (
     r"|(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"  # a JSON web token
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----(?:.*?-----END [A-Z ]*PRIVATE KEY-----|.*)"
 )
-"""What services give out, by the forms they document."""
+"""Patterns of keys as documented by their services."""
 
 _MARKS = (
     *("sk-", "sk_", "pk_", "pk-", "rk_", "rk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"),
     *("xox", "AKIA", "ASIA", "AIza", "hf_", "npm_", "pypi-", "eyJ", "-----BEGIN "),
 )
-"""What `_KNOWN` finds begins with one of them."""
+"""Prefixes of what `_KNOWN` matches."""
 
 _IN_ADDRESS = r"(?<=://)[^\s/@:]*:[^\s/@]+(?=@)"
 
@@ -28,12 +28,12 @@ _CALLED = (
 )
 
 _NAMES = ("pass", "secret", "token", "credential", "auth", "key", "bearer", "パスワード", "秘密鍵", "トークン", "キー")
-"""What `_CALLED` finds holds one of them."""
+"""Substrings of what `_CALLED` matches."""
 
 _VALUE = r"[\"'「]?(?P<value>[^\s\"'「」,;]{6,})"
 
 _PLACE = r"[$<{%@/.(]|[A-Z][A-Z0-9]*_[A-Z0-9_]+$|[\w/-]+\.[a-z]{1,4}\b|\w+://|v?\d+(?:\.\d+)+$"
-"""Where a secret is kept, in the place of the secret."""
+"""Matches the place of a secret, as opposed to the secret itself."""
 
 _PRODUCT = r"[A-Za-z]+[-.]?\d{1,4}(?:\.\d+)*"
 
@@ -41,15 +41,14 @@ _NAMED = rf"{_CALLED}[\"']?(?:\s*[:=＝：]\s*(?:bearer\s+)?|\s*(?:is|は)\s+|\s
 
 
 def masked(text: str) -> str:
-    """`text` with what looks like a secret replaced: what has the form of a known kind of key, the user and password of
-    an address, and what is called a password, token or key and is set, or is no word. A secret that looks like nothing
-    is not found."""
+    """Mask what looks like a secret in `text`: known kinds of keys, credentials in addresses, and values named as
+    password, token or key that are assigned or no word. Secrets of unknown form are missed."""
     return _replaced(text, secret_spans(text))
 
 
 def masked_keys(text: str) -> str:
-    """`text` with keys of a known kind replaced, and the user and password of an address; not what is only called a
-    secret. Fast where there are none: for what is written at each request."""
+    """Mask known kinds of keys and credentials in addresses, not values named as secrets.
+    Fast if there are none, for text written at each request."""
     spans = [match.span() for mark in _MARKS if mark in text for match in _keys_with(mark, text)]
     if "://" in text and "@" in text:
         spans += [match.span() for match in re.finditer(_IN_ADDRESS, text)]
@@ -57,7 +56,7 @@ def masked_keys(text: str) -> str:
 
 
 def _keys_with(mark: str, text: str) -> Iterator[re.Match[str]]:
-    """The keys of a known kind that begin with `mark`. Looked for just there: `_KNOWN` takes long over a whole text."""
+    """Yield the known kinds of keys that begin with `mark`. Matching `_KNOWN` against a whole text is slow."""
     known = re.compile(_KNOWN, re.DOTALL)
     at = text.find(mark)
     while at >= 0:
@@ -68,8 +67,8 @@ def _keys_with(mark: str, text: str) -> Iterator[re.Match[str]]:
 
 
 def secret_spans(text: str) -> list[tuple[int, int]]:
-    """Where in `text` the secrets are that `masked` replaces: in their order, none within another."""
-    found: list[tuple[int, int]] = []  # most texts have nothing of the kind, which is quickly seen
+    """Return the spans of the secrets that `masked` replaces, in order and disjoint."""
+    found: list[tuple[int, int]] = []  # most texts contain none, which is checked first
     if any(mark in text for mark in _MARKS):
         found += [match.span() for match in re.finditer(_KNOWN, text, flags=re.DOTALL)]
     if "://" in text:
@@ -100,8 +99,9 @@ def _replaced(text: str, spans: list[tuple[int, int]]) -> str:
 
 
 def has_secret(text: str) -> bool:
-    """Whether a key of a known kind is in the text, a password in an address, or what is called one and looks like one:
-    letters and digits, no name of a file or a variable. Where a wrong yes is worse than in `masked`."""
+    """Return whether the text contains a known kind of key, a password in an address, or a named secret.
+    Named values need letters and digits and must be no file or variable name. Stricter than `masked`, for uses
+    where a false positive is worse."""
     if re.search(_KNOWN, text, flags=re.DOTALL) or re.search(_IN_ADDRESS, text):
         return True
     return any(_is_secret(found["value"]) for found in re.finditer(_NAMED, text, flags=re.IGNORECASE))
@@ -113,11 +113,11 @@ def _is_secret(value: str) -> bool:
 
 
 def _is_given(found: re.Match[str]) -> bool:
-    """Whether what follows the name of a secret is one: not where it is only another word, or the name of a product
-    (`reset password windows11`)."""
+    """Return whether the value after a secret's name is one, not just another word or a product name.
+    An example of the latter is `reset password windows11`."""
     value = found["value"].rstrip("`.!?)。、）")
     before = found[0][: found.start("value") - found.start()].rstrip("\"'「")
-    if found["value"] == MASK or (value.isdigit() and found[0].lower().startswith("token")):  # tokens: 128000
+    if found["value"] == MASK or (value.isdigit() and found[0].lower().startswith("token")):  # e.g. tokens: 128000
         return False
     if before.rstrip()[-1:] in ":=＝：":
         return True

@@ -1,13 +1,13 @@
-"""Split English and Japanese text into sentences, as spans of the text itself."""
+"""Split English and Japanese text into sentences, as spans of the text."""
 
 from typing import NamedTuple
 
 from localllm.base.lazy_patterns import late_pattern
 
 LONGEST = 600
-"""Characters of what `whole_sentences` returns."""
+"""Maximum characters returned by `whole_sentences`."""
 
-_AROUND = 1_200  # characters that are looked at on each side of a span: two of the longest sentences
+_AROUND = 1_200  # characters examined on each side of a span: two of the longest sentences
 
 
 class Span(NamedTuple):
@@ -46,11 +46,11 @@ _WORD_AFTER = late_pattern(r"\s*[\"'“‘(\[]*([^\W_]+)")
 _ITEM = late_pattern(r"[^\S\n]*(?:[-*•·▪●■◆○・※#>|]|\(?\d{1,3}[.)](?!\d)|[①-⑳])")
 _NUMBERED = late_pattern(r"\s*\(?(?:\d{1,3}|[a-zA-Z])$")
 _JOINS = "とはがをにのでもやへなかよっ、，"
-"""What goes on with a sentence after a closing bracket: 「行く。」と言った。"""
+"""Characters that continue a sentence after a closing bracket: 「行く。」と言った。"""
 
 
 def split_sentences(text: str) -> list[Span]:
-    """The sentences of a text in their order, without the white space around them. A heading or an item is one."""
+    """Return the sentences in order, without surrounding white space. A heading or list item is a sentence."""
     spans: list[Span] = []
     start = 0
     for found in _END.finditer(text):
@@ -63,7 +63,7 @@ def split_sentences(text: str) -> list[Span]:
 
 
 def whole_sentences(text: str, span: Span) -> Span:
-    """Grow a span to the borders of its sentences, to at most `LONGEST` characters; a longer span is cut to that."""
+    """Extend a span to sentence borders, up to `LONGEST` characters; a longer span is truncated."""
     base = max(0, span.start - _AROUND)
     near = split_sentences(text[base : span.end + _AROUND])
     touched = [one for one in near if one.start + base < span.end and one.end + base > span.start]
@@ -77,7 +77,7 @@ def whole_sentences(text: str, span: Span) -> Span:
 
 
 def _word_start(text: str, wanted: int, limit: int) -> int:
-    """The first place from `wanted` on where a word begins, at most `limit`."""
+    """Return the first word start from `wanted` on, at most `limit`."""
     if wanted == 0 or text[wanted - 1].isspace():
         return wanted
     blank = text.find(" ", wanted, limit)
@@ -105,7 +105,7 @@ def _is_border(text: str, begun: int, kind: str, start: int, end: int) -> bool:
 
 
 def _is_latin_border(text: str, begun: int, start: int, end: int) -> bool:
-    if end < len(text) and not text[end].isspace():  # Yahoo!ニュース; but "… 2024.[3]" ends
+    if end < len(text) and not text[end].isspace():  # Yahoo!ニュース is no border, but "… 2024.[3]" is
         return text[end] in "[【"
     before = text[max(begun, start - 20) : start]
     if text[start] != ".":
@@ -115,7 +115,7 @@ def _is_latin_border(text: str, begun: int, start: int, end: int) -> bool:
     lowered = word.lower().rstrip(".")
     line_start = text.rfind("\n", max(begun, start - 20), start) + 1 or begun
     if start - line_start <= 8 and _NUMBERED.match(text[line_start:start]):
-        return False  # "1. First"
+        return False  # e.g. "1. First"
     after = _WORD_AFTER.match(text[end : end + 60])
     if after and after[1][0].islower() and after[1].isascii():
         return False
@@ -127,7 +127,7 @@ def _is_latin_border(text: str, begun: int, start: int, end: int) -> bool:
 
 
 def _is_line_border(text: str, begun: int, start: int) -> bool:
-    """Whether a line break ends a sentence: not where the line was wrapped to the width of a page."""
+    """Return whether a line break ends a sentence, rather than wrapping it to the page width."""
     line = text[max(begun, text.rfind("\n", max(begun, start - 400), start) + 1) : start].rstrip()
     rest = text[start + 1 : start + 40]
     following = rest.lstrip()[:1]

@@ -1,7 +1,7 @@
-"""Synonyms: other words for the same, English and Japanese, as people ask for what documents tell otherwise.
+"""Synonyms in English and Japanese, for queries whose words differ from the documents'.
 
-They are in `scripts/synonyms.txt`, and here as the table that `scripts/pack_synonyms.py` makes of it; read when first
-needed.
+Their source is `scripts/synonyms.txt`, from which `scripts/pack_synonyms.py` builds the table; it is loaded on first
+use.
 """
 
 import zlib
@@ -20,13 +20,13 @@ LATIN = late_pattern(r"[A-Za-z0-9]+")
 _IDEOGRAPH = late_pattern("[\u3400-\u9fff々]")
 JAPANESE = late_pattern("[\u3040-\u30ff\u3400-\u9fff々]")
 _GZIP = 31
-"""What tells zlib of the form of gzip."""
+"""zlib's wbits for the gzip format."""
 _MOST_WORDS = 4
-"""Of a phrase."""
+"""Maximum words of a phrase."""
 
 
 class Synonyms(NamedTuple):
-    """The synonyms of a word or phrase, text[start:end]."""
+    """The synonyms of the word or phrase at text[start:end]."""
 
     start: int
     end: int
@@ -34,17 +34,17 @@ class Synonyms(NamedTuple):
 
 
 class Table(NamedTuple):
-    """What there is for which word."""
+    """The synonyms by word."""
 
     latin: Mapping[str, tuple[str, ...]]
-    """By the stems of a phrase's words, with blanks between them."""
+    """By the stems of a phrase's words, joined by blanks."""
     japanese: Mapping[str, tuple[str, ...]]
     longest: int
-    """Characters of the longest Japanese one."""
+    """Length of the longest Japanese key."""
 
 
 def find_synonyms(text: str) -> Iterator[Synonyms]:
-    """The words and phrases of a text that have synonyms, the longest where several begin at a place."""
+    """Yield the words and phrases of a text that have synonyms, the longest at each position."""
     yield from _in_latin(text, _table())
     yield from _in_japanese(text, _table())
 
@@ -74,12 +74,12 @@ def _in_japanese(text: str, table: Table) -> Iterator[Synonyms]:
 
 
 def _is_inside(text: str, at: int) -> bool:
-    """Whether an ideograph is part of a longer word: 日 of 本日 is no day."""
+    """Return whether an ideograph is part of a longer word: 日 in 本日 is not "day"."""
     return bool(_IDEOGRAPH.match(text, at + 1) or (at and _IDEOGRAPH.match(text, at - 1)))
 
 
 def stem_of(word: str) -> str:
-    """The form of a word of Latin letters under which it is looked up."""
+    """Return the lookup form of a Latin word."""
     return stem(word.lower()) if word.isalpha() else word.lower()
 
 

@@ -1,4 +1,4 @@
-"""What a program wrote for a terminal, as plain text."""
+"""Convert terminal output of a program to plain text."""
 
 from localllm.base.lazy_patterns import late_pattern
 
@@ -12,7 +12,7 @@ _SEQUENCE = late_pattern(
 
 
 def plain_output(text: str) -> str:
-    """The text without control sequences; of a line that was written over, as a progress bar is, its last state."""
+    """Remove control sequences; of an overwritten line, such as a progress bar, keep the last state."""
     if not _CONTROL.search(text):
         return text
     text = _SEQUENCE.sub("", text.replace("\r\n", "\n"))
@@ -28,9 +28,9 @@ _WORTH_FOLDING = 200  # characters
 
 
 def fold_repeats(text: str) -> str:
-    """The text with each block of up to three lines that comes again and again written once, and how often it came.
+    """Replace consecutive repetitions of a block of up to three lines by one and a count.
 
-    What saves less than 200 characters stays as it is: short tables, runs of blank lines.
+    Savings of less than 200 characters are not made: short tables, runs of blank lines.
     """
     lines = text.split("\n")
     kept: list[str] = []
@@ -45,7 +45,7 @@ def fold_repeats(text: str) -> str:
 
 
 def _repeated_block(lines: list[str], at: int) -> tuple[int, int]:
-    """Size in lines of the block that begins at `at`, and how often it comes in a row; (1, 1) if not worth folding."""
+    """Return the size in lines of the block at `at`, and its repetitions; (1, 1) if not worth folding."""
     for size in range(1, _LONGEST_BLOCK + 1):
         block = lines[at : at + size]
         end = at + size
@@ -62,7 +62,7 @@ def _last_state(line: str) -> str:
 
 
 def _corrected(line: str) -> str:
-    """The line with each backspace, and the character before it, taken away."""
+    """Apply the backspaces in a line."""
     if "\b" not in line:
         return line
     kept: list[str] = []

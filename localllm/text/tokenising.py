@@ -1,4 +1,4 @@
-"""Terms of a text for search (BM25): Latin words stemmed, Japanese in pairs of characters, code cut apart."""
+"""Extract search terms (BM25): stemmed Latin words, Japanese character pairs, parts of code identifiers."""
 
 import re
 import unicodedata
@@ -15,7 +15,7 @@ _STEP_4 = "al> ance> ence> er> ic> able> ible> ant> ement> ment> ent> sion>s tio
 
 
 def stem(word: str) -> str:
-    """The stem of `word`, which has to be lower-case ASCII letters; one of up to two letters stays as it is."""
+    """Stem `word`, which must be lower-case ASCII letters (Porter). Words of up to two letters are unchanged."""
     if len(word) <= 2:
         return word
     word = _without_plural(word)
@@ -29,7 +29,7 @@ def stem(word: str) -> str:
 
 
 def _shape(word: str) -> str:
-    """`word` with "c" for a consonant and "v" for a vowel; a y is a vowel after a consonant."""
+    """Map consonants of `word` to "c" and vowels to "v"; a y is a vowel after a consonant."""
     shape = ""
     for letter in word:
         shape += "v" if letter in "aeiou" or (letter == "y" and shape[-1:] == "c") else "c"
@@ -37,12 +37,12 @@ def _shape(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    """How often consonants follow vowels: the m of the paper, [C](VC)^m[V]."""
+    """Return the m of the paper, [C](VC)^m[V]."""
     return _shape(word).count("vc")
 
 
 def _ends_short(word: str) -> bool:
-    """Whether it ends consonant, vowel, consonant, and the last is not w, x or y: the *o of the paper."""
+    """Return whether it ends consonant, vowel, consonant, the last not w, x or y: the *o of the paper."""
     return _shape(word).endswith("cvc") and word[-1] not in "wxy"
 
 
@@ -70,15 +70,15 @@ def _without_past(word: str) -> str:
 
 @cache
 def _rules(written: str) -> tuple[re.Pattern[str], dict[str, str]]:
-    """The endings of a step, and what stands for each."""
+    """Parse a step's rules: suffixes and their replacements."""
     rules = dict(rule.split(">") for rule in written.split())
     return re.compile(f"(?:{'|'.join(rules)})$"), rules
 
 
 def _replaced(word: str, step: str, least: int) -> str:
-    """`word` with its longest ending of the step replaced, if what is before it has a measure over `least`."""
+    """Replace the longest suffix of the step in `word`, if the rest has a measure over `least`."""
     endings, rules = _rules(step)
-    if not (found := endings.search(word)):  # the leftmost match is the longest ending
+    if not (found := endings.search(word)):  # the leftmost match is the longest suffix
         return word
     changed = word[: found.start()] + rules[found[0]]
     measured = changed if found[0].endswith("ion") and step == _STEP_4 else word[: found.start()]
@@ -94,9 +94,9 @@ def _without_last_letter(word: str) -> str:
 
 
 VERSION = 2
-"""Grows when `terms` changes, so that an index kept on disk knows that it is stale."""
+"""Incremented when `terms` changes, to invalidate stored indexes."""
 
-_LONGEST = 64  # of a term; longer ones are data, such as base64, and nobody searches for them
+_LONGEST = 64  # of a term; longer ones are data, such as base64
 
 _COMMON = """
 a about after all also am an and any are aren as at be because been before being but by can could couldn d did didn do
@@ -114,7 +114,7 @@ RunKind = Literal["kanji", "pairs", "hiragana", "word"]
 
 
 class Run(NamedTuple):
-    """A run of one script in a text: a Latin word or identifier, ideographs, katakana, hiragana."""
+    """A run of one script: a Latin word or identifier, ideographs, katakana, hiragana."""
 
     kind: RunKind
     text: str
@@ -122,7 +122,7 @@ class Run(NamedTuple):
 
 
 def runs(text: str) -> Iterator[Run]:
-    """The runs of `text` in their order, with the terms of each; none of those that have no term."""
+    """Yield the runs of `text` in order with their terms, skipping those without terms."""
     for match in _runs().finditer(text if text.isascii() else unicodedata.normalize("NFKC", text)):
         kind = cast("RunKind", match.lastgroup)
         if found := _terms_of(kind, match[0]):
@@ -130,7 +130,7 @@ def runs(text: str) -> Iterator[Run]:
 
 
 def terms(text: str) -> list[str]:
-    """The terms of `text` in their order, each as often as it occurs. The same for what is kept and what is asked."""
+    """Return the terms of `text` in order, with repetitions. Used for both documents and queries."""
     found: list[str] = []
     for match in _runs().finditer(text if text.isascii() else unicodedata.normalize("NFKC", text)):
         found += _terms_of(cast("RunKind", match.lastgroup), match[0])
@@ -152,7 +152,7 @@ def _terms_of(kind: RunKind, run: str) -> Sequence[str]:
 
 @cache
 def _runs() -> re.Pattern[str]:
-    """Runs of one script. Compiled at the first use, because that takes a few milliseconds."""
+    """Match runs of one script. Compiled on first use, as that takes a few milliseconds."""
     kanji = "々〆\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
     katakana, hiragana, hangul = "\u30a1-\u30fa\u30fc", "\u3041-\u3096", "\uac00-\ud7a3"
     return re.compile(
@@ -167,8 +167,8 @@ _SHORTEST_FOLDED = 4
 
 
 def _without_long_vowel(run: str) -> str:
-    """A run without the long vowel at its end, which is written or left out: サーバー, サーバ. Short words, such as
-    コピー and ルビー, are always written with it, or are other words without."""
+    """Remove an optional final long vowel: サーバー, サーバ.
+    Short words, such as コピー and ルビー, always have it, or are other words without."""
     return run[:-1] if len(run) >= _SHORTEST_FOLDED and run.endswith("ー") and run[-2] != "ー" else run
 
 
@@ -182,7 +182,7 @@ _PARTS = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])[0-9]*|[A-Z]?[^\W_A-Z]+
 
 @lru_cache(maxsize=50_000)
 def _of_word(word: str) -> tuple[str, ...]:
-    """The terms of a word or identifier: none for a stop word; whole and parts for fetchPage, fetch_page."""
+    """Return the terms of a word or identifier: none for a stop word; whole and parts for fetchPage, fetch_page."""
     word = word.strip("_")
     if not word or len(word) > _LONGEST:
         return ()

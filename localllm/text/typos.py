@@ -1,8 +1,7 @@
-"""Find a passage despite typos in it, where it is certain which place was meant.
+"""Find a passage despite typos in it, if the intended place is certain.
 
-Looking alike is not enough: another number, another name or another sign is another place. Only what cannot tell two
-places apart is passed over: white space, commas and quotes, a word left out of a comment, a letter wrong inside a long
-word.
+Similarity is not enough: another number, name or symbol is another place. Only insignificant differences are ignored:
+white space, commas and quotes, a word missing in a comment, a wrong letter within a long word.
 """
 
 from collections import Counter
@@ -14,24 +13,24 @@ from localllm.text.lexer import Token, plain, tokens
 from localllm.text.nearest_region import window_starts
 
 _MOST = 0.1
-"""The part of a passage that may differ; white space counts a tenth."""
+"""Fraction of a passage that may differ; white space counts a tenth."""
 
 _MARGIN = 0.1
-"""How much worse, at least, every other place must be."""
+"""Minimum distance of every other place."""
 
 _SPACE = 0.1
-_LEAST = 20  # characters: in a shorter passage one letter says too much
+_LEAST = 20  # characters: in a shorter passage one letter is too significant
 _LONGEST = 6_000
-_LONGER = 4  # times as long as the passage: such a place is not meant
+_LONGER = 4  # maximum ratio of the place's length to the passage's
 _MOST_STEPS = 10_000_000  # 1 to 2 s
-_CERTAIN = 3  # lines: in fewer, a name with another letter in it may well be another name (masked, marked)
+_CERTAIN = 3  # lines: in fewer, a changed letter may well mean another name (masked, marked)
 _HARMLESS = frozenset(",;.'\"`:、。，．")
 _COMMENT = late_pattern(r"(?:^|\s)(?:#\s|//|/\*|<!--)|^\s*(?:\*\s|--\s|\"\"\"|''')")
 
 
 def span_despite_typos(text: str, old: str) -> list[tuple[int, int]]:
-    """The one place (whole lines) that differs from `old` by a slip of the pen alone; empty where there is none, and
-    where there is so much alike that it would take long to tell."""
+    """Return the only place (whole lines) that differs from `old` by typos alone.
+    Empty if there is none, or if too many candidates are similar."""
     try:
         return _span(text, old)
     except TooMuchWorkError:
@@ -68,8 +67,8 @@ def _span(text: str, old: str) -> list[tuple[int, int]]:
 
 
 def _cost(wanted: list[Token], present: list[Token], length: int, budget: Budget) -> float:
-    """How much of the passage differs: the characters of words that differ, a tenth of those of white space. Raises
-    TooMuchWorkError."""
+    """Return the fraction of the passage that differs: characters of differing words, and a tenth of those of white
+    space. Raises TooMuchWorkError."""
     matcher = Alignment([t.text for t in wanted], [t.text for t in present], budget=budget)
     if matcher.real_quick_ratio() < 0.5 or matcher.quick_ratio() < 0.5:
         return 1.0
@@ -87,13 +86,13 @@ def _cost(wanted: list[Token], present: list[Token], length: int, budget: Budget
 
 
 def _differing(one: str, other: str) -> int:
-    """The letters between the common beginning and the common end."""
+    """Return the number of letters between the common prefix and suffix."""
     head = _common(one, other)
     return max(len(one), len(other)) - head - _common(one[head:][::-1], other[head:][::-1])
 
 
 def _common(one: str, other: str) -> int:
-    """The length of the common beginning."""
+    """Return the length of the common prefix."""
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
@@ -102,7 +101,7 @@ def _size(part: list[Token]) -> int:
 
 
 def _is_slip(wanted: list[Token], present: list[Token], text: str, body: str) -> bool:
-    """Whether nothing that differs could tell this place from the one that was meant."""
+    """Return whether none of the differences is significant."""
     matcher = Alignment([t.text for t in wanted], [t.text for t in present])
     known = Counter(token.text for token in tokens(plain(text)))
     certain = sum(bool(line.strip()) for line in body.split("\n")) >= _CERTAIN
@@ -118,7 +117,7 @@ def _is_slip(wanted: list[Token], present: list[Token], text: str, body: str) ->
 
 
 def _located(part: list[Token]) -> list[Token]:
-    """The same tokens with their places in their own text."""
+    """Return the tokens with positions in their own text."""
     at = 0
     placed: list[Token] = []
     for token in part:
@@ -128,7 +127,7 @@ def _located(part: list[Token]) -> list[Token]:
 
 
 def _in_comment(text: str, part: list[Token], first: int, last: int) -> bool:
-    """Whether the tokens stand on lines after a sign that begins a comment (or where nothing stands at all)."""
+    """Return whether all tokens follow a comment sign on their lines."""
     for token in part[first:last]:
         begin = text.rfind("\n", 0, token.start) + 1
         if not _COMMENT.search(text[begin : token.start + 3]):
@@ -143,7 +142,7 @@ def _harmless(given: list[Token], found: list[Token], known: Counter[str], *, in
     if all(word in _HARMLESS for word in words):
         return True
     if in_prose and not (given and found) and all(map(str.isascii, words)):
-        return True  # a word too many or too few
+        return True  # a word too many or missing
     if len(given) != len(found):
         return False
     pairs = zip(given, found, strict=True)
@@ -156,7 +155,7 @@ def _harmless(given: list[Token], found: list[Token], known: Counter[str], *, in
 
 
 def _is_typo(one: str, other: str, *, certain: bool) -> bool:
-    """Whether two long words differ by two neighbours exchanged; where the place is `certain` also by one letter."""
+    """Return whether two long words differ by a transposition; if `certain`, also by one letter."""
     if min(len(one), len(other)) < 6 or abs(len(one) - len(other)) > 1 or one[0] != other[0] or one[-1] != other[-1]:
         return False
     head = _common(one, other)

@@ -1,11 +1,11 @@
-"""Units, currencies and counters of English and Japanese, each with what one of them is in the unit of its kind."""
+"""Units, currencies and counters of English and Japanese, with their factors to a base unit per kind."""
 
 from functools import cache
 from typing import NamedTuple
 
 
 class Unit(NamedTuple):
-    """A unit as a text writes it: its kind, the kind's own unit, and how many of those it is."""
+    """A written unit: its kind, the kind's base unit, and the factor to that."""
 
     kind: str
     name: str
@@ -120,13 +120,13 @@ SCALES = {
     "trillion": 1e12, "tn": 1e12, "trn": 1e12, "lakh": 1e5, "crore": 1e7, "dozen": 12.0, "hundreds": 1e2,
     "十": 1e1, "百": 1e2, "千": 1e3, "万": 1e4, "億": 1e8, "兆": 1e12, "京": 1e16,
 }  # fmt: skip
-"""What a word after a number multiplies it with."""
+"""Multipliers of number words."""
 
 LETTER_SCALES = {"k": 1e3, "K": 1e3, "m": 1e6, "M": 1e6, "b": 1e9, "B": 1e9, "t": 1e12, "T": 1e12}
-"""As well, for a letter right after the digits; "m" and "t" only behind a currency sign, "5 m" being metres."""
+"""Multipliers of a letter right after the digits. "m" and "t" only after a currency sign, as "5 m" means metres."""
 
 ERAS = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018}
-"""The year before the first of each era of Japan."""
+"""The year before the first year of each Japanese era."""
 
 MONTHS: tuple[str, ...] = tuple(
     """
@@ -134,15 +134,15 @@ MONTHS: tuple[str, ...] = tuple(
     jan feb mar apr may jun jul aug sep oct nov dec
     """.split()
 )
-"""The names of the months and their short forms, each in their order."""
+"""Names and short forms of the months, in order."""
 
 SIGNS = ("us$", "a$", "c$", "$", "€", "£", "¥", "₩", "₹", "usd", "eur", "gbp", "jpy", "cny", "chf", "aud", "cad")
-"""Currencies that stand before the number."""
+"""Currency signs that precede the number."""
 
 
 @cache
 def units() -> dict[str, Unit]:
-    """All units by the way they are written, in lower case."""
+    """Return all units by their notation in lower case."""
     found: dict[str, Unit] = {}
     for line in _TABLE.strip().splitlines():
         head, names = line.split(" : ")

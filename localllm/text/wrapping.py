@@ -1,4 +1,4 @@
-"""Breaking text into lines of a terminal: at spaces between words, and between characters where the script has none.
+"""Wrap text to terminal lines: at spaces between words, and between characters in scripts without spaces.
 
 Japanese and Chinese text may break after any character, but no line starts with closing punctuation or ends with an
 opening bracket (the common core of kinsoku: JIS X 4051).
@@ -20,14 +20,15 @@ _WIDE = (
 
 @cache
 def _piece() -> re.Pattern[str]:
-    """One wide character with its marks, a word of others, or white space."""
+    """Match one wide character with its marks, a word of others, or white space."""
     return re.compile(f"[{_WIDE}][\u0300-\u036f\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef]*|[^\\s{_WIDE}]+|\\s+")
 
 
 def break_offsets(text: str, width: int) -> list[int]:
-    """Where the second and later lines of `text` (one paragraph, no newline) begin, so that each fits `width` cells.
+    """Return the offsets of the second and later lines of `text`, each at most `width` cells.
 
-    White space at a border stays at the end of the line before it and may hang over. A word longer than a line is cut.
+    `text` is one paragraph. White space at a break stays at the end of its line and may exceed the width. A word longer
+    than a line is split.
     """
     offsets: list[int] = []
     column = 0
@@ -45,7 +46,7 @@ def break_offsets(text: str, width: int) -> list[int]:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """The lines of `text`, its own newlines kept, each at most `width` cells, without trailing spaces."""
+    """Wrap `text` to lines of at most `width` cells, keeping its newlines, without trailing spaces."""
     if "\n" not in text and display_width(text) <= width:
         return [text.rstrip()]
     lines: list[str] = []
@@ -56,12 +57,12 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def longest_piece(text: str) -> int:
-    """The fewest cells in which `text` can be wrapped without cutting a word."""
+    """Return the minimum width in cells to which `text` can be wrapped without splitting a word."""
     return max((display_width(piece.rstrip()) for _, piece in _unbreakable(text)), default=0)
 
 
 def _unbreakable(text: str) -> list[tuple[int, str]]:
-    """The pieces between which a line may end, with their offsets; white space belongs to the piece before it."""
+    """Return the pieces between which a line may break, with offsets. White space belongs to the preceding piece."""
     pieces: list[tuple[int, str]] = []
     for match in _piece().finditer(text):
         piece = match[0]
@@ -74,7 +75,7 @@ def _unbreakable(text: str) -> list[tuple[int, str]]:
 
 
 def _cut(piece: str, start: int, width: int) -> tuple[list[int], int]:
-    """The offsets at which a piece wider than a line is cut, and the column its last part ends in."""
+    """Return the offsets at which a piece wider than a line is split, and the end column of its last part."""
     offsets: list[int] = []
     column = 0
     word = piece.rstrip()
