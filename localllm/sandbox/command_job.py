@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from localllm.base import logs
-from localllm.base.errors import SafetyViolationError, ToolExecutionError
+from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
 from localllm.base.unfinished_work import unfinished
 from localllm.sandbox.process import Ending, HeadAndTail, Launch, OnOutput, Outcome, Process
 from localllm.sandbox.protect.revert import ProtectedFiles
@@ -117,8 +117,8 @@ class Job:
             await asyncio.sleep(_BETWEEN_LOOKS * int.from_bytes(os.urandom(2)) / 0xFFFF)  # so none is foreseen
             try:
                 changed = await asyncio.to_thread(self._protected.check)
-            except OSError as error:
-                logs.of("SANDBOX").warning("a change cannot be put back: %s", error)
+            except Exception as error:  # noqa: BLE001 - of whatever a command has written
+                logs.of("SANDBOX").warning("a change cannot be put back: %r", error)
                 continue
             self._reverted.update(changed)
             self._looks_with_changes += bool(changed)
@@ -134,3 +134,5 @@ class Job:
                 self._reverted.update(self._protected.end())
         except OSError as error:
             raise SafetyViolationError("command_not_reverted", path=error.filename, reason=error.strerror) from error
+        except LocalLLMError as error:
+            raise SafetyViolationError("command_not_reverted", path=".", reason=str(error)) from error

@@ -40,7 +40,7 @@ def parse(content: bytes) -> Iterator[Setting]:
             at = heading.end()
         elif name := _NAME.match(text, at):
             value, at = _value(text, name.end()) if name[2] else ("true", _next_line(text, name.end()))
-            yield Setting(section, subsection, name[1].lower(), value)
+            yield Setting(section, subsection, name[1].lower(), value.partition("\0")[0])  # git ends it there as well
         else:
             at = _next_line(text, at)
 

@@ -87,6 +87,7 @@ class ProtectedFiles:
         self._coarse = coarse
         self._opened = time.time_ns() - coarse
         self._is_overlooked = False
+        self._is_unfinished = False
         self._stuck: dict[str, tuple[Entry | None, Entry | None]] = {}
 
     def look_ahead(self) -> None:
@@ -122,9 +123,12 @@ class ProtectedFiles:
         return tuple(sorted(changed))
 
     def begin(self) -> None:
-        """A command is about to run."""
+        """A command is about to run. Raises as `end` where that could not look at what the one before changed."""
         with self._lock:
             if not self._running:
+                if self._is_unfinished:
+                    self._put_back()
+                    self._is_unfinished = False
                 with suppress(OSError):
                     self._recover()
                 self._known = self._look_before(self._known)
@@ -261,10 +265,16 @@ class ProtectedFiles:
         """A command has ended: undo what it changed. The paths, sorted. Raises OSError where that is not possible."""
         with self._lock:
             self._running -= 1
-            changed = self._put_back()
-            if not self._running:
-                self._records.end()
-            return changed
+            try:
+                return self._put_back()
+            except OSError:  # of single files, which are `_stuck`
+                raise
+            except BaseException:
+                self._is_unfinished = True
+                raise
+            finally:
+                if not self._running:
+                    self._records.end()
 
     def check(self) -> tuple[str, ...]:
         """While commands run: undo what they have changed so far, the rest of very much the next time. Otherwise as
@@ -288,7 +298,7 @@ class ProtectedFiles:
         broken = self._data.broken()
         after |= {path: now for path, (_, now) in broken.items() if now}
         harmful = HarmfulChanges(self._root, known, {path: before for path, (before, _) in broken.items()}, within)
-        found = {path for path in {*known.before, *after, *broken} if harmful.has(path, after.get(path))}
+        found = {path for path in {*known.before, *after, *broken} if _must_go(harmful, path, after.get(path))}
         changed = sorted({*_outermost(sorted(found), after), *(broken.keys() & found)})[:most]
         undone = self._undo(changed, after, harmful) if changed else changed
         left = {path: now for path, now in after.items() if path not in found}
@@ -352,7 +362,7 @@ class ProtectedFiles:
             left = [path for path in changed if path not in moved]
             for path in left:
                 before, now = harmful.was(path), after.get(path)
-                part = harmless_part_of(path, before, now) if now else None
+                part = _part_that_stays(path, before, now) if now else None
                 try:
                     if part is not None and now:
                         restorer.put_file(path, part, stat.S_IMODE(now.mode))
@@ -397,6 +407,23 @@ class ProtectedFiles:
         for path in moved:
             self._stuck.pop(path, None)
         return moved
+
+
+def _must_go(harmful: HarmfulChanges, path: str, now: Entry | None) -> bool:
+    """Whether a change has to be undone; one that cannot be judged has."""
+    try:
+        return harmful.has(path, now)
+    except Exception as error:  # noqa: BLE001 - of whatever a command has written there
+        logs.of("SANDBOX").warning("%s cannot be judged, and is put back: %r", path, error)
+        return True
+
+
+def _part_that_stays(path: str, before: Entry | None, now: Entry) -> bytes | None:
+    try:
+        return harmless_part_of(path, before, now)
+    except Exception as error:  # noqa: BLE001
+        logs.of("SANDBOX").warning("no part of %s stays: %r", path, error)
+        return None
 
 
 def _outermost(changed: list[str], after: Mapping[str, Entry]) -> Iterator[str]:

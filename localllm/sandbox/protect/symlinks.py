@@ -20,7 +20,7 @@ def follow(path: str) -> list[str]:
             at = os.path.dirname(at)  # noqa: PTH120 - strings
         elif name not in ("", "."):
             at = os.path.join(at, name)  # noqa: PTH118 - strings
-            with suppress(OSError):
+            with suppress(OSError, ValueError):  # a name with a zero byte
                 target = os.readlink(at)  # noqa: PTH115 - strings
                 found.append(at)
                 if len(found) > _MOST_LINKS:

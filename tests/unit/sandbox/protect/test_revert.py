@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from localllm.sandbox.protect.harmful_changes import HarmfulChanges
+from localllm.sandbox.protect.protected_walk import ProtectedWalk
 from localllm.sandbox.protect.revert import ProtectedFiles
 
 EVIL = "[core]\n\tfsmonitor = evil\n"
@@ -377,3 +379,46 @@ def test_no_link_takes_the_place_of_what_is_closed_and_not_there_yet(root: Path)
     put(root / "a/b", "x")
     assert files.end() == ()
     assert (root / "theirs").readlink() == Path("real")
+
+
+@pytest.mark.parametrize(
+    "settings", [b"#" * 4_300_000, b"[core]\nworktree = ../../../sub\0x\n"], ids=["large", "zero byte"]
+)
+def test_settings_that_cannot_be_judged_keep_nothing_else_from_being_undone(root: Path, settings: bytes) -> None:
+    files = ProtectedFiles(root, None)
+    files.begin()
+    data = root / ".git/modules/sub"
+    put(data / "HEAD", "ref: refs/heads/main\n")
+    (data / "config").write_bytes(settings)
+    (data / "objects").mkdir()
+    (data / "refs").mkdir()
+    put(root / "sub/.git", "gitdir: ../.git/modules/sub\n")
+    put(root / ".envrc", "evil")
+    assert ".envrc" in files.end()
+    assert not (root / ".envrc").exists()
+
+
+def test_a_fault_in_judging_a_change_undoes_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = ProtectedFiles(root, None)
+    files.begin()
+    put(root / ".envrc", "evil")
+    monkeypatch.setattr(HarmfulChanges, "has", lambda *_: 1 // 0)
+    assert ".envrc" in files.end()
+
+
+def test_what_could_not_be_looked_at_is_undone_before_the_next_command(root: Path) -> None:
+    files = ProtectedFiles(root, None)
+    files.begin()
+    put(root / ".envrc", "evil")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ProtectedWalk, "look", lambda *_, **__: _fail())
+        with pytest.raises(RuntimeError):
+            files.end()
+    assert (root / ".envrc").exists()
+    files.begin()
+    assert not (root / ".envrc").exists()
+    assert files.end() == ()
+
+
+def _fail() -> None:
+    raise RuntimeError
