@@ -1,13 +1,14 @@
 """The answers about places and names: where something is, what it is, who uses it, where a message comes from."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from localllm.base.i18n import sentences
 from localllm.lookup import vocabulary
 from localllm.lookup.code_units import documentation, is_import, types_of
 from localllm.lookup.conversation import Talk
+from localllm.lookup.document_lines import with_line
 from localllm.lookup.file_kinds import Kind, file_kind, is_secret, worth
 from localllm.lookup.index import Place, ProjectIndex
 from localllm.lookup.questions import Question
@@ -50,7 +51,11 @@ def concept(talk: Talk, index: ProjectIndex, *, wanted: Kind | None = None, pref
     if not terms or ranking is None or not ranking.places:
         return _nothing(talk, index, terms)
     places = [found.place for found in ranking.places]
-    lines = told(talk, index, _spread(places))
+    said: dict[Place, str] = {}
+    for place in _spread(places):
+        at_line, sentence = with_line(index, place, talk.question, terms)
+        said[at_line] = sentence
+    lines = told(talk, index, list(said), said)
     if ranking.is_sure:
         return lines
     missing = ", ".join(f"“{word}”" for word in ranking.missing)
@@ -168,22 +173,22 @@ def message(talk: Talk, index: ProjectIndex, text: str) -> str:
     return "\n".join([heading, *numbered(hit for _, hit in best[:_SHOWN])])
 
 
-def told(talk: Talk, index: ProjectIndex, places: Sequence[Place]) -> str:
-    """The best place with its own words, and a few others in a line each."""
+def told(talk: Talk, index: ProjectIndex, places: Sequence[Place], said: Mapping[Place, str] = {}) -> str:
+    """The best place with its own words, and a few others in a line each. `said`: sentences that are known already."""
     best, *others = places
     lines = [f"`{best.full_name}` — {best.path}:{best.line}"]
     if not is_secret(best.path):
-        text, doc = excerpt(index, best)
+        text, doc = ("", shorten(said[best], _LONGEST_DOC)) if said.get(best) else excerpt(index, best)
         lines += ["", f"    {text}"] * bool(text) + ["", f"> {doc}"] * bool(doc)
     if others:
         lines += ["", talk.say("also")]
-        lines += [in_a_line(index, place) for place in others[: _SHOWN - 1]]
+        lines += [in_a_line(index, place, said.get(place, "")) for place in others[: _SHOWN - 1]]
     return "\n".join(lines)
 
 
-def in_a_line(index: ProjectIndex, place: Place) -> str:
-    """A place, its name, and its first words."""
-    doc = "" if is_secret(place.path) else excerpt(index, place)[1]
+def in_a_line(index: ProjectIndex, place: Place, said: str = "") -> str:
+    """A place, its name, and its first words, or those that are `said`."""
+    doc = "" if is_secret(place.path) else said or excerpt(index, place)[1]
     return f"- {place.path}:{place.line} — `{place.full_name}`" + (f": {shorten(doc)}" if doc else "")
 
 

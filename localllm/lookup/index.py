@@ -237,12 +237,12 @@ class ProjectIndex:
             if text and "text" not in types_of(path):
                 words.append((self._next_file, text))
             folder, _, name = path.rpartition("/")
-            beside = f"{_spoken(folder)} {_name_words(name.partition('.')[0])}"
+            beside = f"{spoken(folder)} {_name_words(name.partition('.')[0])}"
             for unit in units(path, text, self._longest_body):
                 self._next_place += 1
                 places.append((self._next_place, self._next_file, unit.line, unit.kind, unit.name, unit.parent))
-                above = f"{beside} {_spoken(unit.parent)}" if unit.parent else beside
-                said.append((self._next_place, _name_words(unit.name), above, _spoken(unit.doc), _spoken(unit.body)))
+                above = f"{beside} {spoken(unit.parent)}" if unit.parent else beside
+                said.append((self._next_place, _name_words(unit.name), above, spoken(unit.doc), spoken(unit.body)))
         for table, rows in (("files", files), ("words(rowid, word)", words), ("places", places), (_UNITS, said)):
             if rows:
                 self._db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)  # noqa: S608
@@ -314,7 +314,7 @@ def _is_worth_reading(path: str, size: int) -> bool:
     return size <= _LARGEST_DATA if is_data else bool(types) and not path.endswith(".json")
 
 
-def _spoken(text: str) -> str:
+def spoken(text: str) -> str:
     """A text cut into words: identifiers at their humps, Japanese into pairs of characters."""
     text = _HUMP.sub(r" \g<0>", text)
     return text if text.isascii() else _WIDE.sub(_pairs, text)
@@ -328,9 +328,9 @@ def _pairs(run: re.Match[str]) -> str:
 @lru_cache(maxsize=50_000)
 def _name_words(name: str) -> str:
     """The words of a name, the name as it is, and the words of parts written without a break (textwrap, isprime)."""
-    spoken = _spoken(name)
-    parts = [cut for part in re.findall(r"[a-z]{5,}", spoken.lower()) for cut in _cut(part)]
-    return " ".join([spoken, *([name] if spoken != name else []), *parts])
+    words = spoken(name)
+    parts = [cut for part in re.findall(r"[a-z]{5,}", words.lower()) for cut in _cut(part)]
+    return " ".join([words, *([name] if words != name else []), *parts])
 
 
 def _cut(word: str) -> tuple[str, ...]:

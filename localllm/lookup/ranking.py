@@ -44,7 +44,10 @@ def rank(index: ProjectIndex, terms: Sequence[Term], *, wanted: Kind | None = No
     """The places that fit `terms`, the best first. `wanted`: the kind of file that is asked for; `prefer`: "constant"
     where a value is."""
     weights = _weights(index, terms)
-    missing = [term.text for term, (_, frequency) in zip(terms, weights, strict=True) if not frequency]
+    # Of Japanese the index has pairs of characters: it does not know of a single one.
+    missing = [
+        term.text for term, (_, frequency) in zip(terms, weights, strict=True) if not frequency and len(term.text) > 1
+    ]
     judge = _Judge(terms, [weight for weight, _ in weights], wanted, prefer)
     plain = " OR ".join(f'"{" ".join(term.ways[0].words)}"' for term in terms)
     every = " OR ".join(term.match for term in terms)
