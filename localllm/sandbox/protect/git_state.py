@@ -29,9 +29,10 @@ _OPTION = re.compile(
 )
 """Options of strategies and of `git apply` that name no file, command or key."""
 _STRATEGIES = frozenset({"", "ort", "recursive", "resolve", "octopus", "ours", "subtree"})
-_QUOTED = r"'(?:[^'\0]|'\\['!]')*'"  # a word, as git quotes it for the shell
-_WORDS = re.compile(rf"(?:\s*{_QUOTED})*\s*")  # a bisection of certain paths; git before 2.36 evaluates them
-_AUTHOR = re.compile(rf"(?:GIT_AUTHOR_(?:NAME|EMAIL|DATE)={_QUOTED}\s*)*")  # sourced by the rebase of git before 2.34
+_QUOTED = r"'[^'\0]*+(?:'\\['!]'[^'\0]*+)*'"  # a word, as git quotes it for the shell
+_WORDS = re.compile(rf"(?:\s*+{_QUOTED})*\s*")  # a bisection of certain paths; git before 2.36 evaluates them
+_AUTHOR = re.compile(rf"(?:GIT_AUTHOR_(?:NAME|EMAIL|DATE)={_QUOTED}\s*+)*")  # sourced by the rebase of git before 2.34
+_MOST_WORDS = 65_536  # bytes; each word costs a pattern memory
 _FIRST_WORD = re.compile(rb"[ \t]*([^ \t\r]*)")
 
 
@@ -47,7 +48,8 @@ def harmless_part(path: str, before: bytes, after: bytes) -> bytes | None:
         return b"".join(line for line in after.splitlines(keepends=True) if line.strip() in known or _is_step(line))
     for ending, pattern in (("/bisect_names", _WORDS), ("/author-script", _AUTHOR)):
         if path.casefold().endswith(ending):
-            return after if after == before or pattern.fullmatch(after.decode("utf-8", "replace")) else None
+            is_words = len(after) <= _MOST_WORDS and pattern.fullmatch(after.decode("utf-8", "replace"))
+            return after if after == before or is_words else None
     is_known = _has_known_options if path.casefold().endswith(_OPTIONS) else _has_known_strategy
     return after if after == before or is_known(path, after) else None
 

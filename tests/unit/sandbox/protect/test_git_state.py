@@ -52,6 +52,8 @@ def test_only_options_stand_among_the_options_of_a_sequence(opts: bytes, may_sta
         (".git/BISECT_NAMES", b"\n", True),
         (".git/BISECT_NAMES", b" 'src'; touch x\n", False),
         (".git/BISECT_NAMES", b" $(touch x)\n", False),
+        (".git/BISECT_NAMES", b" 'src'" * 1000, True),
+        (".git/BISECT_NAMES", b" 'src'" * 100_000, False),
         (
             ".git/rebase-merge/author-script",
             b"GIT_AUTHOR_NAME='A'\nGIT_AUTHOR_EMAIL='a@b'\nGIT_AUTHOR_DATE='@1 +0'\n",
