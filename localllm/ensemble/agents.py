@@ -1,4 +1,4 @@
-"""The agents of an ensemble: each a model behind a connection that is kept and shared as long as it is configured."""
+"""The agents of an ensemble: models with connections that are cached and shared while they are configured."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,12 +20,12 @@ from localllm.llm.providers.base import ModelInfo, Provider
 from localllm.llm.tokens import Calibration
 
 CONNECT_SECONDS = 3.0
-"""For a connection, and for what a server tells of its models: a host in the network takes it within a round trip, and
-one that is switched off must not hold up every question."""
+"""Timeout for connecting and for a server's model description: a host in the network answers within a round trip, and
+one that is switched off must not delay every question."""
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """What decides a connection: agents that agree in it share one."""
+    """The key of a connection: agents with an equal key share one."""
 
     provider: str
     address: str
@@ -35,7 +35,7 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 class Endpoint:
-    """A model behind a provider, shared by all agents that name it, on `host`."""
+    """A model behind a provider on `host`, shared by all agents that name it."""
 
     def __init__(self, provider: Provider, model: str, host: Host) -> None:
         self.provider = provider
@@ -49,30 +49,30 @@ class Endpoint:
 
     @property
     def window(self) -> int:
-        """Tokens the model reads, as its server told or gave away; 0 where that is not known."""
+        """The context window in tokens, as described or discovered by the server; 0 if unknown."""
         told = self._info.context_window if self._info else 0
         return min((window for window in (told, self._evident_window) if window), default=0)
 
     @property
     def assumed_window(self) -> int:
-        """The same, with a cautious guess where it is not known."""
+        """The context window, with a conservative default if unknown."""
         return self.window or ASSUMED_CONTEXT_WINDOW
 
     @property
     def is_ready(self) -> bool:
-        """Whether it was described."""
+        """Whether the model has been described."""
         return self._info is not None
 
     @property
     def constrains(self) -> bool:
-        """Whether the server is known to hold an answer to a JSON schema."""
+        """Whether the server is known to constrain answers to a JSON schema."""
         return self.provider.constrains
 
     async def get_ready(self) -> None:
-        """Have the model described before its first request, which pins its window, and where it is doubtful that its
-        host is there. Whoever comes meanwhile waits for the same answer, so that a host that is gone costs them all one
-        connection's time. Raises LLMConnectionError where nobody takes the connection, EnsembleError while the host
-        rests after that; one that tells nothing may still answer."""
+        """Fetch the model's description before the first request, which fixes its window, and whenever its host is in
+        doubt. Concurrent callers share one request, so that a missing host costs them one timeout. Raises
+        LLMConnectionError if the connection fails, EnsembleError during the host's back-off after that. A server
+        without a description may still answer."""
         self.host.refuse_rest(self.provider.address)
         if self._info is not None and not self.host.is_doubtful:
             return
@@ -82,7 +82,7 @@ class Endpoint:
         await asyncio.shield(self._describing)
 
     def note_answer(self) -> None:
-        """It has answered, so that its model is loaded: a server that tells only of loaded models is asked anew."""
+        """Record an answer, so the model is loaded: a server that describes only loaded models is asked again."""
         info = self._info
         if not self._has_answered and info is not None and not info.context_window:
             self._info = None
@@ -90,8 +90,8 @@ class Endpoint:
         self.host.note_connection()
 
     def learn_from(self, error: LLMConnectionError, messages: Sequence[Message]) -> bool:
-        """Whether the refusal of these messages teaches something: that the window is smaller than was thought, or that
-        they are longer."""
+        """Whether a context overflow error yields new information: a smaller window, or a higher token count of these
+        messages."""
         overflow, counts = overflow_of(error), self.calibration.counts
         if overflow is None:
             return False
@@ -103,7 +103,7 @@ class Endpoint:
         return self.calibration.counts > counts
 
     async def aclose(self) -> None:
-        """Close the connections that are not in use."""
+        """Close the idle connections."""
         if self._describing is not None:
             self._describing.cancel()
         await self.provider.aclose()
@@ -122,13 +122,13 @@ class Endpoint:
         self._describing = None
         if not task.cancelled() and task.exception() is None:
             info = task.result()
-            if self._info is None or info.context_window:  # a machine that wakes tells nothing yet
+            if self._info is None or info.context_window:  # a server that is just starting has no description yet
                 self._info = info
             self.host.note_connection()
 
 
 class Agent(msgspec.Struct, frozen=True):
-    """An agent as it is asked: its configuration, its endpoint, and the seconds its whole answer may take."""
+    """A resolved agent: its configuration, its endpoint, and the timeout of its whole answer in seconds."""
 
     config: AgentConfig
     endpoint: Endpoint
@@ -140,7 +140,7 @@ class Agent(msgspec.Struct, frozen=True):
 
 
 class Agents:
-    """All agents of one configuration, which a run keeps to its end whatever is configured meanwhile."""
+    """All agents of one configuration; a run keeps them to its end even if the configuration changes."""
 
     def __init__(self, config: EnsembleConfig, reviewer: Agent, workers: tuple[Agent, ...]) -> None:
         self.config = config
@@ -153,17 +153,17 @@ class Agents:
         return self.config.system_settings
 
     def __iter__(self) -> Iterator[Agent]:
-        """The reviewer, and then the workers."""
+        """Yield the reviewer, then the workers."""
         yield self.reviewer
         yield from self.workers
 
 
 class AgentPool:
-    """Makes agents and keeps their connections. `environ` has the keys; paths of providers without a server are
+    """Create agents and cache their connections. `environ` has the API keys; paths of providers without a server are
     relative to `root`.
 
-    What a new configuration does not change goes on with its connections, and what it takes away is closed when the
-    last run that began with it has ended.
+    Connections that a new configuration leaves unchanged are kept; those it removes are closed when the last run that
+    uses them ends.
     """
 
     def __init__(self, environ: Mapping[str, str], root: Path = Path()) -> None:
@@ -175,7 +175,7 @@ class AgentPool:
         self._earlier: list[Agents] = []
 
     async def take(self, config: EnsembleConfig) -> Agents:
-        """The agents of `config` for one run; `give_back` ends it. Raises ConfigurationError."""
+        """Acquire the agents of `config` for one run; release with `give_back`. Raises ConfigurationError."""
         current = self._current
         if current is None or (current.config is not config and current.config != config):
             made = self._made(config)
@@ -189,7 +189,7 @@ class AgentPool:
         return current
 
     async def give_back(self, agents: Agents) -> None:
-        """A run of these agents is over."""
+        """Release the agents of a run."""
         agents.runs -= 1
         if not agents.runs and agents is not self._current:
             await self._close_unused()
@@ -203,11 +203,11 @@ class AgentPool:
             await endpoint.aclose()
 
     def host(self, address: str) -> Host:
-        """The host of agents at an address. Raises KeyError."""
+        """Return the host of agents at an address. Raises KeyError."""
         return self._hosts[address]
 
     async def report(self, config: EnsembleConfig) -> tuple[HostReport, ...]:
-        """What the hosts of the agents tell of their models, asked all at once. Raises ConfigurationError."""
+        """Ask the agents' hosts concurrently for the state of their models. Raises ConfigurationError."""
         agents = await self.take(config)
         try:
             by_host: dict[str, list[Agent]] = {}
@@ -245,8 +245,8 @@ class AgentPool:
 
 
 def check_agents(config: EnsembleConfig, environ: Mapping[str, str], root: Path = Path()) -> None:
-    """Raise ConfigurationError where an agent of `config` could never be asked: an address or key that cannot be used,
-    a file that is not there. No server is asked."""
+    """Raise ConfigurationError if an agent of `config` can never be used: an invalid address or key, a missing file.
+    Sends no request."""
     windows = _windows(config)
     for agent in _configs(config):
         _provider(agent, _place(agent, windows), environ, root)
@@ -257,8 +257,8 @@ def _configs(config: EnsembleConfig) -> tuple[AgentConfig, ...]:
 
 
 def _windows(config: EnsembleConfig) -> dict[tuple[str, str], int]:
-    """The num_ctx of each model by its address: with another, Ollama would load it anew for every other request, so
-    that the largest that any agent wants holds for all."""
+    """Return the num_ctx of each model by its address: the largest any agent wants, since Ollama reloads a model
+    whenever the value changes."""
     windows: dict[tuple[str, str], int] = {}
     for agent in _configs(config):
         key = agent.base_url, agent.model
@@ -272,7 +272,7 @@ def _place(config: AgentConfig, windows: Mapping[tuple[str, str], int]) -> _Plac
 
 
 def _provider(config: AgentConfig, place: _Place, environ: Mapping[str, str], root: Path) -> Provider:
-    """The provider of an agent, with no key but the one it names. Raises ConfigurationError."""
+    """Create the provider of an agent, with only the key it names. Raises ConfigurationError."""
     secrets = {name for names in KEY_VARIABLES.values() for name in names} | set(SECRET_VARIABLES.values())
     own = {name: value for name, value in environ.items() if name not in secrets and name != "OLLAMA_HOST"}
     if place.key_variable:
@@ -285,7 +285,7 @@ def _provider(config: AgentConfig, place: _Place, environ: Mapping[str, str], ro
 
 
 def _settings(place: _Place) -> LLMSettings:
-    """The settings of the model layer that a connection is made by."""
+    """Build the model layer's settings of a connection."""
     defaults = LLMSettings()
     changes: dict[str, Json] = {"provider": place.provider, "model": place.model, "context_window": place.num_ctx}
     match place.provider:
@@ -306,12 +306,12 @@ def _settings(place: _Place) -> LLMSettings:
 
 
 def _host_of(provider: Provider) -> str:
-    """The host and port of a provider's server; its address where it has no server."""
+    """Return the host and port of a provider's server; its address if it has no server."""
     return urlsplit(provider.address).netloc or provider.address
 
 
 async def _report(agents: list[Agent]) -> HostReport:
-    """What a host tells of the models these agents ask it for."""
+    """Ask a host for the state of the models these agents use."""
     endpoints = {agent.endpoint.model: agent.endpoint for agent in agents}
     first = agents[0].endpoint
     listed: list[ModelInfo] = []

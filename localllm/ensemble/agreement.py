@@ -1,4 +1,4 @@
-"""How far the workers' answers agree: duplicates, a consensus, the answer in the middle of all."""
+"""Measure the agreement of the workers' answers: duplicates, consensus, and the medoid."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -13,34 +13,33 @@ from localllm.ensemble.short_answers import ShortAnswer, agree, short_answer
 from localllm.text.near_duplicates import resemblance, signature
 
 QUORUM = 2 / 3
-"""The share of the answers that makes a consensus."""
+"""Share of the answers that makes a consensus."""
 
 _FEWEST = 2
-"""Answers of which a consensus can be spoken."""
+"""Fewest answers that can have a consensus."""
 
 _SAME_PROSE = 0.75
-"""Resemblance from which prose says the same, if its numbers and its denials are the same too: a word or two may be
-others. (Copies are told from 0.55, but those may say something else in a sentence.)"""
+"""Similarity from which prose is equivalent, if its numbers and negations are equal too: a word or two may differ.
+(Copies are detected from 0.55, but those may differ in a sentence.)"""
 
 _MOST_UNLIKE = 1.5
-"""Prose of which one is so many times as long as the other does not say the same."""
+"""Greatest ratio of the lengths of equivalent prose."""
 
 _LONGEST = 20_000
 """Characters of an answer that are compared."""
 
 _GLANCE, _LEAST_SHARED = 800, 0.5
-"""Characters at the beginning of an answer, and the share of pairs of words in common without which it does not
-resemble another as much as `_SAME_PROSE`: words that differ are in fewer pairs than shingles, which are longer."""
+"""Prefilter: characters at the beginning of an answer, and the share of word pairs in common without which two answers
+cannot reach `_SAME_PROSE`: a differing word is in fewer pairs than in shingles, which are longer."""
 
 _FEWEST_PAIRS = 60
-"""Pairs without which a beginning tells too little: a text that repeats itself has few, of which a change is a large
-share."""
+"""Fewest pairs for the prefilter: a repetitive text has few, of which a change is a large share."""
 
 _LONGEST_WORDS = 15
-"""Characters to a word beyond which a text is not written in words between spaces."""
+"""Characters per word beyond which a text is not written in words between spaces."""
 
 _N = 3
-"""Characters of an n-gram; a word of Japanese has two or three."""
+"""Characters per n-gram; a Japanese word has two or three."""
 
 _NUMBERS = late_pattern(r"\d+(?:[.,]\d+)*")
 _DENIAL = late_pattern(r"\b(?:not?|never|none|cannot|without)\b|n't\b|ない|ません|なかった|ず(?:に|、)|いいえ")
@@ -48,25 +47,25 @@ _CLOSING = " \t\r\n.。．!！,、*_"
 
 
 class AnswerGroup(msgspec.Struct, frozen=True):
-    """An answer and the indices of the workers that gave it, in the same words. The text is the first one's."""
+    """A distinct wording of an answer and the indices of the workers that gave it. The text is the first one's."""
 
     text: str
     workers: tuple[int, ...]
 
 
 class AgreeingAnswers(msgspec.Struct, frozen=True):
-    """Workers, by index, whose answers say the same; `value` is that in a few words, empty where it is prose."""
+    """The indices of workers with equivalent answers; `value` is the common value, empty for prose."""
 
     workers: tuple[int, ...]
     value: str = ""
 
 
 class Agreement(msgspec.Struct, frozen=True, kw_only=True):
-    """What can be said of the answers before a reviewer reads them.
+    """The agreement of the answers before the review.
 
-    `groups`: each wording once, in the order of the workers. `opinions`: those that say the same in any wording, the
-    most frequent first, then in the order of the workers. `consensus`: an opinion that two thirds share.
-    `has_values`: the answers are values that can be compared, or sentences about one.
+    `groups`: the distinct wordings, in the order of the workers. `opinions`: equivalent answers in any wording, by
+    frequency, then in the order of the workers. `consensus`: an opinion that two thirds share. `has_values`: the
+    answers are comparable values, or sentences about one.
     """
 
     groups: tuple[AnswerGroup, ...]
@@ -76,7 +75,7 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_agreement(answers: Sequence[WorkerAnswer]) -> Agreement:
-    """Compare the answers; those that failed do not count."""
+    """Compare the answers, without failed ones."""
     texts = {index: answer.text for index, answer in enumerate(answers) if not answer.has_failed}
     values = {index: short_answer(text) for index, text in texts.items()}
     groups = _groups(texts)
@@ -92,8 +91,8 @@ def find_agreement(answers: Sequence[WorkerAnswer]) -> Agreement:
 
 
 def wording(text: str) -> str:
-    """What is equal for answers in the same words: without case, spacing, closing punctuation and width of letters. Of
-    code the case and the indentation stay."""
+    """Normalise an answer: fold case, spacing, closing punctuation and character width; in code, keep case and
+    indentation."""
     plain = unicodedata.normalize("NFKC", text)
     if "```" in plain:
         return "\n".join(line.rstrip() for line in plain.strip().splitlines())
@@ -101,8 +100,8 @@ def wording(text: str) -> str:
 
 
 def medoid(answers: Sequence[WorkerAnswer], weights: Sequence[float] = ()) -> int | None:
-    """The index of the answer that is nearest to all others, by the n-grams of characters they have in common; of
-    equally near ones that with the greatest weight, then the first. None where there is no answer."""
+    """Return the index of the answer with the most character n-grams in common with all others; ties go to the greatest
+    weight, then the first. None if there is no answer."""
     grams = {index: _grams(answer.text) for index, answer in enumerate(answers) if not answer.has_failed}
     if not grams:
         return None
@@ -116,14 +115,14 @@ def medoid(answers: Sequence[WorkerAnswer], weights: Sequence[float] = ()) -> in
 
 def _groups(texts: dict[int, str]) -> tuple[AnswerGroup, ...]:
     workers: dict[tuple[str, str], list[int]] = {}
-    for index, text in texts.items():  # NFKC may make 18 characters of one
+    for index, text in texts.items():  # NFKC may expand one character to 18
         workers.setdefault((wording(text[:_LONGEST]), text[_LONGEST:]), []).append(index)
     return tuple(AnswerGroup(texts[found[0]], tuple(found)) for found in workers.values())
 
 
 def _opinions(groups: Sequence[AnswerGroup], values: dict[int, ShortAnswer | None]) -> list[AgreeingAnswers]:
-    """Groups joined where they say the same. A value joins what agrees with any in it, for which of two roundings or
-    wordings came first must not matter."""
+    """Merge equivalent groups. A value joins an opinion if it agrees with any member, so that the order of roundings or
+    wordings does not matter."""
     found: list[list[AnswerGroup]] = []
     for group in groups:
         joined = [one for one in found if any(_say_the_same(group, other, values) for other in one)]
@@ -155,8 +154,8 @@ def _is_same_prose(one: str, other: str) -> bool:
 
 
 def _may_resemble(one: str, other: str) -> bool:
-    """Whether the beginnings of two texts have enough pairs of neighbours in common: a tenth of the work of telling how
-    far they resemble one another, which most answers do not."""
+    """Whether the beginnings of two texts have enough word pairs in common: a prefilter at a tenth of the cost of the
+    similarity, which rejects most pairs."""
     first, second = _neighbours(one[:_GLANCE]), _neighbours(other[:_GLANCE])
     if min(len(first), len(second)) < _FEWEST_PAIRS:
         return True
@@ -166,7 +165,7 @@ def _may_resemble(one: str, other: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _neighbours(text: str) -> frozenset[tuple[str, str]]:
-    """The pairs of neighbouring words; of characters where there are few spaces, as in Japanese."""
+    """Return the pairs of adjacent words, or of characters in a text with few spaces, such as Japanese."""
     words: Sequence[str] = text.lower().split()
     units = text if len(text) > _LONGEST_WORDS * len(words) else words
     return frozenset(pairwise(units))
@@ -174,7 +173,7 @@ def _neighbours(text: str) -> frozenset[tuple[str, str]]:
 
 @lru_cache(maxsize=64)
 def _facts(text: str) -> tuple[tuple[str, ...], int]:
-    """The numbers of a text, sorted, and how often it denies."""
+    """Return the sorted numbers of a text and its count of negations."""
     return tuple(sorted(_NUMBERS.findall(text))), len(_DENIAL.findall(text))
 
 
@@ -187,5 +186,5 @@ def _grams(text: str) -> set[str]:
 
 
 def _overlap(one: set[str], other: set[str]) -> float:
-    """The share of n-grams two texts have in common (Jaccard's index)."""
+    """Return the Jaccard index of two n-gram sets."""
     return len(one & other) / len(one | other)

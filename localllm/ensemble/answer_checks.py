@@ -1,7 +1,7 @@
-"""Run the configured check on answers, in the sandbox: does the code in it compile, do the tests pass?
+"""Run the configured check on answers in the sandbox: does the code compile, do the tests pass?
 
-The command comes from the operator's configuration alone. An answer reaches it as data, on standard input and as files,
-never as a part of the command; nothing of the project can be changed, there is no network, and the time is bounded.
+The command comes only from the operator's configuration. An answer is passed as data, on standard input and as files,
+never as part of the command. The project is read-only, there is no network, and the time is limited.
 """
 
 import asyncio
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from localllm.sandbox.runner import SandboxRunner
 
 SECONDS = 20.0
-"""For one check."""
+"""Timeout of one check, in seconds."""
 
 _AT_ONCE = 2
 _LONGEST_REMARK = 400
-"""Characters kept of what a check prints last."""
+"""Characters kept from the end of a check's output."""
 
 _ANSWER, _CODE, _STATUS, _OUTPUT = "answer.md", "code", "status", "output"
 _SCRIPT = """export ANSWER="$TMPDIR/answer.md" CODE="$TMPDIR/code"
@@ -38,14 +38,14 @@ echo "$?" >"$TMPDIR/status"
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """What a check says of an answer: whether it holds, and the end of what the check printed."""
+    """The result of a check: whether the answer passed, and the end of the output."""
 
     holds: bool
     remark: str = ""
 
 
 class AnswerChecks:
-    """Checks answers in the folder `root`, which the command may read; the sandbox is made with the first check."""
+    """Check answers in the folder `root`, which the command may read. The sandbox is created with the first check."""
 
     def __init__(self, root: Path, seconds: float = SECONDS) -> None:
         self._runner = _late_runner(root)
@@ -53,14 +53,14 @@ class AnswerChecks:
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
     async def check(self, command: str, texts: Sequence[str]) -> list[Checked]:
-        """What `command` says of each text. Raises EnsembleError where it cannot be run."""
+        """Run `command` on each text. Raises EnsembleError if it cannot be run."""
         if not await asyncio.to_thread(lambda: self._runner.can_inspect):
             reason = self._runner.reason or _("the sandbox cannot keep this folder from being changed")
             raise EnsembleError("ensemble_no_check", reason=reason)
         return list(await asyncio.gather(*(self._check(command, text) for text in texts)))
 
     def close(self) -> None:
-        """End what commands are started by."""
+        """Close the sandbox."""
         self._runner.close()
 
     async def _check(self, command: str, text: str) -> Checked:
@@ -79,7 +79,7 @@ class AnswerChecks:
 
 
 def code_in(text: str) -> str:
-    """The code blocks of an answer, one behind another; all of it where it has none."""
+    """Return the code blocks of an answer, concatenated; the whole answer if it has none."""
     lines = text.split("\n")
     inside = [index for index in sorted(code_lines(lines)) if not FENCE.match(lines[index])]
     return "\n".join(lines[index] for index in inside) if inside else text

@@ -1,8 +1,7 @@
-"""The final answer of a reviewer's reply, taken out of it while it is being written.
+"""Stream the final answer out of a reviewer's reply while the reply is being generated.
 
-What has been given can not be taken back: only a reply that keeps to one of the forms asked for is taken apart, and of
-the answer only what the whole reply cannot leave out any more. Where the run's final answer is another all the same, it
-follows as a whole.
+Text already sent cannot be revoked, so only replies in one of the requested forms are parsed, and only text that must
+be part of the answer is sent. If the run's final answer differs after all, it follows as a whole.
 """
 
 import re
@@ -16,16 +15,16 @@ from localllm.text.markdown_blocks import FENCE
 _THINKING = late_pattern(r"\s*(?:<(?:think|thinking|thought|reasoning)>|\[THINK\]|◁think▷|<\|)", re.IGNORECASE)
 _BORDER = late_pattern(r"\s*|\s{0,3}(?:[-*_]\s*){3,}")
 _SOLID = late_pattern(r"\s{0,3}[^\s#*_<>=`~\[【〈《「『■◆●▼▶◇□◎★(|+\d:-]")
-"""The beginning of a line that is neither a heading, a rule, a fence nor a tag, however it goes on."""
+"""The beginning of a line that cannot become a heading, a rule, a fence or a tag."""
 
 _PLAIN_HEADING = 40
-"""Characters after which a line of words alone is no heading any more."""
+"""Characters after which a line of plain words is no heading."""
 
 _KEYS = late_pattern(r'(?<!\\)"(comment|final_answer)"\s*:\s*"')
 _STRING = late_pattern(
     r'"|[^"\\]+|\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}|u(?![dD][89abAB])[0-9a-fA-F]{4}|[^u])'
 )
-"""The end of a JSON string, characters of it, or a whole escape: the first half of a surrogate pair is whole with the
+"""The end of a JSON string, characters of it, or a complete escape: the first half of a surrogate pair needs the
 second."""
 
 _SHORT = {"n": "\n", "t": "\t", "r": "", "b": "\b", "f": "\f"}
@@ -34,14 +33,14 @@ _LONGEST_KEY = 40
 
 
 class Piece(NamedTuple):
-    """What of a reply can be shown: of the evaluation, or of the final answer."""
+    """A piece of a reply to show: of the evaluation, or of the final answer."""
 
     part: Literal["comment", "answer"]
     text: str
 
 
 class AnswerStream:
-    """Takes a reply in pieces of any size."""
+    """Parse a reply from pieces of any size."""
 
     def __init__(self) -> None:
         self._reader: _Reader | None = None
@@ -99,7 +98,7 @@ class _HeadingReader:
             yield Piece("answer", self._answer.feed(text))
 
     def _read(self, line: str) -> Iterator[Piece]:
-        """A line before the final answer."""
+        """Parse a line before the final answer."""
         found = _heading(line)
         if self._is_over or (not self._has_comment and (_THINKING.match(line) or FENCE.match(line))):
             self._is_over = True
@@ -113,13 +112,13 @@ class _HeadingReader:
             yield Piece("answer", self._answer.feed(f"{found.rest}\n"))
 
     def _ends_answer(self, line: str) -> bool:
-        """Whether a line of the answer is a heading that may end it, or begin another one."""
+        """Whether a line of the answer is a heading that may end it or begin another answer."""
         found = _heading(line)
         return found is not None and self._final is not None and found.strength >= min(self._final.strength, BOLD)
 
 
 class _JsonReader:
-    """Reads the form that is one JSON object: the texts of its members `comment` and `final_answer`."""
+    """Parse the JSON form: the members `comment` and `final_answer` of one object."""
 
     def __init__(self) -> None:
         self._text = ""
@@ -141,7 +140,7 @@ class _JsonReader:
         self._text = self._text[-_LONGEST_KEY:]
 
     def _begin_string(self) -> bool:
-        """Whether one of the texts begins in what has come."""
+        """Whether one of the two members begins in the received text."""
         found = _KEYS.search(self._text)
         if found is None:
             return False
@@ -150,7 +149,7 @@ class _JsonReader:
         return True
 
     def _read_string(self) -> tuple[str, bool]:
-        """What is whole of the string that is being read, and whether it has ended."""
+        """Return the complete part of the string being read, and whether it has ended."""
         said: list[str] = []
         at = 0
         while found := _STRING.match(self._text, at):
@@ -164,21 +163,21 @@ class _JsonReader:
 
 
 class _AnswerText:
-    """The text of an answer: what may stand at its end and not belong to it is held back until more follows. `ends`
-    tells whether a line is behind it."""
+    """The text of an answer; lines that may turn out not to belong to its end are held back until more follows. `ends`
+    decides whether a line ends it."""
 
     def __init__(self, ends: Callable[[str], bool]) -> None:
         self._ends = ends
         self._line = ""
         self._given = 0
-        """Characters of the line that were given before its end."""
+        """Characters of the current line already returned."""
         self._held = ""
         self._fence = ""
         self._has_begun = self._is_over = False
         self._behind_rule: Literal["", "rule", "text"] = ""
 
     def feed(self, text: str) -> str:
-        """What can be given with this."""
+        """Return the text that can be shown after this piece."""
         pieces: list[str] = []
         *ended, rest = text.split("\n")
         for piece in ended:
@@ -191,7 +190,7 @@ class _AnswerText:
         return "".join(pieces)
 
     def _is_solid(self) -> bool:
-        """Whether the line is one of the answer, however it goes on."""
+        """Whether the line is certainly part of the answer, whatever follows in it."""
         if self._is_over or self._behind_rule or not self._line.strip():
             return False
         is_words = len(self._line) > _PLAIN_HEADING and _SOLID.match(self._line)
@@ -216,8 +215,8 @@ class _AnswerText:
         return self._give(rest)
 
     def _hold(self, line: str) -> str:
-        """Hold back a line that may be the last: a blank one, a rule, a tag. A last paragraph behind a rule may be a
-        remark on the review, so that it waits for a second one."""
+        """Hold back a line that may be the last: a blank one, a rule, a tag. A last paragraph after a rule may be a
+        remark on the review, so it is held until a second one follows."""
         if not self._has_begun:
             return ""
         self._held += line
@@ -238,7 +237,7 @@ class _AnswerText:
         return solid
 
     def _note_fence(self, line: str) -> bool:
-        """Whether a line is one of a code block, its fences included."""
+        """Whether a line is in a code block, fences included."""
         text = line.strip()
         if self._fence:
             if text.startswith(self._fence) and not text.strip(self._fence[0]):
@@ -253,7 +252,7 @@ _Reader = _HeadingReader | _JsonReader
 
 
 def _heading(line: str) -> Heading | None:
-    """The heading a line is; one that may as well stand within an answer is none."""
+    """Parse a heading; None for one that may also occur within an answer."""
     found = headings([line])
     return found[0] if found and not found[0].is_doubtful else None
 

@@ -1,7 +1,7 @@
-"""The text of an answer without the thinking that some servers leave in it.
+"""Strip the reasoning that some servers leave in the text of an answer.
 
-Thinking counts as such where it stands in a block of its own: `<think>` or one of its kin at the beginning of a line
-and outside of code, up to its end. Everything else is the answer's text, whatever it looks like: a tool call too.
+Reasoning is a block of its own: `<think>` or a variant at the beginning of a line and outside of code, up to its end
+tag. Everything else is the text of the answer, even a tool call.
 """
 
 import re
@@ -13,7 +13,7 @@ from localllm.llm.tool_calling.text_tool_calls.markers import THINKING
 _LONGEST_OPENER = max(map(len, THINKING))
 _LONGEST_CLOSER = max(map(len, THINKING.values()))
 _MOST_BLANK = 200
-"""Characters of white space at the beginning that are held back for what follows them."""
+"""Characters of leading white space held back until text follows."""
 
 _PIECE = 8_192  # characters
 
@@ -22,13 +22,13 @@ _ANY = late_pattern("|".join(re.escape(mark) for pair in THINKING.items() for ma
 _ORPHAN = late_pattern(
     rf"^[ \t]*(?:{'|'.join(map(re.escape, THINKING.values()))})[ \t]*$", re.IGNORECASE | re.MULTILINE
 )
-"""The end of thinking in a line of its own: a chat template that begins the thinking itself leaves only that."""
+"""An end tag in a line of its own: a chat template that opens the block itself leaves only that."""
 
 _FENCE = late_pattern(r"[ ]{0,3}(`{3,}|~{3,})")
 
 
 class AnswerText:
-    """Takes the thinking out of a text that arrives in pieces. `has_thought`: there was some."""
+    """Remove reasoning from a streamed text. `has_thought`: there was some."""
 
     def __init__(self) -> None:
         self.has_thought = False
@@ -39,12 +39,12 @@ class AnswerText:
         self._begins_answer = True
 
     def feed(self, piece: str) -> str:
-        """What of the text can be shown with this piece."""
+        """Return the text that can be shown after this piece."""
         self._held += piece
         return self._shown(at_end=False)
 
     def close(self) -> str:
-        """What was held back. A block that is not closed was thinking where nothing but thinking came before it."""
+        """Return the text held back. An unclosed block is reasoning only if no text came before it."""
         shown, block = self._shown(at_end=True), self._block
         if block is None:
             return shown
@@ -58,7 +58,7 @@ class AnswerText:
         return "".join(parts)
 
     def _next(self, *, at_end: bool) -> str | None:
-        """Take the next part of what is held: what of it is shown, None where more must be seen first."""
+        """Consume the next part of the held text and return what to show; None if more input is needed."""
         if self._block is not None:
             return self._skip(self._block, at_end=at_end)
         if self._begins_line:
@@ -97,7 +97,7 @@ class AnswerText:
 
 
 class _Block:
-    """Thinking that is going on: what began it, and what of it is there; `begins_answer`: no text came before it."""
+    """An open reasoning block: its opening tag and its text so far; `begins_answer`: no text came before it."""
 
     def __init__(self, opener: str, *, begins_answer: bool) -> None:
         self.opener = opener
@@ -106,19 +106,19 @@ class _Block:
 
 
 def _opener(line: str) -> str:
-    """What a line begins with, as it is written, where that begins thinking."""
+    """Return the opening tag at the beginning of a line, as written; "" if there is none."""
     beginning = line[:_LONGEST_OPENER].lower()
     return next((line[: len(opener)] for opener in THINKING if beginning.startswith(opener)), "")
 
 
 def _is_undecided(line: str) -> bool:
-    """Whether what is there of a line may yet become the beginning of thinking or of code."""
+    """Whether the partial line may still become an opening tag or a fence."""
     beginning = line[:_LONGEST_OPENER].lower()
     return line in ("", "`", "``", "~", "~~") or any(opener.startswith(beginning) for opener in THINKING)
 
 
 def _fence_behind(line: str, fence: str) -> str:
-    """The fence that is open behind the beginning of `line`, `fence` being open before it."""
+    """Return the fence open after the beginning of `line`, `fence` being open before it."""
     found = _FENCE.match(line)
     if not found:
         return fence
@@ -133,14 +133,13 @@ def _closing(mark: str) -> re.Pattern[str]:
 
 
 def without_thinking(text: str) -> tuple[str, bool]:
-    """The text without its thinking, and whether there was any; also without thinking of which only the end stands
-    there."""
+    """Return the text without reasoning, and whether there was any; an end tag without a start counts too."""
     if not _ANY.search(text):
         return text, False
     reader = AnswerText()
     pieces = [
         reader.feed(text[at : at + _PIECE]) for at in range(0, len(text), _PIECE)
-    ]  # each line copies what is held
+    ]  # each line copies the held text
     rest = "".join(pieces) + reader.close()
     orphan = None if reader.has_thought else _ORPHAN.search(rest)
     if orphan is None or _is_in_code(rest, orphan.start()):

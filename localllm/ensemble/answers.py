@@ -1,7 +1,7 @@
-"""One answer of one agent: its request, what is tried again, and how long and how large it may become.
+"""Request one answer from one agent, with retries, a timeout and a size limit.
 
-The answer is read straight from the provider. What the chat's client adds, tool calls found in the text and tokens
-accounted for, is of no use here: whatever a worker writes is text.
+The answer is read directly from the provider. The chat's client would add tool calls parsed from the text and token
+accounting, which are not used here: everything a worker writes is text.
 """
 
 import asyncio
@@ -20,29 +20,29 @@ from localllm.llm.providers.base import FinishChunk, TextChunk, ThinkingChunk, U
 from localllm.llm.retry import ASKED_ONCE_MORE
 
 MOST_CHARACTERS = 1_000_000
-"""Of one answer and of its thinking: the largest windows in use have room for half as much, and more is a model, or a
-server, that does not stop."""
+"""Characters of one answer with its reasoning: the largest windows hold half as much, and more means that a model or a
+server does not stop."""
 
 _MOST_BYTES_WHOLE = 8 * MOST_CHARACTERS
 _MOST_BYTES_STREAMED = 80 * MOST_CHARACTERS
-"""Around each token of a stream, which has three characters or more, stand up to 200 bytes."""
+"""Byte limit of a stream: each token, of three characters or more, has up to 200 bytes of overhead."""
 
 _OF_A_PIECE = 16
-"""Characters a piece counts as beside its own: one without any takes memory too."""
+"""Characters added to each piece, since empty pieces take memory too."""
 
 _SECONDS_TO_LOAD = 3.0
-"""Between two requests to a server that loads its model."""
+"""Seconds between requests to a server that is loading its model."""
 
 _SECONDS_TO_RETRY = 0.5
-"""Before a second request; each wait is twice the one before."""
+"""Seconds before the first retry; each wait is twice the previous one."""
 
 OnText = Callable[[str], None]
 OnRetry = Callable[[LocalLLMError], None]
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent is asked. `temperature` None takes the agent's own; `schema`: its answer is to be JSON of it, as
-    far as its server holds it to that; `headers` are sent along."""
+    """A request to an agent. `temperature` None uses the agent's own; `schema`: a JSON schema for the answer, as far as
+    the server supports it; `headers` are sent along."""
 
     agent: Agent
     messages: tuple[Message, ...]
@@ -52,7 +52,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent has answered: text that is not empty, without its thinking."""
+    """An agent's answer: non-empty text without reasoning."""
 
     text: str
     finish_reason: str = "stop"
@@ -68,18 +68,17 @@ async def answer_to(
     on_text: OnText | None = None,
     on_retry: OnRetry | None = None,
 ) -> Answer:
-    """What the agent answers.
+    """Request an answer.
 
     Args:
-        ask: Whom to ask what.
-        deadline: The time of the event loop at which it must be there; waiting for the host and retries count.
-        retries: How often a failed request is sent again.
-        on_text: Shown each piece; without it the answer is asked for whole.
-        on_retry: Told of each failure after which it is asked again: what was shown is void. Without it nothing is
-            asked again of which something was shown.
+        ask: The agent and the request.
+        deadline: Event loop time by which the answer must be there, waiting for the host and retries included.
+        retries: Retries of a failed request.
+        on_text: Receives each piece; without it the answer is not streamed.
+        on_retry: Called before each retry, which voids the pieces so far. Without it there is no retry once a
+            piece was passed on.
 
-    Raises EnsembleError where its time is over, LLMConnectionError (see `explained`). Cancelling it closes the
-    connection.
+    Raises EnsembleError after the deadline, LLMConnectionError (see `explained`). Cancelling closes the connection.
     """
     request = _Request(ask, retries, on_text, on_retry)
     try:
@@ -90,7 +89,7 @@ async def answer_to(
 
 
 class _Request:
-    """One answer that is asked for until it is there."""
+    """One answer, with its retries."""
 
     def __init__(self, ask: Ask, retries: int, on_text: OnText | None, on_retry: OnRetry | None) -> None:
         self.failure: LLMConnectionError | None = None
@@ -104,7 +103,7 @@ class _Request:
         self._has_turn = False
 
     async def answer(self, deadline: float) -> Answer:
-        """The answer, once it is the model's turn on its host. Raises LLMConnectionError."""
+        """Wait for the host, then request the answer. Raises LLMConnectionError."""
         host, model = self._endpoint.host, self._endpoint.model
         await host.enter(model)
         self._has_turn = True
@@ -120,7 +119,7 @@ class _Request:
             host.leave(model)
 
     def timed_out(self) -> LocalLLMError:
-        """What it means that the time is over."""
+        """Return the error for a timeout, by the stage it happened in."""
         agent, host = self._ask.agent, self._endpoint.host
         if not self._has_turn:
             return EnsembleError("ensemble_turn_timeout", seconds=agent.timeout, host=host.address, limit=host.limit)
@@ -144,7 +143,7 @@ class _Request:
         return await self._read(request)
 
     async def _read(self, request: CompletionRequest) -> Answer:
-        """One answer to its end."""
+        """Send one request and read the answer to its end."""
         pieces: list[str] = []
         reader = None if self._on_text is None else AnswerText()
         finish, counted, thought, size = "", None, False, 0
@@ -180,7 +179,7 @@ class _Request:
             self._on_text(text)
 
     def _nothing(self, finish: str, *, has_thought: bool) -> LLMConnectionError:
-        """What an answer is that has no text."""
+        """Return the error for an answer without text."""
         url = self._endpoint.provider.address
         if finish == "content_filter":
             return LLMConnectionError("llm_filtered", url=url, reason="")
@@ -201,7 +200,7 @@ class _Request:
         return Usage(prompt_tokens=prompt, completion_tokens=calibration.estimate(text), estimated=True)
 
     async def _pause_after(self, error: LLMConnectionError, deadline: float) -> None:
-        """Wait until it can be asked again; raises the error where that is of no use, or not in time."""
+        """Wait before a retry; raise the error if a retry is useless or would be too late."""
         if not error.retryable or (self._has_shown and self._on_retry is None):
             raise error
         if error.key == "llm_loading":
@@ -232,11 +231,11 @@ _IN_CONFIG = {
     "llm_thinking_cut": "ensemble_thinking_cut",
     "llm_context_overflow": "ensemble_overflow",
 }
-"""Failures whose own texts speak of the settings of the chat."""
+"""Errors whose texts refer to the settings of the chat."""
 
 
 def explained(error: LocalLLMError, agent: Agent) -> LocalLLMError:
-    """A server's failure with a fix that speaks of the ensemble's configuration, where its own is about the chat's."""
+    """Replace a fix that refers to the chat's settings by one that refers to the ensemble's configuration."""
     if error.key not in _IN_CONFIG:
         return error
     known = {"url": agent.endpoint.provider.address, "reason": "", "available": "—", "status": ""} | error.params

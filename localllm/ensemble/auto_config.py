@@ -1,4 +1,4 @@
-"""A configuration from the models that are found: the largest reviews, the others answer."""
+"""Generate a configuration from discovered models: the largest one reviews, the others work."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -19,17 +19,18 @@ from localllm.llm.providers.openai_models import is_embedding_name
 from localllm.llm.server_summary import obstacle
 
 MOST_WORKERS = 4
-"""More models than these would make every question wait; who wants them names them."""
+"""More models would slow down every question; users who want more can name them."""
 
 WORKER_SECONDS, REVIEWER_SECONDS = 180.0, 300.0
-"""One machine loads its models one after the other, and runs them slowly: the paper's 60 are for a machine each."""
+"""One machine loads its models one after the other and runs them slowly: the paper's 60 s assume a machine per
+model."""
 
 Look = Callable[[LLMSettings, Mapping[str, str]], Awaitable[Sequence[Server]]]
-"""A way to find servers; `discover` is the real one."""
+"""A server discovery function; `discover` is the real one."""
 
 
 class AutoConfig(msgspec.Struct, frozen=True):
-    """A configuration that was made, and what should be known of how."""
+    """A generated configuration, with remarks on it."""
 
     config: EnsembleConfig
     remarks: tuple[Phrase, ...] = ()
@@ -41,7 +42,7 @@ class _Model(msgspec.Struct, frozen=True):
 
     @property
     def size(self) -> tuple[float, int]:
-        """Parameters, then the window."""
+        """The sort key: parameters, then the context window."""
         return parameters(self.info), self.info.context_window or self.info.max_context_window
 
     @property
@@ -50,10 +51,10 @@ class _Model(msgspec.Struct, frozen=True):
 
 
 async def make_config(settings: LLMSettings, environ: Mapping[str, str], look: Look = discover) -> AutoConfig:
-    """A configuration with the models that `look` finds: the chat models of every server that is ready, none for
-    embeddings and none that its server has run by others. An ensemble of ours is no model server.
+    """Generate a configuration with the models `look` finds: all chat models of ready servers, without embedding and
+    cloud models, and without other ensembles.
 
-    Raises LLMConnectionError where there is none.
+    Raises LLMConnectionError if there is none.
     """
     servers = await look(settings, environ)
     models = [
@@ -93,7 +94,7 @@ def _configured(models: Sequence[_Model]) -> AutoConfig:
 
 
 def _sampled(model: _Model) -> AutoConfig:
-    """The only model there is, asked several times."""
+    """Configure a single model that is sampled several times."""
     system = SystemSettings(default_timeout=WORKER_SECONDS, strategy="self")
     remark = Phrase(
         "There is one model, {name}: it is asked {times} times, and reviews its own answers.",
@@ -114,7 +115,7 @@ def _whole(reviewer: _Model, workers: tuple[AgentConfig, ...], system: SystemSet
 
 
 def _agent(model: _Model, *, is_ambiguous: bool = False) -> AgentConfig:
-    """The model as an agent called as its server calls it; with the server's address where others have that name."""
+    """Configure the model as an agent named by its id; with the server's address if the id is ambiguous."""
     name = model.info.id
     return AgentConfig(
         name=f"{name} ({urlsplit(model.server.base_url).netloc})" if is_ambiguous else name,

@@ -1,5 +1,4 @@
-"""The strategy that hands on one answer as it is: checked by a command where one is configured, chosen by the reviewer
-among those that hold."""
+"""The strategy `best`: return one worker's answer verbatim, chosen by the reviewer among those that pass the check."""
 
 from collections.abc import Sequence
 
@@ -23,7 +22,7 @@ from localllm.ensemble.run import Outcome, Run
 
 
 async def best(run: Run) -> Outcome:
-    """Ask the workers, and hand on the best of their answers word for word."""
+    """Ask the workers and return the best of their answers verbatim."""
     await run.ask_workers()
     agreement = noted_agreement(run)
     if not agreement.groups:
@@ -35,7 +34,7 @@ async def best(run: Run) -> Outcome:
 
 
 async def _that_hold(run: Run, groups: Sequence[AnswerGroup]) -> tuple[Sequence[AnswerGroup], str]:
-    """The answers for which the check holds, and what is to be said of it; all where none does, or it cannot be run."""
+    """Return the answers that pass the check, with a remark; all if none passes or the check cannot be run."""
     if not run.settings.check:
         return groups, ""
     try:
@@ -60,7 +59,7 @@ def _check_result(run: Run, groups: Sequence[AnswerGroup], checked: Sequence[Che
 
 
 async def _chosen(run: Run, agreement: Agreement, remark: str) -> Outcome:
-    """The answer the reviewer chooses. Where it does not, that which most workers gave, by their weight."""
+    """Return the answer the reviewer chooses; if it chooses none, the one most workers gave, by weight."""
     prompt = prompt_about(run, agreement, "choose")
     comment = remark
     try:

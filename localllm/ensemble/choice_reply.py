@@ -1,4 +1,4 @@
-"""Read a reviewer's choice, or ranking, of answers, whatever form the model gave it."""
+"""Parse a reviewer's choice or ranking of answers from any form a model may give it."""
 
 import re
 
@@ -19,7 +19,7 @@ _HEADING = late_pattern(
 
 
 class Ranking(msgspec.Struct, frozen=True):
-    """A reviewer's order of the answers: `order` has their labels, the best first; empty where it gave none."""
+    """A reviewer's ranking: `order` has the labels, best first; empty if there is none."""
 
     comment: str
     order: tuple[str, ...]
@@ -27,8 +27,8 @@ class Ranking(msgspec.Struct, frozen=True):
 
 
 def read_choice(text: str, labels: Labels) -> Review:
-    """The choice in a reply: under its heading, in an object, in words such as "Best: B", by the only best score, or in
-    a reply that is nothing but a label. `best` is None where there is none; there is no final answer."""
+    """Parse a choice: under its heading, in a JSON object, in words such as "Best: B", by a unique best score, or as a
+    bare label. `best` is None if there is none; the final answer is empty."""
     said = said_aloud(text)
     if found := read_json_review(said, labels):
         best = found.best if found.best is not None else _only_best(found.scores, labels)
@@ -46,8 +46,8 @@ def read_choice(text: str, labels: Labels) -> Review:
 
 
 def read_ranking(text: str, labels: Labels) -> Ranking:
-    """The ranking in a reply: under its heading, in a line such as "B > A > C", or by the scores. What it leaves out
-    comes last, in the order of the labels."""
+    """Parse a ranking: under its heading, in a line such as "B > A > C", or by the scores. Labels left out come last,
+    in their order."""
     said = said_aloud(text)
     if found := read_json_review(said, labels):
         return Ranking(found.comment, _completed(_by_scores(found.scores, labels), labels), found.scores)
@@ -60,7 +60,7 @@ def read_ranking(text: str, labels: Labels) -> Ranking:
 
 
 def _parted(said: str) -> tuple[str, str]:
-    """What stands before the heading of the decision, and behind it."""
+    """Split a reply before and after the heading of the decision."""
     found = list(_HEADING.finditer(said))
     if not found:
         return said, ""
@@ -73,13 +73,13 @@ def _comment(evaluation: str, labels: Labels) -> str:
 
 
 def _only_label(text: str, labels: Labels) -> int | None:
-    """The only label a decision names."""
+    """Return the only worker a decision names; None for none or several."""
     named = _named_in(text, labels)
     return labels[named[0]][0] if len(named) == 1 else None
 
 
 def _only_best(scores: dict[int, float], labels: Labels) -> int | None:
-    """The worker of the answer with the best score, where no other answer has that."""
+    """Return the worker of the answer with the best score; None for a tie."""
     first, *others = _by_scores(scores, labels) or [""]
     if not first or (others and scores[labels[others[0]][0]] == scores[labels[first][0]]):
         return None
@@ -92,7 +92,7 @@ def _by_scores(scores: dict[int, float], labels: Labels) -> list[str]:
 
 
 def _named_in(text: str, labels: Labels) -> list[str]:
-    """The labels a text names, each once, in its order."""
+    """Return the labels a text names, without duplicates, in order of appearance."""
     names = "|".join(map(re.escape, sorted(labels, key=len, reverse=True))) or r"(?!)"
     pattern = re.compile(rf"(?<![A-Za-z0-9_])(?:{names})(?![A-Za-z0-9_])")
     return list(dict.fromkeys(pattern.findall(plain(text))))
@@ -104,6 +104,6 @@ def _last_comparison(text: str) -> str:
 
 
 def _completed(order: list[str], labels: Labels) -> tuple[str, ...]:
-    """The order with the labels it left out behind it; empty where it has none."""
+    """Append the missing labels to the order; empty if it has none."""
     named = [label for label in dict.fromkeys(order) if workers_of(label, labels)]
     return (*named, *(label for label in labels if label not in named)) if named else ()

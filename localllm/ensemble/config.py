@@ -1,4 +1,4 @@
-"""The ensemble's configuration: reviewer, workers and how they work together, as config.json says it.
+"""The schema of the ensemble's configuration file: reviewer, workers and how they work together.
 
 The keys of the paper's example keep their names and defaults; the others are additions.
 """
@@ -48,25 +48,25 @@ class AgentConfig(Section, frozen=True, kw_only=True):
 
     @property
     def base_url(self) -> str:
-        """`api_url` as the settings of its provider take an address: a bare host with the scheme and port that are
-        usual there, and no endpoint of Ollama's, whoever is behind it."""
+        """`api_url` in the form of the provider's settings: a bare host gets the usual scheme and port, and an endpoint
+        of Ollama's is stripped, whatever the provider."""
         return complete_address(self.api_url, usual_address(self.provider))
 
 
 def usual_address(provider: str) -> str:
-    """The address the settings have for this provider; empty for one without a server, or with none of its own."""
+    """Return the default address of this provider; empty if it has no server or no default."""
     section = getattr(LLMSettings(), provider, None)
     return str(getattr(section, "base_url", ""))
 
 
 def has_server(provider: str) -> bool:
-    """Whether this provider is spoken to at an address."""
+    """Whether this provider is reached at an address."""
     section = getattr(LLMSettings(), provider, None)
     return hasattr(section, "base_url") or hasattr(section, "endpoint")
 
 
 def complete_address(api_url: str, usual: str) -> str:
-    """`api_url` with the scheme and the port of the `usual` address where it is a bare host, without an endpoint of
+    """Complete a bare host in `api_url` with the scheme and port of the `usual` address, and strip an endpoint of
     Ollama's."""
     url = _OLLAMA_ENDPOINT.sub("", api_url.strip())
     if not url or "://" in url:

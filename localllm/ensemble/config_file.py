@@ -1,4 +1,4 @@
-"""config.json: read and checked, with the file, the field and the fix in every error; and written."""
+"""Read, validate and write config.json; each error names the file, the field and the fix."""
 
 import errno
 import json
@@ -24,14 +24,14 @@ from localllm.ensemble.config import AgentConfig, EnsembleConfig, SystemSettings
 from localllm.llm.addresses import address_fault, apart_from_password
 
 CONFIG_FILE = "config.json"
-"""The file that is read where none is named, in the folder the server is started in."""
+"""The default file name, in the folder the server is started in."""
 
 _LONGEST_NAME = 200
-_LONGEST_SHOWN = 80  # characters of what is wrong that are repeated
-_SHORTEST_WORD = 3  # of a key of which a part was written
+_LONGEST_SHOWN = 80  # characters of an invalid value shown in an error
+_SHORTEST_WORD = 3  # characters of a partially written key
 
 _SECRETS = frozenset({"apikey", "key", "token", "accesstoken", "authorization", "password", "secret", "bearer"})
-"""Keys that hold a secret, in lower case, without what stands between their words."""
+"""Keys that hold a secret, in lower case without separators."""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -47,12 +47,12 @@ Object = dict[str, Json]
 
 
 def read_config(file: Path) -> EnsembleConfig:
-    """The configuration in `file`. Raises ConfigurationError."""
+    """Read the configuration in `file`. Raises ConfigurationError."""
     return parse_config(read_config_text(file), file)
 
 
 def read_config_text(file: Path) -> str:
-    """The text of `file`. ConfigurationError for all that is no readable file of UTF-8 text of a sensible size."""
+    """Read the text of `file`. Raises ConfigurationError unless it is a readable UTF-8 file within the size limit."""
     try:
         text = read_text(file)
     except ConfigurationError as error:
@@ -63,8 +63,7 @@ def read_config_text(file: Path) -> str:
 
 
 def parse_config(text: str, file: Path) -> EnsembleConfig:
-    """The configuration that `text` is, which stands in `file`. Raises ConfigurationError at the first thing that is
-    wrong."""
+    """Parse the text of the configuration `file`. Raises ConfigurationError at the first error."""
     data = _decoded(text.removeprefix("\ufeff"), file)
     if not isinstance(data, dict):
         raise ConfigurationError(
@@ -77,8 +76,7 @@ def parse_config(text: str, file: Path) -> EnsembleConfig:
 
 
 def as_json(config: EnsembleConfig) -> str:
-    """The text of a config.json that says this; what is at its default is left out, but for what people will want to
-    change."""
+    """Serialise a configuration; defaults are omitted, except those users are likely to change."""
     settings = {"default_timeout": config.system_settings.default_timeout, "strategy": config.system_settings.strategy}
     whole = {
         "reviewer_agent": _set_values(config.reviewer_agent),
@@ -89,8 +87,8 @@ def as_json(config: EnsembleConfig) -> str:
 
 
 def write_config(config: EnsembleConfig, file: Path, *, overwrite: bool) -> None:
-    """Write a config.json. Raises ConfigurationError where that cannot be, one is there already, or it is a link, which
-    may have come with a project and lead to any file."""
+    """Write a config.json. Raises ConfigurationError if that fails, the file exists, or it is a link, which may have
+    come with a project and lead to any file."""
     try:
         _write(file, as_json(config).encode(), create_only=not overwrite)
     except FileExistsError as error:
@@ -112,13 +110,13 @@ def _write(file: Path, data: bytes, *, create_only: bool) -> None:
 
 
 def _set_values(section: Section) -> dict[str, Any]:
-    """The values of a section that are not at their defaults."""
+    """Return the values of a section that differ from their defaults."""
     fields = msgspec.structs.fields(type(section))
     return {each.name: value for each in fields if (value := getattr(section, each.name)) != each.default}
 
 
 class _RepeatedKeyError(Exception):
-    """A key stands twice in the object of these pairs."""
+    """A duplicate key in the object of these pairs."""
 
     def __init__(self, key: str, pairs: Sequence[tuple[str, Json]]) -> None:
         super().__init__(key)
@@ -127,7 +125,7 @@ class _RepeatedKeyError(Exception):
 
 
 def _decoded(text: str, file: Path) -> Json:
-    """What the JSON `text` says. ConfigurationError with line and column where it is no JSON."""
+    """Parse JSON. Raises ConfigurationError with line and column."""
 
     def refuse(position: int, reason: Phrase) -> NoReturn:
         line = text.count("\n", 0, position) + 1
@@ -146,7 +144,7 @@ def _decoded(text: str, file: Path) -> Json:
         refuse(max(text.lower().find("\\ud"), 0), Phrase("A character is written there by one half of its code"))
     except RecursionError:
         refuse(0, Phrase("It is nested too deeply"))
-    except ValueError:  # Python reads no number of thousands of digits
+    except ValueError:  # Python parses no number of thousands of digits
         refuse(max(re.search(r"\d{1000}|$", text).start(), 0), Phrase("A number is too long"))  # pyright: ignore[reportOptionalMemberAccess] - $ is always found
     except _RepeatedKeyError as error:
         name = next((value for key, value in error.pairs if key == "name" and isinstance(value, str)), "…")
@@ -166,7 +164,8 @@ def _unique(pairs: list[tuple[str, Json]]) -> Object:
 
 
 def _fault_at(text: str, position: int, *, in_text: bool) -> tuple[int, Phrase]:
-    """Where a text stops to be JSON, and why, in plain words. `in_text`: a text in quotes holds what it must not."""
+    """Find where a text stops being JSON, with the reason in plain words. `in_text`: the fault is a character in a
+    string."""
     if in_text:
         return position, Phrase("A text in quotes goes on to the next line, or holds a tab")
     if not text.strip():
@@ -196,13 +195,13 @@ def _fault_at(text: str, position: int, *, in_text: bool) -> tuple[int, Phrase]:
 
 
 class _Check:
-    """Raises ConfigurationError for what must not stand in `file`."""
+    """Validates the content of `file`; raises ConfigurationError."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
     def whole(self, data: Object) -> None:
-        """All of the file."""
+        """Validate the whole file."""
         self._keys(data, EnsembleConfig, "")
         self._required(data, "", ("reviewer_agent", "worker_agents"), "ollama")
         self._agent(data["reviewer_agent"], "reviewer_agent")
@@ -230,7 +229,7 @@ class _Check:
             raise self._error("ensemble_config_bad_variable", path=f"{path}.api_key_env")
 
     def _fields(self, value: Json, section: type[Section], path: str) -> Object:
-        """`value` as an object whose entries are of the types of `section`."""
+        """Check that `value` is an object and its members have the types of `section`."""
         if not isinstance(value, dict):
             self._wrong(path, value, Phrase("an object, in braces"))
         data = cast("Object", value)
@@ -247,14 +246,14 @@ class _Check:
         return data
 
     def _keys(self, data: Object, section: type[Section], before: str) -> None:
-        """Refuse keys that are none of the section's, secrets above all."""
+        """Reject keys that are not the section's, secrets above all."""
         own = [field.name for field in msgspec.structs.fields(section)]
         for key, value in data.items():
             if key in own:
                 continue
             path = before + _shown(key)
             if re.sub(r"[^a-z]", "", key.lower()) in _SECRETS:
-                if value == "" and key == "api_key":  # says that there is none
+                if value == "" and key == "api_key":  # an explicit "no key"
                     raise self._error("ensemble_config_unknown_key", path=path, hint=Phrase("Remove it."))
                 raise self._error("ensemble_config_secret", path=path)
             raise self._error("ensemble_config_unknown_key", path=path, hint=_hint(key, own))
@@ -302,7 +301,7 @@ class _Check:
     def _pattern(self, pattern: str, path: str) -> None:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of what may mean something else in a later Python
+                warnings.simplefilter("ignore")  # about constructs that later Python versions may read otherwise
                 re.compile(pattern)
         except (re.error, RecursionError, OverflowError) as error:
             raise self._error("ensemble_config_bad_pattern", path=path, reason=_shown(str(error))) from error
@@ -320,8 +319,8 @@ def _described(value: Json) -> Phrase:
 
 
 def _hint(key: str, own: Sequence[str]) -> Phrase:
-    """What was probably meant by a key that is unknown at its place: one known there that has the word in it or is
-    spelled alike, else one known elsewhere."""
+    """Suggest the intended key for an unknown one: one allowed here that contains or resembles it, else one allowed
+    elsewhere."""
     word = key[:_LONGEST_SHOWN].lower()
     within = [name for name in own if len(word) >= _SHORTEST_WORD and word in name]
     if near := next(iter(within), "") or nearest_key(word, own) or nearest_key(word, list(_elsewhere())):

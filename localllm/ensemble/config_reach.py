@@ -1,4 +1,4 @@
-"""How far a configuration reaches, and what of that a file may ask for which others than its user can write."""
+"""Determine which commands and remote servers a configuration uses, and restrict files others may have written."""
 
 import os
 import re
@@ -17,28 +17,29 @@ _URL = late_pattern(
     r"https?://(?:\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[a-z0-9_-]+(?:\.[a-z0-9_-]+)*))(?::\d{1,5})?(?:/[a-z0-9._~/-]*)?",
     re.ASCII | re.IGNORECASE,
 )
-"""Addresses of which no two parsers think differently: ASCII, without users, queries and escapes."""
+"""Addresses that all parsers read alike: ASCII, without users, queries and escapes."""
 
 _NUMBER = late_pattern(r"\d+|0x[0-9a-f]*", re.ASCII)
 """A last label of this form makes the whole an IPv4 address for resolvers: 134744072, 8.0x80808 (WHATWG URL, 3.5)."""
 
 _PRIVATE_ENDINGS = (".local", ".lan", ".internal", ".home.arpa")
-"""Names that only a private network knows (RFC 6762, RFC 8375, ICANN's resolution 2024.07.29.06; .lan by custom)."""
+"""Domains that exist only in private networks (RFC 6762, RFC 8375, ICANN's resolution 2024.07.29.06; .lan by
+custom)."""
 
 Reach = tuple[str, ...]
-"""One thing a configuration has done beyond asking the servers of the user's own network."""
+"""One privileged effect of a configuration: more than requests to servers of the user's own network."""
 
 
 def refuse_far_reach(config: EnsembleConfig, file: Path) -> None:
-    """Raise ConfigurationError where a file that was only found, and not named, has more done than to ask the servers
-    of the user's own network: it may have come with somebody else's project."""
+    """Raise ConfigurationError if a file that was found, not named, does more than send requests to servers of the
+    user's own network: it may have come with someone else's project."""
     for _reach, reason in _far_reach(config):
         raise ConfigurationError("ensemble_config_unnamed", file=file, reason=reason)
 
 
 def refuse_more_reach(config: EnsembleConfig, first: EnsembleConfig, file: Path) -> None:
-    """Raise ConfigurationError where a file that was changed reaches further than it did at `first`, when its user
-    named it: since then a command may have written it."""
+    """Raise ConfigurationError if a changed file has effects it did not have at `first`, when its user named it: a
+    command may have written it since."""
     named = {reach for reach, _reason in _far_reach(first)}
     for reach, reason in _far_reach(config):
         if reach not in named:
@@ -46,8 +47,7 @@ def refuse_more_reach(config: EnsembleConfig, first: EnsembleConfig, file: Path)
 
 
 def refuse_unnamed_servers(config: EnsembleConfig, file: Path) -> None:
-    """Raise ConfigurationError where a file that was changed asks servers which, offline, are not reached: its user has
-    not named them."""
+    """Raise ConfigurationError if a changed file names servers not allowed offline: the user has not named them."""
     for agent in (config.reviewer_agent, *config.worker_agents):
         if agent.base_url and not offline.is_named(agent.base_url):
             reason = Phrase(
@@ -58,7 +58,7 @@ def refuse_unnamed_servers(config: EnsembleConfig, file: Path) -> None:
 
 
 def _far_reach(config: EnsembleConfig) -> Iterator[tuple[Reach, Phrase]]:
-    """What has to be named by the user, and why."""
+    """Yield each effect that the user must confirm by naming the file, with the reason."""
     if check := config.system_settings.check:
         yield ("check", check), Phrase("It runs a command (system_settings.check)")
     for agent in (config.reviewer_agent, *config.worker_agents):
@@ -82,8 +82,8 @@ def _agent_reach(agent: AgentConfig) -> Iterator[tuple[Reach, Phrase]]:
 
 
 def is_near(url: str) -> bool:
-    """Whether a server is on this machine or in a private network, by its address; of names, those that only a private
-    network knows."""
+    """Whether a server is on this machine or in a private network, judging by its address or by a domain only private
+    networks have."""
     found = _URL.fullmatch(url)
     if found is None:
         return False
@@ -94,19 +94,19 @@ def is_near(url: str) -> bool:
 
 
 def is_on_this_machine(config: EnsembleConfig) -> bool:
-    """Whether all agents are run by this machine."""
+    """Whether all agents run on this machine."""
     agents = (config.reviewer_agent, *config.worker_agents)
     return all(is_loopback(agent.base_url or "localhost") and not runs_elsewhere(agent.model) for agent in agents)
 
 
 def lies_in(file: Path, folder: Path) -> bool:
-    """Whether a file is in a folder by its path, or by where the links in that lead: whether it is in danger there."""
+    """Whether a file is in a folder, by its path or by resolved links: whether it is exposed there."""
     return any(_is_beneath(place, folder) for place in _places(file))
 
 
 def is_safe_in(folder: Path, file: Path, project: Path) -> bool:
-    """Whether a file is in a folder, which commands cannot write, both by its path and by where the links in that lead;
-    not where the folder lies in the project, whose commands can."""
+    """Whether a file is in a folder that commands cannot write, by its path and by resolved links; false for a folder
+    in the project, which commands can write."""
     return all(_is_beneath(place, folder) for place in _places(file)) and not lies_in(folder, project)
 
 

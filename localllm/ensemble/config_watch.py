@@ -1,4 +1,5 @@
-"""The configuration that holds now: a request takes it once; what is saved meanwhile holds for those after it."""
+"""Watch the configuration file: a request keeps the configuration it started with; a change applies to later
+requests."""
 
 import asyncio
 import os
@@ -14,20 +15,21 @@ from localllm.ensemble.config import EnsembleConfig
 from localllm.ensemble.config_file import parse_config, read_config_text
 
 SECONDS = 0.25
-"""Between two looks at the file. It is read when two of them saw it the same: editors write in several steps."""
+"""Seconds between polls. The file is read once two polls saw it unchanged, since editors write in several steps."""
 
 PATIENCE = 2.0
-"""Seconds for which what cannot be read is taken for a step of an editor's (an empty file, no file, a half)."""
+"""Seconds to wait before an unreadable file (empty, missing, partial) is reported, since an editor may still be
+writing."""
 
 _log = logs.of("CONFIG")
 
 
 class ConfigSource(Protocol):
-    """Whatever holds the configuration."""
+    """A source of the current configuration."""
 
     @property
     def current(self) -> EnsembleConfig:
-        """The configuration now, whole; it never changes itself."""
+        """The current configuration; it is immutable."""
         ...
 
 
@@ -39,32 +41,32 @@ class FixedConfig:
 
 
 class ConfigChanged(NamedTuple):
-    """Another configuration holds from now on."""
+    """A new configuration applies from now on."""
 
     before: EnsembleConfig
     config: EnsembleConfig
 
 
 class ConfigRefused(NamedTuple):
-    """The file says what cannot be used; the configuration read before stays in use."""
+    """The file is invalid; the previous configuration stays in use."""
 
     error: ConfigurationError
 
 
 class ConfigRestored(NamedTuple):
-    """The file, which could not be used, says again what has held all the while."""
+    """The file, invalid before, has the configuration in use again."""
 
 
 ConfigEvent = ConfigChanged | ConfigRefused | ConfigRestored
 
 Signature = tuple[int, ...]
-"""What of a file changes with its content: which file it is, its size and its times."""
+"""The identity, size and times of a file, which change with its content."""
 
 
 class ConfigWatch:
-    """The configuration in `file`, as it was when it was last whole and right.
+    """The last valid configuration read from `file`.
 
-    `follow` looks for changes; each is told to `on_event` and logged, once.
+    `follow` polls for changes; each is passed to `on_event` and logged, once.
     """
 
     def __init__(
@@ -80,14 +82,14 @@ class ConfigWatch:
         """Read the file.
 
         Args:
-            file: Where it is.
-            before: Called before each time it is read.
-            check: Raises ConfigurationError for a configuration that is not to be used.
-            on_event: Called with what becomes of a change.
-            patience: Seconds after which a file that cannot be used is said to be so.
-            clock: Tells the time in seconds.
+            file: The configuration file.
+            before: Called before each read.
+            check: Raises ConfigurationError to reject a configuration.
+            on_event: Called with the result of a change.
+            patience: Seconds after which an invalid file is reported.
+            clock: Returns the time in seconds.
 
-        Raises ConfigurationError where it cannot be used.
+        Raises ConfigurationError if the file is not usable.
         """
         self._file = file
         self._before = before
@@ -103,29 +105,29 @@ class ConfigWatch:
 
     @property
     def current(self) -> EnsembleConfig:
-        """The configuration now, whole; it never changes itself."""
+        """The current configuration; it is immutable."""
         return self._current
 
     def listen(self, on_event: Callable[[ConfigEvent], None]) -> None:
-        """Have somebody else, too, called with what becomes of a change, before a question is asked by it."""
+        """Register another callback for the results of changes; it is called before the new configuration is used."""
         self._listeners.append(on_event)
 
     async def follow(self, seconds: float = SECONDS) -> None:
-        """Look at the file every so many seconds, until this is cancelled."""
+        """Poll the file every `seconds` until cancelled."""
         while True:
             await asyncio.sleep(seconds)
-            signature = await asyncio.to_thread(_signature, self._file)  # a network's file system may not answer
+            signature = await asyncio.to_thread(_signature, self._file)  # a network file system may hang
             if self._is_to_be_read(signature):
                 self._take(await asyncio.to_thread(self._outcome), signature)
 
     def look(self) -> None:
-        """Look at the file once."""
+        """Poll the file once."""
         signature = _signature(self._file)
         if self._is_to_be_read(signature):
             self._take(self._outcome(), signature)
 
     def _is_to_be_read(self, signature: Signature) -> bool:
-        """Whether the file is another than the one that was last read, and at rest since the last look."""
+        """Whether the file differs from the last one read and is unchanged since the last poll."""
         is_at_rest = signature == self._seen
         self._seen = signature
         return is_at_rest and signature != self._read
@@ -163,7 +165,7 @@ class ConfigWatch:
             self._tell(ConfigRestored())
 
     def _refuse(self, error: ConfigurationError, signature: Signature) -> None:
-        """Say what is wrong, once; at first it may be a step of an editor's."""
+        """Report an error once, after `patience`: at first it may be an unfinished save."""
         now = self._clock()
         if self._unusable_since is None:
             self._unusable_since = now
@@ -181,7 +183,7 @@ class ConfigWatch:
 
 
 def _signature(file: Path) -> Signature:
-    """Empty for a file that is not there, or cannot be looked at."""
+    """Return the signature of a file; empty if it is missing or cannot be read."""
     with suppress(OSError, ValueError):
         status = os.stat(file)  # noqa: PTH116 - what a link leads to counts
         return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -1,4 +1,4 @@
-"""Conversations of the server's clients: what was asked and answered before, by an id, within bounds."""
+"""Store the conversations of the server's clients by id, with limits on number, size and age."""
 
 import time
 from collections import OrderedDict, deque
@@ -12,8 +12,8 @@ from localllm.llm.messages import AssistantMessage, UserMessage
 
 
 class ConversationLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept: `most` conversations for `seconds` after their last turn; of each `turns` questions with their
-    answers and `characters`, of all together `all_characters`. What was said first is forgotten first."""
+    """Limits: `most` conversations for `seconds` after their last turn; of each, `turns` questions with their answers
+    and `characters`, of all together `all_characters`. The oldest are evicted first."""
 
     most: int = 500
     seconds: float = 24 * 3600.0
@@ -23,7 +23,7 @@ class ConversationLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Conversation:
-    """Questions and answers, the oldest first."""
+    """Questions and answers, oldest first."""
 
     def __init__(self) -> None:
         self.pairs: deque[tuple[UserMessage, AssistantMessage]] = deque()
@@ -40,7 +40,7 @@ class _Conversation:
 
 
 class Conversations:
-    """The conversations that are going on, in memory. `clock` tells seconds that only grow."""
+    """The active conversations, in memory. `clock` is monotonic, in seconds."""
 
     def __init__(self, limits: ConversationLimits | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._limits = limits or ConversationLimits()
@@ -52,13 +52,13 @@ class Conversations:
         return len(self._kept)
 
     def history(self, conversation_id: str) -> tuple[Turn, ...]:
-        """What was said in a conversation; nothing in one that is not known (any more)."""
+        """Return the turns of a conversation; empty if it is unknown or evicted."""
         self._forget_old()
         found = self._kept.get(conversation_id)
         return tuple(turn for pair in found.pairs for turn in pair) if found else ()
 
     def add(self, conversation_id: str, prompt: str, answer: str) -> None:
-        """Keep a question with its answer, in a new conversation where there is none of this id."""
+        """Append a question with its answer, creating the conversation if the id is new."""
         conversation = self._kept.setdefault(conversation_id, _Conversation())
         self._kept.move_to_end(conversation_id)
         conversation.used = self._clock()
@@ -82,5 +82,5 @@ class Conversations:
 
 
 def new_id() -> str:
-    """An id that nobody guesses."""
+    """Generate an unguessable id."""
     return uuid4().hex

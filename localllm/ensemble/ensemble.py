@@ -1,4 +1,4 @@
-"""The ensemble: from a question to its result, as a stream of events."""
+"""Run the ensemble on a question and stream its events."""
 
 import asyncio
 import logging
@@ -22,10 +22,10 @@ _log = logs.of("ENSEMBLE")
 
 
 class ModelEnsemble:
-    """An ensemble of the agents in `source`, whose configuration of the moment holds for a run to its end.
+    """An ensemble of the agents in `source`; a run keeps the configuration it started with.
 
-    `environ` has the keys that the agents name; the paths of model files are relative to `root`. `pool` has the agents
-    and their connections.
+    `environ` has the API keys; paths of model files are relative to `root`. `pool` has the agents and their
+    connections.
     """
 
     def __init__(self, source: ConfigSource, environ: Mapping[str, str], root: Path = Path()) -> None:
@@ -51,18 +51,18 @@ class ModelEnsemble:
             await self.pool.give_back(agents)
 
     async def report(self) -> tuple[HostReport, ...]:
-        """What the agents' hosts tell of their models: what is loaded, and with which window."""
+        """Report the models on the agents' hosts: which are loaded, with which window."""
         return await self.pool.report(self._source.current)
 
     async def aclose(self) -> None:
-        """Give back connections and processes."""
+        """Close connections and helper processes."""
         await self.pool.aclose()
         await self._patterns.aclose()
         await asyncio.to_thread(self._checks.close)
 
 
 class _Events:
-    """Events that are told now and read later, until the work that tells them ends."""
+    """Buffered events of a run; reading ends when the producing task ends."""
 
     def __init__(self) -> None:
         self._events: deque[RunEvent] = deque()
@@ -96,7 +96,7 @@ class _Events:
 async def _result(
     question: Question, agents: Agents, events: _Events, patterns: PatternSearch, checks: AnswerChecks
 ) -> EnsembleResult:
-    """What comes of a question."""
+    """Run a strategy on a question and return the result."""
     loop = asyncio.get_running_loop()
     began, run_id = loop.time(), uuid4().hex
     strategy = question.strategy or agents.settings.strategy
@@ -126,14 +126,14 @@ async def _result(
 
 
 def _note(run: Run, outcome: Outcome, seconds: float) -> None:
-    """Log how a run has ended."""
+    """Log the outcome of a run."""
     failed = sum(answer.has_failed for answer in run.answers)
     if outcome.reviewer_error is not None:
         _log.error("%s: %s: %s", run.run_id, run.reviewer.name, outcome.reviewer_error.english)
     elif failed == len(run.answers):
         _log.error("%s: no worker has answered", run.run_id)
     if _log.isEnabledFor(logging.DEBUG):
-        _log.debug("%s: asked: %r", run.run_id, run.question.prompt)  # on one line: no text looks like another record
+        _log.debug("%s: asked: %r", run.run_id, run.question.prompt)  # on one line: a text cannot forge a record
         for answer in run.answers:
             _log.debug("%s: %s: %r", run.run_id, answer.agent, answer.text)
         _log.debug("%s: %s: %r %r", run.run_id, run.reviewer.name, outcome.review_comment, outcome.final_answer)

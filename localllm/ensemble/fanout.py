@@ -1,4 +1,4 @@
-"""Ask many agents at once: each within its own time, and none longer than the run waits for it."""
+"""Ask many agents concurrently, each with its own timeout; cancel those the run does not wait for."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -17,18 +17,17 @@ _log = logs.of("ENSEMBLE")
 
 
 class WorkerAsk(msgspec.Struct, frozen=True):
-    """What a worker is asked, and the name its answer bears."""
+    """The request to a worker, and the name of its answer."""
 
     name: str
     ask: Ask
 
 
 class FanOut:
-    """Asks workers, whose places in `asked` are their indices in the events that `emit` is given.
+    """Ask workers, identified by their index in `asked` in the events passed to `emit`.
 
-    `stream`: each piece of their answers is an event; `run_id` is for the log. It is over when all have answered or
-    failed, or when those are there that the settings let be enough (`quorum`, `hedge_after`): the others are cancelled
-    then.
+    `stream`: emit each piece of their answers; `run_id` is for the log. Ends when all have answered or failed, or when
+    enough have (`quorum`, `hedge_after`); the others are then cancelled.
     """
 
     def __init__(
@@ -46,7 +45,7 @@ class FanOut:
         self._began = 0.0
 
     async def answers(self) -> tuple[WorkerAnswer, ...]:
-        """What became of each worker, in their order. Cancelling it cancels them all."""
+        """Return the result of each worker, in order. Cancelling cancels them all."""
         loop = asyncio.get_running_loop()
         self._began = loop.time()
         self._enough: asyncio.Future[None] = loop.create_future()
@@ -119,7 +118,7 @@ class FanOut:
             self._enough.set_result(None)
 
     def _finished(self, index: int) -> WorkerAnswer:
-        """What became of a worker; of one that was not waited for, why."""
+        """Return the result of a worker, with the reason if it was cancelled."""
         if answer := self._answers[index]:
             return answer
         settings = self._settings
@@ -146,7 +145,7 @@ class FanOut:
 
 
 async def _cancelled(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """End the tasks, their connections closed."""
+    """Cancel the tasks and wait until their connections are closed."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""The servers behind an ensemble's agents: whose turn it is on each, and what they tell of their models."""
+"""The servers behind an ensemble's agents: schedule their requests and report their models."""
 
 import asyncio
 import errno
@@ -15,18 +15,18 @@ NOT_THERE = frozenset({"llm_refused", "llm_unreachable", "llm_offline", "llm_not
 """Errors of a server that could not be connected to."""
 
 REST_SECONDS = 12.0
-"""After a connection that nobody took in its time: each question before would cost that time again. No machine starts
-so fast that somebody would notice."""
+"""Back-off after a connection timeout, which every question would otherwise wait for again. No machine boots so fast
+that the delay would be noticed."""
 
 _SILENT = frozenset({errno.EHOSTUNREACH, getattr(errno, "EHOSTDOWN", errno.EHOSTUNREACH)})
 
 
 class Host:
-    """A server at `address`, which is asked for `limit` different models at once; 0 is any number.
+    """A server at `address` with at most `limit` different models at once; 0 for no limit.
 
-    A server whose memory holds fewer models than it is asked for unloads one to load another, with every request
-    anew. Requests for a model that is at work go along with it; once others wait, a model has its next turn behind
-    them, with all that have asked for it by then.
+    A server whose memory holds fewer models than requested unloads one to load another with every request. Requests for
+    an active model are admitted at once; while others wait, a model queues behind them for its next turn, together with
+    all requests for it by then.
     """
 
     def __init__(self, address: str, limit: int = 0) -> None:
@@ -38,7 +38,7 @@ class Host:
 
     @property
     def limit(self) -> int:
-        """Different models it is asked for at once; 0 for any number."""
+        """Different models requested at once; 0 for no limit."""
         return self._limit
 
     @limit.setter
@@ -48,31 +48,31 @@ class Host:
 
     @property
     def active(self) -> dict[str, int]:
-        """Requests that are at work, by model."""
+        """Active requests by model."""
         return dict(self._active)
 
     @property
     def waiting(self) -> int:
-        """Requests that wait for their turn."""
+        """Number of queued requests."""
         return len(self._waiting)
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether nobody took the last connection in its time."""
+        """Whether the last connection timed out."""
         return self._rests_until > 0
 
     def note_failure(self, error: LLMConnectionError) -> None:
-        """A request has failed: after a connection that nobody took the host rests. One that was refused says that the
-        machine runs, where a server may start at any moment."""
+        """Record a failed request: back off after a connection timeout. A refused connection shows that the machine
+        runs, where a server may start at any moment."""
         if error.key in NOT_THERE and _is_silence(error):
             self._rests_until = asyncio.get_running_loop().time() + REST_SECONDS
 
     def note_connection(self) -> None:
-        """The server is there."""
+        """Record a successful connection."""
         self._rests_until = 0.0
 
     def refuse_rest(self, url: str) -> None:
-        """Raise EnsembleError, for the server at `url`, while it rests."""
+        """Raise EnsembleError for the server at `url` during the back-off."""
         if self._rests_until and (left := self._rests_until - asyncio.get_running_loop().time()) > 0:
             ago = REST_SECONDS - left
             reason = Phrase(
@@ -81,7 +81,7 @@ class Host:
             raise EnsembleError("ensemble_unreachable", url=url, reason=reason)
 
     async def enter(self, model: str) -> None:
-        """Wait for the turn of a request for `model`; `leave` ends it."""
+        """Wait until a request for `model` is admitted; release with `leave`."""
         if not self._waiting and self._has_room(model):
             self._active[model] += 1
             return
@@ -98,7 +98,7 @@ class Host:
             raise
 
     def leave(self, model: str) -> None:
-        """A request for `model` is over."""
+        """Release a request for `model`."""
         self._active[model] -= 1
         if not self._active[model]:
             del self._active[model]
@@ -108,7 +108,7 @@ class Host:
         return not self._limit or model in self._active or len(self._active) < self._limit
 
     def _admit(self) -> None:
-        """Give the turn to whoever waits longest, and with it to all that wait for the same model."""
+        """Admit the longest waiting request, and all others for the same model."""
         while self._waiting and self._has_room(model := self._waiting[0][0]):
             for name, turn in self._waiting:
                 if name == model and not turn.done():
@@ -118,7 +118,7 @@ class Host:
 
 
 def _is_silence(error: BaseException | None) -> bool:
-    """Whether a connection failed because nothing came back, as of a machine that is switched off."""
+    """Whether a connection failed without any response, as with a machine that is switched off."""
     while error is not None:
         if isinstance(error, TimeoutError) or (isinstance(error, OSError) and error.errno in _SILENT):
             return True
@@ -127,8 +127,8 @@ def _is_silence(error: BaseException | None) -> bool:
 
 
 class ServedModel(msgspec.Struct, frozen=True):
-    """A model an agent asks for. `window`: tokens it is served with, or would be; 0 where the server does not tell.
-    `is_loaded` and `is_there` (the server lists it) are None where it does not say."""
+    """A model an agent uses. `window`: its context window in tokens; 0 if unknown. `is_loaded` and `is_there` (the
+    server lists it) are None if unknown."""
 
     name: str
     window: int = 0
@@ -138,7 +138,7 @@ class ServedModel(msgspec.Struct, frozen=True):
 
 
 class HostReport(msgspec.Struct, frozen=True):
-    """How a host is. `agents`: the names of those on it, so that more than one share it; `error`: why it tells nothing;
+    """The state of a host. `agents`: the names of its agents, several if they share it; `error`: why it has no report;
     `limit`, `waiting`: see Host."""
 
     address: str
@@ -150,7 +150,7 @@ class HostReport(msgspec.Struct, frozen=True):
 
 
 def served(model: str, window: int, listed: Sequence[ModelInfo]) -> ServedModel:
-    """A model as its server lists it; `window` is the one its requests have, 0 where that is not known yet."""
+    """Describe a model as its server lists it; `window` is the one its requests have, 0 if not known yet."""
     names = (model, f"{model}:latest")
     found = next((info for info in listed if info.id in names), None)
     if found is None:

@@ -1,7 +1,7 @@
-"""Neutral labels for the answers a reviewer compares, and their translation back into names in what it writes.
+"""Label answers neutrally for the reviewer, and replace the labels in its reply by names.
 
-A reviewer that knows who wrote an answer judges the name too. Labels are letters that stand nowhere alone in the
-question and the answers, so that a letter in the review is a label and neither a choice, a variable nor a language.
+A reviewer that knows who wrote an answer judges the name too. Labels are letters that never occur alone in the question
+and the answers, so that a letter in the review is a label and not a choice, a variable or a language.
 """
 
 import random
@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from localllm.base.lazy_patterns import late_pattern
 
 ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ"
-"""Without I and O, which are a pronoun and a zero."""
+"""Without I and O, which look like a pronoun and a zero."""
 
 _LAST_NUMBER = 999  # of a label
-_ATTEMPTS = 100  # on average, at texts that hold all labels there are
+_ATTEMPTS = 100  # on average, for texts that contain all labels
 
 _ALONE = late_pattern(r"[A-Z](?<![A-Za-z0-9].)(?![A-Za-z0-9])")
-_ARTICLE = late_pattern(r"A(?<![A-Za-z0-9].)(?=\s+[a-z])")  # what stands before is looked at last: fast
+_ARTICLE = late_pattern(r"A(?<![A-Za-z0-9].)(?=\s+[a-z])")  # the lookbehind comes last, for speed
 _LABEL = late_pattern(
     r"(?P<word>(?:\b(?i:answers?|responses?|workers?|agents?|models?|candidates?|assistants?|solutions?|replies|reply|outputs?"
     r"|submissions?|options?)|(?:回答|応答|解答|答え|答|ワーカー|エージェント|モデル|候補|案)(?:者|案)?)"
@@ -41,8 +41,8 @@ _CODE = late_pattern(r"(```.*?(?:```|\Z)|`[^`\n]{3,}`)", re.DOTALL)
 
 
 def choose_labels(count: int, texts: Sequence[str], rng: random.Random) -> list[str]:
-    """So many letters that do not stand alone in `texts`, neighbours in the alphabet where it can be; numbered ones
-    that stand nowhere in them, chosen by `rng`, where there are too few."""
+    """Choose `count` letters that do not occur alone in `texts`, consecutive if possible; if there are too few,
+    numbered labels that occur nowhere in them, chosen by `rng`."""
     plain = [unicodedata.normalize("NFKC", text) for text in texts]
     taken: set[str] = set()
     for text in plain:
@@ -54,7 +54,8 @@ def choose_labels(count: int, texts: Sequence[str], rng: random.Random) -> list[
 
 
 def _numbered_labels(count: int, texts: Sequence[str], rng: random.Random) -> list[str]:
-    """Labels nobody could foresee, who would give them scores in an answer for the reviewer to quote."""
+    """Choose unpredictable labels: an answer must not be able to contain scores for them that the reviewer would
+    quote."""
     while True:
         letter, first = rng.choice(ALPHABET), rng.randint(100, max(100, _LAST_NUMBER - count))
         labels = [f"{letter}{number}" for number in range(first, first + count)]
@@ -63,10 +64,10 @@ def _numbered_labels(count: int, texts: Sequence[str], rng: random.Random) -> li
 
 
 def with_names(text: str, names: Mapping[str, str]) -> str:
-    """What a reviewer wrote, with names in the place of labels.
+    """Replace the labels in a reviewer's text by names.
 
-    A label is replaced behind a word such as "Answer" or 回答 (which goes with it), and alone; but not within words, in
-    code, beside the signs of formulas, and not an A that is the article.
+    A label is replaced after a word such as "Answer" or 回答 (along with the word), and alone; but not within words, in
+    code, in formulas, and not an A that is the article.
     """
     parts = _CODE.split(text) if names else [text]
     parts[::2] = [_replaced(part, names) for part in parts[::2]]
@@ -85,14 +86,14 @@ def _replaced(text: str, names: Mapping[str, str]) -> str:
             start = found.start() if found["word"] else found.start("label")
             marks = (found["open"] or "").lstrip(
                 " :：#\n"
-            )  # of "Answer **A**" the asterisks, which are closed behind it
+            )  # the asterisks of "Answer **A**", which are closed after it
             pieces += [text[at:start], marks, name]
             at = found.end()
     return "".join([*pieces, text[at:]])
 
 
 def _stands_alone(found: re.Match[str]) -> bool:
-    """Whether a letter behind no such word is a label all the same."""
+    """Whether a letter without such a word before it is a label."""
     text, start, end = found.string, found.start("label"), found.end("label")
     if _SYMBOL_BEFORE.search(text, max(0, start - 2), start) or _SYMBOL_BEHIND.match(text, end):
         return False

@@ -1,8 +1,8 @@
-"""The file of the request log: SQLite, for its owner alone, bounded by age, number and size.
+"""The request log's SQLite file: private to its owner, limited by age, number and size.
 
-Several servers may write it at once and others read it meanwhile: it is in WAL mode, where a reader waits for nobody
-and nothing is synchronised to the disk at each run. A killed program loses nothing that was committed, a power cut
-perhaps the newest runs; neither damages the file.
+Several servers may write it while others read: it is in WAL mode, where readers never block and not every run is
+synchronised to the disk. A killed program loses nothing that was committed, a power failure perhaps the latest runs;
+neither damages the file.
 """
 
 import os
@@ -23,8 +23,8 @@ from localllm.base.paths import data_folder
 _FILE = "ensemble/requests.sqlite"
 
 VERSION = 1
-_APPLICATION = 0x6C6C6D65  # "llme": what else is an SQLite file is not ours
-_SECONDS = 10.0  # another writer is waited for
+_APPLICATION = 0x6C6C6D65  # "llme": other SQLite files are not ours
+_SECONDS = 10.0  # timeout for another writer's lock
 _PRUNED_AT_ONCE = 200  # runs; more than are ever added at once
 _FREED_AT_ONCE = 2_000  # pages
 _DAY = 86_400.0
@@ -50,7 +50,7 @@ Outcome = Literal["answered", "reviewer_failed", "all_failed", "broken_off"]
 
 
 class LogLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept: runs that are no older, no more of them, in a file that is no larger. The oldest go first."""
+    """Limits on the age, the number of runs and the file size. The oldest runs are deleted first."""
 
     days: float = 30.0
     runs: int = 10_000
@@ -58,7 +58,7 @@ class LogLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoggedAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """A worker's answer as it is kept. `characters`: its length before it was cut. `error`: empty where it has none."""
+    """A worker's logged answer. `characters`: its length before truncation. `error`: empty if it has none."""
 
     worker: int
     agent: str
@@ -74,11 +74,10 @@ class LoggedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoggedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run as it is kept.
+    """A logged run.
 
-    `at`: when it ended, in seconds of the epoch. `best`: the worker whose answer the reviewer liked best, where it said
-    so. `turns`: how many stood before the prompt. `characters`: the lengths before they were cut, of the texts that
-    were. `runtime`: JSON.
+    `at`: when it ended, in seconds of the epoch. `best`: the worker whose answer the reviewer rated best, if it said
+    so. `turns`: turns before the prompt. `characters`: the original lengths of truncated texts. `runtime`: JSON.
     """
 
     run_id: str
@@ -108,15 +107,15 @@ _INSERT_ANSWER = f"INSERT INTO answers (run, {', '.join(_ANSWER)}) VALUES (?, {'
 
 
 def log_file(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where the servers of this user keep the log, there or not."""
+    """Return the path of this user's request log, which need not exist."""
     return data_folder(environ) / _FILE
 
 
 class LogDatabase:
-    """The file, open for writing, made where it is missing; it belongs to the thread that opens it.
+    """The file, opened for writing and created if missing; it belongs to the thread that opens it.
 
-    Raises RequestLogError: request_log_unusable (disk full, read-only, locked, another program's), request_log_newer
-    (a later version's), request_log_damaged.
+    Raises RequestLogError: request_log_unusable (disk full, read-only, locked, another program's file),
+    request_log_newer (a later version's), request_log_damaged.
     """
 
     def __init__(self, file: Path, limits: LogLimits | None = None, *, clock: Callable[[], float] = time.time) -> None:
@@ -129,7 +128,7 @@ class LogDatabase:
             raise unusable(file, error) from error
 
     def add(self, runs: Iterable[LoggedRun]) -> None:
-        """Keep runs, all of them or none, then delete what is too old or too much. Raises RequestLogError."""
+        """Add runs in one transaction, then prune old or excess ones. Raises RequestLogError."""
         try:
             with self._db:
                 self._db.execute("BEGIN IMMEDIATE")
@@ -143,14 +142,14 @@ class LogDatabase:
 
     @property
     def is_in_place(self) -> bool:
-        """Whether the open file is still the one that stands there."""
+        """Whether the open file is still the one at its path."""
         try:
             return os.path.samestat(self.file.stat(), self._stat)
         except OSError:
             return False
 
     def close(self) -> None:
-        """Close the file; the last who does so takes the file of the log's newest pages along."""
+        """Close the file; the last connection removes its WAL file."""
         with suppress(sqlite3.Error):
             self._db.close()
 
@@ -159,7 +158,7 @@ class LogDatabase:
         os.close(os.open(self.file, os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600))
         db = sqlite3.connect(self.file, timeout=_SECONDS, isolation_level=None)
         try:
-            with _lock_of(self.file):  # SQLite lets nobody wait for a change of the journal's mode
+            with _lock_of(self.file):  # SQLite has no timeout for a change of the journal mode
                 self._prepare(db)
             self._stat = self.file.stat()
         except BaseException:
@@ -170,8 +169,8 @@ class LogDatabase:
     def _prepare(self, db: sqlite3.Connection) -> None:
         db.execute("PRAGMA trusted_schema=OFF")
         _check_owner(db, self.file)
-        db.execute("PRAGMA auto_vacuum=INCREMENTAL")  # counts for a file that is still empty
-        db.execute("PRAGMA journal_mode=WAL")  # where the file system cannot, SQLite keeps to what it can
+        db.execute("PRAGMA auto_vacuum=INCREMENTAL")  # takes effect only in an empty file
+        db.execute("PRAGMA journal_mode=WAL")  # SQLite keeps another mode if the file system does not support it
         db.execute("PRAGMA synchronous=NORMAL")
         db.execute("PRAGMA journal_size_limit=4000000")
         with db:
@@ -190,7 +189,7 @@ class LogDatabase:
             self._db.executemany(_INSERT_ANSWER, rows)
 
     def _prune(self) -> None:
-        """Delete a part of what is over the limits, the oldest first: what is added never waits for all of it."""
+        """Delete a batch of the oldest runs over the limits, so that adding never waits for all of it."""
         oldest, newest = self._db.execute("SELECT min(id), max(id) FROM runs").fetchone()
         if oldest is None:
             return
@@ -206,18 +205,18 @@ class LogDatabase:
             self._db.execute("DELETE FROM runs WHERE id <= ?", (last,))
 
     def _size(self) -> int:
-        """Bytes that are in use."""
+        """Return the bytes in use."""
         return _pragma(self._db, "page_size") * (_pragma(self._db, "page_count") - _pragma(self._db, "freelist_count"))
 
 
 def read_runs(file: Path, most: int) -> list[LoggedRun]:
-    """The newest runs, the newest first, with their answers. Raises RequestLogError."""
+    """Read the `most` newest runs with their answers, newest first. Raises RequestLogError."""
     with reading(file) as db:
         return [] if db is None else _runs(db, "ORDER BY id DESC LIMIT ?", most)
 
 
 def find_run(file: Path, run_id: str) -> LoggedRun:
-    """The run whose id begins so, the newest of several. Raises RequestLogError (request_log_no_run)."""
+    """Return the newest run with this id prefix. Raises RequestLogError (request_log_no_run)."""
     with reading(file) as db:
         found = (
             [] if db is None else _runs(db, "WHERE substr(run_id, 1, length(?1)) = ?1 ORDER BY id DESC LIMIT 1", run_id)
@@ -229,7 +228,7 @@ def find_run(file: Path, run_id: str) -> LoggedRun:
 
 @contextmanager
 def reading(file: Path) -> Generator[sqlite3.Connection | None]:
-    """The file, open for reading alone; None where there is none. Raises RequestLogError."""
+    """Open the file read-only; None if it does not exist. Raises RequestLogError."""
     if not file.exists():
         yield None
         return
@@ -245,8 +244,8 @@ def reading(file: Path) -> Generator[sqlite3.Connection | None]:
 
 
 def put_aside(file: Path) -> Path | None:
-    """Rename a damaged file to `requests.damaged.sqlite`, in place of an older one of that name, so that a new one can
-    be made; None where it is whole, which another server may have seen to by now. Raises RequestLogError."""
+    """Rename a damaged file to `requests.damaged.sqlite`, replacing an older one, to make room for a new file. Returns
+    None if the file is intact, since another server may have replaced it. Raises RequestLogError."""
     aside = file.with_suffix(f".damaged{file.suffix}")
     try:
         with _lock_of(file):
@@ -262,12 +261,12 @@ def put_aside(file: Path) -> Path | None:
 
 
 def is_corrupt(error: BaseException | None) -> bool:
-    """Whether the file is no database any more."""
+    """Whether the error means a corrupt database file."""
     return isinstance(error, sqlite3.DatabaseError) and getattr(error, "sqlite_errorcode", 0) & 0xFF in _CORRUPT
 
 
 def unusable(file: Path, error: Exception) -> RequestLogError:
-    """What is wrong with the file, as an error of this program."""
+    """Convert an error of the file to RequestLogError."""
     if isinstance(error, RequestLogError):
         return error
     if isinstance(error, OSError):
@@ -293,8 +292,8 @@ def _answers(db: sqlite3.Connection, run: int) -> Sequence[LoggedAnswer]:
 
 
 def _check_owner(db: sqlite3.Connection, file: Path) -> None:
-    """See that the file is of a request log, or empty. Raises RequestLogError, sqlite3.DatabaseError."""
-    has_tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]  # before the rest: it may be made now
+    """Check that the file is a request log or empty. Raises RequestLogError, sqlite3.DatabaseError."""
+    has_tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]  # first: it may be created now
     application, version = _pragma(db, "application_id"), _pragma(db, "user_version")
     if application == _APPLICATION and version > VERSION:
         raise RequestLogError("request_log_newer", file=file)
@@ -307,7 +306,7 @@ def _pragma(db: sqlite3.Connection, name: str) -> int:
 
 
 def _is_damaged(file: Path) -> bool:
-    """Whether a look at the whole file finds it damaged. Raises sqlite3.Error where it cannot be looked at."""
+    """Whether a full check finds the file damaged. Raises sqlite3.Error if it cannot be checked."""
     try:
         with closing(sqlite3.connect(file, timeout=_SECONDS)) as db:
             return db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok"

@@ -1,4 +1,4 @@
-"""What the log of requests tells: per worker answers, failures, times and how often its answer was the best."""
+"""Compute statistics of the request log per worker: answers, failures, times and how often it was best."""
 
 import math
 from collections import Counter
@@ -18,10 +18,10 @@ FROM answers JOIN runs ON runs.id = answers.run
 
 
 class WorkerStatistics(msgspec.Struct, frozen=True, kw_only=True):
-    """A worker, with the model it had: two under one name are two lines.
+    """The statistics of a worker and model: one name with two models makes two rows.
 
-    `skipped`: runs that did not wait for it. `p50_seconds`, `p95_seconds`: of its answers, None where it has none.
-    `judged`: its answers in runs that said which was the best, `best` those that were it. `errors`: by their code.
+    `skipped`: runs that did not wait for it. `p50_seconds`, `p95_seconds`: of its answers, None if it has none.
+    `judged`: its answers in runs with a best answer, `best`: how many of them were it. `errors`: by code.
     """
 
     agent: str
@@ -39,8 +39,8 @@ class WorkerStatistics(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LogStatistics(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole log. `p50_seconds`, `p95_seconds`: of the runs that were not broken off. `since`: the end of the oldest
-    run, in seconds of the epoch; None where there is none."""
+    """Statistics of the whole log. `p50_seconds`, `p95_seconds`: of the completed runs. `since`: the end of the oldest
+    run, in seconds of the epoch; None if there is none."""
 
     runs: int
     outcomes: dict[str, int]
@@ -63,7 +63,7 @@ class _Row(NamedTuple):
 
 
 def statistics(file: Path) -> LogStatistics:
-    """Count what is in the log; a file that is not there is an empty one. Raises RequestLogError."""
+    """Compute the statistics; a missing file counts as empty. Raises RequestLogError."""
     with reading(file) as db:
         runs = [] if db is None else db.execute(_RUNS).fetchall()
         rows = [] if db is None else [_Row(*row) for row in db.execute(_ANSWERS)]
@@ -83,7 +83,7 @@ def statistics(file: Path) -> LogStatistics:
 
 
 def percentile(values: Sequence[float], percent: float) -> float | None:
-    """The least of the values that so many percent of them do not exceed (nearest rank); None where there is none."""
+    """Return the nearest-rank percentile; None for no values."""
     if not values:
         return None
     return sorted(values)[max(0, math.ceil(len(values) * percent / 100) - 1)]

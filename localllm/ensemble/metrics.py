@@ -1,6 +1,6 @@
-"""The numbers of a server for Prometheus, in a registry of their own.
+"""Prometheus metrics of a server, in a registry of its own.
 
-Labels are what the configuration and the code name, never what a client sends: the number of series is bounded.
+Label values come from the configuration and the code, never from clients, so that the number of series is bounded.
 """
 
 from collections.abc import Callable
@@ -11,14 +11,14 @@ from prometheus_client.exposition import generate_latest
 from localllm.ensemble.records import EnsembleResult, RunEvent, RunFinished, WorkerAnswer, WorkerFinished
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-"""Of `text`: Prometheus' text format, which everything reads."""
+"""The content type of `text`: Prometheus' text format."""
 
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0, 90.0, 120.0, 300.0)
 _PREFIX = "localllm_ensemble"
 
 
 class EnsembleMetrics:
-    """Counts requests, runs and answers. `running` tells how many requests are worked on now."""
+    """Count requests, runs and answers. `running` returns the number of active requests."""
 
     def __init__(self, running: Callable[[], int]) -> None:
         self._registry = CollectorRegistry()
@@ -39,12 +39,12 @@ class EnsembleMetrics:
         return Histogram(f"{_PREFIX}_{name}", about, labels, buckets=_SECONDS, registry=self._registry)
 
     def note_request(self, path: str, method: str, status: int, seconds: float) -> None:
-        """Count a request that has ended. `path` and `method` must be of the server's own."""
+        """Count a finished request. `path` and `method` must be from the server's fixed set."""
         self._requests.labels(path, method, str(status)).inc()
         self._request_seconds.labels(path).observe(seconds)
 
     def note(self, event: RunEvent, strategy: str) -> None:
-        """Count what an event of a run of `strategy` tells."""
+        """Count an event of a run of `strategy`."""
         match event:
             case WorkerFinished(_, answer):
                 self._answers.labels(answer.agent, _outcome_of_worker(answer)).inc()
@@ -58,11 +58,11 @@ class EnsembleMetrics:
                 pass
 
     def note_broken_off(self, strategy: str) -> None:
-        """Count a run that was ended before its time."""
+        """Count an aborted run."""
         self._runs.labels(strategy, "broken_off").inc()
 
     def text(self) -> bytes:
-        """All numbers as Prometheus reads them."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self._registry)
 
 

@@ -1,7 +1,7 @@
-"""Look for the configuration's patterns in questions, in bounded time.
+"""Search questions for the configuration's patterns within a time limit.
 
-A regular expression may take exponential time on a text made for that, and Python cannot stop one. Patterns that could
-are tried in a helper process, which is killed when it takes too long.
+A regular expression may take exponential time on a crafted text, and Python cannot interrupt it. Patterns at risk are
+run in a helper process, which is killed after a timeout.
 """
 
 import asyncio
@@ -15,16 +15,16 @@ from localllm.base.helper_program import command_line
 from localllm.base.lazy_patterns import late_pattern
 
 SECONDS = 1.0
-"""For all patterns of one question, waiting for the helper process included."""
+"""Seconds for all patterns of one question, including the start of the helper process."""
 
 _REPEATS = late_pattern(r"[*+{]|\\[1-9]|\(\?P=")
-_BRANCHES = late_pattern(r"(?<!(?<!\\)\()\?|\|")  # no `?` that opens a group
+_BRANCHES = late_pattern(r"(?<!(?<!\\)\()\?|\|")  # `?`, except one that opens a group
 _MOST_BRANCHES = 6
 _MOST_STEPS = 5_000_000  # characters of the pattern times those of the text
 
 
 class PatternSearch:
-    """Answers which patterns are found in a text. Its helper process starts with the first pattern that needs one."""
+    """Match patterns against texts. The helper process starts with the first pattern that needs it."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self._seconds = seconds
@@ -32,7 +32,7 @@ class PatternSearch:
         self._turn = asyncio.Lock()
 
     async def found(self, patterns: Sequence[str], text: str) -> list[bool] | None:
-        """Whether each pattern is found in `text`, None where that took too long."""
+        """Return whether each pattern is found in `text`; None after a timeout."""
         slow = [pattern for pattern in patterns if not _is_fast(pattern, len(text))]
         answers: dict[str, bool] = {}
         if slow:
@@ -72,27 +72,27 @@ class PatternSearch:
 
 
 def _is_fast(pattern: str, size: int) -> bool:
-    """Whether a pattern takes little time on any text of that size: one that repeats nothing, and has few ways to fit
-    at a place. Alternatives one behind the other have as many ways as their numbers multiplied."""
+    """Whether a pattern is fast on any text of that size: it repeats nothing and has few ways to match at a position.
+    Consecutive alternatives multiply the ways."""
     is_short = len(pattern) * size <= _MOST_STEPS
     return is_short and not _REPEATS.search(pattern) and len(_BRANCHES.findall(pattern)) <= _MOST_BRANCHES
 
 
 def serve() -> None:
-    """Answer until the input ends; only this function's code travels to the helper process.
+    """Serve requests until the input ends. Only the source of this function is sent to the helper process.
 
-    A message is its length (8 bytes, big-endian) and a marshalled pair: patterns and a text. The answer is a byte for
-    each pattern, 1 where it is found.
+    A request is its length (8 bytes, big-endian) and a marshalled pair: patterns and a text. The response has one byte
+    per pattern, 1 if it is found.
     """
     import marshal
     import re
     import signal
     import sys
 
-    alarm = getattr(signal, "alarm", int)  # Windows has none
-    longest = 10  # seconds for a message, where nobody is left to end it before
+    alarm = getattr(signal, "alarm", int)  # not on Windows
+    longest = 10  # seconds per message, in case the parent is gone
 
-    def receive() -> "Any":  # quoted: the name does not travel
+    def receive() -> "Any":  # quoted: the name is not available there
         size = int.from_bytes(sys.stdin.buffer.read(8), "big")
         return marshal.loads(sys.stdin.buffer.read(size)) if size else None  # noqa: S302 - from our own parent
 

@@ -1,4 +1,4 @@
-"""The strategy that has answers ranked first, and then only the top ones merged, so that weak ones do no harm."""
+"""The strategy `rank`: rank the answers and merge only the top ones, so that weak answers do no harm."""
 
 import msgspec
 
@@ -18,14 +18,14 @@ from localllm.ensemble.review import (
 from localllm.ensemble.run import Outcome, Run
 
 _MOST_MERGED = 3
-"""Answers that are merged at most, as in LLM-Blender (Jiang and others, 2023)."""
+"""Most answers to merge, as in LLM-Blender (Jiang and others, 2023)."""
 
 _FEWEST_RANKED = 3
-"""With fewer answers all are merged anyway."""
+"""Fewer answers are all merged without a ranking."""
 
 
 async def rank(run: Run) -> Outcome:
-    """Ask the workers, have the reviewer rank their answers, and then merge the better half of them, three at most."""
+    """Ask the workers, have the reviewer rank their answers, and merge the better half, three at most."""
     await run.ask_workers()
     agreement = noted_agreement(run)
     if not agreement.groups:

@@ -1,7 +1,7 @@
-"""What passes through the ensemble: a question, the workers' answers, the events of a run, its result.
+"""Records of the ensemble: a question, the workers' answers, the events of a run, its result.
 
-A run is a stream of events that ends with RunFinished. The paper's JSON, the event streams, the OpenAI-compatible
-API, the chat and the request log are equal consumers of it.
+A run is a stream of events that ends with RunFinished. The paper's JSON, the event streams, the OpenAI-compatible API,
+the chat and the request log all consume it.
 """
 
 from collections.abc import AsyncGenerator
@@ -14,23 +14,23 @@ from localllm.base.events import Json, Usage
 from localllm.llm.messages import AssistantMessage, UserMessage
 
 StrategyName = Literal["review", "vote", "self", "best", "rank"]
-"""How answers become one: merged by the reviewer (the paper), by majority, from one model sampled, by choice, or ranked
-and then merged."""
+"""How answers become one: reviewed (the paper), majority vote, samples of one model, best answer, or ranked and
+merged."""
 
 Turn = UserMessage | AssistantMessage
 
 HOPS_HEADER = "X-LocalLLM-Hops"
-"""The request header with the ids of the ensembles a request has passed, between commas: an ensemble sends it to its
-agents and refuses a request that has passed it already."""
+"""The request header with the comma-separated ids of the ensembles a request has passed: an ensemble sends it to its
+agents and rejects a request that has its own id."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What the ensemble is asked.
+    """A question to the ensemble.
 
-    `history`: the turns before, oldest first. `system`: what the client's own system message says, "" for none; it
-    stands behind an agent's own. `strategy`: None takes the configured one. `hops`: the ensembles this request has
-    passed, this one included; they are sent on in HOPS_HEADER. `stream`: somebody watches the answers arrive; without
-    it there is neither WorkerText nor ReviewText, which costs far less.
+    `history`: the previous turns, oldest first. `system`: the client's own system message, "" for none; it follows an
+    agent's own. `strategy`: None uses the configured one. `hops`: the ensembles this request has passed, this one
+    included; sent on in HOPS_HEADER. `stream`: emit WorkerText and ReviewText events; without them a run costs far
+    less.
     """
 
     prompt: str
@@ -42,11 +42,11 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkerAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one worker: its text, or the error that stands in its place.
+    """The result of one worker: its text, or an error.
 
-    `agent` is the config's name, unchanged. `seconds`: from the start of the fan-out to its end. `is_cancelled`: it was
-    not waited for (quorum, hedge), which `error` says. `finish_reason`: "length" where the model was cut off.
-    `retries`: how often it was asked again.
+    `agent` is the config's name, unchanged. `seconds`: from the start of the fan-out. `is_cancelled`: it was not waited
+    for (quorum, hedge); see `error`. `finish_reason`: "length" if the answer was truncated. `retries`: number of
+    retries.
     """
 
     agent: str
@@ -66,10 +66,10 @@ class WorkerAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True):
-    """What a reviewer's answer says.
+    """A parsed review.
 
-    `scores`: 0 to 10 by the worker's index, `best`: the index of the best answer; both only where they were given.
-    `is_parsed`: False where neither form was recognised and the whole text is the answer.
+    `scores`: 0 to 10 by the worker's index, `best`: the index of the best answer; both only if given. `is_parsed`:
+    False if neither form was recognised and the whole text is the answer.
     """
 
     comment: str
@@ -80,8 +80,8 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunStarted(msgspec.Struct, frozen=True, tag=True):
-    """A run has begun. `workers`: the names of those that are asked, whose place in it is their index from now on;
-    `models`: theirs, in the same order."""
+    """A run has started. `workers`: the names of the asked workers, whose positions are their indices from now on;
+    `models`: their models, in the same order."""
 
     run_id: str
     strategy: StrategyName
@@ -98,34 +98,34 @@ class WorkerText(msgspec.Struct, frozen=True, tag=True):
 
 
 class WorkerRetried(msgspec.Struct, frozen=True, tag=True):
-    """A worker is asked again after `error`: what came of its answer so far is void."""
+    """A worker is retried after `error`: its pieces so far are void."""
 
     worker: int
     error: LocalLLMError
 
 
 class WorkerFinished(msgspec.Struct, frozen=True, tag=True):
-    """A worker has answered or failed; its pieces are over."""
+    """A worker has answered or failed; no more pieces follow."""
 
     worker: int
     answer: WorkerAnswer
 
 
 class ReviewStarted(msgspec.Struct, frozen=True, tag=True):
-    """The reviewer is asked. It may be asked again, for a final answer it has left out or after a ranking: the pieces
-    before belong to what it wrote then."""
+    """The reviewer is asked. It may be asked again, for a missing final answer or after a ranking: the pieces before
+    belong to its earlier reply."""
 
     reviewer: str
 
 
 class ReviewText(msgspec.Struct, frozen=True, tag=True):
-    """The next piece of what the reviewer writes, its headings and all."""
+    """The next piece of the reviewer's raw reply, headings included."""
 
     text: str
 
 
 class RunFinished(msgspec.Struct, frozen=True, tag=True):
-    """The run is over, well or not."""
+    """The run has ended, successfully or not."""
 
     result: "EnsembleResult"
 
@@ -134,12 +134,12 @@ RunEvent = RunStarted | WorkerText | WorkerRetried | WorkerFinished | ReviewStar
 
 
 class EnsembleResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of a run.
+    """The result of a run.
 
-    `answers` are in the order of the workers. `runtime`: what the paper's JSON has no key for (strategy, consensus,
-    fallback, labels, scores, skipped workers, …), as JSON. `reviewer_error` and `all_failed` decide the status:
-    500 and 502; else 200. `finish_reason`: why the final answer ends ("length" where it was cut off). `is_broken_off`:
-    the run was ended before its time, so that nobody was answered; only the request log is given such a result.
+    `answers` are in the order of the workers. `runtime`: details without a key in the paper's JSON (strategy,
+    consensus, fallback, labels, scores, skipped workers, …), as JSON. `reviewer_error` and `all_failed` decide the
+    status: 500 and 502; else 200. `finish_reason`: why the final answer ends ("length" if truncated). `is_broken_off`:
+    the run was aborted without a response; only the request log receives such a result.
     """
 
     run_id: str
@@ -160,12 +160,13 @@ class EnsembleResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ensemble(Protocol):
-    """Whatever answers as an ensemble; closing the stream cancels every request that is going on."""
+    """The interface of an ensemble; closing the stream cancels every active request."""
 
     def run(self, question: Question) -> AsyncGenerator[RunEvent]:
-        """Ask the workers and the reviewer; the last event is RunFinished. Raises nothing for what agents do wrong."""
+        """Ask the workers and the reviewer; the last event is RunFinished. Errors of agents are events, not
+        exceptions."""
         ...
 
     async def aclose(self) -> None:
-        """Give back connections."""
+        """Close connections."""
         ...

@@ -1,9 +1,8 @@
-"""The log of requests: each run, written by a thread of its own, so that no request waits for the disk.
+"""Log each run from a background thread, so that no request waits for the disk.
 
-Kept are the prompt, every answer, the reviewer's and what is needed to count, of a run that was broken off what had
-come by then; nothing of who has asked, no header and none of the turns before, which have entries of their own. Texts
-are whole up to MOST_CHARACTERS. The secrets the server itself holds, keys of known kinds and passwords in addresses
-are masked.
+Logged are the prompt, every answer, the reviewer's reply and what statistics need; of an aborted run, what had arrived.
+The client, headers and previous turns, which have entries of their own, are not logged. Texts are truncated to
+MOST_CHARACTERS. The server's own secrets, keys of known formats and passwords in addresses are masked.
 """
 
 import threading
@@ -29,11 +28,11 @@ from localllm.ensemble.records import EnsembleResult, Question, WorkerAnswer
 from localllm.text.secret_masking import MASK, masked_keys
 
 MOST_CHARACTERS = 200_000
-"""Of each text that is kept; of a longer one the beginning is."""
+"""Characters of each logged text; longer ones keep their beginning."""
 
-_GATHERED = 0.1  # seconds for which runs are gathered before they are written
-_REST = 30.0  # seconds after a failure before the file is tried again
-_LAST = 5.0  # seconds the end waits for what is still to be written
+_GATHERED = 0.1  # seconds to collect runs before writing
+_REST = 30.0  # seconds after a failure before a retry
+_LAST = 5.0  # timeout in seconds for pending writes on close
 _MOST_WAITING = 1_000  # runs
 _MOST_CHARACTERS_WAITING = 50_000_000
 _AT_ONCE = 100  # runs in one transaction
@@ -51,15 +50,15 @@ def _log_warning(error: LocalLLMError) -> None:
 
 
 class RequestLog:
-    """Writes finished runs into the file; to be closed.
+    """Write finished runs to the database; must be closed.
 
     Args:
-        file: The database; made with its folder where it is missing.
-        secrets: Texts that must not be in it: keys of model servers, the server's own token.
-        limits: How long and how much is kept.
-        on_failure: Called with what is wrong, each kind once until it is over; from the thread that writes. What could
-            not be written is lost, and tried again with later runs after a rest.
-        clock: Tells the time.
+        file: The database; created with its folder if missing.
+        secrets: Texts to mask: keys of model servers, the server's own token.
+        limits: Retention limits.
+        on_failure: Called from the writer thread with each kind of error, once until it is resolved. The failed
+            runs are lost; writing is retried with later runs after a pause.
+        clock: Returns the time.
     """
 
     def __init__(
@@ -88,7 +87,7 @@ class RequestLog:
         self._thread.start()
 
     def add(self, question: Question, result: EnsembleResult) -> None:
-        """Have a finished run logged. Neither blocks nor fails."""
+        """Queue a finished run for logging. Neither blocks nor fails."""
         size = _size(question, result)
         with self._changed:
             count = len(self._waiting)
@@ -100,19 +99,19 @@ class RequestLog:
         self._say(RequestLogError("request_log_behind", file=self.file, count=count))
 
     def keep_out(self, secrets: Collection[str]) -> None:
-        """Mask these texts as well from now on, in runs that end later and in those that wait to be written."""
+        """Mask these texts as well from now on, including in queued runs."""
         known = {*self._secrets, *(one for one in secrets if len(one) >= _LEAST_SECRET)}
-        self._secrets = tuple(sorted(known, key=len, reverse=True))  # replaced whole: the thread reads it
+        self._secrets = tuple(sorted(known, key=len, reverse=True))  # replaced, not modified: the thread reads it
 
     def close(self) -> None:
-        """Write what is still waiting, for some seconds at most."""
+        """Write the queued runs, within a timeout."""
         self._is_closing.set()
         with self._changed:
             self._changed.notify()
         self._thread.join(_LAST)
 
     def _write_all(self) -> None:
-        """The thread's work: open the file at once, so that a fault is known from the start, then write."""
+        """The writer thread: open the file at once, so that an error is known from the start, then write."""
         self._try(lambda: self._write([]))
         while batch := self._next_batch():
             self._try(lambda batch=batch: self._write(batch))
@@ -120,7 +119,7 @@ class RequestLog:
             self._database.close()
 
     def _next_batch(self) -> list[_Finished]:
-        """The runs that come within a moment of the next one; none at the end."""
+        """Wait for runs, collected for a moment into a batch; empty at the end."""
         with self._changed:
             while not self._waiting and not self._is_closing.is_set():
                 self._changed.wait()
@@ -145,7 +144,7 @@ class RequestLog:
             self._said.clear()
 
     def _open(self) -> LogDatabase:
-        if self._database is not None and not self._database.is_in_place:  # deleted, or put aside by another server
+        if self._database is not None and not self._database.is_in_place:  # deleted or renamed by another server
             self._database.close()
             self._database = None
         if self._database is None:
@@ -164,7 +163,7 @@ class RequestLog:
             self._database.add(runs)
 
     def _begun_anew(self, error: RequestLogError) -> LogDatabase:
-        """A new file in the place of a damaged one. Raises the error where it is another."""
+        """Replace a damaged file by a new one. Raises any other error."""
         if not is_corrupt(error.__cause__):
             raise error
         if self._database is not None:
@@ -222,14 +221,14 @@ class RequestLog:
         )
 
     def _kept(self, text: str) -> str:
-        """What is kept of a text: cut after it was masked, so that no half of a secret is left."""
+        """Mask and truncate a text; truncation comes last, so that no part of a secret is left."""
         return self._masked(text[: MOST_CHARACTERS + 1_000])[:MOST_CHARACTERS]
 
     def _masked(self, text: str) -> str:
         for secret in self._secrets:
             text = text.replace(secret, MASK)
         text = masked_keys(text)
-        return text if text.isascii() else text.encode("utf-8", "replace").decode()  # halves of surrogate pairs
+        return text if text.isascii() else text.encode("utf-8", "replace").decode()  # lone surrogates
 
 
 def _size(question: Question, result: EnsembleResult) -> int:
@@ -237,7 +236,7 @@ def _size(question: Question, result: EnsembleResult) -> int:
 
 
 def _count(tokens: int) -> int:
-    """A number that a server has given, within what the file can hold."""
+    """Clamp a number from a server to what the database can store."""
     return max(0, min(tokens, 1 << 53))
 
 
@@ -250,7 +249,7 @@ def _outcome(result: EnsembleResult) -> Outcome:
 
 
 def _best(result: EnsembleResult) -> int | None:
-    """The worker whose answer was the best, as the run says it: by its name or its place."""
+    """Return the index of the best answer, which the run gives by name or index."""
     match result.runtime.get("best"):
         case str(name):
             return next((place for place, one in enumerate(result.answers) if one.agent == name), None)

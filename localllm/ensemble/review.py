@@ -1,4 +1,4 @@
-"""The paper's strategy: a reviewer reads all answers and writes the final one."""
+"""The paper's strategy `review`: a reviewer reads all answers and writes the final one."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -18,18 +18,18 @@ from localllm.ensemble.run import Outcome, Run
 from localllm.llm.messages import AssistantMessage, Message, SystemMessage, UserMessage
 
 NO_ANSWER = Outcome(final_answer="")
-"""Of a run in which no worker has answered."""
+"""The outcome if no worker has answered."""
 
 
 async def review(run: Run) -> Outcome:
-    """Ask the workers, and then the reviewer for a review of what they answer."""
+    """Ask the workers, then have the reviewer merge their answers."""
     await run.ask_workers()
     agreement = noted_agreement(run)
     return await merge(run, agreement) if agreement.groups else NO_ANSWER
 
 
 async def merge(run: Run, agreement: Agreement) -> Outcome:
-    """The reviewer's review of the answers in `agreement`; one of them stands in for it where it fails."""
+    """Have the reviewer merge the answers in `agreement`; if it fails, fall back to one of them."""
     prompt = prompt_about(run, agreement)
     read = Review(comment="", final_answer="")
     try:
@@ -47,7 +47,7 @@ async def merge(run: Run, agreement: Agreement) -> Outcome:
 
 
 def prompt_about(run: Run, agreement: Agreement, task: Task = "review") -> ReviewPrompt:
-    """What the reviewer is asked about the answers in `agreement`; `runtime` tells its labels."""
+    """Build the reviewer's prompt on the answers in `agreement`, and record its labels in `runtime`."""
     prompt = review_prompt(
         run.question,
         run.answers,
@@ -65,8 +65,8 @@ def prompt_about(run: Run, agreement: Agreement, task: Task = "review") -> Revie
 
 
 def stand_in(run: Run, error: LocalLLMError, *, best: int | None = None, comment: str = "") -> Outcome:
-    """What there is without a reviewer: the answer it called the best before it failed, else the one nearest to all
-    others, named in `runtime.fallback`."""
+    """Fall back to one answer if the reviewer fails: the one it called best, else the medoid, named in
+    `runtime.fallback`."""
     index = medoid(run.answers, weights_of(run)) if best is None else best
     if index is None:
         return msgspec.structs.replace(NO_ANSWER, reviewer_error=error)
@@ -78,7 +78,7 @@ def stand_in(run: Run, error: LocalLLMError, *, best: int | None = None, comment
 
 
 def noted_agreement(run: Run) -> Agreement:
-    """How far the answers agree, of which `runtime` tells what stands once for several workers, and a consensus."""
+    """Compute the agreement, and record duplicates and a consensus in `runtime`."""
     agreement = find_agreement(run.answers)
     if repeated := [names_of(run, group.workers) for group in agreement.groups if len(group.workers) > 1]:
         run.runtime["duplicates"] = repeated
@@ -89,7 +89,7 @@ def noted_agreement(run: Run) -> Agreement:
 
 
 def note_judgement(run: Run, scores: Mapping[int, float], best: int | None) -> None:
-    """Tell in `runtime` which scores the reviewer gave, and whose answer it called the best."""
+    """Record the reviewer's scores and its best answer in `runtime`."""
     if scores:
         run.runtime["scores"] = {run.answers[worker].agent: score for worker, score in sorted(scores.items())}
     if best is not None:
@@ -97,13 +97,13 @@ def note_judgement(run: Run, scores: Mapping[int, float], best: int | None) -> N
 
 
 def weights_of(run: Run) -> list[float]:
-    """The weights of the workers, by index."""
+    """Return the weights of the workers, by index."""
     weights = {agent.name: agent.config.weight for agent in run.workers}
     return [weights.get(answer.agent, 1.0) for answer in run.answers]
 
 
 async def ask_about(run: Run, prompt: ReviewPrompt) -> Answer:
-    """What the reviewer writes to a prompt. Raises LocalLLMError."""
+    """Send a prompt to the reviewer. Raises LocalLLMError."""
     return await run.ask_reviewer(lambda room: _messages(run, prompt, room), schema=prompt.schema)
 
 
@@ -113,7 +113,7 @@ def _messages(run: Run, prompt: ReviewPrompt, room: Room) -> list[Message]:
 
 
 async def _asked_for_final(run: Run, prompt: ReviewPrompt, answer: Answer, read: Review) -> tuple[Answer, Review]:
-    """The review with the final answer that the reviewer had left out, and is asked for once. Raises LocalLLMError."""
+    """Request the final answer once more if the review lacks it. Raises LocalLLMError."""
 
     def messages(room: Room) -> list[Message]:
         beside = room.estimate(answer.text) + room.estimate(prompt.request_for_final)
@@ -129,12 +129,12 @@ async def _asked_for_final(run: Run, prompt: ReviewPrompt, answer: Answer, read:
 
 
 def _may_be_json(run: Run, groups: Sequence[AnswerGroup]) -> bool:
-    """Whether the review is asked for as JSON: the server can hold the model to it, nobody watches it being written,
-    and there is no code, which models write worse between quotes."""
+    """Whether to request the review as JSON: the server constrains output, the review is not streamed, and there is no
+    code, which models write worse in strings."""
     has_code = any("```" in text for text in (run.question.prompt, *(group.text for group in groups)))
     return run.reviewer.endpoint.constrains and not run.question.stream and not has_code
 
 
 def names_of(run: Run, workers: Sequence[int]) -> list[Json]:
-    """The names of workers by their indices."""
+    """Return the names of workers by index."""
     return [run.answers[worker].agent for worker in workers]

@@ -1,7 +1,7 @@
-"""Find the headings of a review in a reviewer's reply, however a model writes them.
+"""Find the headings of a review in a reviewer's reply, in any form models write them.
 
-Headings in Markdown of any level, bold, in 【brackets】 or as tags, numbered, underlined, with colons and text behind
-them, in English, Japanese or both. Lines of code blocks are none.
+Markdown headings of any level, bold, 【brackets】, tags, numbered, underlined, with colons and text after them, in
+English, Japanese or both. Lines in code blocks are excluded.
 """
 
 import re
@@ -16,24 +16,24 @@ from localllm.text.markdown_blocks import FENCE
 Part = Literal["evaluation", "final"]
 
 INLINE = 3
-"""The strength of a heading that is plain words, a colon and text behind it."""
+"""The strength of a heading of plain words, a colon and text after it."""
 
 PLAIN = 6
-"""Of plain words alone in a line."""
+"""Of a line of plain words."""
 
 BOLD, BRACKETED, UNDERLINED, HIGHEST = 9, 10, 18, 20
-"""Of headings in bold, in brackets or tags, underlined ones; of one with n hash marks HIGHEST - n."""
+"""Of headings in bold, in brackets or tags, and underlined; of one with n hash marks HIGHEST - n."""
 
 _HAS_TEXT_BEHIND = 4
-"""By so much a bold or bracketed heading is weaker that has text behind it in its line."""
+"""Reduction for a bold or bracketed heading with text after it on its line."""
 
 
 class Heading(msgspec.Struct, frozen=True):
-    """A line that names a part of the review.
+    """A heading that starts a part of the review.
 
-    `line`: its index; `end`: the first index behind it (an underline belongs to it). `strength`: how surely it divides
-    the reply: a weaker one behind a stronger one stands inside that one's part. `rest`: text behind it in its line.
-    `is_doubtful`: a word such as "analysis" or "synthesis", which may as well be a heading within an answer.
+    `line`: its index; `end`: the index after it (an underline belongs to it). `strength`: how surely it divides the
+    reply: a weaker one after a stronger one is inside the stronger one's part. `rest`: text after it on its line.
+    `is_doubtful`: a word such as "analysis" or "synthesis", which may also be a heading within an answer.
     """
 
     part: Part
@@ -97,8 +97,7 @@ _LONGEST_PLAIN = 40
 
 
 def headings(lines: list[str]) -> list[Heading]:
-    """The headings in `lines`, which are without line ends, in their order. A code block that is never closed is no
-    code block."""
+    """Find the headings in `lines`, which have no line ends. An unclosed code block does not count as code."""
     hidden = code_lines(lines)
     found: list[Heading] = []
     for index, line in enumerate(lines):
@@ -111,7 +110,7 @@ def headings(lines: list[str]) -> list[Heading]:
 
 
 def code_lines(lines: list[str]) -> set[int]:
-    """The indices of the lines in closed code blocks, fences included."""
+    """Return the indices of the lines in closed code blocks, fences included."""
     hidden: set[int] = set()
     start, mark = 0, ""
     for index, line in enumerate(lines):
@@ -126,7 +125,7 @@ def code_lines(lines: list[str]) -> set[int]:
 
 
 def closing_tag(line: str) -> bool:
-    """Whether a line is nothing but the closing tag of a part."""
+    """Whether a line is only the closing tag of a part."""
     found = _TAG.fullmatch(line)
     return bool(
         found and found["close"] and not found["rest"].strip() and _NAMES.fullmatch(found["name"].replace("_", " "))
@@ -157,8 +156,8 @@ def _heading(index: int, line: str, below: str) -> Heading | None:
 
 
 def _rest_of(tail: str, *, is_bold_open: bool) -> str:
-    """The text behind a heading and its colon. `is_bold_open`: the bold type that began before the heading's words
-    ends behind the colon, or only with the line."""
+    """Return the text after a heading and its colon. `is_bold_open`: bold type opened before the heading ends after the
+    colon, or with the line."""
     rest = tail.lstrip(":：") if tail[:1] in (":", "：") else tail
     if not is_bold_open:
         return rest.strip()
@@ -170,7 +169,8 @@ def _end_of(found: re.Match[str] | None, at: int) -> int:
 
 
 def _strength(lead: str, closed: str, tail: str) -> int:
-    """How surely a line with this around the words is a heading; 0 for a sentence that only begins with them."""
+    """Return how surely a line with these decorations is a heading; 0 for a sentence that begins with the same
+    words."""
     is_bare, has_colon = not tail.strip(":* _"), tail[:1] == ":"
     is_closed = bool(closed.strip()) or has_colon
     if hashes := lead.count("#"):

@@ -1,4 +1,4 @@
-"""The review as one JSON object: the schema for servers that hold an answer to one, and what models make of it."""
+"""The review as a JSON object: the schema for servers that constrain output, and a tolerant parser."""
 
 import math
 import re
@@ -13,7 +13,7 @@ from localllm.ensemble.records import Review
 from localllm.llm.tool_calling.json_repair import repair_json
 
 Labels = Mapping[str, Sequence[int]]
-"""The indices of the workers behind each label of the review prompt; several where they gave the same answer."""
+"""The indices of the workers behind each label in the review prompt; several if they gave the same answer."""
 
 _COMMENT = ("comment", "evaluation", "review_comment", "review", "assessment", "analysis", "critique", "評価")
 _FINAL = ("final_answer", "finalanswer", "final", "final_response", "merged_answer", "最終回答")
@@ -25,15 +25,15 @@ _MOST = 10.0
 _FENCE = late_pattern(r"^[ \t]{0,8}```[a-zA-Z0-9]*[ \t]*$", re.MULTILINE)
 _KEY = late_pattern(rf'"({"|".join((*_COMMENT, *_FINAL, *_BEST))}|score_[^"\\\n]{{1,60}})"\s{{0,8}}:\s{{0,8}}')
 _EARLY = 300
-"""An object that cannot be read is looked for among so many first characters."""
+"""An invalid object must begin within so many first characters."""
 
 
 Decision = Literal["best", "final_answer"]
 
 
 def review_schema(labels: Sequence[str], *decisions: Decision) -> dict[str, Json]:
-    """The form a server holds the review to: flat, and in this order, so that errors are looked for before scores are
-    given, and both come before what is decided."""
+    """Build the review's JSON schema: flat, and ordered so that errors are listed before scores, and both before the
+    decision."""
     decided: dict[Decision, Json] = {
         "best": {"type": "string", "enum": list(labels)},
         "final_answer": {"type": "string"},
@@ -50,8 +50,8 @@ def review_schema(labels: Sequence[str], *decisions: Decision) -> dict[str, Json
 
 
 def read_json_review(text: str, labels: Labels) -> Review | None:
-    """The review in an object, also in a fence, between words, broken or cut off; None where there is none: an object
-    that has no final answer, or nothing but one, is what the user asked for."""
+    """Parse a review from an object, also in a fence, within text, invalid or truncated; None if there is none. An
+    object without a final answer, or with nothing else, is the answer the user asked for."""
     if "{" not in text:
         return None
     named, is_whole = _object_in(text)
@@ -70,8 +70,8 @@ def read_json_review(text: str, labels: Labels) -> Review | None:
 
 
 def _object_in(text: str) -> tuple[dict[str, Json], bool]:
-    """The members of the first object there is, by lower-case names, and whether it could be read; of one that could
-    not, the texts that are there."""
+    """Return the members of the first object by lower-case name, and whether it was valid; of an invalid one, the
+    strings found."""
     for candidate in _candidates(text):
         fixed = repair_json(candidate)
         try:
@@ -94,7 +94,7 @@ def _candidates(text: str) -> list[str]:
 
 
 def _named(value: Mapping[str, Json]) -> dict[str, Json]:
-    """Members by names in lower case with underscores; labels behind `score_` keep their case."""
+    """Convert member names to lower case with underscores; labels after `score_` keep their case."""
     named: dict[str, Json] = {}
     for key, one in value.items():
         name = key.strip()
@@ -104,7 +104,7 @@ def _named(value: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _salvaged(text: str) -> dict[str, Json]:
-    """The texts of an object that is cut off or broken, by key: each as far as the next key, or the end."""
+    """Recover the strings of a truncated or invalid object by key: each up to the next key, or the end."""
     start = text.find("{")
     if start < 0 or start > _EARLY:
         return {}
@@ -161,7 +161,7 @@ def _scores(named: Mapping[str, Json], labels: Labels) -> dict[int, float]:
 
 
 def _number(value: Json) -> float | None:
-    """A score between 0 and 10; None for what is no number."""
+    """Parse a score and clamp it to 0..10; None if it is no number."""
     if isinstance(value, str):
         found = re.search(r"\d+(?:\.\d+)?", value)
         value = float(found[0]) if found else None
@@ -176,7 +176,7 @@ def _best(value: Json, labels: Labels) -> int | None:
 
 
 def workers_of(written: str, labels: Labels) -> Sequence[int]:
-    """The workers a label stands for, also in words such as "Answer A"; none for what is no label."""
+    """Return the workers a label stands for, also in the form "Answer A"; empty if it is no label."""
     plain = written.strip().strip("\"'`*[]()【】「」").strip()
     if plain in labels:
         return labels[plain]

@@ -1,7 +1,7 @@
-"""The prompt of a review: the question, every answer or its error under a neutral label, and how to judge them.
+"""Build the review prompt: the question, every answer or error under a neutral label, and the criteria.
 
-What others have written stands between lines with a mark nobody could know, so that nothing in it ends its frame, and
-control tokens of chat templates in it are taken apart.
+Foreign text is framed by lines with a random mark, so that nothing in it can close its frame, and control tokens of
+chat templates in it are broken up.
 """
 
 import random
@@ -29,22 +29,21 @@ from localllm.text.scripts import is_in_language
 Language = Literal["en", "ja"]
 
 Task = Literal["review", "choose", "rank"]
-"""What is to be done with the answers: they are merged into one, one of them is chosen, or all are put in order."""
+"""What to do with the answers: merge them, choose one, or rank all."""
 
 _KANA = late_pattern(r"[\u3041-\u309f\u30a1-\u30fa]")
 _MARK_LENGTH = 6
 _LONGEST_ERROR = 300
-"""Columns of an error's text that the reviewer reads."""
+"""Columns of an error's text in the prompt."""
 
 _LONGEST_VALUE = 200
 _SHARE_OF_HISTORY = 4
-"""A quarter of the room is the most that the conversation before may take: the answers are built on it already."""
+"""The conversation history takes at most a quarter of the room: the answers already take it into account."""
 
 
 class ReviewPrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """What a reviewer is asked. `labels`: whose answer each label stands for; `failed`: the same of workers that have
-    none. `schema`: the form of the answer where it is asked for as JSON, None where it is asked for as text.
-    """
+    """A prompt for the reviewer. `labels`: the workers behind each label; `failed`: the same for failed workers.
+    `schema`: the JSON schema of the answer, None for text."""
 
     question: Question
     answers: tuple[WorkerAnswer, ...]
@@ -58,8 +57,8 @@ class ReviewPrompt(msgspec.Struct, frozen=True, kw_only=True):
     schema: dict[str, Json] | None = None
 
     def text(self, room: Room, window: int) -> str:
-        """The prompt, in which each answer has an equal share of `room` and the oldest turns give way first. Raises
-        EnsembleError where the answers would not have a share worth reading; `window`: of the model, for its text."""
+        """Format the prompt with equal shares of `room` for the answers, dropping the oldest turns first. Raises
+        EnsembleError if the shares are too small; `window`: of the model, for the error's text."""
         texts = [without_template_marks(self.answers[workers[0]].text) for workers in self.labels.values()]
         without = self._filled([""] * len(texts), "")
         fixed = room.estimate(without)
@@ -71,11 +70,11 @@ class ReviewPrompt(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def request_for_final(self) -> str:
-        """What is said to a reviewer that has left the final answer out."""
+        """Return the request for a missing final answer."""
         return self._part("only_final")
 
     def with_names(self, text: str) -> str:
-        """What the reviewer wrote, with the workers' names in the place of labels."""
+        """Replace the labels in the reviewer's text by the workers' names."""
         if not self.is_anonymous:
             return text
         between = "、" if self.language == "ja" else ", "
@@ -125,7 +124,7 @@ class ReviewPrompt(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self._part('instructions')}\n\n{framed}\n\n"
 
     def _history(self, room: Room, most: int) -> str:
-        """The newest turns of the conversation that fit into so many tokens; of the newest, as much as does."""
+        """Return the newest turns that fit into `most` tokens; the newest one may be truncated."""
         told: list[str] = []
         for turn in reversed(self.question.history):
             who = self._part("assistant" if isinstance(turn, AssistantMessage) else "user")
@@ -179,17 +178,17 @@ def review_prompt(
     constrained: bool = False,
     task: Task = "review",
 ) -> ReviewPrompt:
-    """What the reviewer is asked about these answers.
+    """Build the prompt on these answers.
 
     Args:
-        question: What the workers were asked.
-        answers: Theirs, in the order of the workers; failed ones are listed behind the others.
-        agreement: What they have in common: answers in the same words stand once.
-        rng: Shuffles the answers and makes the mark of their frames.
-        anonymous: Whether they stand under labels and in random order, or under the workers' names in theirs.
-        language: Of the prompt; "auto" is Japanese where the question is.
-        constrained: Whether the answer is to be JSON, because the server holds the model to a schema.
-        task: What is to be done with the answers.
+        question: The question to the workers.
+        answers: Their answers, in the order of the workers; failed ones are listed last.
+        agreement: Their agreement: answers with the same wording are listed once.
+        rng: Shuffles the answers and generates the mark of their frames.
+        anonymous: Whether to use labels and random order, or the workers' names in their order.
+        language: Of the prompt; "auto" is Japanese for a Japanese question.
+        constrained: Whether to request JSON, because the server supports schemas.
+        task: What to do with the answers.
     """
     groups = [group.workers for group in agreement.groups]
     failed = [(index,) for index, answer in enumerate(answers) if answer.has_failed]
@@ -216,7 +215,7 @@ def review_prompt(
 
 
 def language_of(question: str) -> Language:
-    """Japanese for a question with kana in it, or in kanji alone; English for every other."""
+    """Detect Japanese by kana, or by kanji alone; everything else is English."""
     return "ja" if _KANA.search(question) or (not question.isascii() and is_in_language(question, "ja")) else "en"
 
 

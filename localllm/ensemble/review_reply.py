@@ -1,7 +1,7 @@
-"""Read a reviewer's reply as what it says of the answers and the final answer, whatever form the model gave it.
+"""Parse a reviewer's reply into its comment and the final answer, in any form a model may give it.
 
-The form that is asked for has two headings, or is one JSON object where the server can hold a model to that. What has
-neither is the final answer as a whole.
+The requested form has two headings, or is one JSON object if the server constrains output. A reply with neither is the
+final answer as a whole.
 """
 
 import re
@@ -24,10 +24,10 @@ _OUTER_FENCE = late_pattern(
 )
 
 _SHORT_PREFACE = 300
-"""Characters of what stands before the evaluation and is taken for courtesy ("Here is my review:")."""
+"""Longest text before the evaluation that is treated as a courtesy ("Here is my review:")."""
 
 _EARLY = 300
-"""An evaluation without a final answer is one if its heading stands among so many first characters."""
+"""An evaluation without a final answer counts as one if its heading is among so many first characters."""
 
 _PLACEHOLDER = late_pattern(
     r"\s*[(\[<]\s*(?:(?:write|put|insert|place|your|the)\b[^()\[\]<>]{0,80}(?:evaluation|review|answer)[^()\[\]<>]{0,40}"
@@ -62,14 +62,14 @@ _BEST = (
 
 
 def read_review(text: str, labels: Labels) -> Review:
-    """The review in a reply to a review prompt with these labels.
+    """Parse the reply to a review prompt with these labels.
 
-    Never fails: a reply without a recognisable form is the final answer as a whole, with `is_parsed` False. A review
-    whose final answer is missing or empty has an empty one: what it says of the answers is no answer.
+    Never fails: a reply in no recognised form is the final answer as a whole, with `is_parsed` False. A review without
+    a final answer has an empty one, since its comment is no answer.
 
-    Of several final answers the one under the surest headings counts, and among equals the last that is not empty,
-    which is how models correct themselves; a weaker heading behind a stronger one (bold behind a heading in Markdown,
-    a line such as "Final answer: 14" behind the working) is a part of that answer.
+    Of several final answers, the one under the strongest heading counts, and among equals the last that is not empty,
+    as models correct themselves; a weaker heading after a stronger one (bold after a Markdown heading, a line such as
+    "Final answer: 14" after the working) is part of that answer.
     """
     said = _without_fence(said_aloud(text))
     if said[:1] in ("{", "[") and (review := read_json_review(said, labels)):
@@ -86,7 +86,7 @@ def read_review(text: str, labels: Labels) -> Review:
 
 
 def _without_headings(review: Review) -> Review:
-    """A review from JSON whose texts may begin with the headings of the other form."""
+    """Strip headings of the text form from the strings of a JSON review."""
     texts = [
         _clean(lines, found[0], len(lines)) if (found := headings(lines[:2])) and found[0].line == 0 else text
         for text, lines in ((text, text.split("\n")) for text in (review.comment, review.final_answer))
@@ -95,7 +95,7 @@ def _without_headings(review: Review) -> Review:
 
 
 def said_aloud(text: str) -> str:
-    """What is said for others: without thinking that came along, closed or not, and without the marks of channels."""
+    """Strip reasoning, closed or not, and channel tokens."""
     said = text.replace("\r\n", "\n")
     if _FINAL_CHANNEL.search(said):
         said = _END_OF_CHANNEL.split(_FINAL_CHANNEL.split(said)[-1])[0]
@@ -104,13 +104,13 @@ def said_aloud(text: str) -> str:
 
 
 def _without_fence(text: str) -> str:
-    """The inside of a fence around the whole reply, if what is in it has the form of a review."""
+    """Strip a fence around the whole reply, if its content has the form of a review."""
     found = _OUTER_FENCE.match(text)
     return found[2].strip("\n") if found and headings(found[2].split("\n")) else text
 
 
 def _read_parts(text: str) -> tuple[str, str] | None:
-    """Comment and final answer by their headings; None where there are none."""
+    """Split a reply into comment and final answer by headings; None if there are none."""
     lines = text.split("\n")
     found = headings(lines)
     evaluations = [one for one in found if one.part == "evaluation"]
@@ -129,14 +129,14 @@ def _read_parts(text: str) -> tuple[str, str] | None:
 
 
 def _surest(finals: list[Heading]) -> list[Heading]:
-    """The headings of final answers that count; see read_review."""
+    """Return the strongest headings of final answers; see read_review."""
     finals = [one for one in finals if not one.is_doubtful] or finals
     strongest = max((one.strength for one in finals), default=0)
     return [one for one in finals if one.strength == strongest]
 
 
 def _last_filled(finals: list[Heading], lines: list[str]) -> tuple[Heading, int]:
-    """The last heading with an answer under it, and where that ends."""
+    """Return the last heading with an answer under it, and where the answer ends."""
     end = len(lines)
     for final in reversed(finals):
         if _clean(lines, final, end):
@@ -146,12 +146,12 @@ def _last_filled(finals: list[Heading], lines: list[str]) -> tuple[Heading, int]
 
 
 def _ends_answer(one: Heading, final: Heading) -> bool:
-    """Whether an evaluation behind the final answer is no part of it."""
+    """Whether an evaluation after the final answer is not part of it."""
     return not one.is_doubtful and one.strength >= min(final.strength, BOLD)
 
 
 def _only_evaluation(lines: list[str], evaluations: list[Heading]) -> tuple[str, str] | None:
-    """A review that has no final answer, where it is clear that it is one."""
+    """Parse a review without a final answer, if it clearly is one."""
     sure = [one for one in evaluations if not one.is_doubtful and one.strength > INLINE]
     if not sure or len("\n".join(lines[: sure[0].line])) > _EARLY:
         return None
@@ -159,7 +159,7 @@ def _only_evaluation(lines: list[str], evaluations: list[Heading]) -> tuple[str,
 
 
 def _comment(lines: list[str], evaluation: Heading | None) -> str:
-    """What is said of the answers, without its heading and without a few words of courtesy before that."""
+    """Return the comment without its heading and a courtesy before it."""
     if evaluation is None:
         return "\n".join(lines).strip()
     preface = "\n".join(lines[: evaluation.line]).strip().strip("-*_ \n")
@@ -168,7 +168,7 @@ def _comment(lines: list[str], evaluation: Heading | None) -> str:
 
 
 def _clean(lines: list[str], heading: Heading, end: int) -> str:
-    """The text under a heading, without rules at its borders, the form's own placeholder and the closing tag."""
+    """Return the text under a heading, without surrounding rules, the form's placeholder and the closing tag."""
     rest = _CLOSING_TAG.sub("", heading.rest)
     inside = [*([rest] if rest else []), *lines[heading.end : end]]
     first, last = 0, len(inside)
@@ -186,7 +186,7 @@ def _is_border(line: str) -> bool:
 
 
 def _without_remark(answer: str) -> tuple[str, str]:
-    """An answer and, apart from it, a last paragraph behind a rule that speaks of the review."""
+    """Split an answer from a last paragraph, after a rule, that comments on the review."""
     lines = answer.split("\n")
     rules = [index for index, line in enumerate(lines) if _RULE.fullmatch(line)]
     if not rules or rules[-1] == 0:
@@ -198,7 +198,7 @@ def _without_remark(answer: str) -> tuple[str, str]:
 
 
 def _read_inline(text: str) -> tuple[str, str] | None:
-    """Both parts of a reply that has "Final answer:" only within a line, behind an evaluation that is named."""
+    """Parse a reply with "Final answer:" only within a line, after a headed evaluation."""
     found = headings(text.split("\n")[:1])
     if not found or found[0].part != "evaluation":
         return None
@@ -209,8 +209,7 @@ def _read_inline(text: str) -> tuple[str, str] | None:
 
 
 def scores_in(comment: str, labels: Labels) -> dict[int, float]:
-    """The scores a comment gives in words such as "Answer A: 8/10" or 回答A（8点）, brought to 0 to 10; the first of
-    each label."""
+    """Parse the scores in a comment, such as "Answer A: 8/10" or 回答A（8点）, scaled to 0..10; the first per label."""
     scores: dict[int, float] = {}
     for found in _labelled(_SCORE, labels).finditer(plain(comment)):
         of = float(found["of"] or 10)
@@ -222,7 +221,7 @@ def scores_in(comment: str, labels: Labels) -> dict[int, float]:
 
 
 def best_in(comment: str, labels: Labels) -> int | None:
-    """The answer a comment calls the best, or the base of the final one; the last such word counts."""
+    """Return the answer a comment calls the best, or the base of the final one; the last mention counts."""
     found = list(_labelled(_BEST, labels).finditer(plain(comment)))
     workers = workers_of(found[-1]["label"], labels) if found else ()
     return workers[0] if workers else None

@@ -1,4 +1,4 @@
-"""What a strategy works with: one run's question and agents, who can be asked, and whom events are told."""
+"""The context of a run for its strategy: question and agents, requests to them, and events."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -30,20 +30,20 @@ from localllm.llm.overflow import overflow_of
 from localllm.llm.tool_calling.router import refuses_schema
 
 _SHRINK = 0.6
-"""Of a reviewer's room, what is used after its server has found the prompt too long without saying by how much."""
+"""Factor for a reviewer's room after its server rejected the prompt as too long without giving a number."""
 
 _MOST_SHRINKING, _MOST_REFUSALS = 2, 4
-"""How often it is made shorter by guess, and in all: a refusal may tell the window, or how long the prompt is."""
+"""Most truncations by this factor, and most in all: a rejection may report the window or the prompt's length."""
 
 _log = logs.of("ENSEMBLE")
 
 Prompt = Callable[[Room], Sequence[Message]]
-"""Makes a reviewer's prompt that fits into a room. Raises EnsembleError where none does."""
+"""Builds a reviewer's prompt that fits the room. Raises EnsembleError if none does."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What a strategy has made of the answers. `reviewer_error`: why the final answer is only the one that stood in for
-    the reviewer's. `finish_reason`: "length" where the final answer was cut off."""
+    """The outcome of a strategy. `reviewer_error`: why the final answer is only a fallback. `finish_reason`: "length"
+    if the final answer was truncated."""
 
     final_answer: str
     review_comment: str = ""
@@ -52,9 +52,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Run:
-    """One run. `workers`: those that are asked unless the strategy asks others; `answers`: what they have said;
-    `runtime`: what the result tells beside the paper's keys, for the strategy to add to; `usage`: what all requests
-    have cost so far; `checks` run the configured check."""
+    """One run. `workers`: the default workers; `answers`: their answers; `runtime`: details for the result beside the
+    paper's keys, filled by the strategy; `usage`: the tokens of all requests so far; `checks` runs the configured
+    check."""
 
     def __init__(
         self,
@@ -83,12 +83,12 @@ class Run:
     async def ask_workers(
         self, workers: Sequence[Agent] | None = None, *, names: Sequence[str] = (), temperature: float | None = None
     ) -> tuple[WorkerAnswer, ...]:
-        """What the workers answer, all asked at once; to be called once in a run.
+        """Ask all workers concurrently; to be called once per run.
 
         Args:
-            workers: Others than those of the run; the same one may be among them several times.
-            names: What their answers are called; empty takes their own names.
-            temperature: In the place of their own.
+            workers: Other workers than the run's; one may occur several times.
+            names: The names of their answers; empty uses their own.
+            temperature: Overrides their own.
         """
         asked = self.workers if workers is None else tuple(workers)
         called = tuple(names) or tuple(agent.name for agent in asked)
@@ -116,9 +116,9 @@ class Run:
         return self.answers
 
     async def ask_reviewer(self, prompt: Prompt, *, schema: dict[str, Json] | None = None) -> Answer:
-        """What the reviewer writes to a prompt that fits its window; it is made anew, shorter, where its server finds
-        it too long. All that it is asked in a run shares its time. `schema`: see `Ask`; it is left out where the server
-        refuses it. Raises LocalLLMError."""
+        """Send the reviewer a prompt that fits its window; shorten and retry it if its server rejects it as too long.
+        All requests to it in a run share one timeout. `schema`: see `Ask`; dropped if the server rejects it. Raises
+        LocalLLMError."""
         agent = self.reviewer
         self.emit(ReviewStarted(agent.name))
         _log.info("%s: %s reviews", self.run_id, agent.name)
@@ -153,7 +153,7 @@ class Run:
             return answer
 
     async def ask(self, agent: Agent, messages: Sequence[Message], *, temperature: float | None = None) -> Answer:
-        """What one agent answers, of which no event tells. Raises LocalLLMError."""
+        """Ask one agent without emitting events. Raises LocalLLMError."""
         try:
             answer = await answer_to(
                 self._ask(agent, tuple(messages), temperature),
@@ -166,7 +166,7 @@ class Run:
         return answer
 
     def _get_reviewer_ready(self) -> asyncio.Task[None] | None:
-        """Have the reviewer described while the workers answer."""
+        """Fetch the reviewer's description while the workers answer."""
         endpoint = self.reviewer.endpoint
         if endpoint.is_ready:
             return None
@@ -189,7 +189,7 @@ class Run:
         return Ask(agent=agent, messages=messages, temperature=temperature, headers=self._headers)
 
     def _messages(self, agent: Agent) -> tuple[Message, ...]:
-        """What a worker is asked: the question behind the turns before it, as a client of its own would."""
+        """Build a worker's messages: the system message, the previous turns and the question."""
         question = self.question
         system = "\n\n".join(filter(None, (agent.config.system, question.system)))
         before = (SystemMessage(system),) if system else ()
@@ -197,10 +197,10 @@ class Run:
 
 
 Strategy = Callable[[Run], Awaitable[Outcome]]
-"""How the answers of a run become one. It asks the workers first; a failure of the reviewer is part of its outcome."""
+"""Merges the answers of a run. It asks the workers first; a failure of the reviewer is part of its outcome."""
 
 
 def all_failed(answers: Sequence[WorkerAnswer]) -> EnsembleError:
-    """What it means that no worker has answered."""
+    """Return the error for a run without any answer."""
     reasons = sentences(*(f"{answer.agent}: {answer.error.what}" for answer in answers if answer.error))
     return EnsembleError("ensemble_all_failed", reasons=reasons)

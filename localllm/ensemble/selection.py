@@ -1,4 +1,4 @@
-"""Choose the workers that are asked: by a pattern found in the question, by what they are described as good at."""
+"""Select the workers for a question: by patterns in it, and by the workers' descriptions."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -12,20 +12,20 @@ from localllm.text.bm25 import Bm25
 from localllm.text.tokenising import terms
 
 _SEARCHED = 4_000
-"""Characters of each end of a question that are compared with descriptions: what is wanted stands before or behind
-what is pasted."""
+"""Characters at each end of a question that are matched against descriptions: the request is before or after pasted
+text."""
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """The workers that are asked, by index and in their order. `by`: what chose them, empty where all are asked.
-    `note`: why all are asked although a choice is configured, empty where none is or it was made."""
+    """The selected workers, by index and in their order. `by`: the criteria, empty if all are asked. `note`: why all
+    are asked despite a configured selection, empty otherwise."""
 
     workers: tuple[int, ...]
     by: tuple[str, ...] = ()
     note: str = ""
 
     def told(self) -> dict[str, Json]:
-        """What the result's `runtime` tells of it; nothing where nothing was chosen."""
+        """Return the entries for the result's `runtime`; empty without a selection."""
         told: dict[str, Json] = {"by": list(self.by)} if self.by else {}
         return told | ({"note": self.note} if self.note else {})
 
@@ -33,10 +33,10 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 async def select_workers(
     question: str, workers: Sequence[AgentConfig], count: int, patterns: PatternSearch
 ) -> Selection:
-    """Whom to ask about `question`; never nobody.
+    """Select workers for `question`; at least one.
 
-    A worker with `when` is asked only where that is found. Of those left, `count` are chosen whose descriptions fit the
-    question best, 0 for all: those without a description fill up, by their weight and then their order.
+    A worker with `when` is asked only if the pattern matches. Of the rest, `count` are selected whose descriptions
+    match best, 0 for all; those without a description fill up, by weight, then in order.
     """
     fitting = await _by_pattern(question, workers, patterns)
     if not 0 < count < len(fitting.workers):
@@ -70,7 +70,7 @@ async def _by_pattern(question: str, workers: Sequence[AgentConfig], patterns: P
 
 
 def _scores(descriptions: tuple[str, ...], question: str) -> dict[str, float]:
-    """How well each description fits, without those that do not."""
+    """Score the descriptions that match the question."""
     asked = question if len(question) <= 2 * _SEARCHED else f"{question[:_SEARCHED]}\n{question[-_SEARCHED:]}"
     return _index(descriptions).scores(terms(asked))
 

@@ -1,7 +1,7 @@
-"""Read the checkable core of an answer: a number with its unit, yes or no, the letter of a choice, or a short phrase.
+r"""Extract the checkable value of an answer: a number with its unit, yes or no, a choice letter, or a short phrase.
 
-It is found as the whole of a short answer, and in a long one behind "The answer is", in LaTeX's \\boxed{}, behind ####
-or as a last line in bold, in English and Japanese. Two are compared by what they say, not by how it is written.
+It is the whole of a short answer; in a long one it follows "The answer is", is in LaTeX's \boxed{}, after ####, or is a
+bold last line, in English and Japanese. Values are compared by meaning, not by notation.
 """
 
 import math
@@ -18,12 +18,12 @@ from localllm.text.quantity import SOFT, Quantity
 from localllm.text.quantity_agreement import agrees as says_the_same
 
 Kind = Literal["number", "yes_no", "choice", "phrase", "sentence"]
-"""A sentence is no value, but may be about one: "The capital of Peru is Lima"."""
+"""A sentence is no value, but may state one: "The capital of Peru is Lima"."""
 
 
 class ShortAnswer(msgspec.Struct, frozen=True):
-    """What an answer comes down to. `text`: as it was written. `key`: equal where the same is said in the same words.
-    `quantity`: of a number, with its unit; `value`: as it was written."""
+    """The value of an answer. `text`: as written. `key`: normalised, equal for the same wording. `quantity`: of a
+    number, with its unit; `value`: as written."""
 
     kind: Kind
     text: str
@@ -33,14 +33,14 @@ class ShortAnswer(msgspec.Struct, frozen=True):
 
 
 _LONGEST_PHRASE = 60
-"""Characters of an answer that is a phrase."""
+"""Characters of a phrase."""
 
 _MOST_WORDS = 8
 _LONGEST_SENTENCE = 160
-"""Characters of an answer that is one sentence about a value."""
+"""Characters of a sentence that states a value."""
 
 _SEARCHED = 1_000
-"""Characters at the end of a long answer among which its conclusion is looked for."""
+"""Characters at the end of a long answer that are searched for its conclusion."""
 
 _LEADING = 400
 
@@ -64,7 +64,7 @@ _ANSWER_IS = late_pattern(
     re.IGNORECASE,
 )
 _CONCLUDING = ("answer", "result", "答", "解", "結論")
-"""One of these is in whatever `_ANSWER_IS` finds."""
+"""Every match of `_ANSWER_IS` contains one of these."""
 
 _HASHES = late_pattern(r"^#### ?([^\n#]{1,80})$", re.MULTILINE)
 _BOXED = late_pattern(r"\\boxed\s?\{|\\fbox\s?\{")
@@ -98,19 +98,19 @@ _COPULAS = frozenset(("is", "was", "are", "were", "be", "equals", "called", "=")
 _JAPANESE_COPULA = late_pattern(r"[ぁ-んァ-ヶー一-龠][はが][ぁ-んァ-ヶー一-龠0-9]")
 _HEDGE = late_pattern(r"[\W\d_]|about|approximately|around|roughly|約|およそ|ほぼ")
 _MOST_LETTERS_BESIDE = 12
-"""Letters beside a number and its unit that are taken for the rest of the unit, or what is counted."""
+"""Letters beside a number and its unit that are treated as the rest of the unit, or the counted noun."""
 
 _DENIALS = frozenset(("not", "no", "never", "isn't", "n't"))
 
 
 def short_answer(text: str) -> ShortAnswer | None:
-    """What an answer comes down to; None where it is prose without a conclusion that could be checked."""
+    """Extract the value of an answer; None for prose without a checkable conclusion."""
     return _short_answer(text if len(text) <= _LEADING + _SEARCHED else f"{text[:_LEADING]}\n…\n{text[-_SEARCHED:]}")
 
 
 def agree(one: ShortAnswer, other: ShortAnswer) -> bool:
-    """Whether two answers say the same: a number in any unit and to the digits of the coarser, a phrase in any case,
-    also where one of them is a sentence that ends with the other."""
+    """Whether two answers are equal: numbers in any unit, to the digits of the coarser one; phrases in any case; a
+    sentence that ends with the other value."""
     if one.kind == other.kind and one.key == other.key:
         return True
     value, sentence = (other, one) if one.kind == "sentence" else (one, other)
@@ -140,7 +140,7 @@ def _short_answer(text: str) -> ShortAnswer | None:
 
 
 def _in_box(text: str) -> str:
-    """The inside of the last \\boxed{}."""
+    r"""Return the content of the last \boxed{}."""
     opened = list(_BOXED.finditer(text)) if "box" in text else []
     if not opened:
         return ""
@@ -158,9 +158,9 @@ def _behind_hashes(text: str) -> str:
 
 
 def _stated(text: str) -> str:
-    """What stands behind the last "the answer is"."""
+    """Return the text after the last "the answer is"."""
     end = text[-_SEARCHED:].lower()
-    if not any(word in end for word in _CONCLUDING):  # most answers: the pattern takes ten times as long to tell
+    if not any(word in end for word in _CONCLUDING):  # a cheap prefilter: the pattern takes ten times as long
         return ""
     found = list(_ANSWER_IS.finditer(text[-_SEARCHED:]))
     return (found[-1]["en"] or found[-1]["ja"] or "").strip() if found else ""
@@ -173,7 +173,7 @@ def _bold_at_end(text: str) -> str:
 
 
 def _read(written: str) -> ShortAnswer | None:
-    """A value that was found; None for a sentence and for what is too long to be one."""
+    """Parse a value; None for a sentence or a text that is too long."""
     text = _folded(written)
     bare = _ENDING.sub("", _VARIABLE.sub("", text, count=1)).strip("\"'「」『』()（） ")
     if not text or len(text) > _LONGEST_SENTENCE:
@@ -199,7 +199,7 @@ def _folded(written: str) -> str:
 
 
 def _number(written: str, bare: str, key: str) -> ShortAnswer | None:
-    """A number, alone or with its unit; what has other words beside it is none."""
+    """Parse a number, alone or with its unit; None with other words beside it."""
     found = quantities(bare)
     quantity = found[0] if len(found) == 1 else None
     if fraction := _FRACTION.fullmatch(bare):
@@ -231,19 +231,19 @@ def _sentence(whole: str) -> ShortAnswer | None:
 
 @lru_cache(maxsize=256)
 def _stated_number(sentence: ShortAnswer) -> ShortAnswer | None:
-    """The number in a sentence that has no other."""
+    """Return the number of a sentence with only one."""
     text = _folded(sentence.text)
     found = quantities(text)
     return ShortAnswer("number", text, "", found[0], _first_number(text)) if len(found) == 1 else None
 
 
 def _is_sentence(key: str) -> bool:
-    """Whether a phrase says something of something, and is not a mere value."""
+    """Whether a phrase is a statement and not a mere value."""
     return not _COPULAS.isdisjoint(key.split()) or _JAPANESE_COPULA.search(key) is not None
 
 
 def _concludes_with(sentence: str, value: str) -> bool:
-    """Whether a sentence ends with "is" and the value, and does not deny it."""
+    """Whether a sentence ends with "is" and the value, without a negation."""
     before = sentence.removesuffix(value)
     if before == sentence or not value or _DENIALS & set(before.replace("'", " '").split()):
         return False
@@ -270,7 +270,7 @@ def _same_number(one: ShortAnswer, other: ShortAnswer) -> bool:
 
 
 def _rounds(coarse: ShortAnswer, quantity: Quantity, finer: Quantity) -> bool:
-    """Whether a number with decimals is another one rounded to them: 3.14 and 3.1416."""
+    """Whether a decimal number is the rounding of another: 3.14 and 3.1416."""
     return (
         "." in coarse.text
         and 0 < finer.step < quantity.step

@@ -1,4 +1,4 @@
-"""How the answers of a run become one, by the name the configuration has for it."""
+"""The strategies that merge the answers of a run, by their name in the configuration."""
 
 from localllm.ensemble.choice import best
 from localllm.ensemble.ranking import rank

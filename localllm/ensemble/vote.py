@@ -1,7 +1,7 @@
-"""Strategies for answers that can be compared: a vote of the workers, or of one model's samples.
+"""The strategies `vote` and `self`: a majority vote of the workers, or of one model's samples.
 
-Self-consistency (Wang and others, 2022): sampled lines of thought that end in the same value are more often right than
-a single one.
+Self-consistency (Wang and others, 2022): an answer that several sampled chains of thought share is right more often
+than a single one.
 """
 
 import msgspec
@@ -12,17 +12,17 @@ from localllm.ensemble.review import NO_ANSWER, merge, names_of, noted_agreement
 from localllm.ensemble.run import Outcome, Run
 
 SAMPLING_TEMPERATURE = 0.7
-"""Of a model's samples where its configuration names none: with 0 they would all be the same."""
+"""Default temperature of samples: at 0 all would be equal."""
 
 
 async def vote(run: Run) -> Outcome:
-    """Ask the workers, and take what most of them say."""
+    """Ask the workers and return the most frequent answer."""
     await run.ask_workers()
     return await _decided(run)
 
 
 async def sample(run: Run) -> Outcome:
-    """Ask the worker with the greatest weight several times, and take what it says most often, or have its answers
+    """Sample the worker with the greatest weight several times; return its most frequent answer, or have its answers
     reviewed."""
     agent = max(run.workers, key=lambda one: one.config.weight)
     count = run.settings.samples
@@ -34,7 +34,7 @@ async def sample(run: Run) -> Outcome:
 
 
 async def _decided(run: Run) -> Outcome:
-    """What most answers say; the reviewer decides where they are no values, and between equally many."""
+    """Return the most frequent answer; the reviewer decides for prose, and between ties."""
     agreement = noted_agreement(run)
     if not agreement.groups:
         return NO_ANSWER
@@ -64,7 +64,7 @@ async def _decided(run: Run) -> Outcome:
 
 
 def _among(agreement: Agreement, opinions: list[AgreeingAnswers]) -> Agreement:
-    """The answers of these opinions alone."""
+    """Restrict the agreement to these opinions."""
     workers = {worker for opinion in opinions for worker in opinion.workers}
     groups = tuple(group for group in agreement.groups if group.workers[0] in workers)
     return msgspec.structs.replace(agreement, groups=groups, opinions=tuple(opinions), consensus=None)

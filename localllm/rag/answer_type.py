@@ -1,7 +1,7 @@
-"""Expected answer types: the kind of thing a question asks for, and where a passage has one.
+"""Classify the answer a question expects, and find where a passage contains one.
 
-"How many days" asks for a duration, 何段階 for a number, "which function" for a definition. A passage that has words of
-such a question, but nothing of that kind beside them, is about the thing and does not tell what is asked of it.
+"How many days" expects a duration, 何段階 a number, "which function" a definition. A passage that shares words with the
+question but has no value of the expected type near them is on the topic without answering it.
 """
 
 import re
@@ -14,21 +14,22 @@ from localllm.text.units import SIGNS, units
 
 
 class AnswerType(NamedTuple):
-    """What an answer looks like."""
+    """The expected form of an answer."""
 
     pattern: re.Pattern[str]
     is_beside: bool = True
-    """It stands in one sentence, or one row of a table, with words of the question; else anywhere in the passage."""
+    """The answer must share a sentence or table row with words of the question; otherwise anywhere in the passage will
+    do."""
 
     def places(self, text: str) -> Iterator[str]:
-        """The sentences of a passage that have one; the whole passage where it may be anywhere."""
+        """Yield the sentences of a passage that contain an answer, or the whole passage if `is_beside` is false."""
         for sentence in _BORDER.split(text) if self.is_beside else (text,):
             if self.pattern.search(_NO_NUMBER.sub(" ", sentence) if self.is_beside else sentence):
                 yield sentence
 
 
 def expected_answer(question: str) -> AnswerType | None:
-    """What an answer to a question looks like; None where that is open."""
+    """Return the answer type a question expects; None if it is open."""
     if _ASKS_DEFINITION.search(question):
         return AnswerType(_DEFINITION, is_beside=False)
     kind = "money" if _ASKS_MONEY.search(question) else _kind_of_unit(question)
@@ -38,7 +39,7 @@ def expected_answer(question: str) -> AnswerType | None:
 
 _BORDER = late_pattern(r"\n+|(?<=。)|(?<=[.!?])\s+")
 _NO_NUMBER = late_pattern(r"[A-Za-z]+-?\d+|^\s*\d+[.)](?:\s|$)|^#.*")
-"""Names of things, marks of lists, titles."""
+"""Names, list markers and titles: their digits are no quantity."""
 _DEFINITION = late_pattern(
     r"(?m)^\s*(?:async\s+def|def|class|func|function|fn|sub|export|public|private|static|struct|interface|trait|impl"
     r"|const|let|var)\b|=>"
@@ -67,11 +68,11 @@ _TIMES = (
 )
 _NOTHING_TO_PAY = r"\bfree\b|無料"
 _UNIT_ELSEWHERE = r"=\s*[\d_.]+|\|\s*[\d,.]+\s*\|"
-"""Of a constant, and in a table."""
+"""The unit of a constant, or in a table row."""
 
 
 def _kind_of_unit(question: str) -> str:
-    """The kind of the unit that is asked for, "number" for what is counted; "" where none is."""
+    """Return the kind of the unit asked for, "number" for a count, "" for none."""
     for english, second, japanese in _COUNTED.findall(question):
         rest = japanese.lower()
         starts = (rest[:length] for length in range(len(rest), 0, -1) if rest[length : length + 1] not in ("も", "か"))
@@ -83,7 +84,7 @@ def _kind_of_unit(question: str) -> str:
 
 @cache
 def _quantity(kind: str) -> re.Pattern[str]:
-    """A quantity of a kind, however it is written."""
+    """Compile the pattern of a quantity of this kind, in every notation."""
     if kind == "number":
         return re.compile(f"(?i){_NUMERAL}|{_TIMES}|{_NOTHING_TO_PAY}")
     written = sorted((name for name, unit in units().items() if unit.kind == kind), key=len, reverse=True)

@@ -1,6 +1,6 @@
-"""Ask the chat model what retrieval cannot know: how well passages answer a query, what a collection holds.
+"""Ask the chat model to rerank passages and to describe a collection.
 
-Both are extras: an answer that cannot be used, or a server that fails, changes nothing.
+Both are optional: an unusable answer or a failing server leaves the result as it was.
 """
 
 from collections.abc import Sequence
@@ -22,9 +22,9 @@ from localllm.text.sanitising import clean
 
 MOST_RERANKED = 10
 _BEST = 3
-"""The score of a passage that answers the query."""
+"""The highest score: the passage answers the query."""
 _SHOWN = 700
-"""Characters of a passage that are judged."""
+"""Characters of each passage shown to the model."""
 _LONGEST_DESCRIPTION = 300
 
 Answer = TypeVar("Answer")
@@ -53,14 +53,13 @@ _DESCRIPTION: dict[str, Json] = {
 
 
 class ChatModel:
-    """The chat model behind `client`, asked at temperature 0 in a schema."""
+    """The chat model behind `client`, called at temperature 0 with a JSON schema."""
 
     def __init__(self, client: LLMClient) -> None:
         self._client = client
 
     async def rerank(self, query: str, hits: Sequence[Hit]) -> tuple[list[Hit], Phrase | None]:
-        """The hits as the model orders them, without those that do not help; as they were where it gave no usable
-        answer, and what to say of that."""
+        """Rerank the hits and drop irrelevant ones; after an unusable answer, return them unchanged with a remark."""
         shown = "\n\n".join(f"[{number}] {clean(hit.text)[:_SHOWN]}" for number, hit in enumerate(hits, 1))
         answer = await self._ask("rerank", f"{shown}\n\nQuestion: {query}", _SCORES, _Scores)
         if answer is None or len(answer.scores) != len(hits):
@@ -72,7 +71,7 @@ class ChatModel:
         return sorted((hit for hit in scored if hit.scores.rerank), key=lambda hit: -(hit.scores.rerank or 0)), None
 
     async def describe(self, contents: str) -> str:
-        """One sentence on what a collection holds; "" where the model gave no usable answer."""
+        """Describe the contents of a collection in one sentence; "" after an unusable answer."""
         answer = await self._ask("describe", contents, _DESCRIPTION, _Description)
         said = " ".join(clean(answer.description).split()) if answer else ""
         return said if len(said) <= _LONGEST_DESCRIPTION else ""
@@ -100,5 +99,5 @@ def _prompt(name: str) -> str:
 
 
 def _share(score: int) -> float:
-    """A score as a share of the best one."""
+    """Scale a score to 0..1."""
     return min(max(score, 0), _BEST) / _BEST

@@ -1,8 +1,8 @@
-"""Cut a text into chunks: along its structure, of a size in tokens, each with its titles and its place.
+"""Split a text into chunks along its structure, sized in tokens, each with its headings and position.
 
-Blocks (a paragraph, a heading, a list item, a definition, a row) are joined up to the size; one that is longer is cut
-at lines, sentences or, at last, anywhere. A heading begins a chunk where the one before is half full. Inside a section
-a chunk repeats the end of the one before, so that what stands at the border is found from both sides.
+Blocks (a paragraph, heading, list item, definition, row) are joined up to the size; a longer block is split at lines,
+then sentences, then anywhere. A heading starts a new chunk if the current one is half full. Within a section, a chunk
+repeats the end of the previous one, so that text at the border is found from both sides.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,15 +14,15 @@ from localllm.rag.records import Chunk, Place, PlaceKind
 from localllm.text.sentences import split_sentences
 
 VERSION = 2
-"""Grows when the same file is cut differently, or its chunks are found by other words, so that a collection knows that
-it is stale."""
+"""Increment when the same file yields other chunks or index terms; existing collections are then reported as stale."""
 
 _HALF = 0.5
-"""How full a chunk must be for a heading to begin another, and what headings that go into the next may take of it."""
+"""Fill level from which a heading starts a new chunk; also the share of a chunk that headings moved to the next may
+use."""
 
 
 class Block(NamedTuple):
-    """A piece of a text that its structure sets apart."""
+    """A structural unit of a text."""
 
     text: str
     headings: tuple[str, ...] = ()
@@ -30,21 +30,21 @@ class Block(NamedTuple):
     first: int = 0
     last: int = 0
     is_heading: bool = False
-    """What follows belongs to it: it ends no chunk."""
+    """It introduces what follows, so it never ends a chunk."""
     is_alone: bool = False
-    """It is joined with no other, such as a row of a table."""
+    """It is never joined with another block, such as a table row."""
     glue: str = "\n\n"
-    """What stands between it and the block before."""
+    """The separator from the previous block."""
 
 
 def token_count(text: str) -> float:
-    """The tokens of a text, as estimated."""
+    """Estimate the tokens of a text."""
     size = measure(text)
     return size.narrow + size.wide
 
 
 def cut(blocks: Iterable[Block], tokens: int, overlap: int) -> list[Chunk]:
-    """The chunks of a text of so many `tokens` each, `overlap` of which are of the one before."""
+    """Split a text into chunks of `tokens` each, `overlap` of them repeated from the previous chunk."""
     packer = _Packer(tokens, min(overlap, tokens // 2))
     for block in blocks:
         if block.text.strip():
@@ -63,7 +63,7 @@ class _Packer:
         self._chunks: list[Chunk] = []
 
     def add(self, block: Block) -> None:
-        """Put a block into the chunk being filled, or begin another with it."""
+        """Add a block to the current chunk, or start a new chunk with it."""
         size = token_count(block.text)
         last = self._blocks[-1] if self._blocks else None
         if last and (
@@ -79,7 +79,7 @@ class _Packer:
         self._is_repeated = False
 
     def finish(self) -> list[Chunk]:
-        """All chunks."""
+        """Flush the current chunk and return all chunks."""
         self._emit(self._blocks)
         return self._chunks
 
@@ -107,7 +107,7 @@ class _Packer:
 
 
 def _common(blocks: Sequence[Block]) -> tuple[str, ...]:
-    """The titles all the blocks stand under; those of the first where that are none."""
+    """Return the headings all blocks share; those of the first block if they share none."""
     paths = [block.headings for block in blocks]
     shortest = min(map(len, paths))
     depth = next((at for at in range(shortest) if len({path[at] for path in paths}) > 1), shortest)
@@ -115,7 +115,7 @@ def _common(blocks: Sequence[Block]) -> tuple[str, ...]:
 
 
 def _end_of(block: Block, tokens: float) -> list[Block]:
-    """The last lines or sentences of a block that together have no more than so many tokens."""
+    """Return the last lines or sentences of a block that fit into `tokens`."""
     kept: list[Block] = []
     for piece in reversed(_lines_or_sentences(block)):
         tokens -= token_count(piece.text)
@@ -126,7 +126,7 @@ def _end_of(block: Block, tokens: float) -> list[Block]:
 
 
 def _pieces(block: Block, tokens: int) -> Iterator[Block]:
-    """The block; where it is too long, parts of it: as many lines or sentences as fit."""
+    """Yield the block, or, if it is too long, parts of as many lines or sentences as fit."""
     if token_count(block.text) <= tokens:
         yield block
         return
@@ -147,7 +147,7 @@ def _pieces(block: Block, tokens: int) -> Iterator[Block]:
 
 
 def _lines_or_sentences(block: Block) -> list[Block]:
-    """The lines of a block, in a block of one line its sentences."""
+    """Split a block into its lines, or a single line into its sentences."""
     lines = block.text.split("\n")
     if len(lines) > 1:
         counted = block.kind == "lines" and block.last - block.first == len(lines) - 1
@@ -161,7 +161,7 @@ def _lines_or_sentences(block: Block) -> list[Block]:
             for number, line in enumerate(lines)
         ]
     spans = split_sentences(block.text)
-    if not spans:  # a part of nothing but blanks
+    if not spans:  # only whitespace
         return []
     between = [block.glue, *(block.text[one.end : other.start] for one, other in pairwise(spans))]
     return [
@@ -171,7 +171,7 @@ def _lines_or_sentences(block: Block) -> list[Block]:
 
 
 def _anywhere(block: Block, tokens: int) -> Iterator[Block]:
-    """Parts of a block of one endless line or sentence: of its sentences first, then of so many characters."""
+    """Split a block of one overlong line or sentence: at sentences first, then at a character count."""
     sentences = _lines_or_sentences(block)
     if len(sentences) > 1:
         for sentence in sentences:

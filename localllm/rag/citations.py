@@ -1,4 +1,4 @@
-"""Check the references an answer cites against the passages it was given; what points nowhere is taken out."""
+"""Check the references of an answer against the passages it was given, and remove invalid ones."""
 
 import re
 import unicodedata
@@ -23,19 +23,19 @@ _BRACKETED = late_pattern(r"\s?[\[［【]([^\[\]［］【】\n]{3,400})[\]］】
 _BEHIND_STOP = late_pattern(
     r"(?P<stop>[.。!?！？])(?P<references>(?:\s{0,2}[\[［【][^\[\]［］【】\n]{3,400}[\]］】](?!\()){1,9})"
 )
-"""References behind the full stop of their sentence."""
+"""References placed after the full stop of their sentence."""
 _BARE = late_pattern(rf"(?<![\w/.:\[-])`?(?P<whole>{_WORD}:\d+(?:[-–]\d+)?)`?(?![\w-])")
 _BETWEEN = late_pattern(r"\s*[;；]\s*|\s*,\s+(?=\S+\.[A-Za-z]\w*(?:[:\s]|$))|\s*、\s*")
 
 
 _LONGEST_NUMBER = 9
-"""Digits; no file has so many lines."""
+"""Digits of a line number; no file has more lines."""
 _LEAST_OF_A_STATEMENT = 8
-"""Letters and digits of a sentence that says something."""
+"""Fewest letters and digits of a sentence that makes a statement."""
 
 
 class Checked(NamedTuple):
-    """An answer without references that point nowhere: these, and the passages that the others cite."""
+    """An answer without its invalid references, the removed references, and the passages cited."""
 
     text: str
     removed: tuple[str, ...] = ()
@@ -43,8 +43,8 @@ class Checked(NamedTuple):
 
 
 def uncited_sentences(checked: str, hits: Sequence[Hit]) -> tuple[int, int]:
-    """How many sentences of a checked answer have no reference in or right behind them, and how many there are. Short
-    ones, headings and questions count for nothing."""
+    """Count the sentences of a checked answer that have no reference in or right behind them, and all sentences. Short
+    ones, headings and questions are not counted."""
     text = _BEHIND_STOP.sub(r"\g<references>\g<stop>", checked)
     parts = [text[start:end] for start, end in split_sentences(text)]
     stating = [part for part in parts if _states_something(_BRACKETED.sub("", part))]
@@ -57,7 +57,7 @@ def _states_something(text: str) -> bool:
 
 
 class Reference(NamedTuple):
-    """A reference as it was written: a file, and a place in it or one of its titles."""
+    """A parsed reference: a file, and a position in it or one of its headings."""
 
     file: str
     place: Place | None
@@ -65,13 +65,13 @@ class Reference(NamedTuple):
 
 
 def check_citations(answer: str, hits: Sequence[Hit]) -> Checked:
-    """The answer, each of whose references is one of these passages or lies within one."""
+    """Remove every reference that is not, or is not within, one of these passages."""
     removed: list[str] = []
     cited: dict[str, Hit] = {}
 
     def is_kept(written: str) -> bool:
         reference = read_reference(written)
-        if reference is None:  # something else in brackets
+        if reference is None:  # brackets that hold no reference
             return True
         found = [hit for hit in hits if points_to(reference, hit)]
         cited.update((hit.reference, hit) for hit in found)
@@ -101,7 +101,7 @@ def check_citations(answer: str, hits: Sequence[Hit]) -> Checked:
 
 
 def read_reference(written: str) -> Reference | None:
-    """What a reference points to; None where the text is none."""
+    """Parse a reference; None if the text is none."""
     found = _REFERENCE.match(unicodedata.normalize("NFKC", written).strip("`* "))
     if found is None:
         return None
@@ -119,12 +119,12 @@ def _place(kind: str, first: str, last: str | None) -> Place:
 
 
 def _number(digits: str) -> int:
-    """A number in a reference; Python reads none of 4,300 digits and more."""
+    """Parse a number, capped: Python's int() rejects 4,300 digits and more."""
     return int(digits) if len(digits) <= _LONGEST_NUMBER else 10**_LONGEST_NUMBER
 
 
 def points_to(reference: Reference, hit: Hit, *, overlap: bool = False) -> bool:
-    """Whether a reference lies within a passage, or with `overlap` shares a line, page or row with it."""
+    """Whether a reference is within a passage, or with `overlap` shares a line, page or row with it."""
     file, named = _folded(hit.file), _folded(reference.file)
     if file != named and not file.endswith(f"/{named}"):
         return False

@@ -1,4 +1,4 @@
-"""Say what a collection holds: by rule from its titles and words, for a model to choose by."""
+"""Describe a collection by rule from its titles and frequent words, for a model to choose by."""
 
 import re
 from collections import Counter
@@ -12,11 +12,11 @@ from localllm.text.tokenising import terms
 _MOST_TITLES = 5
 _MOST_WORDS = 6
 _LONGEST_TITLE = 40
-"""Cells."""
+"""Terminal cells."""
 _TOO_COMMON = 0.12
-"""Of the passages: a word that is in more tells nothing of what they are about."""
+"""Share of the passages: a more frequent word does not discriminate."""
 _MOST_PASSAGES = 5_000
-"""That are looked at: what a large collection is about shows in its first ones."""
+"""Passages examined: the first ones show the subject of a large collection."""
 
 _LOOKED_AT = 60
 
@@ -24,7 +24,7 @@ _WORD = late_pattern(r"[A-Za-z][A-Za-z-]{4,}|[\u30a1-\u30fa\u30fc]{3,}|[\u4e00-\
 
 
 class Contents:
-    """Counts titles and words of the passages that are taken in."""
+    """Count titles and words of the ingested passages."""
 
     def __init__(self) -> None:
         self._passages = 0
@@ -32,7 +32,7 @@ class Contents:
         self._words: Counter[str] = Counter()
 
     def note(self, payloads: Iterable[Payload]) -> None:
-        """Count what stands in these passages."""
+        """Count the titles and words of these passages."""
         for payload in payloads:
             if self._passages >= _MOST_PASSAGES:
                 return
@@ -42,13 +42,13 @@ class Contents:
 
     @property
     def titles(self) -> list[str]:
-        """The titles under which most passages stand."""
+        """The most frequent titles."""
         named = (" ".join(clean(title, keep_newlines=False).split()) for title, _ in self._titles.most_common(40))
         return list(dict.fromkeys(shorten(title, _LONGEST_TITLE) for title in named if title))
 
     @property
     def words(self) -> list[str]:
-        """The words that most passages share, but for those that nearly all or hardly any have."""
+        """The words most passages share, without those in nearly all or hardly any."""
         least, most = min(2, self._passages // 4), max(3.0, self._passages * _TOO_COMMON)
         titled = " ".join(self.titles[:_MOST_TITLES]).lower()
         fitting = [(count, word) for word, count in self._words.items() if least <= count <= most]
@@ -56,17 +56,17 @@ class Contents:
         return [word for word in ranked[:_LOOKED_AT] if terms(word)]
 
     def described(self) -> str:
-        """The titles and words in one line; "" where there are none."""
+        """The titles and words in one line; "" if there are none."""
         titles = "; ".join(self.titles[:_MOST_TITLES])
         words = ", ".join(self.words[:_MOST_WORDS])
         return f"{titles} ({words})" if titles and words else titles or words
 
     def listed(self) -> str:
-        """More of the same, for a model that is to put it into words."""
+        """List more titles and words, as input for a model that writes the description."""
         titles = "\n".join(f"- {one}" for one in self.titles)
         return f"Titles:\n{titles}\nWords: {', '.join(self.words[:30])}"
 
 
 def _plain_name(file: str) -> str:
-    """The name of a file without folders and ending."""
+    """Return the file name without folders and extension."""
     return re.sub(r"\.\w+$", "", file.rpartition("/")[2])

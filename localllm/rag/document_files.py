@@ -1,4 +1,4 @@
-"""The files of what is to be ingested: a folder's by the rules of .gitignore, each with the name it is shown by."""
+"""List the files to ingest: a folder's files that .gitignore does not exclude, each with its display name."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,16 +10,16 @@ from localllm.base.named_paths import follow
 
 
 class Listed(NamedTuple):
-    """A file that is there."""
+    """An existing file."""
 
     path: str
-    """Absolute."""
+    """The absolute path."""
     file: str
-    """What it is called: the folder that was named, and the path in it."""
+    """The display name: the folder that was named, and the path in it."""
 
 
 def real_roots(paths: Sequence[Path], project: Path) -> list[Path]:
-    """The paths, absolute and each once; of those in one another the outer. Raises KnowledgeBaseUsageError for a link
+    """Resolve the paths, without duplicates and without those inside another. Raises KnowledgeBaseUsageError for a link
     in the project that leads out of it."""
     resolved = sorted({_real(path.expanduser(), project) for path in paths})
     return [path for path in resolved if not any(other != path and path.is_relative_to(other) for other in resolved)]
@@ -28,7 +28,7 @@ def real_roots(paths: Sequence[Path], project: Path) -> list[Path]:
 def _real(path: Path, project: Path) -> Path:
     try:
         followed = follow(path, project)
-    except OSError as error:  # links in circles
+    except OSError as error:  # circular links
         raise KnowledgeBaseUsageError("rag_no_path", path=path) from error
     if followed.leads_out:
         raise KnowledgeBaseUsageError("rag_link_out", path=path, target=followed.real)
@@ -36,8 +36,8 @@ def _real(path: Path, project: Path) -> Path:
 
 
 def listed_files(roots: Sequence[Path], exclude: Sequence[str]) -> Iterator[Listed]:
-    """All files of the roots that .gitignore and `exclude` do not leave out, no links. A file that is a root is listed
-    in any case. Raises KnowledgeBaseUsageError for a folder that cannot be read."""
+    """List all files of the roots that neither .gitignore nor `exclude` excludes, without links. A root that is a file
+    is always listed. Raises KnowledgeBaseUsageError for an unreadable folder."""
     for root in roots:
         if root.is_file():
             yield Listed(str(root), root.name)
@@ -58,5 +58,5 @@ def _of_folder(folder: Path, exclude: Sequence[str]) -> Iterator[Listed]:
 
 
 def is_beneath(path: str, roots: Sequence[Path]) -> bool:
-    """Whether a path is one of the roots or in one of them."""
+    """Whether a path is one of the roots or inside one."""
     return any(Path(path).is_relative_to(root) for root in roots)

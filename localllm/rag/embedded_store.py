@@ -1,4 +1,4 @@
-"""Collections in folders of this machine, each a shard of Qdrant's engine in a helper process of its own."""
+"""Store collections in local folders, each a shard of Qdrant's engine in its own helper process."""
 
 import os
 import shutil
@@ -25,8 +25,8 @@ _READ_AT_ONCE = 4_000_000  # bytes
 
 
 class EmbeddedStore:
-    """Collections in `folder`, each in a folder of its own. Nobody but the user's own programs may write there: SQLite
-    and the engine read what lies in it as their own."""
+    """Collections in `folder`, each in its own subfolder. No one but the user's own programs may write there: SQLite
+    and the engine trust the files they read."""
 
     def __init__(self, folder: Path, home: Home) -> None:
         self._folder = folder
@@ -34,7 +34,7 @@ class EmbeddedStore:
         self._open_shards = OpenShards()
 
     def collections(self) -> list[Collection]:
-        """See Store. One whose record cannot be read is named without anything else."""
+        """See Store. A collection with an unreadable record has only its name."""
         found: list[Collection] = []
         with suppress(FileNotFoundError, NotADirectoryError):
             for entry in sorted(self._folder.iterdir()):
@@ -56,7 +56,7 @@ class EmbeddedStore:
         return msgspec.structs.replace(collection, name=name, home=self._home)
 
     def folder(self, name: str) -> Path:
-        """Where a collection is."""
+        """Return the folder of a collection."""
         return self._folder / name
 
     def manifest(self, name: str) -> Path:
@@ -89,7 +89,7 @@ class EmbeddedStore:
             self.save(collection)
 
     def optimize(self, name: str) -> None:
-        """See Store. A copy is optimised and then takes the shard's place: nobody waits meanwhile."""
+        """See Store. Optimises a copy that then replaces the shard, so that searches are not blocked."""
         folder, copy = self.folder(name), f"{SHARD}.optimized"
         with self._locked(name, "localllm rag optimize"):
             recover(folder)
@@ -116,7 +116,7 @@ class EmbeddedStore:
             raise disk_full(name, self.folder(name), free, LEAST_FREE + needed)
 
     def delete(self, name: str) -> None:
-        """See Store. The record goes first: what is left of a deletion that was broken off is no collection."""
+        """See Store. Deletes the record first: an interrupted deletion leaves no collection."""
         with self._locked(name, "localllm rag delete"):
             folder = self.folder(name)
             (folder / RECORD).unlink(missing_ok=True)
@@ -124,7 +124,7 @@ class EmbeddedStore:
 
     @contextmanager
     def reading(self, name: str) -> Generator[Reader]:
-        """See Store. The shard stays open for a moment, unless somebody waits for it."""
+        """See Store. The shard stays open for a moment unless another process waits for it."""
         shard = self._open_shards.take(name)
         shard = shard if isinstance(shard, Shard) else self._shard(name, "localllm")
         try:
@@ -171,14 +171,14 @@ class EmbeddedStore:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """All files below a folder."""
+    """Yield all files below a folder."""
     for place, _folders, names in os.walk(folder):
         yield from (Path(place) / name for name in names)
 
 
 def _read_ahead(folder: Path) -> None:
-    """Read the segments of a shard, so that they are in the system's cache, which the engine has dropped them from:
-    else each passage of the first searches is a read from the disk of its own."""
+    """Read the segments of a shard into the system's page cache, from which the engine has dropped them: otherwise each
+    passage of the first searches is a separate disk read."""
     for file in _files(folder / "segments"):
         with suppress(OSError), file.open("rb", buffering=0) as stream:
             while stream.read(_READ_AT_ONCE):

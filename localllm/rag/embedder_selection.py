@@ -1,4 +1,4 @@
-"""Which embedding model is used: as the settings say, else what a model server nearby offers, else the embedded one."""
+"""Select the embedding model: as configured, else from a local model server, else the embedded one."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,13 +19,13 @@ from localllm.rag.minilm import MiniLM, minilm, model_folder
 from localllm.rag.records import Embedder
 
 _ELSEWHERE = frozenset({"azure", "gemini"})
-"""Whose servers get no documents unless they are named for it."""
+"""Cloud providers, which get no documents unless the settings name them."""
 
 _NOT_AUTOMATIC = frozenset({*_ELSEWHERE, "embedded", "scripted", "gguf"})
 
 
 class Selected(NamedTuple):
-    """The embedder, or None and why there is none."""
+    """The embedder, or None and the reason."""
 
     embedder: TextEmbedder | None
     remark: Phrase | None = None
@@ -34,7 +34,7 @@ class Selected(NamedTuple):
 async def embedder_for_search(
     settings: Settings, root: Path, environ: Mapping[str, str], recorded: Embedder
 ) -> Selected:
-    """The model a collection was made with, if it is what the settings say, or they leave it open."""
+    """Return the model a collection was embedded with, if the settings name it or leave the model open."""
     provider, _, model = recorded.name.partition(":")
     if not fits(settings, recorded):
         return Selected(None)
@@ -47,8 +47,8 @@ async def embedder_for_search(
 
 
 def fits(settings: Settings, recorded: Embedder) -> bool:
-    """Whether the settings name the model a collection was made with, or leave it open. One that runs elsewhere must be
-    named: whoever shares a server of collections could have chosen it."""
+    """Whether the settings name the model a collection was embedded with, or leave it open. A cloud model must be
+    named: anyone who shares a collection server could have chosen it."""
     provider, _, model = recorded.name.partition(":")
     wanted = settings.rag.embedding_provider
     is_open = wanted == "auto" and provider not in _ELSEWHERE
@@ -57,8 +57,8 @@ def fits(settings: Settings, recorded: Embedder) -> bool:
 
 
 async def embedder_for_ingest(settings: Settings, root: Path, environ: Mapping[str, str]) -> Selected:
-    """The model the vectors of a new collection are made with, its abilities probed. Raises KnowledgeBaseUsageError
-    where the one that is set cannot be used."""
+    """Select the model for a new collection's vectors and probe its abilities. Raises KnowledgeBaseUsageError if the
+    configured one is not usable."""
     wanted = settings.rag.embedding_provider
     if wanted == "none":
         return Selected(None)
@@ -105,7 +105,7 @@ async def _probed(embedder: MiniLM | ServerEmbedder) -> MiniLM | ServerEmbedder:
 
 
 async def _named(settings: Settings, name: str, root: Path, environ: Mapping[str, str]) -> ServerEmbedder:
-    """The embedder of the server that is set."""
+    """Create the embedder of the configured server."""
     model = settings.rag.embedding_model
     try:
         provider = _made(settings.llm, name, root, environ)
@@ -120,7 +120,7 @@ async def _named(settings: Settings, name: str, root: Path, environ: Mapping[str
 
 
 async def _nearest(settings: Settings, root: Path, environ: Mapping[str, str]) -> MiniLM | ServerEmbedder | None:
-    """That of the first server in the user's own network that offers one, else the embedded model."""
+    """Return the embedder of the first server in the local network that offers one, else the embedded model."""
     for provider in await _providers(settings.llm, root, environ):
         if isinstance(provider, Embedding):
             try:
@@ -135,17 +135,17 @@ async def _nearest(settings: Settings, root: Path, environ: Mapping[str, str]) -
 
 
 def _of_here(models: Sequence[str]) -> Iterator[str]:
-    """Those that do not run in a cloud: such a one gets documents only where the settings name it."""
+    """Drop cloud models: they get documents only if the settings name them."""
     return (model for model in models if not runs_elsewhere(model))
 
 
 async def _providers(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> list[Provider]:
-    """The server of the settings, or those that are found."""
+    """Return the configured server, or those found by discovery."""
     if settings.provider in _NOT_AUTOMATIC:
         return []
     if settings.provider != "auto":
         return [make_provider(settings, root, environ)]
-    from localllm.llm.discovery.scan import discover  # nobody is looked for where the settings name the server
+    from localllm.llm.discovery.scan import discover  # no discovery when the settings name the server
 
     servers = await discover(settings, environ)
     return [provider_for(server, settings, environ) for server in servers if server.state in ("ready", "empty")]

@@ -1,4 +1,4 @@
-"""What turns texts into vectors, as the knowledge base uses it, and the model server that does."""
+"""The interface of an embedding model, and its implementation by a model server."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,23 +13,23 @@ Vector = tuple[float, ...]
 
 
 class TextEmbedder(Protocol):
-    """An embedding model that is at hand. The methods raise LLMConnectionError or KnowledgeBaseError."""
+    """An available embedding model. The methods raise LLMConnectionError or KnowledgeBaseError."""
 
     @property
     def record(self) -> Embedder:
-        """What a collection keeps of it."""
+        """The record a collection keeps of it."""
         ...
 
     async def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
-        """A vector for each text that is to be found."""
+        """Embed texts to be found."""
         ...
 
     async def embed_query(self, text: str) -> Vector:
-        """The vector of what is looked for."""
+        """Embed a query."""
         ...
 
     async def aclose(self) -> None:
-        """Give back connections."""
+        """Close connections."""
         ...
 
 
@@ -45,24 +45,24 @@ _PREFIXES = (
     (late_pattern(r"(?i)arctic-embed.*(v2|2\.0)|arctic-embed2"), "query: ", ""),
     (late_pattern(r"(?i)bge-(?:small|base|large)-en|mxbai-embed|arctic-embed"), _BGE, ""),
 )
-"""What the makers of a model put before a query and before a passage, as their model cards say; the first that fits."""
+"""Query and passage prefixes from the model cards; the first match applies."""
 
 _BATCH = 32
 _SHORTEST = 200
-"""Characters below which a text is not cut any further."""
+"""Characters below which a text is not truncated further."""
 _CUT = 0.7
 _WAIT, _LONGEST_WAIT = 0.5, 4.0
-"""Seconds before the first repetition, of which each waits twice as long, and before the last."""
+"""Seconds before the first retry, doubled each time, and before the last."""
 
 
 def prefixes(model: str) -> tuple[str, str]:
-    """What is put before a query, and before a passage."""
+    """Return the query prefix and the passage prefix of a model."""
     return next(((query, passage) for pattern, query, passage in _PREFIXES if pattern.search(model)), ("", ""))
 
 
 class ServerEmbedder:
-    """An embedding model of a model server. A text that is too long for it is cut, a batch that is too large halved;
-    both are remembered."""
+    """An embedding model of a model server. A text that is too long is truncated, a batch that is too large halved;
+    both limits are remembered."""
 
     def __init__(self, provider: Provider, server: Embedding, model: str, record: Embedder) -> None:
         self._provider = provider
@@ -71,7 +71,7 @@ class ServerEmbedder:
         self._record = record
         self._batch = _BATCH
         self._longest = 0
-        """Characters of a text that the model reads; 0 while none was too long."""
+        """Characters the model accepts; 0 until a text was too long."""
 
     @property
     def record(self) -> Embedder:
@@ -79,7 +79,7 @@ class ServerEmbedder:
         return self._record
 
     def described_by(self, record: Embedder) -> None:
-        """Take what has been found out about the model."""
+        """Store the probed abilities of the model."""
         self._record = record
 
     async def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
@@ -87,7 +87,7 @@ class ServerEmbedder:
         return await self._embed([self._record.passage_prefix + text for text in texts], patience=_LONGEST_WAIT)
 
     async def embed_query(self, text: str) -> Vector:
-        """See TextEmbedder. Somebody waits for it: it is asked for once."""
+        """See TextEmbedder. Without retries, since the user waits for it."""
         return (await self._embed([self._record.query_prefix + text], patience=0.0))[0]
 
     async def aclose(self) -> None:
@@ -102,7 +102,7 @@ class ServerEmbedder:
         return found
 
     async def _fitting(self, batch: list[str], patience: float) -> list[Vector]:
-        """The vectors of the batch, or of its first part where the server takes no more at a time."""
+        """Embed the batch, or only its first part if the server accepts no more at a time."""
         while True:
             cut = [text[: self._longest] if self._longest else text for text in batch]
             try:
@@ -120,7 +120,7 @@ class ServerEmbedder:
                     raise
 
     async def _asked(self, texts: Sequence[str], patience: float) -> Embeddings:
-        """The server's answer; what may well succeed in a moment is tried again, the last time after `patience`."""
+        """Call the server; retry transient errors, the last time after `patience` seconds."""
         wait = _WAIT
         while True:
             try:

@@ -20,7 +20,7 @@ _QUESTION, _SOURCES = ("question", "query", "q"), ("sources", "source", "expecte
 
 
 class Question(NamedTuple):
-    """A question, the references of which each holds an answer (none: nothing should be found), and where to look."""
+    """A question, its relevant references (none: nothing should be found), and the collection to search."""
 
     text: str
     sources: tuple[str, ...]
@@ -28,16 +28,16 @@ class Question(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of a question: the place of the first right hit (from 1; 0: none), and each source's place."""
+    """The result of a question: the rank of each source (from 1; 0: not found)."""
 
     question: Question
     ranks: tuple[int, ...]
     found: int
-    """Hits in all."""
+    """Number of hits."""
 
     @property
     def first(self) -> int:
-        """The place of the first right hit, 0 where there is none."""
+        """The rank of the first relevant hit; 0 for none."""
         return min((rank for rank in self.ranks if rank), default=0)
 
 
@@ -49,7 +49,7 @@ class Evaluation(NamedTuple):
 
     @property
     def answerable(self) -> list[Outcome]:
-        """Those whose sources are known."""
+        """The outcomes whose sources are known."""
         return [one for one in self.outcomes if one.question.sources]
 
     @property
@@ -69,12 +69,12 @@ class Evaluation(NamedTuple):
 
     @property
     def mrr(self) -> float:
-        """The mean of one divided by the place of the first right hit."""
+        """The mean reciprocal rank of the first relevant hit."""
         return _mean([1 / one.first if one.first else 0.0 for one in self.answerable])
 
     @property
     def refused(self) -> tuple[int, int]:
-        """Of the questions without sources, how many found nothing, and how many there are."""
+        """Of the questions without sources: how many found nothing, and their number."""
         without = [one for one in self.outcomes if not one.question.sources]
         return sum(not one.found for one in without), len(without)
 
@@ -88,7 +88,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 async def evaluate(knowledge: KnowledgeBase, questions: Sequence[Question], collection: str, top_k: int) -> Evaluation:
-    """Search every question. Raises KnowledgeBaseError."""
+    """Search for every question and rank its sources. Raises KnowledgeBaseError."""
     outcomes: list[Outcome] = []
     for question in questions:
         found = await knowledge.search(question.text, question.collection or collection, top_k)
@@ -98,7 +98,7 @@ async def evaluate(knowledge: KnowledgeBase, questions: Sequence[Question], coll
 
 
 def _rank(source: str, hits: Sequence[Hit]) -> int:
-    """The place of the first hit at a source; a source with lines counts where the hit overlaps them."""
+    """Return the rank of the first hit at a source (0: none); a source with lines matches a hit that overlaps them."""
     reference = read_reference(source)
     for number, hit in enumerate(hits, 1):
         if source == hit.reference or (reference and points_to(reference, hit, overlap=True)):
@@ -107,8 +107,8 @@ def _rank(source: str, hits: Sequence[Hit]) -> int:
 
 
 def read_questions(file: Path) -> list[Question]:
-    """The questions of a file: JSON lines, a JSON list, or CSV, with `question`, `sources` (a list, or one text with ;
-    between) and perhaps `collection`. Raises KnowledgeBaseUsageError."""
+    """Read questions from a file: JSON lines, a JSON list, or CSV, with `question`, `sources` (a list, or one text
+    separated by ;) and optionally `collection`. Raises KnowledgeBaseUsageError."""
     try:
         text = decode(file.read_bytes()).text
         rows = _rows(file.suffix.lower(), text)

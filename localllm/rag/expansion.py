@@ -1,7 +1,7 @@
-"""Query expansion: what else the words of a query may be called where its answer stands.
+"""Query expansion: find synonyms for the words of a query.
 
-Only for the ranking: whether a passage answers at all is told by the query's own words. With synonyms more of what
-answers reaches the floor, and as much more of what only stands close by.
+They are used only for ranking; whether a passage is relevant is decided by the query's own words. With synonyms, as
+many more irrelevant passages as relevant ones would reach the floor.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,20 +12,20 @@ from localllm.text.synonyms import find_synonyms
 from localllm.text.tokenising import terms
 
 _EXPANDED = 0.2
-"""What a synonym counts in the ranking, beside 1 of a word."""
+"""Weight of a synonym in the ranking, where a word of the query has 1."""
 
 
 class Expansion(NamedTuple):
     """A word or phrase of a query, and its synonyms."""
 
     hashes: frozenset[int]
-    """Of the terms of the word."""
+    """The hashes of the word's terms."""
     synonyms: tuple[tuple[str, ...], ...]
-    """The terms of each."""
+    """The terms of each synonym."""
 
 
 def find_expansions(text: str) -> list[Expansion]:
-    """The words of a query that may be said otherwise."""
+    """Find the words of a query that have synonyms."""
     return [
         Expansion(
             frozenset(map(term_hash, terms(text[found.start : found.end]))),
@@ -36,7 +36,7 @@ def find_expansions(text: str) -> list[Expansion]:
 
 
 def with_synonyms(weights: Mapping[str, float], expansions: Iterable[Expansion]) -> dict[str, float]:
-    """The terms of a query and what each counts, with those of the synonyms."""
+    """Add the terms of the synonyms to the weighted terms of a query."""
     weighed: dict[str, float] = {}
     for expansion in expansions:
         for synonym in expansion.synonyms:
@@ -46,14 +46,15 @@ def with_synonyms(weights: Mapping[str, float], expansions: Iterable[Expansion])
 
 
 def synonyms_of(hashes: Sequence[int], expansions: Iterable[Expansion]) -> tuple[frozenset[int], ...]:
-    """The synonyms of a query's word, as the hashes of their terms: first all those of a single term together."""
+    """Return the synonyms of a query word as hashed terms: all single-term synonyms as the first set, then one set per
+    phrase."""
     mine = [one for each in expansions if not each.hashes.isdisjoint(hashes) for one in each.synonyms]
     single = frozenset(term_hash(one[0]) for one in mine if len(one) == 1)
     return single, *dict.fromkeys(frozenset(map(term_hash, one)) for one in mine if len(one) > 1)
 
 
 def _telling_terms(synonym: str) -> tuple[str, ...]:
-    """The terms of a synonym, without pieces of words of katakana, and without single ideographs of longer ones."""
+    """Return the terms of a synonym, without fragments of katakana words and single ideographs of longer ones."""
     found = [term for term in dict.fromkeys(terms(synonym)) if not _is_piece(term)]
     return tuple(term for term in found if len(found) == 1 or len(term) > 1)
 

@@ -1,4 +1,4 @@
-"""The blocks of a file by its kind, or why there are none."""
+"""Read a file and split it into blocks by its type; report why a file is skipped."""
 
 import asyncio
 import hashlib
@@ -24,18 +24,18 @@ LARGEST = 20_000_000
 """Bytes of a text file."""
 LARGEST_TABLE = 200_000_000
 LARGEST_DOCUMENT = 100_000_000
-"""Bytes of a PDF or a Word file."""
+"""Bytes of a PDF or Word file."""
 _MOST_PAGES = 3_000
 _PDF_SECONDS = 120.0
 _READS = 3
-"""How often a file that changes meanwhile is read again."""
+"""Attempts to read a file that changes meanwhile."""
 
 _TABLES = (".csv", ".tsv", ".jsonl", ".ndjson")
 _DOCUMENTS = (".pdf", ".docx")
 
 
 class SkippedError(Exception):
-    """The file is not taken in, for this `reason`; `detail` fills its text."""
+    """The file is skipped for this `reason`; `detail` completes its text."""
 
     def __init__(self, reason: SkipReason, detail: str = "") -> None:
         super().__init__(reason)
@@ -44,7 +44,7 @@ class SkippedError(Exception):
 
 
 class Content(NamedTuple):
-    """What a file held, all of it at one moment; `stamp` is UNKNOWN where it may change without its times telling."""
+    """A consistent snapshot of a file; `stamp` is UNKNOWN if it may change without a change of its times."""
 
     data: bytes
     hash: str
@@ -52,8 +52,8 @@ class Content(NamedTuple):
 
 
 def read_content(path: Path) -> Content:
-    """Read a file by its real path: no link that has come into it since is followed. Raises SkippedError: it is too
-    large, cannot be read, or changes while it is read."""
+    """Read a file by its real path, without following a link created since. Raises SkippedError if it is too large,
+    unreadable, or changes while it is read."""
     try:
         for _ in range(_READS):
             with open_linkless(path) as file:
@@ -72,23 +72,23 @@ def read_content(path: Path) -> Content:
 
 
 def content_hash(data: bytes) -> str:
-    """The hash by which a content is known again."""
+    """Return the hash that identifies a content."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def largest(name: str) -> int:
-    """How many bytes a file of this name may have."""
+    """Return the size limit of a file of this name, in bytes."""
     name = name.lower()
     return LARGEST_TABLE if name.endswith(_TABLES) else LARGEST_DOCUMENT if name.endswith(_DOCUMENTS) else LARGEST
 
 
 def megabytes(size: int) -> str:
-    """A size for people."""
+    """Format a size in megabytes."""
     return f"{size / 1_000_000:,.0f} MB"
 
 
 async def read_blocks(path: Path, data: bytes) -> list[Block]:
-    """The blocks of a file that holds `data`. Raises SkippedError where there is no text to be had from it."""
+    """Split the content `data` of a file into blocks. Raises SkippedError if no text can be extracted."""
     name = path.name.lower()
     if not data.strip():
         raise SkippedError("empty")

@@ -1,7 +1,7 @@
-"""Tell a model which collections there are.
+"""Write the list of collections for the model.
 
-The guide stands in the system prompt, which never changes during a session. A collection that is made meanwhile is
-announced behind the newest request.
+The guide is part of the system prompt, which never changes during a session. A collection created meanwhile is
+announced after the latest request.
 """
 
 from collections.abc import Sequence
@@ -18,15 +18,15 @@ MOST_TOKENS = 300
 MOST_DESCRIBED = 8
 _MOST_NAMED = 24
 _LENGTHS = (160, 100, 60, 30)
-"""Cells of a description, the first at which the guide is short enough."""
+"""Cells of a description: the first length at which the guide is short enough."""
 
 _RULES = "Before you answer what they may tell, search them. Cite a passage as [its reference]."
 _NO_RULES = "Search them for what they may tell."
 
 
 def guide(collections: "Sequence[Collection]", *, brief: bool = False) -> str:
-    """The routing guidance for these collections, the first of them described, in at most 300 tokens; "" for none.
-    `brief`: for a small model, without the pointer to list_rag_collections, which it is not offered."""
+    """Write the routing guidance for these collections, the first of them described, in at most 300 tokens; "" for
+    none. `brief`: for a small model, which is not offered list_rag_collections, without the reference to it."""
     if not collections:
         return ""
     described, others = list(collections[:MOST_DESCRIBED]), list(collections[MOST_DESCRIBED:])
@@ -53,6 +53,6 @@ def _line(collection: "Collection", length: int) -> str:
 
 
 def announcement(collections: "Sequence[Collection]") -> str:
-    """That these collections were made since the conversation began."""
+    """Announce the collections created since the conversation began."""
     lines = [_line(one, _LENGTHS[0]) for one in collections]
     return "\n".join(["[New collections of documents; search_rag_knowledge_base finds them by name:", *lines]) + "]"

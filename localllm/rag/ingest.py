@@ -1,8 +1,7 @@
-"""Fill a collection from files: what is unchanged is left, what is gone leaves, what was broken off goes on.
+"""Ingest files into a collection: skip unchanged files, delete removed ones, resume an interrupted ingest.
 
-A file is first noted as begun, then its chunks are written, then it is noted as finished once they are on the disk. So
-whatever ends an ingest, the next one knows which files to write again; chunks have the same ids then, and replace
-themselves.
+A file is recorded as begun, then its chunks are written, then it is recorded as finished once they are on disk. After
+any interruption, the next ingest knows which files to write again; their chunks keep their ids and replace themselves.
 """
 
 import asyncio
@@ -35,27 +34,27 @@ from localllm.rag.store import Payload, Point, Store, Writer, point_id
 from localllm.text.tokenising import terms
 
 _CHECKPOINT = 1_000
-"""Chunks that are written before their files are noted as finished."""
+"""Chunks written before their files are recorded as finished."""
 _CHECKPOINT_SECONDS = 5.0
 _BATCH = 256
-"""Points that are written at once."""
+"""Points written at once."""
 _EMBEDDED_AT_ONCE = 32
 
 
 class _Prepared(msgspec.Struct):
-    """A file that is read and cut, and not yet written."""
+    """A file that is read and split, and not yet written."""
 
     known: KnownFile
     before: int
-    """Chunks the collection may have of it."""
+    """Most chunks of the file that the collection may have."""
     payloads: list[Payload]
     terms: list[list[str]]
     vectors: list[tuple[float, ...]]
 
 
 class Ingest:
-    """One ingest of files into a collection that is there. `embedder` makes the vectors, None where the collection has
-    none or another model made them. `is_closed`: whether a rule closes a file, by its path, to reading."""
+    """One ingest of files into an existing collection. `embedder` makes the vectors; None if the collection has none or
+    another model made them. `is_closed`: whether a rule denies reading a path."""
 
     def __init__(
         self,
@@ -77,19 +76,19 @@ class Ingest:
         self._known: dict[str, KnownFile] = {}
         self._waiting: list[_Prepared] = []
         self._refreshed: list[KnownFile] = []
-        """Files that were touched and are the same: their new times are noted."""
+        """Unchanged files with new times, which are recorded."""
         self._checked = time.monotonic()
         self._done = self._total = 0
         self._indexed = self._unchanged = self._removed = self._chunks = 0
         self._skipped: list[FileRecord] = []
         self.has_closed = False
-        """Passages have left because a rule closes their file now."""
+        """Passages were deleted because a rule now denies reading their file."""
         self.contents = Contents()
-        """What the passages that were taken in are about."""
+        """Titles and words of the ingested passages."""
 
     async def run(self, roots: Sequence[Path]) -> IngestReport:
-        """Take in the files of the roots. Raises KnowledgeBaseError, and LLMConnectionError where the embedding model
-        fails; what was written till then is kept."""
+        """Ingest the files of the roots. Raises KnowledgeBaseError, and LLMConnectionError if the embedding model
+        fails; what was written before is kept."""
         self._known = await asyncio.to_thread(self._manifest.files)
         await asyncio.to_thread(self._manifest.add_roots, map(str, roots))
         listed = await asyncio.to_thread(lambda: list(listed_files(roots, self._exclude)))
@@ -120,8 +119,7 @@ class Ingest:
         )
 
     def _noted(self, roots: Sequence[Path] = ()) -> Collection:
-        """Note in the collection's record what is in it by now, so that searches know; its description may have been
-        changed meanwhile."""
+        """Update the totals in the collection's record, for searches; its description may have changed meanwhile."""
         files, chunks, _terms, skipped = self._manifest.totals()
         current = self._store.collection(self._collection.name) or self._collection
         self._collection = msgspec.structs.replace(
@@ -136,7 +134,7 @@ class Ingest:
         return self._collection
 
     async def _take(self, listed: Listed, writer: "_LateWriter") -> None:
-        """Read a file, and put it to those that are to be written, unless it is unchanged or skipped."""
+        """Read a file and queue it for writing, unless it is unchanged or skipped."""
         known = self._known.get(listed.path)
         if self._is_closed(listed.path):
             self.has_closed |= bool(known and known.record.chunks)
@@ -177,7 +175,7 @@ class Ingest:
     async def _skip(
         self, listed: Listed, known: KnownFile | None, error: SkippedError, digest: str, writer: "_LateWriter"
     ) -> None:
-        """Note why a file is not taken in. What the collection has of it leaves, unless it is only being changed."""
+        """Record why a file is skipped. Its chunks are deleted, unless it is only changing at the moment."""
         record = FileRecord(path=listed.path, file=listed.file, hash=digest, reason=error.reason, detail=error.detail)
         if error.reason != "changing":
             if known and known.record.chunks:
@@ -197,7 +195,7 @@ class Ingest:
             self._tell("removed", known.record)
 
     async def _delete(self, files: Sequence[KnownFile], writer: "_LateWriter") -> None:
-        """Delete the chunks of files, and then what is noted of them."""
+        """Delete the chunks of files, then their records."""
         ids = [point_id(one.record.path, number) for one in files for number in range(one.record.chunks)]
         if ids:
             await asyncio.to_thread(self._manifest.begin, files)
@@ -205,7 +203,7 @@ class Ingest:
         await asyncio.to_thread(self._manifest.remove, [one.record.path for one in files])
 
     async def _embed(self, at_least: int = 1) -> None:
-        """Make the vectors of waiting chunks, many at a time."""
+        """Embed queued chunks in batches."""
         if self._embedder is None:
             return
         missing = [(one, at) for one in self._waiting for at in range(len(one.vectors), len(one.payloads))]
@@ -217,7 +215,7 @@ class Ingest:
                 one.vectors.append(vector)
 
     async def _checkpoint(self, writer: "_LateWriter") -> None:
-        """Write what waits, see it to the disk, note it as finished."""
+        """Write and flush the queued files, and record them as finished."""
         await self._embed()
         waiting, self._waiting = self._waiting, []
         refreshed, self._refreshed = self._refreshed, []
@@ -282,46 +280,46 @@ class Ingest:
 
 
 class _LateWriter:
-    """The writer of a collection, opened when it is first needed: an ingest that finds nothing new opens none."""
+    """The writer of a collection, opened on first use: an ingest that finds nothing new opens none."""
 
     def __init__(self, store: Store, name: str) -> None:
         self._opening = store.writing(name)
         self._writer: Writer | None = None
 
     def get(self) -> Writer:
-        """The writer."""
+        """Return the writer, opening it on first use."""
         if self._writer is None:
             self._writer = self._opening.__enter__()
         return self._writer
 
     def close(self) -> None:
-        """Close it, where it was opened."""
+        """Close the writer if it was opened."""
         if self._writer is not None:
             self._writer = None
             self._opening.__exit__(None, None, None)
 
 
 def indexed_text(payload: Payload, lead: str = "") -> str:
-    """What of a chunk its words are found by: its file, how that begins (`lead`), its text, and its titles, which say
-    what it is about and count twice."""
+    """Compose the text a chunk is indexed by: its file name, the file's first line (`lead`), its text, and its
+    headings, which count twice because they name the subject."""
     return "\n".join((payload.file, lead, *payload.headings, *payload.headings, payload.text))
 
 
 _LONGEST_LEAD = 200
 _MARKS = " \t\r\"'#/*-=<>!;"
-"""What a first line is set off with."""
+"""Characters that decorate a first line."""
 _FRONT_MATTER = late_pattern(r"\s*---[^\S\n]*\n(?:.*\n)*?---[^\S\n]*(?:\n|$)")
 _FORMAL = late_pattern(
     r"(?i)^#!|^#.*\b(?:fileen)?coding[:=]|\bSPDX-|^\W*(?:copyright\s+(?:\(c\)|©|\d|the\b)|\(c\)\s*\d|©)"
     r"|\blicensed under\b|\ball rights reserved\b|^<\?xml|^<!doctype"
     r"|^\W*(?:社外秘|部外秘|機密|極秘|confidential|use strict)\W*$"
 )
-"""A line that says nothing of what a file is about."""
+"""A line that does not describe the file: a shebang, encoding, licence."""
 
 
 def lead_of(chunks: Sequence[Chunk]) -> str:
-    """The first line of a file that says what it is about, such as the docstring of a module; "" for a table, and where
-    it is a title of the chunks anyway."""
+    """Return the first descriptive line of a file, such as a module's docstring; "" for a table, and if it is a heading
+    of the chunks anyway."""
     if not chunks or chunks[0].place.kind == "row":
         return ""
     text = chunks[0].text
@@ -333,7 +331,7 @@ def lead_of(chunks: Sequence[Chunk]) -> str:
 
 
 def embedded_text(payload: Payload) -> str:
-    """What of a chunk its vector is made of: "file > title > title" in front of it."""
+    """Compose the text a chunk is embedded by: "file > heading > heading", then its text."""
     return f"{' > '.join((payload.file, *payload.headings))}\n{payload.text}"
 
 
@@ -363,7 +361,7 @@ def _with_chunks(known: KnownFile, chunks: int) -> KnownFile:
 
 
 def _may_be_read_now(record: FileRecord) -> bool:
-    """Whether the file was skipped for what may have changed without the file: a package that was missing."""
+    """Whether the reason to skip the file may be gone although the file is unchanged: a missing package."""
     return record.reason in ("pdf_missing", "docx_missing")
 
 

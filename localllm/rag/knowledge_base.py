@@ -1,4 +1,4 @@
-"""The knowledge base: collections of documents that are filled, described, searched and deleted."""
+"""The knowledge base: fill, describe, search and delete collections of documents."""
 
 import asyncio
 import unicodedata
@@ -35,9 +35,9 @@ from localllm.rag.store import SCHEMA, Store
 from localllm.text import tokenising
 
 _NEAREST = 5
-"""Passages that are named where nothing was found."""
+"""Nearest passages listed when nothing was found."""
 _MANY = 20_000
-"""Passages without indexes from which on a search takes noticeable time."""
+"""Unindexed passages from which on a search takes noticeable time."""
 
 
 def _none_closed() -> Callable[[str], bool]:
@@ -45,12 +45,11 @@ def _none_closed() -> Callable[[str], bool]:
 
 
 class KnowledgeBase:
-    """The collections of a user, and those he made for the project at `root` alone. What came with the project is none
-    of them. All methods raise KnowledgeBaseError (E84xx).
+    """The user's collections, and those the user made for the project at `root` alone; collections delivered with the
+    project are ignored. All methods raise KnowledgeBaseError (E84xx).
 
-    `model` orders passages anew where rag.rerank is set; without it they stand as they were found. `closed` is asked
-    once a search or ingest for what tells of an absolute path whether a rule closes it to reading: nothing of such a
-    file is found or taken in.
+    `model` reranks passages if rag.rerank is set. `closed` is called once per search or ingest and returns the check
+    whether a rule denies reading an absolute path: such files are neither found nor ingested.
     """
 
     def __init__(
@@ -69,7 +68,7 @@ class KnowledgeBase:
         self._user = _user_store(settings, environ)
         self._project: Store = EmbeddedStore(project_collections(root, environ), "project")
         self._embedders: dict[str, Selected] = {}
-        """Those that collections were made with, by their names."""
+        """The embedders of collections, by model name."""
 
     async def __aenter__(self) -> "KnowledgeBase":
         return self
@@ -80,7 +79,7 @@ class KnowledgeBase:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Give back connections and shards."""
+        """Close connections and shards."""
         for store in (self._user, self._project):
             await asyncio.to_thread(store.close)
         for selected in self._embedders.values():
@@ -90,40 +89,40 @@ class KnowledgeBase:
 
     @property
     def folder(self) -> Path:
-        """Where the user's own collections are, there or not."""
+        """The folder of the user's own collections; it need not exist."""
         return user_folder(self._settings, self._environ)
 
     def staleness(self, collection: Collection) -> list[Phrase]:
-        """Why a collection is not searched as the settings say now, and what would help."""
+        """Explain why a collection is not searched as configured now, and the fix."""
         embedder = collection.embedder
         other = embedder is not None and not fits(self._settings, embedder)
         return [*other_version(collection), *([another_model(collection, None)] if other else [])]
 
     def collections(self) -> list[Collection]:
-        """All collections by name; one of the project stands for one of the user's with the same name. Cheap: a small
-        file is read for each."""
+        """List all collections by name; one of the project hides one of the user's of the same name. Cheap: reads one
+        small file each."""
         found = {one.name: one for store in (self._user, self._project) for one in store.collections()}
         return [found[name] for name in sorted(found)]
 
     def collection(self, name: str) -> Collection:
-        """The collection of this name. Raises KnowledgeBaseUsageError."""
+        """Return the collection of this name. Raises KnowledgeBaseUsageError."""
         return self._find(name)[1]
 
     def place(self, name: str) -> str:
-        """Where a collection is kept: its folder, or the address of the server."""
+        """Return where a collection is stored: its folder, or the server's address."""
         store, collection = self._find(name)
         if collection.home == "server":
             return self._settings.rag.qdrant_url
         return str(store.manifest(collection.name).parent)
 
     def files(self, name: str) -> list[FileRecord]:
-        """The files of a collection, those that were skipped among them."""
+        """List the files of a collection, skipped ones included."""
         store, collection = self._find(name)
         return [known.record for known in Manifest(store.manifest(collection.name), name).files().values()]
 
     def may_read(self, hit: Hit) -> bool:
-        """Whether the file of a hit may be read: a server could name any, so of its collections only what was taken in
-        on this machine. Reads the manifest."""
+        """Whether the file of a hit may be read. A server could name any path, so of its collections only files
+        ingested on this machine. Reads the manifest."""
         store, collection = self._find(hit.collection)
         if collection.home != "server":
             return True
@@ -131,8 +130,8 @@ class KnowledgeBase:
         return known is not None and known.record.reason is None
 
     def describe(self, name: str, description: str, *, is_own: bool = True) -> Collection:
-        """Set what a collection holds and when it is to be searched; empty lets the next ingest say it. `is_own`: the
-        user has written it, so it stays, and a model reads it as his; False for one made of the documents."""
+        """Set the description of a collection; empty lets the next ingest write it. `is_own`: the user wrote it, so
+        ingests keep it and models see it as the user's; False if it was derived from documents."""
         store, collection = self._find(name)
         text = " ".join(description.split())
         changed = msgspec.structs.replace(collection, description=text, description_is_own=is_own and bool(text))
@@ -140,7 +139,7 @@ class KnowledgeBase:
         return changed
 
     def delete(self, name: str) -> Collection:
-        """Delete a collection; the documents themselves stay. What it was is returned."""
+        """Delete a collection, but not its documents. Returns its last record."""
         store, collection = self._find(name)
         store.delete(collection.name)
         return collection
@@ -154,9 +153,9 @@ class KnowledgeBase:
         description: str = "",
         in_project: bool = False,
     ) -> IngestReport:
-        """Take files and folders into a collection, which is made where it is missing (`in_project`: for this project
-        alone). What is unchanged is left, what is gone from the paths leaves. What an interrupted ingest has written
-        stays, and the next one goes on."""
+        """Ingest files and folders into a collection, which is created if missing (`in_project`: for this project
+        alone). Unchanged files are skipped, removed ones deleted. An interrupted ingest keeps what it wrote, and the
+        next one resumes it."""
         name = self._usable_name(name)
         roots = real_roots(paths, self._root)
         store, collection = self._made(name, in_project=in_project)
@@ -169,7 +168,7 @@ class KnowledgeBase:
             made_by = selected.embedder.record if selected.embedder else None
             if not collection.chunks and collection.embedder != made_by:
                 collection = msgspec.structs.replace(collection, embedder=made_by)
-                await asyncio.to_thread(store.reset, collection)  # also what a broken-off ingest began otherwise
+                await asyncio.to_thread(store.reset, collection)  # also after an interrupted ingest with other settings
             return await self._filled(store, collection, roots, selected, on_event, description)
 
     async def _filled(
@@ -181,7 +180,7 @@ class KnowledgeBase:
         on_event: OnEvent | None,
         description: str = "",
     ) -> IngestReport:
-        """Take the files of the roots in, and close the embedder."""
+        """Ingest the files of the roots, then close the embedder."""
         exclude = self._settings.project.exclude_patterns
         ingest = Ingest(
             store, collection, selected.embedder, exclude=exclude, is_closed=self._closed(), on_event=on_event
@@ -202,7 +201,7 @@ class KnowledgeBase:
         return msgspec.structs.replace(report, collection=made, remarks=remarks)
 
     async def _ingest_embedder(self, collection: Collection) -> Selected:
-        """The embedder of what is taken in: a new collection's is the one that is set now, another has its own."""
+        """Select the embedder of an ingest: the configured one for a new collection, otherwise the collection's own."""
         if not collection.chunks:
             return await embedder_for_ingest(self._settings, self._root, self._environ)
         if collection.embedder is None:
@@ -211,15 +210,14 @@ class KnowledgeBase:
         return selected if selected.embedder else Selected(None, another_model(collection, selected.remark))
 
     async def reindex(self, name: str, on_event: OnEvent | None = None) -> IngestReport:
-        """Make a collection anew from what was ingested into it, as the settings say now: after another embedding model
-        was set, or another size of passages. It stays as it is where its files or the embedding model are not there.
-        """
+        """Rebuild a collection from its sources with the current settings, such as another embedding model or chunk
+        size. It stays unchanged if its files or the embedding model are missing."""
         store, collection = self._find(name)
         name = collection.name
         with _ingest_lock(store, name, "localllm rag reindex"):
             roots = await asyncio.to_thread(origins, store, collection, self._root)
             selected = await embedder_for_ingest(self._settings, self._root, self._environ)
-            if collection.embedder and selected.remark:  # its vectors would be lost because a server does not answer
+            if collection.embedder and selected.remark:  # keep the vectors when a server is unreachable
                 model = collection.embedder.name
                 raise KnowledgeBaseUsageError("rag_embedder_unusable", model=model, reason=selected.remark)
             rag = self._settings.rag
@@ -240,8 +238,8 @@ class KnowledgeBase:
             return await self._filled(store, anew, roots, selected, on_event)
 
     async def optimize(self, name: str) -> Collection:
-        """Build the indexes that make searching a large collection fast; searches go on meanwhile. It takes half a
-        minute for 100,000 passages. An ingest that has added many does it by itself."""
+        """Build the indexes that make a large collection fast to search; searches are not blocked. Takes half a minute
+        for 100,000 passages. An ingest that adds many does it by itself."""
         store, collection = self._find(name)
         with _ingest_lock(store, name, "localllm rag optimize"):
             return await self._optimized(store, collection)
@@ -253,8 +251,7 @@ class KnowledgeBase:
         return made
 
     async def search(self, query: str, name: str = "", top_k: int = 0) -> Found:
-        """The passages that answer a query, best first, from one collection or all; none where nothing is relevant.
-        `top_k` 0 takes rag.top_k."""
+        """Search one collection or all; best passages first, none if nothing is relevant. `top_k` 0 uses rag.top_k."""
         if not query.strip():
             raise KnowledgeBaseUsageError("rag_empty_query")
         name = name or self._settings.rag.collection
@@ -287,7 +284,7 @@ class KnowledgeBase:
     async def _hits(
         self, named: Sequence[tuple[Store, Collection]], search: "_Search", remarks: list[Phrase]
     ) -> tuple[list[Hit], list[Hit]]:
-        """The hits; where there are none, the passages that come nearest."""
+        """Return the hits and, if there are none, the nearest passages."""
         rag = self._settings.rag
         found: list[Candidates] = []
         for store, one in named:
@@ -308,8 +305,8 @@ class KnowledgeBase:
         return [], merge_neighbours(rank(found, search.query, 0.0), _NEAREST)
 
     async def _query_vector(self, one: Collection, search: "_Search") -> tuple[Vector | None, Phrase | None]:
-        """The query's vector as the collection's model makes it; None where there is none or it knows the script not,
-        and where it should be there but is not, what to say of it."""
+        """Embed the query with the collection's model; None if there is none or it does not know the script, with a
+        remark if it should be available."""
         if (
             one.embedder is None
             or not one.embedder.scripts.get(search.script, 1.0)
@@ -342,7 +339,7 @@ class KnowledgeBase:
         return found
 
     def _find(self, name: str) -> tuple[Store, Collection]:
-        """A collection and the store it is in."""
+        """Return a collection and its store."""
         wanted = unicodedata.normalize("NFC", name)
         everything = self._everything()
         for store, one in everything:
@@ -365,7 +362,7 @@ class KnowledgeBase:
         return name
 
     def _made(self, name: str, *, in_project: bool) -> tuple[Store, Collection]:
-        """The collection that is filled, made where there is none of this name."""
+        """Return the collection to fill, created if there is none of this name."""
         for store, one in self._everything():
             if one.name == name:
                 return store, one
@@ -387,8 +384,8 @@ class KnowledgeBase:
         return store, collection
 
     def _saved(self, store: Store, report: IngestReport, description: str, ingest: Ingest) -> tuple[Collection, bool]:
-        """The record after an ingest, and whether it was described anew by rule: where half of the passages are new, or
-        some were closed to reading, unless the user has described it."""
+        """Save the record after an ingest, and return it with whether the description was regenerated: when half of the
+        passages are new or some were denied by a rule, unless the user wrote it."""
         collection = msgspec.structs.replace(report.collection, updated=_now())
         is_old = ingest.has_closed or 2 * report.chunks > collection.chunks
         is_described = not description and (
@@ -412,7 +409,7 @@ def _user_store(settings: Settings, environ: Mapping[str, str]) -> Store:
 
 
 class _Search(NamedTuple):
-    """What is looked for, and its vectors by the names of the models that made them."""
+    """A query, and its vectors by embedding model."""
 
     text: str
     query: Query
@@ -431,7 +428,7 @@ def _candidates(
 
 @contextmanager
 def _ingest_lock(store: Store, name: str, what: str) -> Generator[None]:
-    """Held for a whole ingest, so that there is one at a time."""
+    """Hold the lock that allows one ingest at a time."""
     lock = ShardLock(store.manifest(name).parent, name, what, prefix="ingest.")
     lock.acquire()
     try:

@@ -1,7 +1,7 @@
-"""What an embedding model can do in a script: does it find the sentence that means the same in other words?
+"""Probe an embedding model per script: does it match sentences of the same meaning in other words?
 
-Ten questions and ten answers that share no telling word are embedded. How many of the questions have their own answer
-nearest says how far the model is to be trusted; how near they are, and how near all others, what "about the same" is.
+Ten questions and ten answers that share no content word are embedded. The share of questions whose own answer is the
+nearest gives the trust in the model; the similarities of own and of other answers calibrate what "about the same" is.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -14,10 +14,10 @@ Vector = Sequence[float]
 Embed = Callable[[Sequence[str]], Awaitable[Sequence[Vector]]]
 
 _LEAST = 0.5
-"""Of the questions whose answer has to be the nearest; of a model that finds no more its vectors say nothing."""
+"""Share of the questions whose own answer must be nearest; below it a model's vectors are ignored."""
 
 _SIMILAR = 0.85
-"""How far from the unrelated ones to the right ones a passage must be to be about the same."""
+"""Position between the unrelated and the right answers from which on a passage is about the same."""
 
 PAIRS: dict[str, tuple[tuple[str, str], ...]] = {
     "latin": (
@@ -52,9 +52,8 @@ _MOSTLY = 0.3
 
 
 class Ability(NamedTuple):
-    """`trust`: from 0, the vectors say nothing, to 1; `similar`: the cosine from which on two texts are about the
-    same; `unrelated`: that of two which have nothing to do with each other. It is 0.03 with one model, 0.73 with
-    another."""
+    """`trust`: from 0 (ignore the vectors) to 1; `similar`: the cosine from which on two texts are about the same;
+    `unrelated`: that of two unrelated texts, 0.03 with one model and 0.73 with another."""
 
     trust: float
     similar: float
@@ -62,7 +61,7 @@ class Ability(NamedTuple):
 
 
 async def probe(embed_queries: Embed, embed_passages: Embed) -> dict[str, Ability]:
-    """The ability in each script. Raises what embedding raises."""
+    """Probe the ability in each script. Raises what embedding raises."""
     found: dict[str, Ability] = {}
     for script, pairs in PAIRS.items():
         questions = await embed_queries([question for question, _ in pairs])
@@ -72,7 +71,7 @@ async def probe(embed_queries: Embed, embed_passages: Embed) -> dict[str, Abilit
 
 
 def judge(questions: Sequence[Vector], answers: Sequence[Vector]) -> Ability:
-    """The ability that shows in the vectors of questions and their answers."""
+    """Compute the ability from the vectors of questions and their answers."""
     table = [[cosine(question, answer) for answer in answers] for question in questions]
     count = len(table)
     right = sum(row[at] == max(row) and row.count(row[at]) == 1 for at, row in enumerate(table)) / count
@@ -83,13 +82,13 @@ def judge(questions: Sequence[Vector], answers: Sequence[Vector]) -> Ability:
 
 
 def cosine(one: Vector, other: Vector) -> float:
-    """The cosine of two vectors, 0 where one of them is nought."""
+    """Return the cosine of two vectors; 0 if one of them is zero."""
     product = sum(a * b for a, b in zip(one, other, strict=True))
     lengths = sqrt(sum(a * a for a in one) * sum(b * b for b in other))
     return product / lengths if lengths else 0.0
 
 
 def script_of(text: str) -> str:
-    """The script of a query: japanese, or latin for all others."""
+    """Return the script of a query: "japanese", or "latin" for all others."""
     letters, japanese = len(_LETTER.findall(text)), len(_JAPANESE.findall(text))
     return "japanese" if japanese and japanese >= _MOSTLY * letters else "latin"

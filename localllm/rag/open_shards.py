@@ -1,6 +1,6 @@
-"""Shards that stay open for a moment after a search, for the next one: to load a large one takes half a second.
+"""Cache open shards for a moment after a search: loading a large one takes half a second.
 
-Whoever else wants one gets it at once: a thread watches whether somebody waits.
+A thread polls whether another process waits for a shard, and closes it then.
 """
 
 import threading
@@ -9,11 +9,11 @@ from typing import NamedTuple, Protocol
 
 _SECONDS = 3.0
 _LOOK = 0.1
-"""Seconds between two looks at whether somebody waits."""
+"""Seconds between two polls."""
 
 
 class Held(Protocol):
-    """What may stay open."""
+    """A resource that may stay open."""
 
     def is_wanted(self) -> bool:
         """Whether another process waits for it."""
@@ -30,7 +30,7 @@ class _Kept(NamedTuple):
 
 
 class OpenShards:
-    """What is open and not in use, by name. Safe to be used from several threads."""
+    """Open resources that are not in use, by name. Thread-safe."""
 
     def __init__(self, seconds: float = _SECONDS) -> None:
         self._seconds = seconds
@@ -39,13 +39,13 @@ class OpenShards:
         self._watcher: threading.Thread | None = None
 
     def take(self, name: str) -> Held | None:
-        """What is open under this name, for the caller alone; None where nothing is."""
+        """Take the resource open under this name out of the cache; None if there is none."""
         with self._lock:
             kept = self._kept.pop(name, None)
         return kept.held if kept else None
 
     def keep(self, name: str, held: Held) -> None:
-        """Keep something open that is not in use any more."""
+        """Cache a resource that is no longer in use."""
         with self._lock:
             older = self._kept.pop(name, None)
             self._kept[name] = _Kept(held, time.monotonic() + self._seconds)
@@ -63,7 +63,7 @@ class OpenShards:
             one.held.close()
 
     def _watch(self) -> None:
-        """Close what nobody has used for some time, or somebody waits for; ends when nothing is left."""
+        """Close resources that expire or that another process waits for; end when the cache is empty."""
         while True:
             time.sleep(_LOOK)
             with self._lock:

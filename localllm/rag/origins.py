@@ -1,4 +1,4 @@
-"""Find what a collection can be made anew from, before anything of it is given up."""
+"""Find the sources a collection can be rebuilt from, before anything is deleted."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +13,10 @@ _FETCHED_AT_ONCE = 1_000
 
 
 def origins(store: Store, collection: Collection, project: Path) -> list[Path]:
-    """The files and folders a collection is made anew from. Raises KnowledgeBaseUsageError where making it anew would
-    lose passages: of a folder that is not there, or of others who share the server.
+    """Return the files and folders a collection is rebuilt from. Raises KnowledgeBaseUsageError if rebuilding would
+    lose passages: of a missing folder, or of others who share the server.
 
-    What the record of one on a server says does not count: whoever shares it could have the user's home taken in.
+    The roots in a server's record are ignored: anyone who shares the server could have the user's home ingested.
     """
     manifest = Manifest(store.manifest(collection.name), collection.name)
     files = manifest.files()
@@ -35,7 +35,7 @@ def origins(store: Store, collection: Collection, project: Path) -> list[Path]:
 
 
 def _holds_others(store: Store, name: str, own: list[int]) -> bool:
-    """Whether the collection has passages that were not taken in on this machine."""
+    """Whether the collection has passages that were not ingested on this machine."""
     with store.reading(name) as reader:
         there = sum(len(reader.fetch(some)) for some in _parts(own))
         return reader.count() > there

@@ -1,8 +1,8 @@
-"""What is looked for: the terms of a query for BM25, and its words, by which it is judged how much of it a passage has.
+"""Parse a query: its terms for BM25, and its weighted words, by which the coverage of a passage is measured.
 
-A question tells more than it asks. What stands in a sentence or a clause before it (if I have a meeting, …) may be told
-in other words than the documents', or not stand there at all: there it counts little that a passage lacks a word, and
-as much as ever that it has one. A condition behind it (… when a grandparent dies) counts more.
+A question contains more than it asks. The words of a sentence or clause before it (if I have a meeting, …) may have
+other wording in the documents, or be missing there: such a word costs little if a passage lacks it, and counts in full
+if the passage has it. A condition behind the question (… when a grandparent dies) counts more.
 """
 
 import re
@@ -21,36 +21,36 @@ from localllm.text.sentences import split_sentences
 from localllm.text.tokenising import Run, runs, stem, terms
 
 Rarity = Callable[[int], float]
-"""How rare a term is among the passages of a collection (its inverse document frequency)."""
+"""The inverse document frequency of a term in a collection."""
 
 _LIGHT = 0.5
-"""What hiragana, two letters of katakana and words that only ask count beside a word in the ranking: of a question that
-is spoken there are many, and what it is about is in few others."""
+"""Ranking weight, where a word has 1, of hiragana, katakana bigrams and question words: a spoken question has many of
+them, and its subject is in few others."""
 
 _FILLER, _SINGLE = 0.1, 0.5
-"""What words that only ask, and a single ideograph, count beside a word where it is asked how much a passage has."""
+"""Coverage weights of question words and of a single ideograph, where a word has 1."""
 
 _TOLD = 0.2
-"""What a word of the circumstances counts, where a passage lacks it."""
+"""Weight of a word of the circumstances that a passage lacks."""
 
 _CONDITION = 0.7
-"""What a word of a condition at a question's end counts (… when a grandparent dies?), where a passage lacks it."""
+"""Weight of a word of a condition at a question's end (… when a grandparent dies?) that a passage lacks."""
 
 _NAME, _NAMED = 2.2, 0.5
-"""What a name counts, where a passage lacks it: nobody has another word for it; and where it has it: that tells which
-thing it is about, and the other words what of it."""
+"""Weights of a name: where a passage lacks it, since names have no synonyms; and where it has it, since a name only
+identifies the subject and the other words ask about it."""
 
 _BESIDE = 0.25
-"""The share of the words of a passage that stand in the sentence of the answer."""
+"""Share of the words of a passage that are in the sentence of the answer."""
 
 _AROUND = 0.5
-"""What a word counts that a passage lacks and others of its file have."""
+"""Weight of a word that a passage lacks and other passages of its file have."""
 
 _SYNONYM = 0.5
-"""What a word counts in the ranking where a passage has another word for it."""
+"""Ranking weight of a word of which a passage has a synonym."""
 
 _MOST_OF_A_WORD = 0.7
-"""The share of the pairs of letters from which on a passage has a word of katakana, such as in a compound."""
+"""Share of its bigrams from which on a passage has a katakana word, such as inside a compound."""
 
 _QUESTION_WORDS = """
 many much get got give tell explain describe find show list please want need know way make use interested concerning
@@ -66,10 +66,10 @@ upon via within whether though although unless until however
 """
 _ASKING = frozenset(map(stem, _QUESTION_WORDS.split()))
 _FILLERS = _ASKING.union(map(stem, _LIGHT_WORDS.split()))
-"""Words that tell little of what a question is about, such as pronouns, prepositions and conjunctions; of a document
-they may."""
+"""Words that say little about a question's subject, such as pronouns, prepositions and conjunctions; in a document they
+may matter."""
 _IDIOMS = late_pattern(r"(?i)\b(?:in (?:advance|total|general|fact|any case)|at (?:all|most|least|once))\b")
-"""Of words that tell something elsewhere."""
+"""Idioms of words that have a meaning of their own elsewhere."""
 _ASKING_CHARACTERS = frozenset("何誰教知")
 
 _WHEN = r"(?:if|when|while|because|since|although|though|whenever|unless|after|before|once)\s"
@@ -79,7 +79,7 @@ _FIRST_CIRCUMSTANCE = late_pattern(rf"(?i)\s*{_WHEN}(?!{_ASKS_FIRST})[^,]*,")
 _JAPANESE_CIRCUMSTANCE = late_pattern(
     r"(?:が|けど|けれど|ので|のに|から|場合は?|ときは?|時は?|際は?|たら|なら|れば|ずに|(?P<and>て|で|と))[、,]"
 )
-"""`and`: what stands before it may be told, or asked as well."""
+"""`and`: the part before it may be circumstances, or asked as well."""
 _QUESTION = late_pattern(r"(?:\?|か[。.]?|(?:教えて|知りたい).*)$")
 _REPORT = late_pattern(r"(?:です|ます|ません|でした|ました)[。.]?$")
 _QUESTION_WORD = late_pattern(
@@ -92,8 +92,8 @@ _JAPANESE = late_pattern("[\u3040-\u30ff\u4e00-\u9fff]")
 _NAMES = late_pattern(
     r"(?<![^\W_])(?:[A-Za-z]{1,4}(?:[-‐‑−][0-9]+|[0-9]{2,})[0-9A-Za-z]*|[^\W_]+(?:_+[^\W_]+)+)(?![^\W_])", re.ASCII
 )
-"""What names one thing: a code (KZ-4077, E2099), an identifier with an underscore. WPA3 and Windows11 are none: they
-are written otherwise as well."""
+"""Identifiers: a code (KZ-4077, E2099), a name with an underscore. Not WPA3 and Windows11, which have other spellings.
+"""
 
 _EVERYDAY_WORDS = """
 ac ai app cd cm cpu dvd email excel fax faq fi gb gps hdd html hp iphone ipad id ip it kb kg km lan led line mac mail mb
@@ -106,38 +106,38 @@ october november december
 _HYPHENED = late_pattern(r"(?<![A-Za-z0-9_])[A-Za-z]+(?:[-‐‑−][A-Za-z]+)+(?![A-Za-z0-9_])")
 """Wi-Fi, carry-over: their parts count as one word together."""
 _NO_NAMES = frozenset((*_EVERYDAY_WORDS.split(), *map(stem, _DATES.split())))
-"""Words with a capital that documents say otherwise (パソコン, エクセル, 無線), or leave out."""
+"""Capitalised words that documents write otherwise (パソコン, エクセル, 無線) or omit."""
 _SMALL_IN_TITLES = frozenset(
     {"a", "an", "and", "as", "at", "by", "for", "from", "in", "into", "of", "on", "or", "the", "to", "with"}
 )
 
 
 class Word(NamedTuple):
-    """A word of a query, and what it counts."""
+    """A word of a query and its weights."""
 
     kind: str
-    """As of a Run."""
+    """The kind, as of a Run."""
     hashes: tuple[int, ...]
-    """Of a Latin word: the whole, then the parts of a compound; of katakana: the whole, then its pairs of letters; of
-    ideographs: the pairs, or the only one."""
+    """Of a Latin word: the whole, then the parts of a compound; of katakana: the whole, then its bigrams; of
+    ideographs: the bigrams, or the only character."""
     weight: float
     absent: float
-    """What it counts, as a share of its weight, where a passage lacks it."""
+    """Factor of its weight if a passage lacks it."""
     present: float = 1.0
-    """As well, where a passage has it."""
+    """Factor of its weight if a passage has it."""
     synonyms: frozenset[int] = frozenset()
-    """The terms of other words for it."""
+    """The terms of single-term synonyms."""
     phrases: tuple[frozenset[int], ...] = ()
-    """Those of several terms each."""
+    """The terms of each multi-term synonym."""
 
     def rarity(self, rarity: Rarity) -> float:
-        """How rare it is among the passages."""
+        """Return its inverse document frequency."""
         if self.kind == "kanji":
             return sum(map(rarity, self.hashes)) / len(self.hashes)
         return rarity(self.hashes[0])
 
     def presence(self, there: Container[int]) -> float:
-        """How much of the word is among the terms of a passage, from 0 to 1."""
+        """Return the share of the word among the terms of a passage, from 0 to 1."""
         whole, *parts = self.hashes
         if not parts or (self.kind != "kanji" and whole in there):
             return float(whole in there)
@@ -146,7 +146,7 @@ class Word(NamedTuple):
         return share if self.kind != "pairs" or share >= _MOST_OF_A_WORD else 0.0
 
     def said(self, there: frozenset[int]) -> float:
-        """How much of the word a passage has, where another word for it counts half."""
+        """Return the share of the word in a passage; a synonym counts half."""
         own = self.presence(there)
         if own >= _SYNONYM:
             return own
@@ -155,29 +155,29 @@ class Word(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A query: the vector for BM25, its words, and the names in it."""
+    """A parsed query: the BM25 vector, the words, and the names in it."""
 
     vector: SparseVector
     words: tuple[Word, ...]
     names: dict[str, frozenset[int]]
-    """The terms of each code and identifier in it, by its folded form: a passage that has none of these is about
-    another thing."""
+    """The terms of each code and identifier, by its folded form: a passage with none of them is about something else.
+    """
     answer: AnswerType | None
-    """What an answer looks like; None where that is open."""
+    """The expected form of the answer; None if it is open."""
 
     def named_in(self, payload: Payload) -> frozenset[str] | None:
-        """The names a passage has; None where it has none of those that are asked for."""
+        """Return the query's names a passage contains; None if it contains none of them."""
         if not self.names:
             return frozenset()
         text = _folded("\n".join((payload.file, *payload.headings, payload.text)))
         return frozenset(name for name in self.names if name in text and _stands_alone(name, text)) or None
 
     def weighed(self, rarity: Rarity) -> list[tuple[Word, float]]:
-        """The words, and what each counts among the passages of a collection."""
+        """Return the words with their weights in a collection."""
         return [(word, word.weight * word.rarity(rarity)) for word in self.words]
 
     def telling(self, rarity: Rarity) -> list[tuple[Word, float]]:
-        """Those of the words, weighed, that tell what it is about; all where none does."""
+        """Return the weighted words without function words; all if nothing else remains."""
         weighed = self.weighed(rarity)
         return [one for one in weighed if one[0].weight > _FILLER] or weighed
 
@@ -188,8 +188,8 @@ class Query(NamedTuple):
         around: Container[int] = (),
         named: Container[str] = (),
     ) -> float:
-        """The share of the words that a passage has, each with its weight. Of names those that are `named` in it count,
-        of other words half what only its file has, `around` it."""
+        """Return the weighted share of the words a passage has. Names count if they are in `named`; other words count
+        half if only the passage's file has them (`around`)."""
         had = lacked = 0.0
         of_names = self._of_names(named) if self.names else {}
         for word, weight in weighed:
@@ -204,7 +204,7 @@ class Query(NamedTuple):
         return had / (had + lacked) if had else 0.0
 
     def is_answered(self, text: str, there: Container[int], titles: frozenset[int], rarity: Rarity) -> bool:
-        """Whether a passage has what an answer looks like, beside some of the words it has of the question."""
+        """Whether a passage has the expected form of answer near some of the question's words it contains."""
         if self.answer is None:
             return True
         words = [(word, weight) for word, weight in self.weighed(rarity) if word.weight > _FILLER]
@@ -216,7 +216,7 @@ class Query(NamedTuple):
         return any(had(titles.union(map(term_hash, terms(place)))) >= enough for place in self.answer.places(text))
 
     def _of_names(self, named: Container[str]) -> dict[int, bool]:
-        """The terms of the names, and whether a name that is there has them."""
+        """Return the terms of the names, and whether a name with the term is present."""
         found: dict[int, bool] = {}
         for name, hashes in self.names.items():
             found |= {one: found.get(one, False) or name in named for one in hashes}
@@ -224,7 +224,7 @@ class Query(NamedTuple):
 
 
 def parse_query(text: str) -> Query:
-    """The terms and words of a query."""
+    """Parse the terms and words of a query."""
     whole = unicodedata.normalize("NFKC", text)
     text = _IDIOMS.sub(" ", whole)
     counts = Counter(terms(text))
@@ -237,8 +237,7 @@ def parse_query(text: str) -> Query:
 
 
 def share_of(weighed: Sequence[tuple[Word, float]], there: frozenset[int]) -> float:
-    """The share of a query's words that a passage itself has, or other words for them, wherever in the query they
-    stand."""
+    """Return the weighted share of the query's words, or their synonyms, in a passage, regardless of their clause."""
     whole = sum(weight for _, weight in weighed)
     return sum(weight * word.said(there) for word, weight in weighed) / whole if whole else 0.0
 
@@ -262,7 +261,8 @@ def _weight(term: str) -> float:
 
 
 def _words(text: str, named: Container[int]) -> Iterable[Word]:
-    """The words of a query, each once; hiragana only where there is nothing else. `named`: the terms of its names."""
+    """Yield the words of a query without duplicates; hiragana only if there is nothing else. `named`: the terms of its
+    names."""
     found: dict[tuple[int, ...], Word] = {}
     hyphened = {part: len(parts) for parts in map(_parts, _HYPHENED.findall(text)) for part in parts}
     for part, absent in zip(_clauses(text), (1.0, _CONDITION, _TOLD), strict=True):
@@ -274,7 +274,7 @@ def _words(text: str, named: Container[int]) -> Iterable[Word]:
             if absent >= 1 and (is_name or word.hashes[0] in named):
                 word = word._replace(absent=_NAME if is_name else absent, present=_NAMED)
             found.setdefault(word.hashes, word)
-    if not any(word.weight > _FILLER and word.absent >= 1 for word in found.values()):  # what is told is the question
+    if not any(word.weight > _FILLER and word.absent >= 1 for word in found.values()):  # only circumstances
         found = {hashes: word._replace(absent=max(word.absent, 1.0)) for hashes, word in found.items()}
     if found:
         return found.values()
@@ -300,7 +300,7 @@ def _word(run: Run, absent: float) -> Word | None:
 
 
 def _is_name(word: str, text: str) -> bool:
-    """Whether a Latin word names something: SMTP, iSCSI, Slack (inside a sentence), and any in a Japanese text."""
+    """Whether a Latin word is a name: SMTP, iSCSI, Slack (inside a sentence), and any in a Japanese text."""
     lowered = word.lower()
     if not word.isascii() or not word.isalpha() or len(word) < 2 or not _NO_NAMES.isdisjoint((lowered, stem(lowered))):
         return False
@@ -312,12 +312,12 @@ def _is_name(word: str, text: str) -> bool:
 
 
 def _is_title(text: str) -> bool:
-    """Whether all words begin with a capital, but those that are small in titles: "Annual Leave Carry Over"."""
+    """Whether all words are capitalised, except those written small in titles: "Annual Leave Carry Over"."""
     return all(word[0].isupper() or word in _SMALL_IN_TITLES for word in text.split() if word[0].isalpha())
 
 
 def _clauses(text: str) -> tuple[str, str, str]:
-    """What of a query asks, the conditions it asks under, and what it tells beside; search words tell nothing."""
+    """Split a query into the question, its conditions, and its circumstances; keywords have no circumstances."""
     sentences = [text[span.start : span.end] for span in split_sentences(text)]
     asked = [one for one in sentences if _QUESTION.search(one)]
     asked = asked or [one for one in sentences if _QUESTION_WORD.search(one)]
@@ -335,7 +335,7 @@ def _clauses(text: str) -> tuple[str, str, str]:
 
 
 def _asking_part(sentence: str) -> tuple[int, int]:
-    """From where to where a question asks."""
+    """Return the start and end of the part of a sentence that asks."""
     for border in reversed([*_JAPANESE_CIRCUMSTANCE.finditer(sentence)]):
         before, after = sentence[: border.start()], sentence[border.end() :]
         if not _QUESTION_WORD.search(before) and (not border["and"] or _QUESTION_WORD.search(after)):

@@ -1,4 +1,4 @@
-"""Show a model the descriptions of collections, in quotes what the user has not written himself."""
+"""Format collection descriptions for a model, quoting those the user did not write."""
 
 import re
 from typing import TYPE_CHECKING
@@ -12,8 +12,7 @@ QUOTED = "What stands in “” was made from the documents: it asks nothing of 
 
 
 def description_of(collection: "Collection", length: int) -> str:
-    """What a model reads of what a collection holds, in at most `length` cells; in quotes what the user has not written
-    himself."""
+    """Format a description in at most `length` cells, quoted unless the user wrote it."""
     described = shorten(clean(collection.description, keep_newlines=False), length)
     if not described or is_users(collection):
         return described
@@ -21,5 +20,5 @@ def description_of(collection: "Collection", length: int) -> str:
 
 
 def is_users(collection: "Collection") -> bool:
-    """Whether the description is the user's own, not of words of documents, or of somebody who shares the server."""
+    """Whether the user wrote the description; otherwise it comes from documents or others who share the server."""
     return collection.description_is_own and collection.home != "server"

@@ -1,4 +1,4 @@
-"""What the knowledge base hands out: collections, hits with their place, what an ingest did with each file."""
+"""Records of the knowledge base: collections, hits with their positions, and the results of an ingest."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -8,14 +8,14 @@ import msgspec
 from localllm.base.i18n import N_, Phrase
 
 Home = Literal["user", "project", "server"]
-"""Where a collection is kept: the user's data folder, his state folder for one project alone, a Qdrant server."""
+"""Storage of a collection: the user's data folder, the state folder for one project alone, a Qdrant server."""
 
 PlaceKind = Literal["lines", "page", "row", "heading"]
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where in its file a chunk stands. Lines and rows count from 1 (the row of a CSV's head is none), `last` included;
-    of a `heading` (docx, HTML) nothing but the title path is known."""
+    """The position of a chunk in its file. Lines and rows count from 1 (a CSV header is none), `last` included; of a
+    `heading` (docx, HTML) only the heading path is known."""
 
     kind: PlaceKind = "lines"
     first: int = 0
@@ -31,34 +31,34 @@ class Embedder(msgspec.Struct, frozen=True):
     query_prefix: str = ""
     passage_prefix: str = ""
     scripts: dict[str, float] = {}
-    """How far it is to be trusted in a script (latin, japanese), from 0 (not at all) to 1."""
+    """Trust in each script (latin, japanese), from 0 (none) to 1."""
     similar: dict[str, float] = {}
     """The cosine from which on two texts in that script are about the same."""
     unrelated: dict[str, float] = {}
-    """The cosine of two texts that have nothing to do with each other; 0 where it is not recorded."""
+    """The cosine of two unrelated texts; 0 if it was not measured."""
 
 
 class Collection(msgspec.Struct, frozen=True, kw_only=True):
-    """A collection as it was after its last ingest."""
+    """A collection as of its last ingest."""
 
     name: str
     home: Home
     description: str = ""
-    """What it holds and when to search it; made by rule at ingest unless somebody has written one."""
+    """Its contents and when to search it; generated at ingest unless the user wrote one."""
     description_is_own: bool = False
-    """Somebody has written it: no ingest changes it."""
+    """The user wrote the description, so no ingest changes it."""
     chunks: int = 0
     files: int = 0
     skipped: int = 0
-    """Files that were found and not taken in; `KnowledgeBase.files` has the reasons."""
+    """Files found and not ingested; `KnowledgeBase.files` has the reasons."""
     embedder: Embedder | None = None
-    """None: found by words alone (BM25)."""
+    """None: searched by words alone (BM25)."""
     roots: tuple[str, ...] = ()
-    """Absolute paths of what was ingested."""
+    """Absolute paths of the ingested files and folders."""
     optimized: int = 0
-    """Chunks there were when its indexes were built last."""
+    """Number of chunks when the indexes were last built."""
     average_terms: float = 0.0
-    """Terms of a chunk in the mean, as BM25 counts with."""
+    """Mean number of terms per chunk, for BM25."""
     chunk_tokens: int = 0
     overlap: int = 0
     tokenizer: int = 0
@@ -71,36 +71,36 @@ class Collection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Chunk(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece of a file that is found by itself."""
+    """A part of a file that is indexed separately."""
 
     text: str
     headings: tuple[str, ...] = ()
-    """The titles it stands under, the outermost first; of code the names of what it is in."""
+    """The headings above it, outermost first; in code, the names of the enclosing definitions."""
     place: Place = Place()
 
 
 class Scores(msgspec.Struct, frozen=True):
-    """The parts of a hit's score."""
+    """The components of a hit's score."""
 
     total: float
-    """Of the fused ranking, 0 to 1; of one collection's hits comparable with another's."""
+    """The fused score, 0 to 1; comparable across collections."""
     bm25: float = 0.0
     dense: float | None = None
-    """Cosine of query and chunk; None where the collection has no vectors, or they were not used."""
+    """Cosine of query and chunk; None if the collection has no vectors or they were not used."""
     coverage: float = 0.0
-    """How much of the query, its terms weighted by rarity, stands in the chunk: 0 to 1."""
+    """Share of the query's terms in the chunk, weighted by rarity: 0 to 1."""
     rerank: float | None = None
-    """What the chat model gave it, 0 to 1; None where it was not asked."""
+    """The chat model's score, 0 to 1; None without reranking."""
 
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
-    """A passage that answers a query; neighbouring chunks are one hit."""
+    """A relevant passage; neighbouring chunks are merged into one hit."""
 
     collection: str
     path: str
     """The absolute path of the file."""
     file: str
-    """Its name for people and models: relative to the folder that was ingested, that folder's name in front."""
+    """The display name: relative to the ingested folder, whose name is in front."""
     text: str
     headings: tuple[str, ...] = ()
     place: Place = Place()
@@ -108,7 +108,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def reference(self) -> str:
-        """How it is cited: docs/setup.md:10-24, manual.pdf p.3, faq.csv row 12, rules.docx § Leave."""
+        """The citation: docs/setup.md:10-24, manual.pdf p.3, faq.csv row 12, rules.docx § Leave."""
         match self.place:
             case Place("lines", first, last):
                 return f"{self.file}:{first}" if first == last else f"{self.file}:{first}-{last}"
@@ -121,18 +121,18 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a query: the best hit first, or none."""
+    """The result of a search: the best hit first, or none."""
 
     hits: tuple[Hit, ...] = ()
     searched: tuple[str, ...] = ()
-    """The names of the collections that were searched."""
+    """The names of the searched collections."""
     elsewhere: tuple[str, ...] = ()
-    """Where the collection that was named has nothing: others that have hits, the best first."""
+    """If the named collection has no hits: other collections that have, best first."""
     nearest: tuple[Hit, ...] = ()
-    """Where nothing was found: passages below the floor that have some of the query's words. They need not be about it:
-    where they are may be said, what they say is no answer."""
+    """If there are no hits: passages below the threshold with some of the query's words. They need not be relevant:
+    their positions may be shown, their text is no answer."""
     remarks: tuple[Phrase, ...] = ()
-    """What the user should know of the search, such as that another embedding model is set than the collection's."""
+    """Notes for the user, such as that another embedding model is configured than the collection's."""
 
 
 SkipReason = Literal[
@@ -181,7 +181,7 @@ _REASONS: dict[str, str] = {
 
 
 class FileRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A file a collection knows: indexed with so many chunks, or skipped for a reason."""
+    """A file of a collection: indexed with its number of chunks, or skipped with a reason."""
 
     path: str
     file: str
@@ -192,7 +192,7 @@ class FileRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def why(self) -> Phrase | None:
-        """Why it was skipped, as a sentence without a capital letter; None where it was not."""
+        """The reason it was skipped, as a phrase in lower case; None if it was not."""
         return Phrase(_REASONS[self.reason], detail=self.detail) if self.reason else None
 
 
@@ -200,17 +200,17 @@ EventKind = Literal["listed", "indexed", "unchanged", "skipped", "removed", "wai
 
 
 class IngestEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """Progress of an ingest: with `listed` the number of files is known, then comes one event for each; `waiting` says
-    in `detail` who has the collection, `resumed` that an ingest that was broken off is gone on with, `optimizing` that
-    all files are done and the indexes of a large collection are built."""
+    """Progress of an ingest: `listed` gives the number of files, then comes one event per file; `waiting` names the
+    holder of the collection in `detail`, `resumed` means an interrupted ingest is continued, `optimizing` that all
+    files are done and the indexes of a large collection are built."""
 
     kind: EventKind
     file: str = ""
     done: int = 0
-    """Files that are dealt with, this one included."""
+    """Files processed, this one included."""
     total: int = 0
     chunks: int = 0
-    """Of this file."""
+    """Chunks of this file."""
     record: FileRecord | None = None
     detail: str = ""
 
@@ -219,16 +219,16 @@ OnEvent = Callable[[IngestEvent], None]
 
 
 class IngestReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What an ingest did."""
+    """The result of an ingest."""
 
     collection: Collection
     indexed: int = 0
     unchanged: int = 0
     removed: int = 0
     chunks: int = 0
-    """Chunks that were written; those of unchanged files are not counted."""
+    """Chunks written, without those of unchanged files."""
     contents: str = ""
-    """Titles and words of these, for a model that is to describe the collection; "" where its description stays."""
+    """Titles and words of these chunks, for a model that writes the description; "" if the description stays."""
     skipped: tuple[FileRecord, ...] = ()
     remarks: tuple[Phrase, ...] = ()
     """Such as that there is no embedding model, and how to get one."""

@@ -1,4 +1,4 @@
-"""What the user should know of a collection that is not searched as the settings say now."""
+"""Notes on collections that are not searched as configured now."""
 
 from localllm.base.i18n import N_, Phrase
 from localllm.rag import chunking
@@ -11,7 +11,7 @@ _OTHER_VERSION = N_(
 
 
 def another_model(collection: Collection, reason: Phrase | None) -> Phrase:
-    """What is said where the vectors of a collection cannot be used."""
+    """Explain that the vectors of a collection are not usable."""
     model = collection.embedder.name if collection.embedder else ""
     if reason:
         return Phrase(
@@ -29,7 +29,7 @@ def another_model(collection: Collection, reason: Phrase | None) -> Phrase:
 
 
 def other_version(collection: Collection) -> list[Phrase]:
-    """What the user should know of a collection that was made by another version."""
+    """Explain that a collection was ingested by another version; empty if it was not."""
     if (collection.tokenizer, collection.chunker) == (tokenising.VERSION, chunking.VERSION):
         return []
     return [Phrase(_OTHER_VERSION, name=collection.name)]

@@ -1,8 +1,8 @@
-"""Find passages by words and by meaning in one or more collections.
+"""Retrieve passages by words and by vectors from one or more collections.
 
-Each collection gives its best by BM25 and by its vectors. Those of all collections are then weighed alike: a term's
-rarity is counted over all of them. The two scores are fused as a weighted sum, each first spread from 0 to 1 (min-max):
-over six English sets that is better than fusing ranks (RRF), which loses how far apart the scores are.
+Each collection returns its best by BM25 and by its vectors. The results of all collections are then scored alike: a
+term's rarity is counted over all of them. The two scores are fused as a weighted sum after min-max scaling to 0..1: on
+six English sets that is better than fusing ranks (RRF), which loses the distances between scores.
 """
 
 from collections import Counter
@@ -19,62 +19,62 @@ from localllm.rag.store import Payload, Point, Reader, Scored
 from localllm.text.tokenising import terms
 
 LEG = 100
-"""How many passages each kind of search gives."""
+"""Passages each kind of search returns."""
 
 MOST_TERMS = 64
-"""Of a query: the rarest of more."""
+"""Terms of a query that are searched: the rarest."""
 
 _LOOKED_UP = 2_000
-"""Of a query at most, to find its rarest."""
+"""Terms of a query that are looked up to find the rarest."""
 
 _FETCHED = 12
-"""The least number of passages of a collection that are looked at whole."""
+"""Fewest passages of a collection that are fetched whole."""
 
 
 class Weights(NamedTuple):
-    """How the passages of a collection are weighed."""
+    """Scoring weights of a collection."""
 
     dense: float
-    """What the vectors count, from 0 to 1."""
+    """Weight of the vectors, from 0 to 1."""
     similar: float | None
-    """The cosine from which on a passage is about what is looked for; None: the vectors do not tell."""
+    """The cosine from which on a passage is relevant; None: the vectors are ignored."""
     unrelated: float = 0.0
-    """The cosine of a passage that has nothing to do with it."""
+    """The cosine of an unrelated passage."""
 
 
 _UNKNOWN = 0.95
-"""What a word that no passage has counts beside the rarest that some have: it may be the telling one, or only another
-word for it."""
+"""Weight of a word that no passage has, relative to the rarest that some have: it may be the decisive one, or only a
+synonym of it."""
 
 
 class Candidates(NamedTuple):
-    """The best passages of one collection, what they scored there, and what it knows of the query's terms."""
+    """The best passages of one collection, their scores there, and its statistics of the query's terms."""
 
     collection: Collection
     points: list[Point]
     weights: Weights
     dense: dict[int, float]
     words: "Range"
-    """Of the scores of the hundred best by words, and by meaning."""
+    """Ranges of the scores of the hundred best by words, and by meaning."""
     meaning: "Range"
     size: int
-    """Passages of the collection."""
+    """Number of passages in the collection."""
     rarities: dict[int, float]
-    """The inverse document frequency of each term in it; one that no passage has is not there."""
+    """The inverse document frequency of each term; terms that no passage has are missing."""
 
     def rarity(self, term: int) -> float:
-        """The inverse document frequency of a term in the collection."""
+        """Return the inverse document frequency of a term in the collection."""
         return self.rarities[term] if term in self.rarities else _UNKNOWN * log1p((self.size - 0.5) / 1.5)
 
     def holding(self, term: int) -> float:
-        """How many passages have the term, as its rarity tells."""
+        """Return how many passages have the term, computed from its rarity."""
         return (self.size + 1) / exp(self.rarities[term]) - 0.5 if term in self.rarities else 0.0
 
 
 def find_candidates(
     reader: Reader, collection: Collection, query: Query, vector: Sequence[float] | None, weights: Weights, count: int
 ) -> Candidates:
-    """The passages of a collection that may be among the best `count`."""
+    """Find the passages of a collection that may be among the best `count`."""
     terms_asked = SparseVector(query.vector.indices[:_LOOKED_UP], query.vector.values[:_LOOKED_UP])
     legs = reader.search(terms_asked, vector, LEG, MOST_TERMS)
     words, meaning, share = Range.of(legs.bm25), Range.of(legs.dense), weights.dense if vector else 0.0
@@ -88,30 +88,30 @@ def find_candidates(
 
 
 class Range(NamedTuple):
-    """From which score to which the passages of a ranking are."""
+    """The range of scores in a ranking."""
 
     least: float
     top: float
 
     @classmethod
     def of(cls, leg: Sequence[Scored]) -> "Range":
-        """The range of the hundred best; where there are fewer, all others have scored nothing."""
+        """Return the range of the hundred best; with fewer, all others scored zero."""
         if not leg:
             return cls(0.0, 0.0)
         return cls(leg[-1].score if len(leg) >= LEG else min(0.0, leg[-1].score), leg[0].score)
 
     def spread(self, score: float) -> float:
-        """The score as a share of the range, 0 below it."""
+        """Scale a score to the range, 0 below it."""
         if self.top <= self.least:
             return float(score >= self.top and self.top > 0)
         return min(1.0, max(0.0, (score - self.least) / (self.top - self.least)))
 
     def rescaled(self, top: float) -> "Range":
-        """The range where the best has another score, as with rarities counted over several collections."""
+        """Scale the range to another best score, as with rarities over several collections."""
         return Range(self.least * top / self.top if self.top > 0 else self.least, top)
 
     def joined(self, other: "Range") -> "Range":
-        """The range of the hundred best of both rankings, as far as that can be told."""
+        """Estimate the range of the hundred best of both rankings."""
         return Range(max(self.least, other.least), max(self.top, other.top))
 
 
@@ -127,7 +127,7 @@ class Ranked(NamedTuple):
 
 
 def rank(found: Sequence[Candidates], query: Query, floor: float) -> list[Ranked]:
-    """The passages of all collections in one order, best first, without those below the floor."""
+    """Rank the passages of all collections, best first, without those below the threshold."""
     size = sum(one.size for one in found)
     wanted = dict(zip(*query.vector, strict=True))
     holding = {term: sum(one.holding(term) for one in found) for term in wanted}
@@ -142,7 +142,7 @@ def rank(found: Sequence[Candidates], query: Query, floor: float) -> list[Ranked
 def _judged(
     one: Candidates, bm25: Mapping[int, float], words: Range, meaning: Range, query: Query
 ) -> list[tuple[Ranked, bool]]:
-    """The passages of a collection, and whether each has a name that is asked for, where there are any."""
+    """Score the passages of a collection, with whether each has a name of the query, if the query has names."""
     around, share = _terms_of_files(one.points), one.weights.dense
     weighed, telling = query.weighed(one.rarity), query.telling(one.rarity)
     judged: list[tuple[Ranked, bool]] = []
@@ -163,16 +163,15 @@ def _judged(
 _NOTHING = frozenset[int]()
 
 _TITLED = 0.3
-"""What the words of a query in the titles of a passage and the name of its file count beside the search by words and by
-meaning."""
+"""Weight of query words in the headings and file name of a passage, added to the word and vector scores."""
 
 _SHARED = 1.3
-"""What the share of a query's words that a passage itself has counts beside these: BM25 tells how often it has some of
-them, not whether it has them all."""
+"""Weight of the coverage, added to these: BM25 counts how often a passage has some of the words, not whether it has all
+of them."""
 
 
 def _above(judged: Sequence[tuple[Ranked, bool]], one: Candidates, query: Query, floor: float) -> list[Ranked]:
-    """The passages that are relevant: where one of a collection reaches the floor, others may be somewhat below it."""
+    """Return the relevant passages: if one of a collection reaches the threshold, others may be somewhat below it."""
     if not floor:
         return [passage for passage, _ in judged]
     fitting = [
@@ -186,7 +185,7 @@ def _above(judged: Sequence[tuple[Ranked, bool]], one: Candidates, query: Query,
 
 
 _BESIDE = 0.7
-"""The share of the floor that is enough for passages beside one that has reached it."""
+"""Share of the threshold required of other passages once one has reached it."""
 
 
 def _titles_of(payload: Payload) -> frozenset[int]:
@@ -199,7 +198,7 @@ def _title_terms(file: str, headings: tuple[str, ...]) -> frozenset[int]:
 
 
 def _terms_of_files(points: Sequence[Point]) -> dict[str, frozenset[int]]:
-    """What several passages of a file have together, but of tables, where each row is alone."""
+    """Return the terms of the passages of each file with several, except tables, whose rows are independent."""
     count = Counter(point.payload.path for point in points if point.payload.kind != "row")
     shared = {path for path, passages in count.items() if passages > 1}
     return {
@@ -209,12 +208,12 @@ def _terms_of_files(points: Sequence[Point]) -> dict[str, frozenset[int]]:
 
 
 _BOTH = 1.7
-"""What the shares of the floor and of the way from unrelated to about the same must be together, where neither is
-whole."""
+"""Least sum of two shares, of the coverage threshold and of the way from `unrelated` to `similar`, if neither is full.
+"""
 
 
 def is_relevant(scores: Scores, floor: float, weights: Weights) -> bool:
-    """Whether a passage has enough of the query's words, or of its meaning, or of both together."""
+    """Whether a passage has enough of the query's words, of its meaning, or of both combined."""
     if scores.coverage >= floor:
         return True
     similar, unrelated = weights.similar, weights.unrelated
@@ -230,7 +229,7 @@ def _bm25(point: Point, wanted: Mapping[int, float], rarity: Mapping[int, float]
 
 
 def merge_neighbours(ranked: Sequence[Ranked], count: int) -> list[Hit]:
-    """The best `count` hits: passages that follow each other in a file are one, with the score of the best."""
+    """Return the best `count` hits; consecutive passages of a file are merged, with the best score."""
     groups: list[list[Ranked]] = []
     for one in ranked:
         group = next((group for group in groups if _is_neighbour(one, group)), None)
@@ -242,7 +241,7 @@ def merge_neighbours(ranked: Sequence[Ranked], count: int) -> list[Hit]:
 
 
 _LONGEST_GROUP = 3
-"""Passages that are made one hit."""
+"""Passages merged into one hit."""
 
 
 def _is_neighbour(one: Ranked, group: Sequence[Ranked]) -> bool:
@@ -271,11 +270,11 @@ def _hit(group: Sequence[Ranked]) -> Hit:
 
 
 _SHORTEST_REPEAT, _LONGEST_REPEAT = 8, 2_000
-"""Characters; fewer are alike by chance, such as the line of a table."""
+"""Characters; shorter repeats are coincidence, such as the border of a table."""
 
 
 def _joined(text: str, following: str) -> str:
-    """Two passages as one, without what the second repeats of the first."""
+    """Join two passages, without the overlap the second repeats from the first."""
     tail = text[-_LONGEST_REPEAT:]
     at = tail.find(following[:1])
     while 0 <= at <= len(tail) - _SHORTEST_REPEAT:

@@ -1,7 +1,7 @@
-"""Collections on a Qdrant server, for large ones and such that several people share.
+"""Store collections on a Qdrant server: large ones, and those several users share.
 
-A collection's record is a point of its own (id 0, without vectors), so that whoever reaches the server knows the
-collection. Which files are in it is known on the machine that has taken them in.
+A collection's record is a point of its own (id 0, without vectors), so that everyone who reaches the server can read
+it. The manifest of its files is on the machine that ingested them.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from qdrant_client import models as wire
 
 PREFIX = "localllm_"
-"""Of the names of our collections on a server, where there may be others'."""
+"""Prefix of our collections' names on a server, which may have others'."""
 
 _RECORD_ID = 0
 _RECORD = "localllm"
@@ -39,8 +39,8 @@ T = TypeVar("T")
 
 
 class ServerStore:
-    """Collections on the server at `url`; what is known of their files is kept in `folder`. `client`: one that is
-    there already, and stays open."""
+    """Collections on the server at `url`, with their manifests in `folder`. `client`: an existing connection, which is
+    not closed."""
 
     def __init__(self, url: str, key: str, folder: Path, client: "QdrantClient | None" = None) -> None:
         self.url = url
@@ -108,7 +108,7 @@ class ServerStore:
         self.create(collection)
 
     def optimize(self, name: str) -> None:
-        """See Store: a server does so by itself."""
+        """See Store. Does nothing: a server optimises by itself."""
 
     def delete(self, name: str) -> None:
         """See Store."""
@@ -132,7 +132,7 @@ class ServerStore:
             self._made = None
 
     def call(self, ask: "Callable[[QdrantClient], T]", name: str) -> T:
-        """What the server answers. Raises KnowledgeBaseError."""
+        """Call the server and return its answer. Raises KnowledgeBaseError."""
         return self._call(ask, name)
 
     def _call(self, ask: "Callable[[QdrantClient], T]", name: str = "") -> T:
@@ -160,7 +160,7 @@ class ServerStore:
             if self._key and not (self.url.startswith("https://") or is_loopback(self.url)):
                 raise KnowledgeBaseUsageError("rag_server_insecure", url=self.url)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # of a key to this machine: that was judged above
+                warnings.simplefilter("ignore", UserWarning)  # about an API key sent to this machine; checked above
                 self._made = QdrantClient(
                     url=self.url, api_key=self._key or None, timeout=_SECONDS, check_compatibility=False
                 )
@@ -168,7 +168,7 @@ class ServerStore:
 
 
 class ServerCollection:
-    """A collection of a server: a Reader and a Writer."""
+    """A collection on a server: a Reader and a Writer."""
 
     def __init__(self, store: ServerStore, name: str) -> None:
         self._store = store
@@ -196,7 +196,7 @@ class ServerCollection:
         return Legs(self.count(), rarities, by_terms, legs.pop(0) if vector else [])
 
     def _rarities(self, terms: Sequence[int]) -> dict[int, float]:
-        """The inverse document frequency of each term: what its best point scores, divided by its weight there."""
+        """Compute the inverse document frequency of each term: the score of its best point divided by its weight."""
         models = _models()
         asked = [
             models.QueryRequest(
@@ -246,10 +246,10 @@ class ServerCollection:
         self._store.call(lambda client: client.delete(PREFIX + self._name, selector, wait=True), self._name)
 
     def flush(self) -> None:
-        """See Writer: each write is on the server's disk when it has answered."""
+        """See Writer. Does nothing: a write is on the server's disk once it is acknowledged."""
 
     def give_way(self) -> Phrase | None:
-        """See Writer: a server serves all at once."""
+        """See Writer. Does nothing: a server has concurrent clients."""
 
     def _understood(self) -> AbstractContextManager[None]:
         return understood(self._name, self._store.url)
@@ -273,7 +273,7 @@ class _Terms(msgspec.Struct):
 
 
 def _sparse(vector: Any) -> SparseVector:
-    """The sparse vector among those of a point."""
+    """Extract the sparse vector of a point."""
     named: dict[str, object] = vector or {}
     found = msgspec.convert(named.get(TERMS) or _Terms(), _Terms, from_attributes=True)
     return SparseVector(found.indices, found.values)

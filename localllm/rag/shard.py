@@ -1,4 +1,4 @@
-"""A shard of Qdrant's engine in a helper process: opened, searched, written, closed."""
+"""Run a shard of Qdrant's engine in a helper process: open, search, write, close."""
 
 import importlib.util
 import shutil
@@ -25,30 +25,30 @@ from localllm.rag.store import Legs, Payload, Point, Scored, understood
 
 SHARD = "shard"
 OLDER = "shard.older"
-"""A shard that is being replaced: between two renames it is the only one."""
+"""The shard being replaced; between the two renames it is the only one."""
 
 LEAST_FREE = 200_000_000
-"""Bytes that stay free on the disk: the engine's log and what it moves about need room."""
+"""Bytes kept free on the disk for the engine's log and its temporary files."""
 
 _LEAST_FREE_TO_READ = 80_000_000
-"""To open a shard: the engine writes its log anew, and what it had in memory."""
+"""Free bytes needed to open a shard: the engine rewrites its log and flushes its memory."""
 
 _LONGEST_CLOSING = 30.0
-"""Seconds a shard may take to close."""
+"""Seconds to wait for a shard to close."""
 
 _PER_POINT = 3_000
-"""Bytes a point takes besides its text and its vector: terms, ids, the log."""
+"""Bytes of a point besides text and vector: terms, ids, log."""
 
 
 def recover(folder: Path) -> None:
-    """Complete the replacement of a shard that was broken off; its lock is held."""
+    """Complete an interrupted replacement of the shard. The caller holds the lock."""
     if not (folder / SHARD).exists() and (folder / OLDER).is_dir():
         (folder / OLDER).rename(folder / SHARD)
 
 
 class Shard:
     """A collection's shard, open in a helper process: a Reader and a Writer. Raises KnowledgeBaseError. `place`: the
-    folder of the shard in `folder`, where it is not the one that is searched."""
+    subfolder of the shard in `folder`, if it is not the searched one."""
 
     def __init__(self, folder: Path, collection: Collection, what: str, place: str = SHARD) -> None:
         self._folder = folder
@@ -59,7 +59,7 @@ class Shard:
         self._process: subprocess.Popen[bytes] | None = None
 
     def open(self) -> None:
-        """Wait for the shard and open it, if it is not open."""
+        """Acquire the lock and open the shard, unless it is open."""
         if self._lock.fd >= 0:
             return
         self._check_space(_LEAST_FREE_TO_READ)
@@ -75,15 +75,15 @@ class Shard:
         return self._lock.is_wanted()
 
     def close(self) -> None:
-        """Close the shard, so that another process may have it, and end the helper."""
+        """Close the shard for other processes, and end the helper process."""
         process, self._process = self._process, None
         if process is not None:
             for stream in (process.stdin, process.stdout):
-                with suppress(OSError):  # it has died
+                with suppress(OSError):  # the process has died
                     stream.close() if stream else None
             try:
                 process.wait(_LONGEST_CLOSING)  # it closes the shard at the end of its input
-            except subprocess.TimeoutExpired:  # a disk that hangs: what it has written is in the engine's log
+            except subprocess.TimeoutExpired:  # a hanging disk: writes are in the engine's log
                 process.kill()
                 process.wait()
         self._lock.release()
@@ -126,7 +126,7 @@ class Shard:
         self._ask("flush")
 
     def optimize(self) -> None:
-        """Build indexes, until there is nothing more to be built."""
+        """Build all pending indexes."""
         self._ask("optimize")
 
     def give_way(self) -> Phrase | None:
@@ -139,7 +139,7 @@ class Shard:
         return Phrase("Another process searched meanwhile")
 
     def _check_space(self, needed: int) -> None:
-        """Raise KnowledgeBaseError where the disk has not so many bytes free."""
+        """Raise KnowledgeBaseError if fewer than `needed` bytes are free on the disk."""
         try:
             free = shutil.disk_usage(self._folder).free
         except OSError as error:
@@ -155,7 +155,7 @@ class Shard:
     def _start(self) -> "subprocess.Popen[bytes]":
         place = str(package_folder("qdrant_edge", "qdrant-edge-py"))
         command = (base_interpreter(), "-I", "-S", "-E", "-c", BOOT, place)
-        kept = () if sys.platform == "win32" else (self._lock.fd,)  # the lock lives as long as whoever has the shard
+        kept = () if sys.platform == "win32" else (self._lock.fd,)  # the lock is held while the helper process lives
         process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -164,7 +164,7 @@ class Shard:
             cwd="/",
             env={},
             pass_fds=kept,
-            start_new_session=True,  # Ctrl+C is for us: it must not end a write in the middle
+            start_new_session=True,  # Ctrl+C is for the parent: it must not interrupt a write
         )
         source = source_of("localllm.rag.shard_process")
         if process.stdin:
@@ -202,13 +202,13 @@ class Shard:
 
 
 def disk_full(name: str, folder: Path, free: int, needed: int) -> KnowledgeBaseError:
-    """The error that says how much room is there and how much is needed."""
+    """Return the error that states the free and the needed space."""
     megabytes = {"free_mb": free // 1_000_000, "needed_mb": -(-needed // 1_000_000)}
     return KnowledgeBaseError("rag_disk_full", **{"name": name, "folder": folder, **megabytes})
 
 
 def package_folder(module: str, package: str, extra: str = "rag") -> Path:
-    """The folder of installed packages that `module` is in. Raises KnowledgeBaseError where it is missing."""
+    """Return the folder of installed packages that contains `module`. Raises KnowledgeBaseError if it is missing."""
     found = None
     with suppress(ModuleNotFoundError):
         found = importlib.util.find_spec(module)

@@ -1,4 +1,4 @@
-"""Who has a shard: one process at a time, those who wait get it in between, and everybody is told who has it."""
+"""Lock a shard for one process at a time; report the holder when the wait times out."""
 
 import os
 import sys
@@ -11,14 +11,14 @@ from localllm.base.file_lock import lock_within, try_lock
 from localllm.base.i18n import Phrase
 
 PATIENCE = 5.0
-"""Seconds to wait for a shard."""
+"""Timeout for acquiring a shard, in seconds."""
 
 _LONGEST_NAME = 200
 
 
 class ShardLock:
-    """The lock of the collection `name` in `folder`. Whoever waits holds the `turn` meanwhile, so that a holder who
-    works for long sees it and gives way. `prefix`: of the files, for a second lock in the same folder. Raises
+    """The lock of the collection `name` in `folder`. A waiting process holds the `turn` file, so that a long-running
+    holder notices and yields. `prefix`: of the lock files, for a second lock in the same folder. Raises
     KnowledgeBaseError (rag_busy, rag_no_space)."""
 
     def __init__(self, folder: Path, name: str, what: str, prefix: str = "") -> None:
@@ -27,10 +27,10 @@ class ShardLock:
         self._what = what
         self._prefix = prefix
         self.fd = -1
-        """The open lock while it is held, -1 otherwise."""
+        """The open lock file while it is held, otherwise -1."""
 
     def acquire(self) -> None:
-        """Wait for the lock, for PATIENCE seconds at most."""
+        """Acquire the lock within PATIENCE seconds."""
         patience = PATIENCE
         deadline = time.monotonic() + patience
         turn, fd = self._open("turn"), -1
@@ -44,12 +44,12 @@ class ShardLock:
         finally:
             _close(turn)
         self.fd = fd
-        with suppress(OSError):  # on a full disk nobody learns who it is
+        with suppress(OSError):  # the holder's name does not fit on a full disk
             os.ftruncate(fd, 0)
             os.pwrite(fd, f"{self._what} ({os.getpid()})".encode(), 0)
 
     def is_wanted(self) -> bool:
-        """Whether somebody waits for it, or its folder is gone."""
+        """Whether another process waits for the lock, or its folder is deleted."""
         try:
             turn = self._open("turn")
         except KnowledgeBaseError:
@@ -60,7 +60,7 @@ class ShardLock:
             os.close(turn)
 
     def release(self) -> None:
-        """Give it back, also where the helper process has inherited it."""
+        """Release the lock, even if the helper process has inherited it."""
         fd, self.fd = self.fd, -1
         if fd < 0:
             return

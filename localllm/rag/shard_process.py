@@ -1,8 +1,7 @@
-"""What the helper process of a shard does. Qdrant's engine maps its files into memory: on a full disk the system ends
-whoever touches them (SIGBUS), also while a shard is only opened for reading. That must not be the chat.
+"""The helper process of a shard. Qdrant's engine maps its files into memory: on a full disk the system kills the
+process that touches them (SIGBUS), even if the shard is only opened for reading. That must not be the main program.
 
-The source of this module travels there by itself, out of this program's memory (`source_of`): it imports nothing of
-localllm.
+The source of this module is sent to the process from memory (`source_of`), so it imports nothing of localllm.
 """
 
 import array
@@ -25,13 +24,13 @@ names["serve"](sys.argv[1])
 of this source and the source."""
 
 _SECONDS = 3.0
-"""For a process that has died to let go of the shard."""
+"""Seconds to wait for a dead process to release the shard."""
 
 _HELD = "WouldBlock"
-"""In what the engine says of a shard that another process has."""
+"""Part of the engine's error for a shard that another process has open."""
 
 WirePoint = tuple[int, tuple[int, ...], tuple[float, ...], bytes, dict[str, object]]
-"""A point as it travels: id, indices and values of its terms, its vector as 32-bit floats (or none), its payload."""
+"""A point as sent: id, indices and values of its terms, its vector as 32-bit floats (or empty), its payload."""
 
 
 def write_message(stream: IO[bytes], value: Any) -> None:
@@ -42,14 +41,14 @@ def write_message(stream: IO[bytes], value: Any) -> None:
 
 
 def read_message(stream: IO[bytes]) -> Any:
-    """The next value, None at the end. Only from our own parent or child: it is marshalled."""
+    """Read the next value; None at the end. Only from our own parent or child, since it is marshalled."""
     size = int.from_bytes(stream.read(8), "big")
     return marshal.loads(stream.read(size)) if size else None  # noqa: S302 - see above
 
 
 def serve(packages: str) -> None:
-    """Answer until the input ends. A message is the name of a method of EngineShard and its arguments; the answer is
-    "ok" and a value, or "error" and what the engine said."""
+    """Serve requests until the input ends. A request is the name of a method of EngineShard and its arguments; the
+    response is "ok" and a value, or "error" and the engine's message."""
     sys.path.append(packages)
     shard = EngineShard()
     while message := read_message(sys.stdin.buffer):
@@ -64,7 +63,7 @@ def serve(packages: str) -> None:
 
 
 class EngineShard:
-    """A shard of the engine, closed at first."""
+    """A shard of the engine, initially closed."""
 
     def __init__(self) -> None:
         import qdrant_edge
@@ -73,7 +72,7 @@ class EngineShard:
         self._shard: Any = None
 
     def open(self, path: str, dimension: int) -> None:
-        """Open the shard in a folder, made where it is missing; `dimension` 0 makes one without dense vectors."""
+        """Open the shard in a folder, creating it if missing; `dimension` 0 creates one without dense vectors."""
         if not Path(path).is_dir():
             self._create(path, dimension)
         end = time.monotonic() + _SECONDS
@@ -86,27 +85,27 @@ class EngineShard:
                 time.sleep(0.02)
 
     def _create(self, path: str, dimension: int) -> None:
-        """Make a shard beside its place, and move it there: one that is there is whole."""
+        """Create a shard under a temporary name and rename it, so that an existing shard is complete."""
         import shutil
 
         edge, made = self._edge, path + ".new"
         shutil.rmtree(made, ignore_errors=True)
         Path(made).mkdir()
-        half = edge.VectorStorageDatatype.Float16  # of vectors of length 1 it keeps three digits, in half the memory
+        half = edge.VectorStorageDatatype.Float16  # three digits suffice for vectors of length 1, in half the memory
         dense = {"dense": edge.EdgeVectorParams(dimension, edge.Distance.Cosine, datatype=half)} if dimension else None
         terms = {"terms": edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)}
         edge.EdgeShard.create(made, edge.EdgeConfig(vectors=dense, sparse_vectors=terms)).close()
         Path(made).rename(path)
 
     def close(self) -> None:
-        """Close the shard, if it is open."""
+        """Close the shard if it is open."""
         shard, self._shard = self._shard, None
         if shard is not None:
             shard.close()
 
     def leave(self) -> None:
-        """End the process. The shard is flushed and not closed: to close it drops its files from the system's cache,
-        and whoever opens it next would read them from the disk again."""
+        """End the process. The shard is flushed, not closed: closing evicts its files from the page cache, and the next
+        process would read them from disk again."""
         try:
             if self._shard is not None:
                 self._shard.flush()
@@ -114,7 +113,7 @@ class EngineShard:
             os._exit(0)
 
     def upsert(self, points: list[WirePoint]) -> None:
-        """Write points, in place of those with the same ids."""
+        """Write points, replacing those with the same ids."""
         made: list[object] = []
         for number, indices, values, vector, payload in points:
             vectors: dict[str, object] = {"terms": self._edge.SparseVector(list(indices), list(values))}
@@ -128,25 +127,25 @@ class EngineShard:
         self._shard.update(self._edge.UpdateOperation.delete_points(ids))
 
     def flush(self) -> None:
-        """Write to the disk what is not yet there."""
+        """Flush pending writes to the disk."""
         self._shard.flush()
 
     def optimize(self) -> None:
-        """Build indexes, until there is nothing more to be built."""
+        """Build all pending indexes."""
         self._shard.optimize()
 
     def count(self) -> int:
-        """The number of points."""
+        """Return the number of points."""
         return self._shard.count(self._edge.CountRequest(exact=True))
 
     def search(
         self, indices: tuple[int, ...], values: tuple[float, ...], vector: bytes, limit: int, most: int
     ) -> tuple[int, dict[int, float], list[tuple[int, float]], list[tuple[int, float]]]:
-        """The number of points, the rarity of each term that any has, and the best points by the `most` rarest terms
-        and by the dense vector: pairs of an id and a score."""
+        """Return the number of points, the rarity of each term that occurs, and the best points by the `most` rarest
+        terms and by the dense vector, as pairs of id and score."""
         weights = dict(zip(indices, values, strict=True))
         rarities: dict[int, float] = {}
-        if is_long := len(weights) > most:  # which are the rarest has to be known first
+        if is_long := len(weights) > most:  # rarities are needed first
             rarities = self._rarities(indices, self._batch(map(self._top, indices)))
             rarest = sorted(rarities, key=lambda term: -rarities[term])[:most]
             weights = {term: weights[term] for term in sorted(rarest)}
@@ -161,12 +160,12 @@ class EngineShard:
         return self._shard.info().points_count, rarities, by_terms, best.pop(0) if vector else []
 
     def _top(self, term: int) -> object:
-        """The request for the point that scores most by a term."""
+        """Build the request for the best point by one term."""
         return self._nearest(self._edge.SparseVector([term], [1.0]), "terms", 1)
 
     def _rarities(self, terms: Sequence[int], tops: Sequence[list[Any]]) -> dict[int, float]:
-        """The inverse document frequency of each term: what its best point scores, divided by its weight there. The
-        points are looked up by themselves: with the search their vectors would take three times as long."""
+        """Compute the inverse document frequency of each term: the score of its best point divided by its weight there.
+        The points are fetched separately: including vectors in the search takes three times as long."""
         scored = {term: top[0] for term, top in zip(terms, tops, strict=True) if top}
         ids = list({point.id for point in scored.values()})
         points: list[Any] = self._shard.retrieve(ids, with_payload=False, with_vector=["terms"]) if ids else []
@@ -178,7 +177,7 @@ class EngineShard:
         }
 
     def fetch(self, ids: list[int]) -> list[tuple[int, list[int], list[float], dict[str, object]]]:
-        """Points of these ids: the id, indices and values of the terms, the payload."""
+        """Fetch points by id: the id, indices and values of the terms, the payload."""
         found: list[Any] = self._shard.retrieve(ids, with_payload=True, with_vector=["terms"])
         return [(one.id, one.vector["terms"].indices, one.vector["terms"].values, one.payload) for one in found]
 

@@ -1,7 +1,7 @@
-"""Sparse vectors for BM25: the terms of a text hashed to numbers, each with its weight.
+"""Sparse vectors for BM25: terms hashed to numbers, each with a weight.
 
-A store multiplies the weights of a passage with those of a query and each term's rarity (its inverse document
-frequency, which it knows itself). So the formula of Robertson is whole: k1 and b are in the weights of passages.
+A store multiplies the weights of a passage by those of a query and by each term's inverse document frequency, which it
+knows itself. That makes the complete formula of Robertson: k1 and b are in the weights of passages.
 """
 
 from collections import Counter
@@ -14,26 +14,26 @@ B = 0.75
 
 
 class SparseVector(NamedTuple):
-    """Hashes of terms in ascending order, and the weight of each."""
+    """Hashes of terms in ascending order, and their weights."""
 
     indices: tuple[int, ...]
     values: tuple[float, ...]
 
 
 def term_hash(term: str) -> int:
-    """The number that stands for a term: 32 bits, so that of 200,000 terms some five share theirs with another."""
+    """Hash a term to 32 bits; of 200,000 terms about five collide."""
     return crc32(term.encode("utf-8", "surrogatepass"))
 
 
 def passage_vector(terms: Iterable[str], average: float) -> SparseVector:
-    """The vector of a passage; `average` is the number of terms of the passages in the mean."""
+    """Compute the vector of a passage; `average` is the mean number of terms per passage."""
     counts = Counter(map(term_hash, terms))
     damping = K1 * (1 - B + B * counts.total() / max(average, 1.0))
     return _sorted({term: count * (K1 + 1) / (count + damping) for term, count in counts.items()})
 
 
 def query_vector(weights: Mapping[str, float]) -> SparseVector:
-    """The vector of a query, of its terms and what each counts."""
+    """Compute the vector of a query from its weighted terms."""
     hashed: dict[int, float] = {}
     for term, weight in weights.items():
         number = term_hash(term)

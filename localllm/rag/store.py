@@ -1,4 +1,4 @@
-"""What a store of collections is: points with a sparse and a dense vector, searched by either, and their records."""
+"""The interface of a collection store: points with a sparse and a dense vector, and the collections' records."""
 
 import hashlib
 from collections.abc import Generator, Sequence
@@ -14,21 +14,21 @@ from localllm.rag.records import Chunk, Collection, Place, PlaceKind
 from localllm.rag.sparse_vectors import SparseVector
 
 SCHEMA = 1
-"""Of what is kept; one that is newer than this cannot be read."""
+"""Version of the stored format; newer ones are not readable."""
 
 TERMS, DENSE = "terms", "dense"
 """The names of the two vectors of a point."""
 
 
 class Payload(msgspec.Struct, frozen=True, kw_only=True):
-    """What a point keeps besides its vectors: a chunk, and the file it is of."""
+    """The payload of a point: a chunk and its file."""
 
     path: str
     file: str
     hash: str
-    """Of the file's content."""
+    """Hash of the file's content."""
     number: int
-    """Of the chunk in its file, from 0."""
+    """Number of the chunk in its file, from 0."""
     text: str
     headings: tuple[str, ...] = ()
     kind: PlaceKind = "lines"
@@ -37,13 +37,13 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def chunk(self) -> Chunk:
-        """The chunk."""
+        """Return the chunk."""
         return Chunk(text=self.text, headings=self.headings, place=Place(self.kind, self.first, self.last))
 
 
 @contextmanager
 def understood(collection: str, place: object) -> Generator[None]:
-    """Raise KnowledgeBaseError (rag_damaged) for what is kept at `place` and is none of ours."""
+    """Convert decoding errors of data stored at `place` to KnowledgeBaseError (rag_damaged)."""
     try:
         yield
     except (msgspec.ValidationError, ValueError, TypeError) as error:
@@ -51,7 +51,7 @@ def understood(collection: str, place: object) -> Generator[None]:
 
 
 class Point(NamedTuple):
-    """A chunk as it is stored; `vector` is None where the collection has no embedder."""
+    """A stored chunk; `vector` is None if the collection has no embedder."""
 
     id: int
     terms: SparseVector
@@ -60,98 +60,98 @@ class Point(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """A point that one kind of vector found."""
+    """A point found by one kind of vector, with its score."""
 
     id: int
     score: float
 
 
 class Legs(NamedTuple):
-    """What each kind of vector found, best first, of how many points there are."""
+    """The results of each kind of vector, best first, and the number of points searched."""
 
     size: int
     rarities: dict[int, float]
-    """The inverse document frequency of each term; one that no point has is not there."""
+    """The inverse document frequency of each term; terms that no point has are missing."""
     bm25: list[Scored]
     dense: list[Scored]
 
 
 def point_id(path: str, number: int) -> int:
-    """The id of a chunk, the same at every ingest, so that writing it again replaces it. 63 bits."""
+    """Return the id of a chunk (63 bits), equal at every ingest, so that rewriting the chunk replaces it."""
     digest = hashlib.blake2b(f"{path}\0{number}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest) >> 1
 
 
 class Reader(Protocol):
-    """A collection that is open for searching."""
+    """A collection opened for searching."""
 
     def count(self) -> int:
-        """How many points there are."""
+        """Return the number of points."""
         ...
 
     def search(self, terms: SparseVector, vector: Sequence[float] | None, limit: int, most: int) -> Legs:
-        """The `limit` best points by the `most` rarest of the terms, and by the dense vector."""
+        """Return the `limit` best points by the `most` rarest of the terms, and by the dense vector."""
         ...
 
     def fetch(self, ids: Sequence[int]) -> list[Point]:
-        """The points of these ids that there are, without their dense vectors, in no order."""
+        """Fetch the existing points of these ids, without dense vectors, in no order."""
         ...
 
 
 class Writer(Protocol):
-    """A collection that is open for writing. All methods raise KnowledgeBaseError."""
+    """A collection opened for writing. All methods raise KnowledgeBaseError."""
 
     def upsert(self, points: Sequence[Point]) -> None:
-        """Write points, in place of those with the same ids."""
+        """Write points, replacing those with the same ids."""
         ...
 
     def delete(self, ids: Sequence[int]) -> None:
-        """Delete points; those that are not there are no error."""
+        """Delete points; missing ones are ignored."""
         ...
 
     def flush(self) -> None:
-        """See that all of it is on the disk."""
+        """Flush all writes to the disk."""
         ...
 
     def give_way(self) -> Phrase | None:
-        """Let others who wait have the collection for a moment; who waited, None where nobody did."""
+        """Let waiting processes use the collection for a moment; return who waited, None for nobody."""
         ...
 
 
 class Store(Protocol):
-    """Where collections are. All methods raise KnowledgeBaseError."""
+    """A set of collections. All methods raise KnowledgeBaseError."""
 
     def collections(self) -> list[Collection]:
-        """All collections, by name."""
+        """List all collections by name."""
         ...
 
     def collection(self, name: str) -> Collection | None:
-        """The collection of this name; None where there is none."""
+        """Return the collection of this name; None if there is none."""
         ...
 
     def create(self, collection: Collection) -> None:
-        """Make an empty collection of this name."""
+        """Create an empty collection."""
         ...
 
     def save(self, collection: Collection) -> None:
-        """Keep a changed record of a collection that is there."""
+        """Save a changed record of an existing collection."""
         ...
 
     def reset(self, collection: Collection) -> None:
-        """Empty a collection, and keep the record in place of its own."""
+        """Empty a collection and replace its record."""
         ...
 
     def manifest(self, name: str) -> Path:
-        """Where the record of a collection's files is, on this machine; its folder is there."""
+        """Return the path of a collection's manifest on this machine; its folder exists."""
         ...
 
     def optimize(self, name: str) -> None:
-        """Build the indexes that make searching a large collection fast, while others search it. It must not be written
-        to meanwhile."""
+        """Build the indexes that make a large collection fast to search, without blocking searches. It must not be
+        written to meanwhile."""
         ...
 
     def delete(self, name: str) -> None:
-        """Delete a collection and all that is kept of it."""
+        """Delete a collection with all its data."""
         ...
 
     def reading(self, name: str) -> AbstractContextManager[Reader]:
@@ -163,5 +163,5 @@ class Store(Protocol):
         ...
 
     def close(self) -> None:
-        """Give back what is held."""
+        """Release all resources."""
         ...

@@ -1,4 +1,4 @@
-"""The blocks of a text by its kind: Markdown, plain text, source code, pages."""
+"""Split a text into blocks by its type: Markdown, plain text, source code, pages."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,14 +13,14 @@ _HEADING = late_pattern(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _UNDERLINED = late_pattern(r"([^\n]+)\n {0,3}(=+|-+)[ \t]*$")
 _MARKUP = late_pattern(r"[*_`]+|\[([^\]]*)\]\([^)]*\)")
 _LONGEST_TITLE = 120
-_LONGEST_HEADING = 1_000  # characters; of longer lines the patterns take more and more time
+_LONGEST_HEADING = 1_000  # characters; the patterns are too slow on longer lines
 _DEEPEST = 2
-"""Definitions nested deeper are part of what they are in."""
+"""Definitions nested deeper are part of the enclosing one."""
 
 
 def markdown_blocks(text: str, kind: str = "lines") -> Iterator[Block]:
-    """The blocks of a Markdown text, each with the headings it stands under. With kind "heading" lines are not
-    counted: it is the text of a file that has none."""
+    """Split a Markdown text into blocks, each with its heading path. With kind "heading", lines are not counted: the
+    text comes from a file without lines."""
     splitter = BlockSplitter()
     titles: dict[int, str] = {}
     line = 1
@@ -42,7 +42,7 @@ def markdown_blocks(text: str, kind: str = "lines") -> Iterator[Block]:
 
 
 def _heading(text: str) -> tuple[int, str] | None:
-    """The level and the title of a heading; None for what is none, as a line too long for one."""
+    """Parse the level and the title of a heading; None if it is none, or too long."""
     text = text.rstrip("\n")
     if len(text) > _LONGEST_HEADING:
         return None
@@ -56,7 +56,7 @@ def _heading(text: str) -> tuple[int, str] | None:
 
 
 def plain_blocks(text: str) -> Iterator[Block]:
-    """The paragraphs of a plain text: what empty lines set apart."""
+    """Split a plain text into paragraphs, at empty lines."""
     gathered: list[str] = []
     start = 1
     for number, line in enumerate((*text.split("\n"), ""), 1):
@@ -69,8 +69,8 @@ def plain_blocks(text: str) -> Iterator[Block]:
 
 
 def code_blocks(text: str, language: str) -> Iterator[Block]:
-    """The definitions of a source file, with the comments and decorators before each, and what stands between them.
-    What cannot be parsed is cut at its empty lines."""
+    """Split a source file into its definitions, each with the comments and decorators before it, and the code between
+    them. A file that cannot be parsed is split at empty lines."""
     try:
         definitions = outline(text.encode("utf-8", "replace"), language).definitions
     except NotParsedError:
@@ -87,7 +87,8 @@ def code_blocks(text: str, language: str) -> Iterator[Block]:
 
 
 def _borders(lines: Sequence[str], definitions: Sequence[Definition]) -> list[tuple[int, tuple[str, ...]]]:
-    """Where each block begins (counted from 0), and the names of what it is in: at a definition, and after one."""
+    """Return where each block begins (from 0), at and after each definition, and the names of its enclosing
+    definitions."""
     found: dict[int, tuple[str, ...]] = {0: ()}
     for one in sorted(definitions, key=lambda one: (one.line, -one.end_line)):
         names = tuple(one.full_name.split("."))
@@ -97,21 +98,21 @@ def _borders(lines: Sequence[str], definitions: Sequence[Definition]) -> list[tu
 
 
 def _with_comments(lines: Sequence[str], at: int) -> int:
-    """Where the comments and decorators right before a line begin."""
+    """Return where the comments and decorators right before a line begin."""
     while at and lines[at - 1].lstrip().startswith(("#", "//", "/*", "*", "@", "--")):
         at -= 1
     return at
 
 
 def page_blocks(pages: Sequence[str]) -> Iterator[Block]:
-    """The paragraphs of the pages of a document."""
+    """Split the pages of a document into paragraphs."""
     for number, page in enumerate(pages, 1):
         for block in plain_blocks(page):
             yield block._replace(kind="page", first=number, last=number, glue="\n")
 
 
 def blocks_of(file_name: str, text: str) -> Iterator[Block]:
-    """The blocks of a text file, by what its name says it is."""
+    """Split a text file into blocks by the type its name implies."""
     if language := language_of(file_name, text[:4096].encode("utf-8", "replace")):
         return code_blocks(text, language)
     if file_name.lower().endswith((".md", ".markdown", ".mdx", ".rst")):

@@ -1,4 +1,4 @@
-"""The rows of CSV, TSV and JSONL files that have text in them, each a block of its own."""
+"""Read the rows of CSV, TSV and JSONL files that contain text, each as a block."""
 
 import csv
 import io
@@ -21,24 +21,24 @@ _TEXT_NAMES, _TITLE_NAMES, _ID_NAMES = (frozenset(words.split()) for words in (_
 _SAMPLED, _SAMPLED_ROWS = 16_384, 20
 _DEEPEST = 3
 _SAMPLE = 200
-"""Rows that are looked at to tell the columns."""
+"""Rows sampled to classify the columns."""
 _LEAST_LETTERS = 15
-"""Letters of a column's values in the mean from which on it holds text."""
+"""Mean letters per value from which on a column contains text."""
 _LONGEST_TITLE = 120
 
 Row = dict[str, str]
 
 
 class NoTextColumnError(ValueError):
-    """No column holds text."""
+    """No column contains text."""
 
 
 class BadTableError(ValueError):
-    """The file is no table of this kind; the message says why."""
+    """The file is no valid table of this type; the message has the reason."""
 
 
 def table_rows(file_name: str, text: str) -> list[tuple[int, Row]]:
-    """The rows of a file with their numbers from 1. Raises BadTableError."""
+    """Read the rows of a file with their numbers from 1. Raises BadTableError."""
     if file_name.lower().endswith((".jsonl", ".ndjson")):
         return _of_lines(text)
     try:
@@ -50,8 +50,8 @@ def table_rows(file_name: str, text: str) -> list[tuple[int, Row]]:
 
 
 def _delimiter(text: str, usual: str) -> str:
-    """What stands between the cells: what cuts most of the first rows into as many cells as the first one, and that
-    into most. csv.Sniffer takes seconds for some texts."""
+    """Detect the delimiter: the one that splits most of the first rows into as many cells as the first row, and into
+    most cells. csv.Sniffer takes seconds for some texts."""
 
     def fit(delimiter: str) -> tuple[int, int, bool]:
         sample = io.StringIO(text[:_SAMPLED], newline="")
@@ -63,7 +63,7 @@ def _delimiter(text: str, usual: str) -> str:
 
 
 def row_blocks(rows: Sequence[tuple[int, Row]]) -> Iterator[Block]:
-    """A block for each row: all its columns by their names, or the text alone where there is no other column. Raises
+    """Yield a block per row: all its columns by name, or the text alone if it is the only column. Raises
     NoTextColumnError."""
     names = _text_columns([row for _, row in islice(rows, _SAMPLE)])
     for number, row in rows:
@@ -103,7 +103,7 @@ def _of_lines(text: str) -> list[tuple[int, Row]]:
 
 
 def _strings(row: Mapping[str, object]) -> Row:
-    """The values that are text or numbers; a cell more than there are names has the name ""."""
+    """Return the values that are text or numbers; cells beyond the header have the name ""."""
     return {name: text for name, value in row.items() if (text := _text(value))}
 
 

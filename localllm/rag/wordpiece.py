@@ -1,4 +1,4 @@
-"""The tokens of BERT: a text cut into words, and those into the longest pieces of a vocabulary."""
+"""BERT's tokenizer: split a text into words, and those into the longest pieces of a vocabulary."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ _CACHED = 50_000
 
 
 class WordPiece:
-    """The tokenizer of an uncased BERT with the vocabulary in `file`, a token a line."""
+    """The tokenizer of an uncased BERT; the vocabulary in `file` has a token a line."""
 
     def __init__(self, file: Path) -> None:
         tokens = file.read_text("utf-8").split("\n")
@@ -19,7 +19,7 @@ class WordPiece:
         self._pieces = lru_cache(_CACHED)(self._cut)
 
     def encode(self, text: str, most: int) -> list[int]:
-        """The numbers of a text's tokens between those of its begin and end, `most` of them together."""
+        """Encode a text as token ids between those of start and end, `most` in total."""
         found: list[int] = []
         for word in _words(text):
             found += self._pieces(word)
@@ -28,7 +28,7 @@ class WordPiece:
         return [self._begin, *found[: most - 2], self._end]
 
     def _cut(self, word: str) -> tuple[int, ...]:
-        """The longest pieces from the left; all of a word is unknown where one of them is."""
+        """Split a word into its longest pieces, from the left; the whole word is unknown if a piece is."""
         if len(word) > _LONGEST_WORD:
             return (self._unknown,)
         found: list[int] = []
@@ -45,7 +45,7 @@ class WordPiece:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Words in lower case without accents; each ideograph and each punctuation mark is one."""
+    """Yield words in lower case without accents; each ideograph and punctuation mark is one word."""
     gathered: list[str] = []
     for character in unicodedata.normalize("NFD", text.lower()):
         category = unicodedata.category(character)

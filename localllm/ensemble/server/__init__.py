@@ -1,4 +1,4 @@
-"""The ensemble over HTTP: the paper's API, event streams, an OpenAI-compatible API, and what guards them.
+"""The ensemble over HTTP: the paper's API, event streams, an OpenAI-compatible API, and access control.
 
-Only what is in here imports FastAPI and uvicorn; it is imported when a server starts.
+Only this package imports FastAPI and uvicorn; it is imported when a server starts.
 """

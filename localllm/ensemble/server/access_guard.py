@@ -1,7 +1,7 @@
-"""Who may use the server: its token, the host names it goes by, and the sites whose pages may send it requests.
+"""Control access to the server: token, host names, and allowed origins.
 
-A page of any site can have the browser of its visitor send requests to this machine. What it may not do is lie about
-its origin; and a name of its own that it lets lead to this machine (DNS rebinding) stands in the Host header.
+A page of any site can make its visitor's browser send requests to this machine, but cannot forge its Origin header; a
+domain that it rebinds to this machine (DNS rebinding) shows in the Host header.
 """
 
 import hmac
@@ -17,7 +17,7 @@ from localllm.ensemble.server.options import ServerOptions
 from localllm.ensemble.server.refusals import RefusalError
 
 OPEN_PATHS = frozenset({"/health"})
-"""What needs no token: a load balancer has none, and nothing is told there."""
+"""Paths that need no token: a load balancer has none, and they reveal nothing."""
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _LONGEST_SHOWN = 100  # characters of a header in an error
@@ -26,7 +26,7 @@ _READING = ("GET", "HEAD")
 
 
 class AccessGuard:
-    """Judges requests by their heads. `open_paths`: paths besides OPEN_PATHS that need no token."""
+    """Check requests by their headers. `open_paths`: paths besides OPEN_PATHS that need no token."""
 
     def __init__(self, options: ServerOptions, open_paths: frozenset[str] = frozenset()) -> None:
         self._hosts = HostNames(options)
@@ -35,8 +35,8 @@ class AccessGuard:
         self._open_paths = OPEN_PATHS | open_paths
 
     def check_site(self, scope: Scope) -> str:
-        """The origin of another site whose pages may use the server, empty where no such page has sent the request.
-        Raises RefusalError for a host name that is not the server's, and for pages that may not use it."""
+        """Return the origin of an allowed other site, empty for a request from no such page. Raises RefusalError for a
+        foreign host name and for origins that are not allowed."""
         host = header(scope, b"host")
         if not self._hosts.has(host):
             raise RefusalError("api_foreign_host", status=403, host=host[:_LONGEST_SHOWN] or "—")
@@ -50,7 +50,7 @@ class AccessGuard:
         return ""
 
     def check_token(self, scope: Scope) -> None:
-        """Raises RefusalError where the request has to bring the token and does not."""
+        """Raise RefusalError if the request needs the token and lacks it."""
         if not self._token or scope["path"] in self._open_paths:
             return
         kind, _, given = header(scope, b"authorization").partition(" ")
@@ -62,10 +62,10 @@ class AccessGuard:
 
 
 class HostNames:
-    """The names a server goes by.
+    """The host names of a server.
 
-    Bound to the loopback: localhost and its addresses. Else also every address (nobody can make one lead elsewhere) and
-    this machine's own names. The port does not matter: it may have been forwarded.
+    Bound to the loopback: localhost and its addresses. Otherwise also every IP address (it cannot be rebound) and this
+    machine's own names. The port is ignored, since it may have been forwarded.
     """
 
     def __init__(self, options: ServerOptions) -> None:
@@ -85,7 +85,7 @@ class HostNames:
 
 
 def _authority(origin: str) -> str:
-    """Host and port of an origin, in lower case; empty for what is none, such as "null"."""
+    """Return host and port of an origin in lower case; empty for an invalid one, such as "null"."""
     try:
         return urlsplit(origin).netloc.lower()
     except ValueError:

@@ -1,4 +1,4 @@
-"""/openapi.json: what every path takes and all it may answer, made of the structs that read and write it."""
+"""Generate /openapi.json: the requests and responses of every path, from the structs that implement them."""
 
 from typing import Any
 
@@ -78,7 +78,7 @@ _ASK_MODEL = {
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """What a path does, for its description."""
+    """The OpenAPI description of a path."""
 
     name: str
     method: str
@@ -89,7 +89,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def operations_of(*, has_token: bool) -> dict[str, Operation]:
-    """What the paths of a server do. `has_token`: it asks for one."""
+    """Describe the operations of a server. `has_token`: it requires a token."""
     return {
         path: operation if path == "/health" or not has_token else _guarded(operation)
         for path, operation in _open_operations().items()
@@ -97,7 +97,7 @@ def operations_of(*, has_token: bool) -> dict[str, Operation]:
 
 
 def document_of(app: FastAPI, *, has_token: bool) -> dict[str, Any]:
-    """The whole document."""
+    """Return the complete OpenAPI document."""
     if app.openapi_schema is None:
         document = get_openapi(title=app.title, version=app.version, routes=app.routes)
         _, schemas = msgspec.json.schema_components(_BODIES, ref_template=_REFERENCE)
@@ -178,7 +178,7 @@ def _open_operations() -> dict[str, Operation]:
 
 
 def _guarded(operation: Operation) -> Operation:
-    """The operation of a server that asks for a token."""
+    """Describe an operation that requires a token."""
     refused = {401: {**operation.responses[403], "description": _REASONS[401]}}
     return msgspec.structs.replace(
         operation,
@@ -192,7 +192,7 @@ def _ok(content: dict[str, Json]) -> dict[str, Json]:
 
 
 def _refused(body: type, *statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The answers of these statuses, and of those any path may have."""
+    """Describe the errors with these statuses, and those any path may have."""
     found: dict[int | str, dict[str, Any]] = {
         status: {"description": _REASONS[status], "content": _json(body)} for status in sorted({403, 500, *statuses})
     }
@@ -207,13 +207,13 @@ def _json(body: type) -> dict[str, Json]:
 
 
 def _event(name: str, *data: type) -> dict[str, Json]:
-    """The description of an event of this name."""
+    """Describe an event of this name."""
     properties: dict[str, Json] = {"event": {"const": name}, "data": _json_text(*data)}
     return {"type": "object", "properties": properties, "required": ["event", "data"]}
 
 
 def _chunks() -> dict[str, Json]:
-    """The description of an event of a streamed completion, the last of which says that it is over."""
+    """Describe an event of a streamed completion; the last one is [DONE]."""
     data = {"anyOf": [{"const": "[DONE]"}, _json_text(ChatChunk, OpenAIErrorBody)]}
     return {"type": "object", "properties": {"data": data}, "required": ["data"]}
 

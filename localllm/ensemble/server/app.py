@@ -1,4 +1,4 @@
-"""The app of the ensemble server: its routes, what guards them, and their description."""
+"""Create the app of the ensemble server: routes, guards and API description."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,7 +26,7 @@ from localllm.ensemble.server.runs import EnsembleRuns, OnFinished
 
 _OFF = ("auto_configure", "tracing", "metrics", "logs", "operation_spans")
 _NO_TELEMETRY: dict[str, Any] = {"telemetry": dict.fromkeys(_OFF, False)}
-"""FastAPI of late sends spans where the environment names a collector: nothing leaves this machine unasked."""
+"""Recent FastAPI versions send spans if the environment names a collector: no data leaves this machine unrequested."""
 
 
 def create_app(
@@ -39,15 +39,15 @@ def create_app(
     conversations: Conversations | None = None,
     pages: Sequence[Route] = (),
 ) -> FastAPI:
-    """Make the app that serves `ensemble`. It does not close it.
+    """Create the app that serves `ensemble`, without closing it.
 
     Args:
-        ensemble: Whatever answers.
-        config: Returns the configuration that holds now.
-        options: Bounds, token, hosts and origins.
-        report: Returns what the hosts of the agents tell, for /agents.
-        on_finished: Told of each run that has come to its end or was broken off; it must not block.
-        conversations: What is remembered of them; in memory unless given.
+        ensemble: The ensemble.
+        config: Returns the current configuration.
+        options: Limits, token, hosts and origins.
+        report: Returns the state of the agents' hosts, for /agents.
+        on_finished: Called with each finished or aborted run; must not block.
+        conversations: The conversation store; in memory by default.
         pages: Routes without a token that are not part of the API, such as a page at "/".
 
     The app's `state.gate` (RequestGate) stops it: see `uvicorn_server`.
@@ -60,7 +60,7 @@ def create_app(
     openai = OpenAIApi(runs, gate, options)
 
     async def numbers(request: Request) -> Response:
-        """What the server counts, for Prometheus."""
+        """Return the server's Prometheus metrics."""
         del request
         return Response(metrics.text(), media_type=CONTENT_TYPE)
 
@@ -111,7 +111,7 @@ def _add(app: FastAPI, path: str, endpoint: Callable[..., Any], operation: Opera
 
 
 async def _answer_http_error(request: Request, error: Exception) -> Response:
-    """What the router finds at fault, in the words of each API."""
+    """Convert an error of the router to each API's format."""
     if not isinstance(error, HTTPException):
         raise error
     path = request.scope["path"]

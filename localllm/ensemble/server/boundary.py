@@ -1,4 +1,4 @@
-"""The outermost layer of the app: checks who asks, answers errors, counts requests."""
+"""The outermost layer of the app: check access, convert errors to responses, count requests."""
 
 import logging
 import time
@@ -16,14 +16,14 @@ from localllm.ensemble.server.refusals import RefusalError, error_response, faul
 _log = logs.of("SERVER")
 _COMMON = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 _CLIENT_GONE = 499
-"""nginx's status for it; nobody reads it but the metrics."""
+"""nginx's status for it; only the metrics use it."""
 
-_LONGEST_PATH, _LONGEST_METHOD = 100, 20  # characters in the log
+_LONGEST_PATH, _LONGEST_METHOD = 100, 20  # characters logged
 _METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})
 
 
 class RequestBoundary:
-    """Everything a request goes through first and its answer last. `paths`: those of the app, for the metrics."""
+    """The first layer of a request and the last of its response. `paths`: those of the app, for the metrics."""
 
     def __init__(self, app: ASGIApp, guard: AccessGuard, metrics: EnsembleMetrics, paths: Collection[str]) -> None:
         self._app = app
@@ -59,18 +59,17 @@ class RequestBoundary:
             return
         self._guard.check_token(scope)
         if scope["method"] == "HEAD":
-            scope = {**scope, "method": "GET"}  # the server leaves the body out by its own copy
+            scope = {**scope, "method": "GET"}  # the server drops the body, by its own copy
         await self._app(scope, receive, answer)
 
     async def _refuse(self, error: LocalLLMError, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         status, headers = (error.status, error.headers) if isinstance(error, RefusalError) else (500, {})
         if answer.status:
-            raise error  # the server closes the connection: what was sent is not taken for the whole
+            raise error  # the server closes the connection, which marks the response as incomplete
         await error_response(scope["path"], error, status, headers)(scope, receive, answer)
 
     def _named(self, scope: Scope) -> tuple[int, str]:
-        """A request for the log, and how much it matters there: those for an answer do, others are asked for all the
-        time."""
+        """Return the log level and text of a request: INFO for questions, since the others are polled."""
         path = scope["path"] if scope["path"] in self._paths else ascii(scope["path"][:_LONGEST_PATH])
         level = logging.INFO if scope["method"] == "POST" else logging.DEBUG
         return level, f"{scope['method'][:_LONGEST_METHOD]} {path}"
@@ -87,7 +86,7 @@ def _client(scope: Scope) -> str:
 
 
 class _Answer:
-    """Sends an answer with the headers all have, and remembers its status, 0 until it has begun."""
+    """Send a response with the common headers, and record its status, 0 until it has begun."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -103,7 +102,7 @@ class _Answer:
         await self._send(message)
 
     async def allow(self) -> None:
-        """Answer a page that asks what it may send."""
+        """Answer a CORS preflight request."""
         headers = [
             (b"access-control-allow-methods", b"GET, POST"),
             (b"access-control-allow-headers", b"authorization, content-type"),

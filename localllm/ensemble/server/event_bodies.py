@@ -1,4 +1,4 @@
-"""The events /generate/stream sends, one for each that happens in a run, and how they are described."""
+"""The events of /generate/stream, one for each event of a run, and their schemas."""
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -96,11 +96,11 @@ EVENTS: dict[str, tuple[type, ...]] = {
     "result": (GenerateAnswer, GenerateFailure),
     "error": (ErrorDetail,),
 }
-"""The names of the events, with what their data may be."""
+"""The names of the events, with the types of their data."""
 
 
 class EventWriter:
-    """Makes the frames of one run. `turns`: the conversation it belongs to."""
+    """Format the events of one run. `turns`: its conversation."""
 
     def __init__(self, turns: Turns | None) -> None:
         self._turns = turns
@@ -108,7 +108,7 @@ class EventWriter:
         self._answer = AnswerStream()
 
     def frame(self, event: RunEvent) -> bytes:
-        """An event as it is sent."""
+        """Format an event as a frame."""
         match event:
             case WorkerText(worker, text):
                 return event_frame("worker_text", WorkerTextEvent(worker, text))

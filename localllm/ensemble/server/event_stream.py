@@ -1,4 +1,4 @@
-"""Server-sent events: what is to be sent goes out as fast as the client reads, and comments keep the line open."""
+"""Server-sent events with back-pressure from the client; comments keep an idle connection open."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -16,23 +16,23 @@ from localllm.ensemble.server.refusals import fault
 MEDIA_TYPE = "text/event-stream"
 
 _COMMENT = b": still working\n\n"
-_MOST_HELD = 256 * 1024  # bytes that wait for the client; what makes them waits then
-_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}  # nginx would hold the events back
+_MOST_HELD = 256 * 1024  # bytes buffered for the client; producers wait beyond it
+_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}  # nginx would buffer the events
 
 
 def event_frame(name: str, data: Any) -> bytes:
-    """An event with JSON data, which has no line breaks; without a name, of the usual kind."""
+    """Format an event with JSON data, which has no line breaks; an empty name omits the event field."""
     return b"%bdata: %b\n\n" % (f"event: {name}\n".encode() if name else b"", encode_json(data))
 
 
 class EventStream(Response):
-    """An answer whose frames are made while it is sent.
+    """A response whose frames are produced while it is sent.
 
     Args:
-        frames: The frames; closed when the client leaves.
-        place: The place among the requests that are worked on, with its ticket; given back at the end.
-        ticket: What the work is ended with.
-        ending: The frames of an error in the middle of it.
+        frames: The frames; closed when the client disconnects.
+        place: The admission to the gate, with its ticket; released at the end.
+        ticket: Cancels the work.
+        ending: The frames of an error in the middle of the stream.
         keep_alive: Seconds of silence after which a comment is sent.
     """
 
@@ -77,7 +77,7 @@ class EventStream(Response):
             await send({"type": "http.response.body", "body": data or _COMMENT, "more_body": True})
 
     async def _last(self, working: "asyncio.Future[None]") -> bytes:
-        """What ends the stream: nothing, or the frames of an error."""
+        """Return the end of the stream: nothing, or the frames of an error."""
         try:
             await working
         except LocalLLMError as error:
@@ -90,7 +90,7 @@ class EventStream(Response):
 
 
 class _Outbox:
-    """Bytes that wait to be sent; all that wait go out in one piece."""
+    """A buffer of bytes to send; all that is buffered is sent in one piece."""
 
     def __init__(self) -> None:
         self._data = bytearray()
@@ -100,7 +100,7 @@ class _Outbox:
         self._has_room.set()
 
     async def put(self, data: bytes) -> None:
-        """Add bytes; waits while too many are there already."""
+        """Append bytes; waits while the buffer is full."""
         await self._has_room.wait()
         self._data += data
         self._changed.set()
@@ -108,12 +108,12 @@ class _Outbox:
             self._has_room.clear()
 
     def close(self) -> None:
-        """Nothing more will be added."""
+        """Mark the end of the stream."""
         self._is_closed = True
         self._changed.set()
 
     async def take(self, seconds: float) -> bytes | None:
-        """All that waits; empty where nothing came for so many seconds, None at the end."""
+        """Take the buffered bytes; empty after a timeout of `seconds`, None at the end."""
         try:
             async with asyncio.timeout(seconds):
                 await self._changed.wait()

@@ -1,4 +1,4 @@
-"""Bounds of requests: how large and slow a body may be, how many are worked on at once, and until when."""
+"""Limits on requests: body size and time, concurrent requests, and total time."""
 
 import asyncio
 import math
@@ -16,20 +16,20 @@ T = TypeVar("T")
 
 _CLOSE = {"connection": "close"}
 _STARTING_SECONDS = 5.0
-"""Assumed of a request until some have ended."""
+"""Assumed duration of a request until some have ended."""
 
 _NEW_SHARE = 0.2
-"""Of the newest request in the average."""
+"""Weight of the newest request in the moving average."""
 
-_LONGEST_WAIT = 60  # seconds a client is asked to wait
+_LONGEST_WAIT = 60  # largest Retry-After, in seconds
 
 
 class ClientGoneError(Exception):
-    """Nobody waits for the answer any more."""
+    """The client has disconnected."""
 
 
 class Ticket:
-    """A request that is worked on, for so many seconds at most where `limit` is not 0."""
+    """An active request, with a time limit of `limit` seconds unless it is 0."""
 
     def __init__(self, on_seconds: Callable[[float], None], limit: float = 0.0) -> None:
         self._on_seconds = on_seconds
@@ -44,8 +44,8 @@ class Ticket:
             self._work.cancel()
 
     async def run(self, work: Coroutine[Any, Any, T], receive: Receive) -> T:
-        """Await `work`, which is cancelled when the client leaves, the server stops or its time is over. The request's
-        body must have been read. Raises ClientGoneError, or RefusalError where the client is still there."""
+        """Await `work`, and cancel it when the client disconnects, the server stops or the time is over. The request's
+        body must have been read. Raises ClientGoneError, or RefusalError if the client is still connected."""
         begun = time.monotonic()
         task = self._work = asyncio.ensure_future(work)
         watch = asyncio.ensure_future(self._watch(receive))
@@ -65,7 +65,7 @@ class Ticket:
         raise self.reason() from None
 
     def reason(self) -> Exception:
-        """Why the work was ended."""
+        """Return why the work was cancelled."""
         match self.ended_by:
             case "stop":
                 return stopping()
@@ -81,14 +81,13 @@ class Ticket:
 
 
 def _is_cancelled() -> bool:
-    """Whether this very task is being cancelled, and not only what it waits for."""
+    """Whether this very task is being cancelled, not only what it awaits."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
 class RequestGate:
-    """Lets so many requests be worked on at once, each for `limit` seconds at most (0: as long as it takes); none while
-    the server stops."""
+    """Limit concurrent requests, each to `limit` seconds (0: no limit); reject all while the server stops."""
 
     def __init__(self, most: int, limit: float = 0.0) -> None:
         self._most = most
@@ -100,12 +99,12 @@ class RequestGate:
 
     @property
     def running(self) -> int:
-        """How many requests are worked on."""
+        """The number of active requests."""
         return len(self._tickets)
 
     @contextmanager
     def admitted(self) -> Generator[Ticket]:
-        """A place for a request. Raises RefusalError where there is none."""
+        """Admit a request. Raises RefusalError if the server is full or stopping."""
         if self.is_stopping:
             raise stopping()
         if len(self._tickets) >= self._most:
@@ -123,22 +122,22 @@ class RequestGate:
                 self._emptied.set()
 
     async def stop(self, seconds: float) -> None:
-        """Admit none any more; wait until all have ended, for so many seconds, then cancel them."""
+        """Reject new requests; wait up to `seconds` for active ones, then cancel them."""
         self.is_stopping = True
         if not await self.emptied(seconds):
             self.cancel_all()
 
     def cancel_all(self) -> None:
-        """End all that is worked on, with an error that says so."""
+        """Cancel all active requests with an error."""
         for ticket in tuple(self._tickets):
             ticket.end("stop")
 
     def _learn(self, seconds: float) -> None:
-        """Follow how long requests take of late."""
+        """Update the moving average of request durations."""
         self._seconds += _NEW_SHARE * (seconds - self._seconds)
 
     async def emptied(self, seconds: float) -> bool:
-        """Whether nothing is worked on any more within so many seconds."""
+        """Whether all requests end within `seconds`."""
         self._emptied.clear()
         if not self._tickets:
             return True
@@ -150,17 +149,17 @@ class RequestGate:
 
 
 def stopping() -> RefusalError:
-    """The server takes no requests any more."""
+    """Return the error for a request to a stopping server."""
     return RefusalError("api_stopping", status=503, headers=_CLOSE)
 
 
 def header(scope: Scope, name: bytes) -> str:
-    """A header of a request, empty where it has none; the first where it has several."""
+    """Return the first header of this name; empty if there is none."""
     return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), "")
 
 
 async def read_body(scope: Scope, receive: Receive, options: ServerOptions) -> bytes:
-    """The body of a request, read no further than it may be long. Raises RefusalError, ClientGoneError."""
+    """Read the body of a request up to the size limit. Raises RefusalError, ClientGoneError."""
     told = header(scope, b"content-length")
     if told.isdecimal() and int(told) > options.max_body:
         raise _too_large(options)

@@ -52,10 +52,10 @@ from localllm.llm.message_format import normalised
 from localllm.llm.messages import AssistantMessage, Message, SystemMessage, UserMessage
 
 _MOST_MESSAGES = 10_000
-"""Messages of a request, counted by their parts: each takes its time, in which no other request is served."""
+"""Most messages of a request, counted by their parts: processing them blocks other requests."""
 
 _GO_ON = "Go on."
-"""The prompt where the conversation ends with an answer."""
+"""The prompt for a conversation that ends with an answer."""
 
 _UNSUPPORTED = {
     "tools": "The ensemble does not support tools",
@@ -63,12 +63,12 @@ _UNSUPPORTED = {
     "n": "Unsupported value: 'n'; the ensemble gives one answer",
     "response_format": "Unsupported parameter: 'response_format'; the ensemble answers in text",
 }
-"""What is refused by its place in the request, in the words clients look for: English whatever the language."""
+"""Errors for unsupported fields, in the words clients match on: English in every language."""
 
 _NO_PICTURES = "The ensemble does not support images, nor other parts of a message than text"
 
 _MERGED = ("review", "rank")
-"""The strategies whose answer is the reviewer's, so that it can be shown while that writes."""
+"""Strategies whose answer the reviewer writes, so that it can be streamed."""
 
 _DONE = b"data: [DONE]\n\n"
 
@@ -82,12 +82,12 @@ class OpenAIApi:
         self._options = options
 
     async def models(self, request: Request) -> Response:
-        """The ensemble, and each of its strategies as a model."""
+        """List the ensemble and each of its strategies as a model."""
         del request
         return json_response(ModelList(data=tuple(Model(id=name) for name in MODELS)))
 
     async def completions(self, request: Request) -> Response:
-        """Answer a conversation, whole or streamed."""
+        """Answer a conversation, streamed or not."""
         with ExitStack() as place:
             ticket = place.enter_context(self._gate.admitted())
             hops = self._runs.hops(request.scope)
@@ -125,7 +125,7 @@ class OpenAIApi:
 
 
 class _ChunkWriter:
-    """Makes the events of one streamed answer: who has answered and the evaluation as reasoning, then the answer."""
+    """Format the events of one streamed answer: progress and the evaluation as reasoning, then the answer."""
 
     def __init__(self, model: str, *, wants_usage: bool) -> None:
         self._model = model
@@ -136,11 +136,11 @@ class _ChunkWriter:
         self._is_merged = self._has_comment = False
 
     def begin(self) -> bytes:
-        """The first event, which says whose turn it is."""
+        """Return the first event, with the role."""
         return self._piece(Delta(role="assistant", content=""))
 
     def frame(self, event: RunEvent) -> bytes:
-        """What the client is told of an event; nothing of some."""
+        """Format an event; empty for events that are not sent."""
         match event:
             case RunStarted():
                 self._is_merged = event.strategy in _MERGED
@@ -186,7 +186,7 @@ class _ChunkWriter:
 
 
 def _unsupported(refusal: RefusalError) -> str:
-    """Why a request asks for what the ensemble cannot do; empty where it does not."""
+    """Return why the ensemble cannot serve a request; empty for other errors."""
     place = refusal.param or ""
     if ".content" in place and place.endswith(".type"):
         return _NO_PICTURES
@@ -194,7 +194,7 @@ def _unsupported(refusal: RefusalError) -> str:
 
 
 def question_in(asked: ChatRequest, hops: tuple[str, ...]) -> Question:
-    """The question of a conversation: its last message, with those before. Raises RefusalError."""
+    """Convert a conversation to a question: its last message, with those before as history. Raises RefusalError."""
     if asked.model not in MODELS:
         available = ", ".join(MODELS)
         raise RefusalError(
@@ -251,7 +251,7 @@ def _completion(result: EnsembleResult, model: str) -> ChatCompletion:
 
 
 def _told(answer: WorkerAnswer) -> str:
-    """A line on how a worker's part has ended."""
+    """Format a line on the result of a worker."""
     seconds = f"{answer.seconds:.1f}"
     told = _("{agent} has answered in {seconds} s.", agent=answer.agent, seconds=seconds)
     if answer.error is not None:

@@ -1,7 +1,7 @@
-"""The JSON of the OpenAI-compatible API: what /v1/chat/completions takes and answers, and /v1/models lists.
+"""The JSON of the OpenAI-compatible API: /v1/chat/completions and /v1/models.
 
-What a field of a request says of sampling and length is ignored: each agent has its own in the configuration. What
-would change the kind of the answer, and cannot be had (tools, several choices, a schema), is refused.
+Fields on sampling and length are ignored: each agent has its own in the configuration. Unsupported fields that would
+change the kind of the answer (tools, several choices, a schema) are rejected.
 """
 
 from typing import Annotated, Literal, get_args
@@ -17,7 +17,7 @@ MODEL = "ensemble"
 STRATEGIES: tuple[StrategyName, ...] = get_args(StrategyName)
 
 MODELS: dict[str, StrategyName | None] = {MODEL: None, **{f"{MODEL}:{name}": name for name in STRATEGIES}}
-"""The names of the models, each with its strategy; the first has the configured one."""
+"""The model names, each with its strategy; the first has the configured one."""
 
 SINCE = 1_763_424_000
 """`created` of the models, seconds since 1970: the day of the design paper, 2025-11-18."""
@@ -193,7 +193,7 @@ class ModelList(Struct, frozen=True, kw_only=True):
 
 
 def chat_usage(usage: Usage) -> ChatUsage:
-    """What a run cost."""
+    """Convert the token usage of a run."""
     return ChatUsage(
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
@@ -203,5 +203,5 @@ def chat_usage(usage: Usage) -> ChatUsage:
 
 
 def text_of(content: str | list[TextPart] | None) -> str:
-    """The text of a message, its parts joined."""
+    """Return the text of a message, its parts joined."""
     return content if isinstance(content, str) else "\n".join(part.text for part in content or ())

@@ -1,18 +1,17 @@
-"""What a server may do, and for whom."""
+"""The options of a server: limits and access."""
 
 import msgspec
 
 
 class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How the server guards itself.
+    """The limits and access options of a server.
 
-    `host`: the address it is bound to, which decides the host names it goes by. `token`: what every request has to
-    bring; empty for none. `allowed_hosts`: further host names it goes by. `allowed_origins`: sites whose pages may use
-    it, such as https://chat.example.org. `max_body`: bytes of a request. `max_runs`: requests that are worked on at
-    once; `run_seconds`: for each of them, 0 for as long as its agents take. `body_seconds`: for the whole body of a
-    request to arrive; `head_seconds`: for its head. `write_seconds`: for a client to take what it is sent.
-    `keep_alive_seconds`: of silence in a stream after which a comment is sent. `stop_seconds`: for which a server that
-    stops lets requests finish.
+    `host`: the address it is bound to, which decides its host names. `token`: required of every request; empty for
+    none. `allowed_hosts`: additional host names. `allowed_origins`: sites whose pages may use it, such as
+    https://chat.example.org. `max_body`: bytes of a request. `max_runs`: concurrent requests; `run_seconds`: time limit
+    of each, 0 for none. `body_seconds`: timeout for receiving the whole body; `head_seconds`: for its head.
+    `write_seconds`: timeout for a client to read what it is sent. `keep_alive_seconds`: silence in a stream after which
+    a comment is sent. `stop_seconds`: time for active requests to finish when the server stops.
     """
 
     host: str = "127.0.0.1"

@@ -1,4 +1,4 @@
-"""The page at "/": static files, sent with headers that let them load nothing from elsewhere and run nothing inline."""
+"""The page at "/": static files, with headers that forbid external resources and inline scripts."""
 
 import hashlib
 from collections.abc import Awaitable, Callable
@@ -33,7 +33,7 @@ _POLICY = "; ".join(
 )
 HEADERS = {
     "content-security-policy": _POLICY,
-    "cache-control": "no-cache",  # kept by the browser, but asked about each time: a new version counts at once
+    "cache-control": "no-cache",  # revalidated each time, so that a new version applies at once
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
@@ -44,7 +44,7 @@ HEADERS = {
 
 
 def page_routes() -> list[Route]:
-    """A route for each file: the page itself at "/", all else below "/page/". The files are read once, now."""
+    """Create a route for each file: the page at "/", the others below "/page/". The files are read once, now."""
     routes = [Route("/", _endpoint(FOLDER / INDEX), methods=["GET"], include_in_schema=False)]
     for file in sorted(FOLDER.iterdir()):
         if file.suffix in _TYPES and file.name != INDEX:
@@ -66,5 +66,5 @@ def _endpoint(file: Path) -> Callable[[Request], Awaitable[Response]]:
 
 
 def _has(tags: str, tag: str) -> bool:
-    """Whether an If-None-Match header names the tag, a weak one too."""
+    """Whether an If-None-Match header contains the tag, weak or strong."""
     return any(one.strip().removeprefix("W/") in (tag, "*") for one in tags.split(","))

@@ -28,11 +28,11 @@ from localllm.ensemble.server.request_bodies import GenerateRequest, is_blank, r
 from localllm.ensemble.server.runs import Asked, EnsembleRuns
 
 Report = Callable[[], Awaitable[Sequence[HostReport]]]
-"""What the agents' hosts tell: which agents share one, what is loaded, and with which window."""
+"""Returns the state of the agents' hosts: shared hosts, loaded models and their windows."""
 
 
 class PaperApi:
-    """The endpoints. `config`: the configuration that holds now."""
+    """The endpoints. `config`: returns the current configuration."""
 
     def __init__(
         self,
@@ -49,8 +49,7 @@ class PaperApi:
         self._report = report
 
     async def generate(self, request: Request) -> Response:
-        """Ask all workers and the reviewer, and answer when they have; or as events, where the configuration lets and
-        the client accepts them."""
+        """Run a question and return its result; as events, if the configuration allows and the client accepts them."""
         if self._config().system_settings.stream and MEDIA_TYPE in header(request.scope, b"accept"):
             return await self.stream(request)
         with self._gate.admitted() as ticket:
@@ -59,20 +58,20 @@ class PaperApi:
         return json_response(generate_body(result, asked.turns), status_of(result))
 
     async def stream(self, request: Request) -> Response:
-        """Ask all workers and the reviewer, and send what each writes as it comes."""
+        """Run a question and stream each agent's text as it arrives."""
         with ExitStack() as place:
             ticket = place.enter_context(self._gate.admitted())
             asked = await self._asked(request, is_watched=True)
             return EventStream(self._frames(asked), place.pop_all(), ticket, _ending, self._options.keep_alive_seconds)
 
     async def health(self, request: Request) -> Response:
-        """Whether the server takes requests."""
+        """Report whether the server accepts requests."""
         del request
         is_stopping = self._gate.is_stopping
         return json_response(health_body(is_stopping=is_stopping), 503 if is_stopping else 200)
 
     async def agents(self, request: Request) -> Response:
-        """Who reviews and who works."""
+        """List the reviewer and the workers."""
         del request
         hosts = await self._report() if self._report else ()
         return json_response(agents_body(self._config(), hosts))

@@ -96,26 +96,27 @@ class Agents(Struct, frozen=True, kw_only=True):
 
 
 def detail(error: LocalLLMError) -> ErrorDetail:
-    """The error for a client."""
+    """Convert an error for a client."""
     return ErrorDetail(code=error.code, message=str(error))
 
 
 def status_of(result: EnsembleResult) -> int:
-    """The HTTP status of a run: 502 where no worker has answered, 500 where the reviewer failed, else 200."""
+    """Return the HTTP status of a run: 502 if no worker has answered, 500 if the reviewer failed, else 200."""
     if result.all_failed:
         return 502
     return 500 if result.reviewer_error else 200
 
 
 def failure_of(result: EnsembleResult) -> LocalLLMError | None:
-    """Why a run has no reviewed answer; None where it has one."""
+    """Return why a run has no reviewed answer; None if it has one."""
     return all_failed(result.answers) if result.all_failed else result.reviewer_error
 
 
 def generate_body(
     result: EnsembleResult, turns: Turns | None, more: Mapping[str, Json] = MappingProxyType({})
 ) -> GenerateAnswer:
-    """The body of a run that has ended, well or not. `more` goes into `runtime`, and the conversation, if any."""
+    """Build the body of a finished run, successful or not. `more` and the conversation, if any, are added to
+    `runtime`."""
     failed = sum(answer.has_failed for answer in result.answers)
     metadata = Metadata(
         total_workers=len(result.answers),
@@ -137,7 +138,7 @@ def generate_body(
 
 
 def failure_body(error: LocalLLMError) -> GenerateFailure:
-    """The body where no run has ended."""
+    """Build the body for an error without a finished run."""
     return GenerateFailure(
         final_answer="",
         review_comment=_("Error: {error}", error=error),
@@ -149,20 +150,20 @@ def failure_body(error: LocalLLMError) -> GenerateFailure:
 
 
 def shown(answer: WorkerAnswer) -> str:
-    """What stands in a worker's `response`: its answer, or its error on one line."""
+    """Return a worker's `response`: its answer, or its error on one line."""
     if answer.error is None:
         return answer.text
     return _("Error: {error}", error=" ".join(str(answer.error).split()))
 
 
 def health_body(*, is_stopping: bool) -> Health:
-    """Whether the server takes requests, and the time in whole seconds."""
+    """Build the body of /health, with the time in whole seconds."""
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return Health(status="stopping" if is_stopping else "ok", timestamp=now)
 
 
 def agents_body(config: EnsembleConfig, hosts: Sequence[HostReport]) -> Agents:
-    """The agents of a configuration, and how their hosts are."""
+    """Describe the agents of a configuration and the state of their hosts."""
     workers = tuple(_agent(worker) for worker in config.worker_agents)
     runtime: dict[str, Json] = {"hosts": [_host(host) for host in hosts]}
     return Agents(reviewer=_agent(config.reviewer_agent), workers=workers, runtime=runtime)
@@ -178,7 +179,7 @@ def _host(host: HostReport) -> dict[str, Json]:
 
 
 def without_secrets(url: str) -> str:
-    """An address without a name, password and query in it: gateways take keys in the query."""
+    """Strip user, password and query from an address: gateways accept keys in the query."""
     shown, query, _values = apart_from_password(url)[0].partition("?")
     return f"{shown}?…" if query else shown
 
@@ -197,7 +198,7 @@ def _conversation(turns: Turns | None) -> dict[str, Json]:
 
 
 def _worker_runtime(answer: WorkerAnswer) -> dict[str, Json]:
-    """What is known of a worker's part, in the order of `worker_responses`."""
+    """Describe a worker's result, in the order of `worker_responses`."""
     told: dict[str, Json] = {"agent_name": answer.agent, "model": answer.model, "seconds": round(answer.seconds, 3)}
     if answer.usage:
         told["usage"] = usage_json(answer.usage)
@@ -209,7 +210,7 @@ def _worker_runtime(answer: WorkerAnswer) -> dict[str, Json]:
 
 
 def usage_json(usage: Usage) -> dict[str, Json]:
-    """Tokens, by OpenAI's names."""
+    """Return the tokens by OpenAI's names."""
     return {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,

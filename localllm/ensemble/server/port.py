@@ -1,4 +1,4 @@
-"""The port of a server: taken before anything else is made; where it is not free, who answers there."""
+"""Bind the server's port before anything else is created; identify the server at an occupied port."""
 
 import asyncio
 import errno
@@ -22,19 +22,19 @@ _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - whoever listens eve
 
 
 class PortTakenError(LocalLLMError):
-    """E1121: somebody else listens at the port."""
+    """E1121: the port is in use."""
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens at `host` and `port`; 0 is any port that is free.
+    """Return a socket listening at `host` and `port`; 0 is any free port.
 
-    Raises PortTakenError without telling by whom (`who_answers` finds out), ConfigurationError for a host or port that
-    cannot be had.
+    Raises PortTakenError without the other server's identity (see `who_answers`), ConfigurationError for a host or port
+    that cannot be used.
     """
     family, address = _resolved(host, port)
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
-        if sys.platform != "win32":  # there it would let two programs have one port
+        if sys.platform != "win32":  # there it would let two programs share a port
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
         listening.listen(_BACKLOG)
@@ -50,7 +50,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def _resolved(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]]:
-    """What a host stands for; of several addresses one of IPv4."""
+    """Resolve a host, preferring IPv4."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
@@ -61,7 +61,7 @@ def _resolved(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, in
 
 
 def url_of(listening: socket.socket) -> str:
-    """The address at which a browser of this machine finds the socket."""
+    """Return the URL of the socket for a browser on this machine."""
     host, port = listening.getsockname()[:2]
     return f"http://{shown(_ANY.get(host, str(host)), port)}"
 
@@ -72,12 +72,12 @@ def shown(host: str, port: int) -> str:
 
 
 def is_private(host: str) -> bool:
-    """Whether only programs of this machine reach a server that listens at `host`."""
+    """Whether a server at `host` is reachable only from this machine."""
     return is_loopback(f"[{host}]" if ":" in host else host)
 
 
 async def who_answers(taken: PortTakenError, host: str, port: int, environ: Mapping[str, str]) -> PortTakenError:
-    """The same error with who answers there, and a port that is free."""
+    """Return the error with the identity of the server at the port, and a free port."""
     address = shown(_ANY.get(host, host), port)
     visit = Visit(Candidate(base_url=f"http://{address}", provider="openai"), LLMSettings(), environ)
     found = visit.unfinished(_SECONDS_TO_ANSWER)

@@ -1,4 +1,4 @@
-"""Requests that are not served: their status, and the body that says why in the words of each API."""
+"""Errors of rejected requests: their status, and the body in each API's format."""
 
 from typing import Any
 
@@ -13,10 +13,10 @@ from localllm.ensemble.server.paper_bodies import ErrorBody, detail, failure_bod
 JSON = "application/json"
 
 PAPER_PATHS = ("/generate", "/generate/stream")
-"""The paths whose bodies have the paper's keys, whatever happens."""
+"""The paths whose bodies always have the paper's keys."""
 
 OPENAI_PATHS = "/v1/"
-"""How paths of the OpenAI-compatible API begin."""
+"""The prefix of the OpenAI-compatible API."""
 
 _TYPES = {
     401: "authentication_error",
@@ -25,20 +25,20 @@ _TYPES = {
     429: "rate_limit_error",
     503: "service_unavailable_error",
 }
-"""What OpenAI calls errors of a status; others are invalid requests below 500, and server errors from there on."""
+"""OpenAI's error types by status; others are invalid requests below 500, and server errors above."""
 
 NOT_AGAIN = {"x-should-retry": "false"}
-"""For OpenAI's own clients, which would ask three times: the agents were asked again already."""
+"""Tells OpenAI's clients, which retry twice, not to: the agents were retried already."""
 
 _FINAL = (500, 502, 504, 508)
-"""The statuses for which that holds."""
+"""The statuses with this header."""
 
 
 class RefusalError(LocalLLMError):
-    """E116x and E117x: a request that is not served.
+    """E116x and E117x: a rejected request.
 
-    `status` and `headers` are those of its answer. `param`, `name`: what of an OpenAI request is at fault, and OpenAI's
-    word for the error.
+    `status` and `headers` are those of its response. `param`, `name`: the faulty parameter of an OpenAI request, and
+    OpenAI's code for the error.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class OpenAIErrorBody(Struct, frozen=True, kw_only=True):
 
 
 def openai_error(error: LocalLLMError, status: int) -> OpenAIErrorBody:
-    """The error for a client of OpenAI's."""
+    """Convert an error to OpenAI's format."""
     kind = _TYPES.get(status) or ("server_error" if status >= 500 else "invalid_request_error")
     param, name = (error.param, error.name) if isinstance(error, RefusalError) else (None, None)
     again = False if status in _FINAL else UNSET
@@ -87,12 +87,12 @@ def openai_error(error: LocalLLMError, status: int) -> OpenAIErrorBody:
 
 
 def json_response(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """`body` as the JSON of an answer."""
+    """Return `body` as a JSON response."""
     return Response(encode_json(body), status, headers, JSON)
 
 
 def error_response(path: str, error: LocalLLMError, status: int, headers: dict[str, str] | None = None) -> Response:
-    """The answer to a request of `path` that ended in `error` before anything was asked of the ensemble."""
+    """Return the response to a request of `path` that failed before the ensemble was asked."""
     if path.startswith(OPENAI_PATHS):
         again = NOT_AGAIN if status in _FINAL else {}
         return json_response(openai_error(error, status), status, {**again, **(headers or {})})
@@ -102,11 +102,11 @@ def error_response(path: str, error: LocalLLMError, status: int, headers: dict[s
 
 
 def fault(error: Exception) -> InternalError:
-    """A fault of the program, which is logged."""
+    """Log an unexpected exception and convert it."""
     logs.of("ENSEMBLE").error("a request failed", exc_info=error)
     return internal_error(error)
 
 
 def internal_error(error: Exception) -> InternalError:
-    """What is said of a fault of the program."""
+    """Convert an unexpected exception to an error for the client."""
     return InternalError("internal", reason=type(error).__name__, log=logs.file())

@@ -1,4 +1,4 @@
-"""Reads requests: JSON as it is documented, with what is wrong said of what is not."""
+"""Read and validate JSON requests, with precise errors."""
 
 import json
 import re
@@ -19,7 +19,7 @@ from localllm.ensemble.server.refusals import RefusalError
 T = TypeVar("T")
 
 VISIBLE = "[^\\x00-\\x20\\x7f-\\xa0\\u00ad\\u1680\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u206f\\u3000\\ufeff]"
-"""A character that is more than white space or control, in the words of JSON schemas and of Python."""
+"""A visible character (no white space or control), as a pattern for both JSON Schema and Python."""
 
 CONVERSATION_ID = "^[A-Za-z0-9._:-]{0,128}$(?!\\n)"
 
@@ -51,7 +51,8 @@ class GenerateRequest(Struct, frozen=True, kw_only=True):
 
 
 async def read_request(request: Request, kind: type[T], options: ServerOptions, *, status: int = 422) -> T:
-    """The body of a request. Raises RefusalError: 400 for what is no JSON, `status` for JSON of another form."""
+    """Read and decode the body of a request. Raises RefusalError: 400 for invalid JSON, `status` for a schema
+    violation."""
     content_type = header(request.scope, b"content-type")
     if content_type and not _JSON_TYPE.fullmatch(content_type):
         raise RefusalError("api_no_json_type", status=415, given=content_type[:_MOST_REASON])
@@ -65,7 +66,7 @@ async def read_request(request: Request, kind: type[T], options: ServerOptions, 
 
 
 def is_blank(text: str) -> bool:
-    """Whether there is nothing to see in a text."""
+    """Whether a text has no visible character."""
     return _VISIBLE.search(text) is None
 
 
@@ -74,13 +75,13 @@ def _reason(error: Exception) -> str:
 
 
 def _place(error: msgspec.ValidationError) -> str | None:
-    """The field at fault: `messages[0].content`."""
+    """Return the path of the faulty field: `messages[0].content`."""
     found = re.search(r" - at `\$\.(.+)`$", str(error))
     return found[1] if found else None
 
 
 def _fault_of(body: bytes, error: Exception) -> str | Phrase:
-    """Why this is no JSON that can be used; msgspec has no words for halves of surrogate pairs."""
+    """Explain why the JSON is not usable; msgspec has no message for lone surrogates."""
     if not body.strip():
         return Phrase("It is empty")
     try:

@@ -1,4 +1,4 @@
-"""The server as it runs: the ensemble, its app, the page and the request log, put together."""
+"""Assemble and run the server: the ensemble, its app, the page and the request log."""
 
 import gc
 import socket
@@ -18,21 +18,21 @@ from localllm.ensemble.server.page import page_routes
 from localllm.ensemble.server.uvicorn_server import EnsembleServer
 
 _NEW_OBJECTS = 5_000
-"""Between two looks for cycles of objects that nobody needs any more; Python's own 700 are two of a request."""
+"""Allocations between two garbage collections of cycles; Python's 700 are reached by two requests."""
 
 _REMEMBERED = 1 / 16
-"""Of the messages that a chat sends again and again: here only the workers of one run are sent the same."""
+"""Share of the message cache that the chat uses: here only the workers of one run are sent the same messages."""
 
 
 class RunningEnsemble:
-    """Serves the ensemble of `source` until it is stopped.
+    """Serve the ensemble of `source` until it is stopped.
 
     Args:
-        source: The configuration that holds now.
+        source: The configuration.
         environ: The environment with the keys of model servers.
         root: The folder to which paths of model files are relative.
-        options: Bounds, token, hosts and origins.
-        log: Where finished runs are logged; None keeps none. It is closed at the end.
+        options: Limits, token, hosts and origins.
+        log: Where finished runs are logged; None for no log. Closed at the end.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class RunningEnsemble:
         self._process = _Process(app, options)
 
     async def serve(self, listening: socket.socket, on_start: Callable[[], object]) -> None:
-        """Answer requests at a socket that listens. `on_start` is called once that begins."""
+        """Serve requests on a listening socket. `on_start` is called when serving begins."""
         self._process.on_start = on_start
         Memo.share = _REMEMBERED
         try:
@@ -68,13 +68,13 @@ class RunningEnsemble:
                 self._log.close()
 
     def stop(self) -> None:
-        """Take no more requests and let those finish that are worked on; called again, end these as well."""
+        """Stop accepting requests and let active ones finish; a second call cancels them."""
         self._process.force_exit = self._process.should_exit
         self._process.should_exit = True
 
 
 class _Process(EnsembleServer):
-    """The process that serves, but for signals: the command line hears them."""
+    """The server without signal handlers: the command line handles signals."""
 
     def __init__(self, app: FastAPI, options: ServerOptions) -> None:
         super().__init__(app, options)
@@ -84,7 +84,7 @@ class _Process(EnsembleServer):
         await super().startup(sockets)
         if self.started:
             gc.collect()
-            gc.freeze()  # what is loaded stays: looking through it again and again took a tenth of the time
+            gc.freeze()  # exclude loaded objects: scanning them repeatedly took a tenth of the time
             gc.set_threshold(_NEW_OBJECTS, 20, 20)
             self.on_start()
 

@@ -1,4 +1,4 @@
-"""Runs as the server has them run: with the turns before, logged, counted, and remembered."""
+"""Run the ensemble for the server: with conversation history, logging and metrics."""
 
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -30,24 +30,24 @@ from localllm.ensemble.server.paper_bodies import Turns
 from localllm.ensemble.server.refusals import RefusalError, internal_error
 
 OnFinished = Callable[[Question, EnsembleResult], None]
-"""Told of each run that has come to its end, or was broken off before; must not block."""
+"""Called with each finished or aborted run; must not block."""
 
 _log = logs.of("ENSEMBLE")
 _MOST_HOPS = 8
 _HOPS = HOPS_HEADER.lower().encode()
 _HOP = late_pattern(r"[0-9A-Za-z]{1,32}")
-"""An id in it; what is none is not sent on."""
+"""An ensemble's id in it; others are not forwarded."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """A question. `turns`: the conversation it is part of, None where it is part of none."""
+    """A question. `turns`: its conversation, None without one."""
 
     question: Question
     turns: Turns | None = None
 
 
 class EnsembleRuns:
-    """Asks the ensemble. What is said in conversations, and the metrics, are the server's."""
+    """Run questions. The conversations and metrics are the server's."""
 
     def __init__(
         self,
@@ -64,15 +64,15 @@ class EnsembleRuns:
         self.conversations = conversations or Conversations()
 
     def hops(self, scope: Scope) -> tuple[str, ...]:
-        """The ensembles a request has passed, this one last. Raises RefusalError where it has passed this one before,
-        or too many."""
+        """Return the ensembles a request has passed, with this one last. Raises RefusalError for a loop or too many
+        hops."""
         passed = tuple(_HOP.findall(header(scope, _HOPS)))
         if self._id in passed or len(passed) >= _MOST_HOPS:
             raise RefusalError("api_loop", status=508, passed=", ".join(passed))
         return (*passed, self._id)
 
     async def events(self, asked: Asked) -> AsyncGenerator[RunEvent]:
-        """The events of a run; closing it cancels every request to an agent."""
+        """Stream the events of a run; closing the stream cancels every request to an agent."""
         started: RunStarted | None = None
         answers: dict[int, WorkerAnswer] = {}
         strategy, began, has_finished = "", time.monotonic(), False
@@ -105,7 +105,7 @@ class EnsembleRuns:
                     self._take_down(asked.question, _broken_off(started, answers, time.monotonic() - began, reason))
 
     async def result(self, asked: Asked) -> EnsembleResult:
-        """The outcome of a run."""
+        """Run a question and return its result."""
         async with aclosing(self.events(asked)) as events:
             async for event in events:
                 if isinstance(event, RunFinished):
@@ -129,7 +129,7 @@ class EnsembleRuns:
 def _broken_off(
     started: RunStarted, answers: Mapping[int, WorkerAnswer], seconds: float, error: LocalLLMError
 ) -> EnsembleResult:
-    """What there is of a run that was ended after so many seconds, for the reason `error`."""
+    """Build the result of a run aborted after `seconds` because of `error`."""
     models = started.models or ("",) * len(started.workers)
     known = tuple(
         answers.get(worker) or WorkerAnswer(agent=name, model=model, error=error, seconds=seconds, is_cancelled=True)

@@ -1,4 +1,4 @@
-"""uvicorn as the ensemble runs it: slow clients are cut off, and a server that stops lets its requests finish."""
+"""uvicorn with timeouts for slow clients and a graceful shutdown."""
 
 import asyncio
 import math
@@ -14,14 +14,14 @@ from localllm.ensemble.server.limits import RequestGate
 from localllm.ensemble.server.options import ServerOptions
 
 _LOOK_EVERY = 0.05  # seconds
-_LAST_WORDS = 2.0  # seconds for which the errors of cancelled requests are sent
-_LONGEST_HEAD = 65_536  # bytes; also of what stands behind a body
+_LAST_WORDS = 2.0  # seconds to send the errors of cancelled requests
+_LONGEST_HEAD = 65_536  # bytes; also of data after a body
 _MOST_CONNECTIONS = 512
-"""Each takes a file of the process, which often may have 1,024; the agents' connections take some, too."""
+"""Each takes a file descriptor, of which a process often has 1,024; the agents' connections take some, too."""
 
 
 class _Config(uvicorn.Config):
-    """uvicorn's settings with our own beside them."""
+    """uvicorn's configuration with our additions."""
 
     def __init__(self, app: FastAPI, options: ServerOptions) -> None:
         self.options = options
@@ -40,10 +40,10 @@ class _Config(uvicorn.Config):
 
 
 class EnsembleServer(uvicorn.Server):
-    """Serves `app`, made by `create_app`, on sockets that are bound: `await serve(sockets=[…])`.
+    """Serve `app`, created by `create_app`, on bound sockets: `await serve(sockets=[…])`.
 
-    SIGINT or SIGTERM stops it: requests that come then are answered 503, those that are worked on may finish within
-    the options' `stop_seconds` and are then ended with an error; a second SIGINT ends them at once.
+    SIGINT or SIGTERM stops it: new requests are answered with 503; active ones may finish within the options'
+    `stop_seconds` and are then cancelled with an error; a second SIGINT cancels them at once.
     """
 
     def __init__(self, app: FastAPI, options: ServerOptions | None = None) -> None:
@@ -53,7 +53,7 @@ class EnsembleServer(uvicorn.Server):
         logs.forward("uvicorn", "SERVER")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop as the class says."""
+        """Shut down as the class describes."""
         stopping = asyncio.ensure_future(self._gate.stop(self._options.stop_seconds))
         while not stopping.done() and not self.force_exit:
             await asyncio.wait([stopping], timeout=_LOOK_EVERY)
@@ -64,11 +64,10 @@ class EnsembleServer(uvicorn.Server):
 
 
 class _BoundedProtocol(HttpToolsProtocol):
-    """A connection that may neither keep the server waiting, nor send what is no body without end, nor refuse to read
-    for ever.
+    """A connection with limits: on waiting, on data without a body, and on clients that do not read.
 
-    Whatever has come, something is awaited within a time: a head; then an answer, whose maker bounds the body and the
-    writing; then the next request. uvicorn's own timer for that ends with any byte, of a body nobody reads as well.
+    Each state has a timeout: waiting for a head; for the response, whose producer limits the body and the writing; for
+    the next request. uvicorn's own timer is reset by any byte, even of a body that nobody reads.
     """
 
     def __init__(self, config: _Config, *args: Any, **kwargs: Any) -> None:
@@ -112,7 +111,7 @@ class _BoundedProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a field of the head. One that comes behind the body is none of it (RFC 9110, 6.5.1)."""
+        """Store a header field; ignore trailers after the body (RFC 9110, 6.5.1)."""
         if self._is_in_head:
             super().on_header(name, value)
 
@@ -131,8 +130,8 @@ class _BoundedProtocol(HttpToolsProtocol):
         self._idle_timer = self.loop.call_later(self._options.idle_seconds, self.transport.abort)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP. Requests that are sent ahead break the connection: while they wait, nobody would see
-        the client leave."""
+        """Reject invalid HTTP. Pipelined requests abort the connection, because a disconnect could not be detected
+        while they wait."""
         if self._is_answering():
             self.transport.abort()
         else:
@@ -148,7 +147,7 @@ class _BoundedProtocol(HttpToolsProtocol):
 
     def _begin_head(self) -> None:
         self._is_in_head = True
-        self._bytes_without_body = min(self._bytes_without_body, 0)  # below: the packet has the end of a body, too
+        self._bytes_without_body = min(self._bytes_without_body, 0)  # negative: the packet also has the end of a body
         self._head_timer = self.loop.call_later(self._options.head_seconds, self.transport.abort)
 
     def _is_answering(self) -> bool:
