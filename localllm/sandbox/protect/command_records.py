@@ -14,6 +14,7 @@ import msgspec
 from localllm.base import logs
 from localllm.base.file_lock import try_lock
 from localllm.base.paths import is_recorded, records_name
+from localllm.base.regular_files import read_regular
 from localllm.sandbox.protect.protected_paths import Entry
 from localllm.sandbox.protect.repository_data import KnownData
 
@@ -105,12 +106,20 @@ class CommandRecords:
 
     def is_of_others(self) -> bool:
         """Whether commands of another program, which lives, run in the project."""
+        return any(map(_is_locked, self._others()))
+
+    def of_others(self) -> Iterator[CommandRecord]:
+        """The records of other programs that live and run commands in the project."""
+        for file in self._others():
+            with suppress(OSError, ValueError, TypeError):  # it has just ended, or is of another version
+                if _is_locked(file):
+                    yield _decoded(read_regular(file, _LARGEST), str(self._root))
+
+    def _others(self) -> list[Path]:
         if self._folder is None or not is_recorded(self._root, self._folder):
-            return False
-        others = (
-            file for file in self._folder.glob(f"{records_name(self._root)}*") if file not in (self._file, self._taken)
-        )
-        return any(map(_is_locked, others))
+            return []
+        files = self._folder.glob(f"{records_name(self._root)}*")
+        return [file for file in files if file not in (self._file, self._taken)]
 
     def take_dead(self) -> Iterator[tuple[CommandRecord, int]]:
         """The records of programs that were killed, each with the latest time (ns) they may have lived at; the record

@@ -146,6 +146,7 @@ class ProtectedFiles:
         found, named, places = self._look_at_named(before, last.before, tops, reach)
         in_data = self._data.believe(reach, last.before)
         before = in_data | before | found
+        self._leave_out_what_others_changed(before)
         self._index_files.believe(reach)
         settings = {path: entry for path, entry in {**last.before, **last.gone}.items() if is_git_settings(path)}
         gone = {path: entry for path, entry in settings.items() if path not in before}
@@ -168,6 +169,19 @@ class ProtectedFiles:
             last=reach.last,
             is_complete=reach.is_complete,
         )
+
+    def _leave_out_what_others_changed(self, before: dict[str, Entry]) -> None:
+        """Count what commands of another program have changed as it was before those: it will be undone there, and must
+        not be put back here."""
+        for record in self._records.of_others():
+            for path in {*before, *record.before}:
+                now, theirs = before.get(path), record.before.get(path)
+                if (now and now.identity) == (theirs and theirs.identity):
+                    continue
+                if theirs:
+                    before[path] = theirs
+                elif now and now.identity[4] >= record.begun:
+                    del before[path]
 
     def _leave_out_what_is_stuck(self, before: dict[str, Entry]) -> None:
         """Count what could not be undone as not there, as long as nobody has changed it."""

@@ -422,3 +422,27 @@ def test_what_could_not_be_looked_at_is_undone_before_the_next_command(root: Pat
 
 def _fail() -> None:
     raise RuntimeError
+
+
+def test_what_commands_of_another_program_have_changed_is_not_put_back(root: Path, tmp_path: Path) -> None:
+    put(root / ".vscode/tasks.json", "of the user")
+    put(root / ".envrc", "of the user")
+    theirs, ours = (ProtectedFiles(root, tmp_path / "state/quarantine") for _ in range(2))
+    theirs.begin()
+    put(root / "mise.toml", "evil")
+    put(root / ".vscode/tasks.json", "evil")
+    (root / ".envrc").unlink()
+    ours.begin()
+    assert theirs.end() == (".envrc", ".vscode/tasks.json", "mise.toml")
+    assert ours.end() == ()
+    assert not (root / "mise.toml").exists()
+    assert (root / ".vscode/tasks.json").read_text() == (root / ".envrc").read_text() == "of the user"
+
+
+def test_what_commands_of_another_program_have_left_is_undone_here_as_well(root: Path, tmp_path: Path) -> None:
+    theirs, ours = (ProtectedFiles(root, tmp_path / "state/quarantine") for _ in range(2))
+    theirs.begin()
+    put(root / "mise.toml", "evil")
+    ours.begin()
+    assert ours.end() == ("mise.toml",)
+    assert theirs.end() == ()
