@@ -302,7 +302,7 @@ TOOLS = {
         "E8061",
         "The command was not run: there is no sandbox on this machine ({reason}).",
         "",
-        "In the chat you can allow it by hand; one-shot needs --i-accept-no-sandbox.",
+        "Start localllm with --i-accept-no-sandbox to have commands run without one.",
     ),
     "command_lost": ErrorText(
         "E8062",
