@@ -105,8 +105,10 @@ def test_two_hundred_clients(tmp_path: Path, agents: list[str]) -> None:
         memory, files = resident(serving), open_files(serving)
         many = early + asyncio.run(crowd(serving.url, MANY, SECONDS_MANY - WARM_UP))
 
+        again = asyncio.run(crowd(serving.url, FEW, SECONDS_FEW))  # what else the machine does may have changed
+
         assert many.keys() <= {200, 429}
-        assert many[200] / SECONDS_MANY >= 0.8 * few[200] / SECONDS_FEW
+        assert many[200] / SECONDS_MANY >= 0.8 * min(few[200], again[200]) / SECONDS_FEW
         assert resident(serving) <= min(1.1 * memory, MOST_MEMORY)
         assert open_files(serving) <= files + FEW
         print(f"{few} in {SECONDS_FEW} s; {many} in {SECONDS_MANY} s; {resident(serving) / 1e6:.1f} MB, {files} files")

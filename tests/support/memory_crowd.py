@@ -57,9 +57,8 @@ def run(root: Path, *, workers: int, count: int, kills: int, seed: int, editor: 
         time.sleep(chance.uniform(0.0, 0.03))
         victim.process.send_signal(signal.SIGKILL)
         killed.append(victim)
-    for program in [*killed, *running, *hand]:
-        status = program.process.wait(_LONGEST)
-        assert status == (-signal.SIGKILL if program in killed else 0)
+    statuses = [program.process.wait(_LONGEST) for program in [*killed, *running, *hand]]
+    assert statuses == [-signal.SIGKILL] * len(killed) + [0] * len([*running, *hand])
     return [line for program in [*killed, *running, *hand] for line in program.said()]
 
 

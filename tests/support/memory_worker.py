@@ -11,7 +11,7 @@ import sys
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from localllm.memory import notes, session_records, todos
+from localllm.memory import memory_file, notes, session_records, todos
 from localllm.memory.memory_file import MemoryFile
 from localllm.memory.session_records import SessionRecord
 
@@ -49,4 +49,5 @@ def main(root: Path, name: str, count: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
+    memory_file.FOLDER_PATIENCE = 60.0  # on a busy machine somebody goes without for long; here nobody may
     main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
