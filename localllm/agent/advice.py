@@ -1,4 +1,4 @@
-"""The panel, loaded with the first question to it."""
+"""Lazy access to the advice panel, which is created with the first question to it."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Panel:
-    """Whom a stuck agent asks, and the person with /panel and /boss. Made when it is first asked. An Advisers."""
+    """An Advisers, asked by a stuck agent, or by the user with /panel and /boss. Created when first asked."""
 
     def __init__(self, make: "Callable[[], MultiAgentSystem]") -> None:
         self._make = make
@@ -29,25 +29,25 @@ class Panel:
         return await self.system.ask_boss(dossier, earlier, emit, by_hand=by_hand)
 
     async def consult(self, kind: Literal["panel", "boss"], question: str, agent: ReActAgent, emit: Emit) -> None:
-        """Ask because the person wants to; the agent's model reads the plan with its next request. Raises
-        LLMConnectionError panel_no_model where no role has a model."""
+        """Ask on the user's request; the agent's model reads the plan with its next request.
+        Raises LLMConnectionError panel_no_model if no role has a model."""
         from localllm.agent.consultation import consult
 
         await consult(self.system, kind, question, agent, emit)
 
     def forget(self) -> None:
-        """Forget what was advised: the conversation it was for is not gone on with."""
+        """Clear the consultation history, as its conversation is abandoned."""
         if self._made is not None:
             self._made.consultation_history.clear()
 
     async def aclose(self) -> None:
-        """Close the connections, if there are any."""
+        """Close the connections, if any."""
         if self._made is not None:
             await self._made.aclose()
 
     @property
     def system(self) -> "MultiAgentSystem":
-        """The panel itself, made now if it is not there yet."""
+        """The panel itself, created on first access."""
         if self._made is None:
             self._made = self._make()
         return self._made

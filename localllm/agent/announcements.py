@@ -1,4 +1,4 @@
-"""Announcements: an answer that ends with a step the model means to take, or with a call that could not be read."""
+"""Detect answers that end with an announced step, or with a tool call that could not be parsed."""
 
 import builtins
 import re
@@ -8,7 +8,7 @@ from itertools import chain
 from localllm.base.foreign_tools import EDITOR, PATCH, tool_meant
 
 _LONGEST_PROMISE = 800
-"""Characters: after more than that “I will …” is more often the end of an explanation than the next step."""
+"""Maximum characters of the answer: beyond it “I will …” more often ends an explanation than announces a step."""
 
 _WORK = """
     add address adjust analyse analyze append apply assemble begin benchmark bisect build bump call change check
@@ -30,7 +30,7 @@ _ADVERBS = (
 _WORD = r"(?P<verb>[a-z]+(?:-[a-z]+)?)\b(?P<rest>[^.!?]*)"
 
 _NO_STEP = r"\s+(?:that|if|whether|with my|it up as)\b"
-"""“I should add that …”, “I want to see if you …” say something else, where they follow these verbs."""
+"""Phrases after a verb of _SAYING that change its meaning: “I should add that …”, “I want to see if you …”."""
 _SAYING = frozenset({"add", "see"})
 _TAKING = r"\s+(?:a|an|another|one more|the)\s+(?:\w+\s+)?(?:look|peek|step|approach|pass)\b|\s+care of\b"
 _DOING_IT = r"\s+(?:that|this|it|so|both|the same|them|these|those|exactly that)\b"
@@ -47,7 +47,7 @@ _INTRODUCTION = (
     r"(?:to [^,:;]{3,80}?,?\s+(?=i'll|i will|i'm|i am|let))?"
 )
 _OPENING = rf"(?i)(?:{_INTERJECTIONS}[,:.!…—-]*\s*)*{_INTRODUCTION}"
-"""Taken off before the patterns below are tried, and they are tried with it too."""
+"""Prefix stripped before the patterns below are tried; they are also tried without stripping it."""
 
 _LET_ME = r"(?:let me|let's|let us|allow me to|(?:it's )?time to|time for me to|now to|on to)"
 _I_WILL = (
@@ -59,12 +59,12 @@ _I_WILL = (
 )
 _STEP = rf"(?i)(?:(?P<let>{_LET_ME})|(?P<will>{_I_WILL}))\s+{_ADVERBS}{_WORD}"
 _FIRST_WORDS = r"(?i)\b(?:i|let|let's|me|my|now|on|time|we)\b"
-"""Without one of them no sentence is such a step, and the long patterns need not be compiled."""
+"""Words of which every announced step contains one; otherwise the long patterns need not be compiled."""
 _LAST_CLAUSE = (
     r"(?i).{8,}?(?:[,;:]|\s[—–-])\s+(?:(?:so|and|then|but|therefore|hence)\s+)*"
     r"(?=(?:let me|let's|let us|i'll|i will|i am going to|i'm going to)\b)"
 )
-"""What comes before the last clause of a sentence: “…, so I'll look there”."""
+"""Matches what precedes the last clause of a sentence: “…, so I'll look there”."""
 
 _NO_GERUND = (
     r"(?:any|every|no|some)thing|interesting|according|during|following|missing|including|excluding|regarding"
@@ -89,7 +89,7 @@ _FRAGMENT = (
     rf"(?: (?:the|a|an|my|this|that|both|all) {_NOUN}| {_NO_VERB}{_NOUN})"
     rf"(?: {_NO_VERB}{_NOUN})?(?: again| next| first)?\.?$"
 )
-"""A sentence that is only this: “Checking the logs.” With more words it could tell what something does."""
+"""Matches a sentence like “Checking the logs.” With more words it could describe what something does."""
 _GOING_ON = (
     r"(?i)(?:(?:continuing|proceeding|moving on|moving|turning|switching(?: over)?|going on|going back|back)"
     r" (?:with|to) (?!you\b)(?![^,.]*\b(?:is|was|will|would|can|has|makes|means|takes)\b)"
@@ -120,8 +120,8 @@ _LIST = r"\s*(?:[-+•・]|\*(?!\*)|\d{1,3}[.)](?!\d))\s*\S"
 
 
 def announces_english(text: str, sentences: list[str], *, breaks_off: bool) -> bool:
-    """Whether `text`, of which `sentences` are left without its code, ends with a step. `breaks_off`: a colon is the
-    very last of it."""
+    """Return whether `text` ends with an announced step;
+    `sentences` are those outside code. `breaks_off`: a colon is its very end."""
     last = sentences[-1].replace("’", "'")
     starts = _starts(last)
     if _matches(_WAITING, starts):
@@ -137,7 +137,7 @@ def announces_english(text: str, sentences: list[str], *, breaks_off: bool) -> b
 
 
 def _starts(sentence: str) -> tuple[str, ...]:
-    """The sentence, and without words such as “Okay, now”."""
+    """Return the sentence, and its rest after an opening such as “Okay, now”."""
     opening = re.match(_OPENING, sentence)
     return (sentence, sentence[opening.end() :]) if opening and opening.end() else (sentence,)
 
@@ -147,7 +147,7 @@ def _matches(pattern: str, starts: tuple[str, ...]) -> bool:
 
 
 def _patterns_for(sentence: str) -> Iterator[str]:
-    """Those without a verb in the future. Most sentences can be none of these, and need no pattern compiled."""
+    """Yield the patterns without future tense that may match; most sentences need none of them compiled."""
     yield _GOING_ON
     if sentence.endswith(("...", "…", ":", "now", "now.")):
         yield _DOING
@@ -158,8 +158,8 @@ def _patterns_for(sentence: str) -> Iterator[str]:
 
 
 def _means_to(sentence: str, starts: tuple[str, ...], *, is_promise: bool) -> bool:
-    """Whether it, or its last clause, says that the model will do some work. `is_promise`: “I will” is no less than
-    “let me” here."""
+    """Return whether the sentence, or its last clause, announces work.
+    `is_promise`: “I will” counts as much as “let me”."""
     if not re.search(_FIRST_WORDS, sentence):
         return False
     before = re.match(_LAST_CLAUSE, sentence)
@@ -184,30 +184,30 @@ def _is_work(verb: str, rest: str) -> bool:
             return verb in _WORK.split() and not (verb in _SAYING and re.match(_NO_STEP, rest))
 
 
-# Patterns are compiled at their first use, by re itself, and only those of the language it is in.
+# Patterns are compiled on first use, by re itself, and only those of the language in question.
 _HALF_CALL = (
     r"(?m)^[ \t]*(?:"
     r"(?:```\w*\s*)?(?:\{\s*\"(?:name|tool|tool_name|function|action)\"\s*:|<\|?(?:tool_|function[_=])|\[TOOL_CALLS?\])"
     r"[\s\S]*|`?\w+\([^\n]*\)`?\s*)\Z"
 )
-"""A call at the end that could not be read as one: it was broken off, or no tool is called so."""
+"""Matches an unparsed call at the end: truncated, or of an unknown tool."""
 
 _LAST_CODE = r"(?m)^[ \t]*```(?P<info>[^`\n]*)(?:\n(?![ \t]*```)[^\n]*)*(?:\n[ \t]*```)?\s*\Z"
 _SHELLS = ("bash", "sh", "shell", "zsh", "console", "powershell")
 _FILE_NAME = r"[\w-]\.[a-zA-Z]\w{0,5}\b"
 _TOGETHER = r"(?i)\blet(?:'s| us)\b"
-"""Commands after this are as often a lesson for the person as a step of the model's."""
+"""Commands after this are as often instructions for the user as a step of the model."""
 
 _CODE = r"(?m)^```[\s\S]*?^```[ \t]*$"
 
 _TOOLS_IN_TEXT = frozenset(
     ["run_command", "read_file", "search_files", "list_files", "edit_file", "create_file", "write_file", "analyze_code"]
 ) | {PATCH, EDITOR}
-"""Tools of which models write calls into their answers. Not those of which other assistants' names are everyday words:
-`commit`, `task`, `fetch`, `done`."""
+"""Tools whose calls models write into answers.
+Not those for which other assistants use everyday words: `commit`, `task`, `fetch`, `done`."""
 
 _ELSEWHERE = frozenset({"browser_action", "insert_content", "use_mcp_tool"})
-"""Tools of other assistants that are none here."""
+"""Other assistants' tools without an equivalent here."""
 
 _ONLY_CALL = (
     r"(?is)(?:```[\w-]*[ \t]*\n)?\s*(?:"
@@ -219,8 +219,8 @@ _ONLY_CALL = (
     r"|(?:tool|name|action|function):[ \t]*[\"']?([\w.-]{2,40})[\"']?[ \t]*\n\s*\w{1,40}:.*"
     r")(?:\n```)?"
 )
-"""An answer that is a call and nothing else, though none that can be made: of a tool there is not, or in a form that
-nobody reads. It may end without its fence. The groups are the tool's name; in JSON it may be any."""
+"""Matches an answer that is only a call that cannot be made: of an unknown tool, or in an unknown form. Its fence may
+be unclosed. The groups are the tool's name; in JSON it may be any."""
 
 _CALL_BEGINS = r"(?m)^(?:```|\{|<\w)"
 _CALLED = r"(?i)\A<([\w.-]{2,40})>|\"(?:name|tool|tool_name|function|action)\"\s*:\s*\"([\w.-]{2,40})\""
@@ -230,13 +230,13 @@ _BARE_COMMAND = (
     r"|gcc|g\+\+|git|bash|sh|pip3?"
     r"|ls|cat|sed|grep|find|mv|cp|mkdir|touch|uv|ruby|java|mvn|gradle|dotnet|\./[\w./-]+)\s[^。]{1,400}?)`?"
 )
-"""A line that is a command, after an announcement of it."""
+"""Matches a line that is a command, after its announcement."""
 
 _NEXT_STEP = r"(?i)the (?:next|first|remaining) step (?:is|will be) to \w"
-"""As often advice to the user as the model's own."""
+"""As often advice to the user as the model's own step."""
 
 _BREAKS_OFF = r"[\W_]{0,4}[A-Z][^\s]* +\S+ +\S.*:[*_`\s]*$"
-"""A sentence that ends with a colon; no line of code (`def area(a, b):`), no heading of a word or two."""
+"""Matches a sentence that ends with a colon. No line of code (`def area(a, b):`), no heading of a word or two."""
 
 _JAPANESE_LIST = r"\s*(?:[-+•・]|\*(?!\*)|\d{1,3}[.)、．](?!\d))\s*\S"
 _SENTENCE_END = r"(?<=[.!?…:])\s+(?=[A-Z\"'`*(])|(?<=[。！？!?])\s*|\n+"
@@ -267,7 +267,7 @@ _NOT_NOW_JA = (
 )
 _SEQUENCE_JA = r"^(?:次(?:に|は)|続いて|さらに|その後|最後に)"
 _BEGINNING_JA = r"(?:まず|最初に|はじめに)(?!.*ましょう)|は.*(?:[^たい]ます|[うくすつぬむるぐぶ])。?$"
-"""Sentences that follow such ones tell what something does, step by step."""
+"""Sentences after such ones describe, step by step, what something does."""
 _TO_FIND_OUT_JA = r"^[^、。]{0,30}(?:調べ|確認す|確かめ|特定す|把握す|見|探|理解す)るため(?:に)?、?"
 _PLAIN_JA = (
     rf"(?:(?:{_VERBS_JA})(?:を)?する|読(?:む|み込む)|開く|見る|調べる|探す|直す|書(?:く|き換える)|試す|進める|行う)"
@@ -288,7 +288,7 @@ _GENERAL_JA = (
     r"(?<=[一-龠々ァ-ヶーa-zA-Z0-9`」』)）])[はがも]|[でに][はも](?!う)|[時際前後]に|とき|ごとに|たびに"
     r"|[うくすつぬむるぐぶ]と[、ァ-ヶ一-龠]|[しりきみえけせ]、"
 )
-"""In a sentence that tells what a program does, not what the model does next."""
+"""Matches a description of what a program does, as opposed to the model's next step."""
 _TOLD_HOW_JA = r"(?:次|以下|下記)の(?:コマンド|方法|手順|ように)で"
 _TOPIC_JA = r"[^で](?:は|が|も)[、,]?[^、。]*を"
 
@@ -298,12 +298,12 @@ _WILL_ZH = (
     r"(?:现在|接下来|马上|先|将|会|要|来|需要|再)+[^。？?！]{0,40}"
     r"(?:修改|创建|运行|编辑|添加|检查|查看|更新|执行|修复|读取|搜索|写入|实现|测试|替换|删除)(?!了)"
 )
-"""Chinese, into which some models fall whatever they were asked in: "I am going to change …"."""
+"""Matches "I am going to change …" in Chinese, to which some models switch in any conversation."""
 
 
 def announces(text: str, *, is_asked: bool = False) -> bool:
-    """Whether an answer without a call ends with the step the model means to take now, or is a call that could not be
-    made. `is_asked`: a change was asked for and none was made, so that what would be done is believed to be meant."""
+    """Return whether an answer without a call ends with an announced step, or is a call that could not be made.
+    `is_asked`: a requested change has not been made, so that a described action counts as intended."""
     if is_only_call(text):
         return True
     said, calls = _without_call(text.strip())
@@ -325,13 +325,13 @@ def announces(text: str, *, is_asked: bool = False) -> bool:
 
 
 def _has(text: str, *signs: str) -> bool:
-    """Whether a pattern, each of whose alternatives has one of these signs, can be found: most answers need it not to
-    be compiled."""
+    """Return whether the text contains one of `signs`, of which every alternative of a pattern has one.
+    Saves compiling most patterns."""
     return any(sign in text for sign in signs)
 
 
 def is_only_call(text: str) -> bool:
-    """Whether a text is a call and nothing else, which could not be made; or ends with one by a name tools have."""
+    """Return whether a text is only a call that could not be made, or ends with one by a known tool name."""
     text = text.strip()
     if _is_call(text):
         return True
@@ -346,22 +346,22 @@ def _is_call(text: str) -> bool:
 
 
 def _is_tool(name: str) -> bool:
-    """Whether models call one of those tools so, here or elsewhere."""
+    """Return whether models use this name for one of those tools, here or in other assistants."""
     if name in vars(builtins):  # an answer `open("a.txt")` is Python
         return False
     return name.lower() in _TOOLS_IN_TEXT | _ELSEWHERE or tool_meant(name) in _TOOLS_IN_TEXT
 
 
 def last_command(text: str) -> str:
-    """The command that an answer ends with, on a line of its own below what was said; "" where there is none."""
+    """Return the command on the last line of an answer, after the text that announces it. "" if there is none."""
     said, _newline, last = text.strip().rpartition("\n")
     found = re.fullmatch(_BARE_COMMAND, last.strip())
     return found["command"] if found and (not said.strip() or announces(said)) else ""
 
 
 def _without_call(text: str) -> tuple[str, bool]:
-    """The text before a call that was written into it, or before the commands or the content of a file it was to be
-    about, and whether there was any."""
+    """Return the text before a call, or commands or file content, written out at the end.
+    Also return whether there was any."""
     said = re.sub(_HALF_CALL, "", text).rstrip() if _has(text, "{", "<", "[", "(") else text
     if said != text:
         return said, True
@@ -396,15 +396,15 @@ def _announces_ja(sentences: list[str], *, calls: bool, is_asked: bool) -> bool:
 
 
 def _is_told_in_order(sentences: list[str]) -> bool:
-    """Whether the last sentence is one of several that tell what something does: first this, then that."""
+    """Return whether the last sentence is part of a step-by-step description of what something does."""
     return bool(re.match(_SEQUENCE_JA, sentences[-1])) and any(
         re.search(_BEGINNING_JA, said) for said in sentences[:-1]
     )
 
 
 def _follows_from_what_was_done(sentences: list[str]) -> bool:
-    """Whether the last sentence, without a word such as “now” in it, can only be the model's next step: after what it
-    has done or found, it looks at something, does something again, or does something to what it was speaking of."""
+    """Return whether the last sentence, without a word such as “now”, can only be the model's next step: having done or
+    found something, it looks at something, repeats something, or acts on what it was speaking of."""
     before, last = sentences[-2] if len(sentences) > 1 else "", sentences[-1]
     if re.search(_GENERAL_JA, last):
         return False

@@ -1,4 +1,4 @@
-"""Calls an answer was meant to make: commands and files that were written out as text, and nothing else with them."""
+"""Recover the calls of an answer that only writes out commands or files as text."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -34,13 +34,13 @@ _REPLACEMENT = late_pattern(
 )
 _DIFF = late_pattern(r"^(?:<{5,9} ?SEARCH\b|\*\*\* Begin Patch\b|--- \S.*\n\+\+\+ \S|@@ -\d)", re.MULTILINE)
 _FEWEST_LINES = 5
-"""Lines from which on code under the name of a file is meant to be in it."""
+"""Minimum lines of code under a file's name that count as its content."""
 
 _LARGEST = 1_000_000
 
 
 class Block(msgspec.Struct, frozen=True):
-    """A fenced block: what stands before it since the last one, what its fence says, and its text."""
+    """A fenced block: the text since the previous one, the fence's info string, and its body."""
 
     before: str
     info: str
@@ -48,12 +48,12 @@ class Block(msgspec.Struct, frozen=True):
 
     @property
     def is_shell(self) -> bool:
-        """Whether it holds commands."""
+        """Whether it contains commands."""
         return self.info.lower() in _SHELLS
 
     @property
     def path(self) -> str:
-        """The file it is said to be, by the line before it, its fence, or its first line; "" where nothing says so."""
+        """The file it is named as, by the line before it, its info string, or its first line; "" if unnamed."""
         lines = self.before.rstrip().splitlines()
         by_line = _NAME_LINE.fullmatch(lines[-1]) if lines else None
         named = by_line or _INFO_NAME.fullmatch(self.info) or _COMMENT_NAME.fullmatch(self.body.partition("\n")[0])
@@ -61,13 +61,13 @@ class Block(msgspec.Struct, frozen=True):
 
     @property
     def prose(self) -> str:
-        """What stands before it, without the line that names the file."""
+        """The text before it, without the line that names the file."""
         lines = self.before.rstrip().splitlines()
         return "\n".join(lines[:-1] if lines and _NAME_LINE.fullmatch(lines[-1]) else lines).strip()
 
 
 def split_blocks(text: str) -> tuple[list[Block], str] | None:
-    """The fenced blocks of a text and what follows the last; None where one has no end."""
+    """Return the fenced blocks of a text and the text after the last; None if one is unclosed."""
     blocks: list[Block] = []
     before: list[str] = []
     body: list[str] = []
@@ -87,7 +87,7 @@ def split_blocks(text: str) -> tuple[list[Block], str] | None:
 
 
 def holds_change(text: str) -> bool:
-    """Whether a text holds a change that was meant to be made: a diff, a replacement, code under a file's name."""
+    """Return whether a text contains a change to be made: a diff, a replacement, code under a file's name."""
     if _DIFF.search(text):
         return True
     blocks, _rest = split_blocks(text) or ([], "")
@@ -100,19 +100,19 @@ def holds_change(text: str) -> bool:
 
 
 def holds_commands(text: str) -> bool:
-    """Whether a text holds a block of commands."""
+    """Return whether a text contains a block of commands."""
     blocks, _rest = split_blocks(text) or ([], "")
     return any(block.is_shell and block.body.strip() for block in blocks)
 
 
 def ends_with_replacement(text: str) -> bool:
-    """Whether a text ends with a SEARCH/REPLACE block: nobody shows a change that is made in this form."""
+    """Return whether a text ends with a SEARCH/REPLACE block, a form not used to show finished changes."""
     last = max(_REPLACEMENT.finditer(text), key=lambda found: found.end(), default=None)
     return last is not None and not text[last.end() :].strip("`~ \t\n")
 
 
 def command_in(text: str) -> str:
-    """The commands a text consists of, or ends with after an introduction; "" where it holds anything else."""
+    """Return the commands a text consists of, or ends with after an introduction. "" if it contains anything else."""
     found = split_blocks(text)
     if found is None or len(found[0]) != 1 or found[1] or not found[0][0].is_shell:
         return ""
@@ -120,16 +120,16 @@ def command_in(text: str) -> str:
     lines = [line for line in command.splitlines() if line.strip()]
     if lines and all(line.lstrip().startswith("$ ") for line in lines):
         command = "\n".join(line.lstrip().removeprefix("$ ") for line in lines)
-    elif any(line.lstrip().startswith("$ ") for line in lines):  # with what they print
+    elif any(line.lstrip().startswith("$ ") for line in lines):  # with their output
         return ""
     return "" if _PLACEHOLDER.search(command) else command
 
 
 def calls_in(text: str, root: Path, announces: Callable[[str], bool]) -> Sequence[ToolCall]:
-    """The calls that an answer plainly stands for; none where it could also be words for the user.
+    """Return the calls an answer clearly stands for; empty if it could also be addressed to the user.
 
-    It is nothing but commands, replacements or whole files under their names, or ends with them after a sentence that
-    `announces` them. Where a file exists already, its new text must hold most of the old.
+    It must consist of commands, replacements or whole files under their names, or end with them after a sentence that
+    `announces` them. The new text of an existing file must contain most of the old.
     """
     if "<<<<<<<" in text or "SEARCH" in text:
         return _replacements(text, announces)
@@ -144,7 +144,7 @@ def calls_in(text: str, root: Path, announces: Callable[[str], bool]) -> Sequenc
 
 
 def _replacements(text: str, announces: Callable[[str], bool]) -> Sequence[ToolCall]:
-    """SEARCH/REPLACE blocks as calls of edit_file; none unless all of them name their file."""
+    """Convert SEARCH/REPLACE blocks to calls of edit_file; empty unless all of them name their file."""
     calls: list[ToolCall] = []
     path, at = "", 0
     for found in _REPLACEMENT.finditer(text):
@@ -175,7 +175,7 @@ def _written_file(block: Block, root: Path, announces: Callable[[str], bool]) ->
 
 
 def _is_whole(file: Path, root: Path, block: Block) -> bool:
-    """Whether the block can be all of the file: one that is new, or whose lines it mostly has."""
+    """Return whether the block can be the whole file: a new one, or one with most of its lines."""
     try:
         if not file.resolve().is_relative_to(root.resolve()) or file.is_dir():
             return False
@@ -190,7 +190,7 @@ def _is_whole(file: Path, root: Path, block: Block) -> bool:
 
 
 def _leads(prose: str, announces: Callable[[str], bool]) -> bool:
-    """Whether nothing stands before the block, or the announcement of it; “Run this:” is said to the user."""
+    """Return whether nothing precedes the block except its announcement; “Run this:” addresses the user."""
     said = prose.strip().rstrip(":： 。.")
     return not said or announces(f"{said}。" if re.search(r"[ぁ-ん]\Z", said) else f"{said}.")
 

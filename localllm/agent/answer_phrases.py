@@ -1,4 +1,4 @@
-"""Recognise phrases of requests and of answers, in English and Japanese."""
+"""Recognise phrases in requests and answers, in English and Japanese."""
 
 import re
 from collections.abc import Collection
@@ -12,11 +12,11 @@ _SENTENCE = late_pattern(r"(?<=[.!?…:;])\s+|(?<=[。！？])\s*|\n+")
 
 
 _LONGEST = 4_000
-"""Characters at either end of a text that are looked at."""
+"""Characters examined at either end of a text."""
 
 
 def _ends(text: str) -> str:
-    """The text without the middle of a very long one, and with plain apostrophes."""
+    """Return the text without the middle of a very long one, and with plain apostrophes."""
     text = text if len(text) <= 2 * _LONGEST else f"{text[:_LONGEST]}\n{text[-_LONGEST:]}"
     return text.replace("’", "'")
 
@@ -26,8 +26,8 @@ def _sentences(text: str) -> list[str]:
     return [part for part in (one.strip(" \t*_#>-•・`") for one in parts) if part]
 
 
-# Most texts hold none of this, and to compile a pattern takes up to three milliseconds: where a few words tell that it
-# cannot be found, it is not.
+# Compiling a pattern takes up to three milliseconds, and most texts match none: a quick search for words it requires
+# comes first.
 
 
 def _has_any(text: str, words: tuple[str, ...]) -> bool:
@@ -36,11 +36,11 @@ def _has_any(text: str, words: tuple[str, ...]) -> bool:
 
 
 def _search_ja(pattern: str, text: str, flags: int = 0) -> bool:
-    """Search for a Japanese pattern, all of whose alternatives hold Japanese."""
+    """Search for a pattern whose alternatives all contain Japanese."""
     return not text.isascii() and bool(re.search(pattern, text, flags))
 
 
-# What was asked for.
+# Patterns for requests.
 
 _CHANGE = (
     r"(?:fix|repair|correct|set(?! up)|change|edit|modify|update|rename|refactor|rewrite|replace|implement|remove"
@@ -57,7 +57,7 @@ _CHANGE_BEGINS = (
     *("insert", "patch", "solv", "resolv", "finish", "complet", "support", "mak", "add", "creat", "writ", "generat"),
     *("build", "develop"),
 )
-"""One of these is in whatever _CHANGE finds."""
+"""Every match of _CHANGE contains one of these."""
 _ASKED = (
     rf"(?i)^(?:(?:please|now|then|and|also|next|first|ok(?:ay)?|hi|hello|so|finally|could you|can you|would you"
     rf"|will you"
@@ -123,7 +123,7 @@ _NO_CHECK = (
 
 
 def asks_for_change(request: str) -> bool:
-    """Whether files are to be changed: not where it is a question, or an explanation or a plan is wanted."""
+    """Return whether files are to be changed: not for a question, or if an explanation or a plan is wanted."""
     request = _ends(request)
     return _orders_change(request) and not re.search(_HANDS_OFF, request) and not _wants_words(request)
 
@@ -145,7 +145,7 @@ def _orders_change(request: str) -> bool:
 
 
 def _wants_words(request: str) -> bool:
-    """Whether a Japanese request begins with what it wants to be told, or wants nothing changed."""
+    """Return whether a Japanese request begins by asking for words, or forbids changes."""
     if request.isascii():
         return False
     first = next(iter(_lines_ja(request)), "")
@@ -153,7 +153,7 @@ def _wants_words(request: str) -> bool:
 
 
 def _wishes(request: str) -> str:
-    """The request without the Japanese sentences that ask for words."""
+    """Return the request without the Japanese sentences that ask for words."""
     return "\n".join(said for said in _lines_ja(request) if not _search_ja(_ABOUT_JA, said))
 
 
@@ -162,12 +162,12 @@ def _lines_ja(request: str) -> list[str]:
 
 
 def is_agreement(request: str) -> bool:
-    """Whether it only says to go on with what was asked for before."""
+    """Return whether it only agrees to continue with the earlier request."""
     return bool(re.match(_AGREED, request.strip()))
 
 
 def asks_for_check(request: str) -> bool:
-    """Whether it says that the work is to be tested or run."""
+    """Return whether it asks to test or run the work."""
     if forbids_check(request) or _wants_words(_ends(request)):
         return False
     said = [one for one in _sentences(_wishes(request)) if not re.match(_HOW, one)]
@@ -175,16 +175,16 @@ def asks_for_check(request: str) -> bool:
 
 
 def asks_for_command(request: str) -> bool:
-    """Whether it may want to be told a command, or how something is done."""
+    """Return whether it may ask for a command, or how something is done."""
     return bool(re.search(_COMMAND_WANTED, _ends(request)))
 
 
 def forbids_check(request: str) -> bool:
-    """Whether it says that nothing is to be run."""
+    """Return whether it forbids running anything."""
     return bool(re.search(_NO_CHECK, _ends(request)))
 
 
-# What was answered.
+# Patterns for answers.
 
 _NOT_SAID = (
     r"(?i)\b(?:if|when(?:ever)?|once|until|unless|whether|should|would|will|could|must|make sure|ensures?|in case"
@@ -271,7 +271,7 @@ _WANTS_BEGINS = (
     *("please", "could you", "can you", "would you", "kindly", "you need to", "you have to", "i need you"),
     *("i do not", "i don't", "i cannot", "i can't", "i have no", "i am ", "i'm "),
 )
-"""One of these is in whatever of English _WANTS_INPUT finds."""
+"""Every English match of _WANTS_INPUT contains one of these."""
 _PLAN = (
     r"(?i)\b(?:here(?:'s| is) (?:what (?:i'll|i will|i would|i plan|we)|(?:my|the|a) (?:\w+ )?plan|how i)|(?:my"
     r"|the) plan\b|plan:|i(?:'ll| will| would| plan to)\b|steps?:|next steps?|we (?:need to|should|will)"
@@ -281,7 +281,7 @@ _LIST_LINE = late_pattern(r"^[ \t]*(?:\d{1,2}[.)、．]|[-*•・])[ \t]*\S", re
 
 
 def says_tests_pass(answer: str) -> bool:
-    """Whether it says that tests passed; not that they would, or did not."""
+    """Return whether it claims that tests passed; not that they would, or did not."""
     if answer.isascii() and not _has_any(answer, ("pass", "succeed", "green")):
         return False
     return any(
@@ -293,7 +293,7 @@ def says_tests_pass(answer: str) -> bool:
 
 
 def says_changed(answer: str) -> bool:
-    """Whether it says that something was changed, or all is done."""
+    """Return whether it claims that something was changed, or all is done."""
     return any(
         (re.search(_CHANGED, said) or _search_ja(_CHANGED_JA, said)) and not said.endswith(("?", "？"))
         for said in _sentences(answer)
@@ -301,17 +301,17 @@ def says_changed(answer: str) -> bool:
 
 
 def admits_failure(answer: str) -> bool:
-    """Whether it says that something could not be done."""
+    """Return whether it admits that something could not be done."""
     return bool(re.search(_ADMITTED, _ends(answer)) or _search_ja(_ADMITTED_JA, _ends(answer)))
 
 
 def needs_nothing(answer: str) -> bool:
-    """Whether it says that nothing has to be changed, or what was to be changed is not there."""
+    """Return whether it says that no change is needed, or its target does not exist."""
     return bool(re.search(_NOTHING_NEEDED, _ends(answer)))
 
 
 def admits_failing_tests(answer: str) -> bool:
-    """Whether it says that tests fail now."""
+    """Return whether it says that tests currently fail."""
     if says_tests_pass(answer):
         return False
     return admits_failure(answer) or any(
@@ -320,13 +320,12 @@ def admits_failing_tests(answer: str) -> bool:
 
 
 def admits_not_run(answer: str) -> bool:
-    """Whether it says that the change was not tested."""
+    """Return whether it says that the change was not tested."""
     return bool(re.search(_NOT_RUN, _ends(answer)))
 
 
 def asks_about_file(answer: str, request: str, changed: Collection[str]) -> str:
-    """The file that an answer ends with a question about, though the request named it and it was not changed yet;
-    "" where there is none."""
+    """Return the file an answer's final question is about, if the request named it and it is unchanged. Else ""."""
     if not asks_for_change(request) or not asks_user(answer):
         return ""
     asked = _FILE.findall(answer.replace("`", " ").rstrip().rpartition("\n")[2])
@@ -339,18 +338,18 @@ _FILE = late_pattern(r"[\w./-]{0,200}[\w-]\.[A-Za-z]\w{0,9}\b", re.ASCII)
 
 
 def asks_user(answer: str) -> bool:
-    """Whether it ends with a question, or with asking to be told."""
+    """Return whether it ends with a question, or a request for information."""
     said = _sentences(answer)
     return bool(said) and bool(re.search(_QUESTION, said[-1]))
 
 
 def wants_input(answer: str) -> bool:
-    """Whether it wants something pasted, or says that it cannot see the files."""
+    """Return whether it asks for something to be pasted, or claims it cannot see the files."""
     answer = _ends(answer)
     may_want = not answer.isascii() or _has_any(answer, _WANTS_BEGINS)
     return may_want and bool(re.search(_WANTS_INPUT, answer))
 
 
 def is_plan(answer: str) -> bool:
-    """Whether it lists what is going to be done."""
+    """Return whether it lists planned steps."""
     return len(_LIST_LINE.findall(answer)) > 1 and bool(re.search(_PLAN, _ends(answer)))

@@ -1,4 +1,4 @@
-"""The blocker report: what a person reads where a run ended without its answer."""
+"""The blocker report, shown to the user when a run ends without an answer."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -44,14 +44,14 @@ _HINTS = (
     ("tool_crashed", ""),
     ("tool_", "model"),
 )
-"""What would help, by the beginning of an error's key."""
+"""The hint for an error, by prefixes of its key."""
 
 _HINTS_OF_PATTERN = {"monologue": "model", "chanting": "model", "bad_call": "model", "thrash": "window"}
 
 
 class Blocker(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that did not come to its end. `errors` are the keys of its errors, `pattern` the one it repeated, empty
-    where it met a limit; `advice` what others said."""
+    """A run that ended early. `errors` are the keys of its errors, `pattern` the one it repeated, empty at a limit;
+    `advice` that of the advisers."""
 
     reason: str
     goal: str
@@ -61,7 +61,7 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True):
     pattern: str = ""
 
     def report(self) -> str:
-        """All of it, in the person's language."""
+        """Return the whole report in the user's language."""
         parts = [
             _literal(self.reason),
             _("Goal: {goal}", goal=_cut(self.goal, _LONGEST_GOAL)),
@@ -76,7 +76,7 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True):
         return "\n\n".join(parts)
 
     def _tried(self) -> list[str]:
-        """The distinct attempts with their exact errors: those that failed, else all; the newest last."""
+        """Return the distinct attempts with their exact errors: the failed ones, else all; the newest last."""
         failed = [attempt for attempt in self.attempts if attempt.failed]
         distinct = _distinct(failed or self.attempts)
         left_out = len(distinct) - _MOST_TRIED
@@ -104,7 +104,7 @@ def _hint(key: str) -> str:
 
 
 def _distinct(attempts: Iterable[Attempt]) -> list[Attempt]:
-    """Equal calls once, counted, with their newest result, where they came last."""
+    """Merge equal calls into the last one, with their count and newest result."""
     found: dict[tuple[str, str], Attempt] = {}
     for attempt in attempts:
         key = attempt.call.name, attempt.call.arguments
@@ -119,12 +119,12 @@ def _cut(text: str, longest: int) -> str:
 
 
 def _literal(text: str) -> str:
-    """Words that would be read as Markdown, and lose their marks, as code."""
+    """Quote words that Markdown would alter as code."""
     return re.sub(_MARKED, lambda word: f"`` {word[0]} ``" if "`" in word[0] else f"`{word[0]}`", text)
 
 
 def _exact(text: str) -> str:
-    """Below a line of the report, as it is: as code where it has several lines, whose beginnings count."""
+    """Format text verbatim below a line of the report: several lines as a code block, as their indentation matters."""
     lines = text.strip("\n").rstrip().splitlines()
     if len(lines) == 1:
         lines = [_literal(lines[0])]

@@ -1,4 +1,4 @@
-"""Points a session can go back to: files and conversation together."""
+"""Points to which a session can rewind its files and conversation together."""
 
 import time
 from collections.abc import Collection, Generator, Sequence
@@ -15,10 +15,9 @@ from localllm.tools.tool_system import ToolSystem
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
-    """A point, numbered from 1. `name` is what the person called it, or the request that came after it (`by_hand`
-    tells which). `time` is seconds since the epoch; `plan`: see SessionPlan; `changed` are
-    the files that would change back. `files_only`: what was said until then is gone, for the conversation went back
-    behind it."""
+    """A checkpoint, numbered from 1. `name` is the user's name for it (`by_hand`), or the request that followed it.
+    `time` is seconds since the epoch; `plan`: see SessionPlan; `changed` are the files that a rewind would revert.
+    `files_only`: its conversation is lost, as that was rewound to before it."""
 
     number: int
     name: str
@@ -32,8 +31,8 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Rewind(msgspec.Struct, frozen=True):
-    """A rewind that may be undone: where the files are after it, what the conversation kept and forgot, the plan before
-    it, and the numbers of the points it went back behind."""
+    """A rewind that can be undone: the position of the files after it, the kept and removed conversation, the plan
+    before it, and the numbers of the points it invalidated."""
 
     position: int
     kept: Mark
@@ -44,8 +43,8 @@ class _Rewind(msgspec.Struct, frozen=True):
 
 
 class Checkpoints:
-    """The points of one session, after those it has from before. `log` is given each, and what becomes of the
-    conversation. The model's plan goes where the conversation goes."""
+    """The checkpoints of a session, including earlier ones.
+    `log` receives each, and the changes of the conversation. The model's plan is rewound with the conversation."""
 
     def __init__(self, tools: ToolSystem, history: History, log: Keep, points: Sequence[Point] = ()) -> None:
         self._tools = tools
@@ -56,7 +55,7 @@ class Checkpoints:
         self._rewinds: list[_Rewind] = []
 
     def add(self, name: str, *, by_hand: bool = True) -> Point:
-        """Remember this point."""
+        """Add a checkpoint."""
         point = Point(
             number=len(self._points) + 1,
             name=" ".join(name.split()),
@@ -83,7 +82,7 @@ class Checkpoints:
 
     @contextmanager
     def before(self, name: str) -> Generator[None]:
-        """Remember this point, if what is done in this context does something to the conversation."""
+        """Add a checkpoint, if the conversation changes within this context."""
         point = self.add(name, by_hand=False)
         try:
             yield
@@ -92,17 +91,17 @@ class Checkpoints:
                 self._points.pop()
 
     def points(self) -> Sequence[Point]:
-        """All points, the oldest first, with what has changed since each."""
+        """Return all checkpoints, oldest first, with the files changed since each."""
         return [
             msgspec.structs.replace(point, changed=tuple(self._tools.changes.changed_since(point.position)))
             for point in self._points
         ]
 
     def rewind(self, which: str) -> list[str]:
-        """Bring files and conversation to a point; a line for each file and one for the conversation.
+        """Rewind files and conversation to a checkpoint. Return a line for each file and one for the conversation.
 
-        Files that somebody else changed since stay as they are, and are named. Points after this one stay as well:
-        going to one of them brings back its files, but not what was said. Raises ToolExecutionError rewind_unknown.
+        Files changed from outside since are kept and named. Later checkpoints are kept as well: a rewind to one
+        restores its files, but not its conversation. Raises ToolExecutionError rewind_unknown.
         """
         point = self._find(which)
         before = self._tools.changes.position
@@ -145,12 +144,12 @@ class Checkpoints:
         return [*lines, _(said, number=point.number, count=forgotten.count)]
 
     def undo(self, *, turn: bool) -> list[str]:
-        """Take back the last change, or all of the last turn; a rewind, if that was the last thing done."""
+        """Undo the last change, or all of the last turn; a rewind, if that was the last action."""
         if (last := self._last_rewind()) is None:
             return self._tools.changes.undo(turn=turn)
         self._rewinds.pop()
         lines = self._tools.changes.undo(with_words=True) if last.made_changes else []
-        self._tools.changes.forget_undone()  # /rewind goes there again, with the conversation
+        self._tools.changes.forget_undone()  # /rewind can go there again, with the conversation
         if last.kept != (before := _mark_of(last.forgotten)):
             self._history.restore(last.forgotten)
             self._plan.text = last.plan
@@ -174,21 +173,20 @@ class Checkpoints:
         return lines or self._tools.changes.undo(turn=turn)
 
     def earlier_changes(self, *, turn: bool) -> list[str]:
-        """What `undo` would take back of an earlier session or another one, a line each; nothing where it is this
-        session's."""
+        """Return what `undo` would revert of another session, a line each. Empty if the changes are this session's."""
         last = self._last_rewind()
         if last and (last.made_changes or last.kept != _mark_of(last.forgotten)):
             return []
         return self._tools.changes.earlier_changes(turn=turn)
 
     def _last_rewind(self) -> _Rewind | None:
-        """The newest rewind, where nothing was done since."""
+        """Return the newest rewind, if nothing was done since."""
         last = self._rewinds[-1] if self._rewinds else None
         is_last = last and last.position == self._tools.changes.position and last.kept == self._history.mark()
         return last if is_last else None
 
     def _find(self, which: str) -> Point:
-        """The point of this number, else the newest of this name."""
+        """Return the checkpoint of this number, else the newest of this name."""
         wanted = which.strip()
         for point in reversed(self._points):
             if wanted == str(point.number) or (point.by_hand and wanted.casefold() == point.name.casefold()):
@@ -202,15 +200,15 @@ class Checkpoints:
 
 
 def lose(points: list[Point], kept: Mark) -> frozenset[int]:
-    """Note which points the conversation, which is at `kept` again, went back behind; the numbers of those that have
-    become `files_only` by that."""
+    """Mark the checkpoints after `kept`, to which the conversation was rewound.
+    Return the numbers of those that have become `files_only`."""
     lost = frozenset(one.number for one in points if not one.files_only and _is_behind(one.mark, kept))
     _set(points, lost, files_only=True)
     return lost
 
 
 def regain(points: list[Point], lost: Collection[int]) -> None:
-    """Note that the conversation is where it was before these points were lost."""
+    """Restore these checkpoints, as the rewind was undone."""
     _set(points, lost, files_only=False)
 
 
@@ -226,5 +224,5 @@ def _set(points: list[Point], numbers: Collection[int], *, files_only: bool) -> 
 
 
 def _mark_of(forgotten: Forgotten) -> Mark:
-    """Where the conversation was before."""
+    """Return the mark of the conversation before the rewind."""
     return Mark(len(forgotten.conversation.messages), forgotten.generation)

@@ -1,4 +1,4 @@
-"""What a command is for, told by its words: a test, a build, another program, moving files about, or reading."""
+"""Classify shell commands by their words: test, build, other program, file operation, or reading."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from localllm.base.lazy_patterns import late_pattern
 CommandKind = Literal["test", "build", "program", "files", "reading"]
 
 _ORDER: tuple[CommandKind, ...] = ("test", "build", "program", "files", "reading")
-"""The first of these that a part of the command is."""
+"""A command's kind is the first of these found among its parts."""
 
 _PART_ENDS = late_pattern(r"&&|\|\||[;|\n]|(?<![<>&0-9])&(?!>)")
 _HERE_DOCUMENT = late_pattern(r"<<-?[ \t]*(['\"]?)(\w{1,40})\1([^\n]*)\n(?:[^\n]*\n)*?[ \t]*\2(?=\n|\Z)")
@@ -18,7 +18,7 @@ _BEFORE = late_pattern(
     r"|pipenv|rye) run"
     r"|timeout(?: -\S+)* \S+|(?:pnpm|bundle|npm) exec(?: --)?)\s+)*"
 )
-"""What may stand before the name of the program."""
+"""Matches what may precede the program's name."""
 
 _LONGEST_COMMAND = 8_000
 
@@ -52,7 +52,7 @@ _BUILD_MODULES = frozenset({"py_compile", "compileall", "build", "mypy", "pyrigh
 
 
 def command_kind(command: str) -> CommandKind:
-    """What the command is for: of its parts the one that tells most."""
+    """Classify a command by its most significant part."""
     found = {_kind(part) for part in _parts(command)}
     for kind in _ORDER:
         if kind in found:
@@ -106,7 +106,7 @@ def _script_kind(words: list[str]) -> CommandKind:
 
 
 def _goal_kind(words: list[str]) -> CommandKind | None:
-    """By the goal or task a runner was given."""
+    """Classify by the goal or task passed to a runner."""
     goals = [word for word in words if not word.startswith("-") and "=" not in word]
     if goals[:1] and goals[0] in _GETTING:
         return "files"
@@ -127,14 +127,14 @@ _NOT_RUN = late_pattern(
     re.MULTILINE | re.IGNORECASE,
 )
 _LOOKED_AT = 8_000
-"""Characters of the end of an output: there test runners say how it went."""
+"""Characters examined at the end of an output, where test runners report the result."""
 
 _NOT_FOUND = (126, 127)
 
 
 def outcome(command: str, return_code: int, output: str) -> bool | None:
-    """Whether a test or build went well, by its exit code, and by what it says where another part of the command may
-    hide that (`pytest | tail`); None where nothing was tested."""
+    """Return whether a test or build succeeded, by its exit code; None if nothing was tested. Its output counts if
+    another part of the command may hide the code (`pytest | tail`)."""
     end = output[-_LOOKED_AT:]
     if return_code in _NOT_FOUND or _NOT_RUN.search(end):
         return None

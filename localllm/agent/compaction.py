@@ -1,4 +1,4 @@
-"""Keeps the conversation within the model's window: before a request that would fill it, and after one the server has
+"""Keep the conversation within the model's window: before a request that would fill it, and after one the server
 refused."""
 
 from collections.abc import Callable, Sequence
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from localllm.context.usage import WindowUse
 
 MOST_FAILURES = 3
-"""Compactions in a row that leave the conversation too long; then the run ends."""
+"""Consecutive compactions that do not make enough room, after which the run ends."""
 
-# The parts that make room are imported when there is too little: most conversations, and every start, need none.
+# Imported when needed: most conversations, and every start, need no compaction.
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """What the project tells of itself: where and when the work goes on; what is remembered of it; how central a file
-    is, 0 to 1; its text; the folder in it where the person stands. `keep` writes what the person said where the model
-    can read it, and gives its name there."""
+    """Project context for compaction: the situation (where and when); remembered notes; a file's rank, 0 to 1; its
+    text; the user's folder in the project. `keep` stores the user's words in a file the model can read, and returns its
+    name."""
 
     situation: Callable[[], str] = str
     notes: Callable[[], str] = str
@@ -44,8 +44,8 @@ class Surroundings(msgspec.Struct, frozen=True):
 
 
 class Compaction(Middleware):
-    """Makes room in `history` for `client`'s answers. `tools` are those the model is offered now; `compact_at` is the
-    share of the window that may be full; `note` is told of each compaction."""
+    """Makes room in `history` for `client`'s answers. `tools` returns those currently offered; `compact_at` is the
+    share of the window that may be filled; `note` is called with each compaction."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Compaction(Middleware):
 
     @cached_property
     def manager(self) -> "SmartContextManager":
-        """What makes the conversation shorter."""
+        """The context manager that shortens the conversation."""
         from localllm.context.context_manager import SmartContextManager
 
         around = self._surroundings
@@ -82,43 +82,43 @@ class Compaction(Middleware):
         )
 
     async def before_step(self, state: RunState) -> Decision:
-        """Make room where the next request would have too little. Raises LLMConnectionError where it cannot be had."""
+        """Make room if the next request would have too little. Raises LLMConnectionError if that fails."""
         before, was_cut, self._was_cut = self._history.generation, self._was_cut, ""
         if self._is_full():
-            await self._client.get_ready()  # the window may have been a guess until now
+            await self._client.get_ready()  # the window may have been assumed until now
         if not self._is_full():
             self._failures = 0
             if was_cut:
                 await self.make_room(state.emit)
         elif not self._client.assumes_window or self.manager.words_fit(self._history.conversation, self._tools()):
             await self._compact(state.emit)
-        # else a window that is only a guess is too small for what the person said: the server shall decide
+        # else the assumed window is too small for the user's text: let the server decide
         if was_cut != "call":
             return None
         return Inject(remark("room_made" if self._history.generation != before else "smaller_call"))
 
     def after_results(self, state: RunState, results: Sequence[ToolResult]) -> None:
-        """See whether a call was cut off at the token limit: then the next answer needs more room, or fewer words."""
+        """Note whether the token limit truncated a call: then the next answer needs more room, or fewer words."""
         is_cut = any(result.error is not None and result.error.key == "tool_cut_arguments" for result in results)
         self._was_cut = "call" if is_cut else ""
 
     async def after_answer(self, state: RunState, answer: Completion) -> Decision:
-        """See whether thinking was cut off there."""
+        """Note whether thinking was truncated there."""
         if answer.finish_reason == "length" and not answer.message.text.strip():
             self._was_cut = "thinking"
         return None
 
     async def make_room(self, emit: Emit) -> bool:
-        """Make room for a longer answer after one that was cut off, where the conversation takes half of the window;
-        whether there is more room now."""
+        """Make room for a longer answer after a truncated one, if the conversation fills half of the window.
+        Return whether there is more room now."""
         return self._is_half_full() and await self._compact(emit)
 
     def _is_full(self) -> bool:
         return Scale(self._client, self._tools(), self._compact_at).is_full(self._history.messages)
 
     async def recover(self, error: LLMConnectionError, emit: Emit) -> None:
-        """Make room after the server has refused a request as too long. Raises LLMConnectionError, `error` itself where
-        it tells of something else or nothing can be left out."""
+        """Make room after the server has refused a request as too long.
+        Raises LLMConnectionError: `error` itself, if it is another one or nothing can be removed."""
         overflow = overflow_of(error)
         if overflow is None or not await self._compact(emit, overflow):
             raise error
@@ -128,7 +128,7 @@ class Compaction(Middleware):
         return used > self._client.context_window // 2
 
     async def by_hand(self, emit: Emit, wish: str = "") -> "Compacted":
-        """Sum the conversation up now, between two turns, and keep above all what `wish` says."""
+        """Summarise the conversation now, between two turns, preserving above all what `wish` asks for."""
         made = await self.manager.compact(self._history.conversation, self._tools(), wish=wish, by_hand=True)
         if not self._take(made, emit):
             emit(Notice(text=_("There is nothing to sum up yet.")))
@@ -144,14 +144,14 @@ class Compaction(Middleware):
         return made
 
     def use(self) -> "WindowUse":
-        """Where the window goes."""
+        """Return how the window is used."""
         from localllm.context.usage import window_use
 
         scale = Scale(self._client, self._tools(), self._compact_at)
         return window_use(self._history.conversation, scale, assumed=self._client.assumes_window)
 
     async def _compact(self, emit: Emit, overflow: Overflow | None = None) -> bool:
-        """Make room; whether there is more now."""
+        """Make room; return whether there is more now."""
 
         def begins() -> None:
             emit(
@@ -181,7 +181,7 @@ class Compaction(Middleware):
         return is_shorter
 
     def _withdraw(self) -> None:
-        """Take a request back that does not fit: it would be in the way of every other."""
+        """Remove a request that does not fit: it would block every later one."""
         from localllm.context.summary import is_head
 
         newest = self._history.messages[-1]
@@ -189,7 +189,7 @@ class Compaction(Middleware):
             self._history.withdraw()
 
     def _take(self, made: "Compacted", emit: Emit) -> bool:
-        """Go on with what was made, where that is any shorter; whether it is."""
+        """Adopt the compacted conversation if it is shorter; return whether it is."""
         if made.after >= made.before:
             return False
         self._history.rewrite(made.conversation)

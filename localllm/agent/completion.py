@@ -1,4 +1,4 @@
-"""Ask the model for one answer; break off one that repeats a passage over and over."""
+"""Request one answer from the model, aborting one that repeats a passage over and over."""
 
 import re
 from collections import deque
@@ -15,20 +15,20 @@ from localllm.llm.providers.base import Chunk, MessageAssembler, TextChunk, Thin
 from localllm.llm.retry import Stopwatch
 
 FINISH_REASON = "chanting"
-"""Why an answer ended that was broken off for this."""
+"""Finish reason of an answer aborted for repetition."""
 
 _LENGTH = 50
 """Characters of a passage."""
 
 _TIMES = 10
 _FARTHEST = 250
-"""Characters from one to the next, on average."""
+"""Maximum average distance of repetitions in characters."""
 
 _SPAN = _FARTHEST * (_TIMES - 1)
 
 _HEAD = 12
 _STRUCTURE = r"\s*(?:[-*+•]\s|\d{1,3}[.)、．]|\||>|#|`{3}|~{3}|[-=_*]{3})|\s{4}|\t"
-"""How lines begin that may be alike: of lists, tables, quotations, headings, rules, indented code."""
+"""Matches the start of lines that may be alike: of lists, tables, quotations, headings, rules, indented code."""
 
 _SENTENCE_END = r"[.!?。！？\n]"
 _FENCE = r"\s*(?:`{3}|~{3})"
@@ -36,8 +36,8 @@ _FENCE = r"\s*(?:`{3}|~{3})"
 Stream = Literal["text", "thinking"]
 
 
-class Chanting(Exception):  # noqa: N818 - it breaks an answer off, and is no failure of the program
-    """The answer repeats a passage, which begins at `first` and, the next time, at `second` in its text or thinking."""
+class Chanting(Exception):  # noqa: N818 - it aborts an answer and is no failure of the program
+    """The answer repeats a passage, found at `first` and next at `second` in its text or thinking."""
 
     def __init__(self, stream: Stream, first: int, second: int) -> None:
         super().__init__(stream, first, second)
@@ -46,7 +46,7 @@ class Chanting(Exception):  # noqa: N818 - it breaks an answer off, and is no fa
         self.second = second
 
     def completion(self, gathered: MessageAssembler) -> Completion:
-        """The answer as far as it came, with the passage once. Calls that may be incomplete are not in it."""
+        """Return the answer so far, with the passage once and without calls, which may be incomplete."""
         said = gathered.message(with_calls=False)
         text, thinking = said.text, said.thinking
         if self.stream == "text":
@@ -58,7 +58,7 @@ class Chanting(Exception):  # noqa: N818 - it breaks an answer off, and is no fa
         return Completion(marked, FINISH_REASON, Usage())
 
     def _once(self, text: str) -> str:
-        """The text up to where the passage has been said once, wherever in it the repetition was noticed."""
+        """Return the text up to the end of the passage's first occurrence, wherever repetition was noticed."""
         start, distance = self.first, self.second - self.first
         while start > 0 and text[start - 1] == text[start - 1 + distance]:
             start -= 1
@@ -68,14 +68,14 @@ class Chanting(Exception):  # noqa: N818 - it breaks an answer off, and is no fa
 
 
 class ChantWatch:
-    """Watches the text and the thinking of one answer. Each character costs the same, however long the answer is."""
+    """Watches the text and thinking of one answer for repetition, at constant cost per character."""
 
     def __init__(self) -> None:
         self._text = Repetitions()
         self._thinking = Repetitions()
 
     def see(self, chunk: Chunk) -> None:
-        """The next piece of the answer. Raises Chanting."""
+        """Add the next chunk. Raises Chanting."""
         match chunk:
             case TextChunk(text):
                 self._watch(self._text, text, "text")
@@ -90,8 +90,8 @@ class ChantWatch:
 
 
 class Repetitions:
-    """Finds passages of `_LENGTH` characters that come `_TIMES` times, not overlapping, at most `_FARTHEST` characters
-    apart on average, without a list, a table or code between them."""
+    """Finds passages of `_LENGTH` characters that occur `_TIMES` times without overlap.
+    They are at most `_FARTHEST` characters apart on average, without a list, a table or code between them."""
 
     def __init__(self) -> None:
         self._head = ""
@@ -100,7 +100,7 @@ class Repetitions:
         self._forget()
 
     def feed(self, text: str) -> tuple[int, int] | None:
-        """The next piece of text. Where such a passage begins, and where it begins the next time."""
+        """Add the next piece of text. Return the positions of a repeated passage and its next occurrence, if any."""
         *lines, rest = text.split("\n")
         for line in lines:
             if found := self._go_on(line):
@@ -110,7 +110,7 @@ class Repetitions:
         return self._go_on(rest) if rest else None
 
     def _go_on(self, part: str) -> tuple[int, int] | None:
-        """A piece of the current line."""
+        """Add a piece of the current line."""
         if len(self._head) < _HEAD:
             self._head += part[: _HEAD - len(self._head)]
         if not self._fenced and not re.match(_STRUCTURE, self._head):
@@ -130,7 +130,7 @@ class Repetitions:
         return None
 
     def _take(self, text: str) -> tuple[int, int] | None:
-        """Characters of prose."""
+        """Add characters of prose."""
         window = self._tail + text
         start = self._position - len(self._tail)
         self._position += len(text)
@@ -175,11 +175,11 @@ async def ask(
     gathered: MessageAssembler,
     thinking: bool = True,
 ) -> Completion:
-    """The model's answer, its pieces and whatever a person should know of it emitted on the way, and gathered. It may
-    be empty. `thinking`: see CompletionRequest.
+    """Request an answer, emitting its chunks and notices and assembling it in `gathered`.
+    It may be empty. `thinking`: see CompletionRequest.
 
-    One that says a passage over and over is broken off (which closes the connection, so that the server stops) and
-    kept without the repetition. Raises LLMConnectionError.
+    An answer that repeats a passage is aborted (which closes the connection, so that the server stops) and kept without
+    the repetition. Raises LLMConnectionError.
     """
     watch, clock = ChantWatch(), Stopwatch()
 
@@ -215,7 +215,7 @@ async def ask(
         )
     except Chanting as chant:
         said = gathered.message(with_calls=False)
-        usage = Usage(  # the server could not say so any more
+        usage = Usage(  # estimated, as the connection is closed
             prompt_tokens=client.estimate_prompt(messages, tools),
             completion_tokens=client.estimate_tokens(said.text + said.thinking),
             estimated=True,

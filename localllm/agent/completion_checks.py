@@ -1,8 +1,8 @@
-"""Completion checks: the end of a run is compared with what has happened in it before it is believed.
+"""Completion checks: compare an answer with the facts of its run before accepting it.
 
-A model that announces a step and makes no call is asked for it, then has to call a tool. Where facts of the run speak
-against its answer it is told once of each, at most three times in all; then the answer is taken, and the user is told
-what was not checked, or is not so.
+A model that announces a step without a call is asked for it, then required to call a tool. If facts of the run
+contradict its answer it is told once of each, at most three times in all; then the answer is accepted, and the user is
+told what was not checked or is wrong.
 """
 
 import asyncio
@@ -37,12 +37,12 @@ _MOST_NAMED = 3
 _LONGEST_NAMED = 120
 _WRITERS = frozenset({"edit_file", "write_file", "create_file"})
 _ANY_TEST = "make test"
-"""Stands for the tests of a project, where it is asked whether a command could run and none has."""
+"""Stands for a project's tests when checking whether a test command may run and none has run yet."""
 
 
 def has_announced(state: RunState, answer: Completion, *, is_asked: bool = False) -> bool:
-    """Whether the answer is an announcement, and there are tools to do it with. In plan mode only a short one is: a
-    plan ends with what will be done."""
+    """Return whether the answer is an announcement, and there are tools to carry it out.
+    In plan mode only a short one counts: a plan ends with what will be done."""
     text = answer.message.text
     is_plan = len(text) > _LONGEST_BEFORE_PLAN and is_told_to_plan(state.history)
     may_be = bool(state.tools) and answer.finish_reason not in _BROKEN_OFF and not is_plan
@@ -50,8 +50,8 @@ def has_announced(state: RunState, answer: Completion, *, is_asked: bool = False
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """Something a run's answer has to be told of: `name` of the remark, None where it is only said to the user;
-    `reason` for the user; whether it `contradicts` the answer."""
+    """A finding about a run's answer: `name` of the remark for the model, None if only shown to the user; `reason` for
+    the user; whether it `contradicts` the answer."""
 
     name: str | None
     reason: Phrase
@@ -60,16 +60,16 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """How a run's answer stands to what has happened: what `contradicts` it, and what else was not checked."""
+    """How a run's answer compares with its facts: what `contradicts` it, and what else was not checked."""
 
     contradicts: tuple[Phrase, ...] = ()
     unverified: tuple[Phrase, ...] = ()
 
 
 class Finishing(Middleware):
-    """Asks for an announced call, then requires one; tells the model what speaks against its answer; at last judges
-    how the run has ended. `max_steps`: the run's limit, 0 for none. `is_exact`: whether who answers works by rules, so
-    that its words are what they say."""
+    """Asks for an announced call, then requires one.
+    Tells the model what contradicts its answer; finally judges the end of the run. `max_steps`: the run's limit, 0
+    for none. `is_exact`: whether the answer comes from the rule-based engine, whose words need no interpretation."""
 
     def __init__(self, tools: ToolSystem, max_steps: int = 0, is_exact: Callable[[], bool] = lambda: False) -> None:
         self._tools = tools
@@ -79,7 +79,7 @@ class Finishing(Middleware):
         self.begin()
 
     def begin(self) -> None:
-        """The user spoke: nothing has been announced or done."""
+        """Reset the state for a new run."""
         self._asked = 0
         self._told: set[str] = set()
         self._facts.begin()
@@ -87,13 +87,13 @@ class Finishing(Middleware):
         self.ending = Ending()
 
     def after_results(self, state: RunState, results: Sequence[ToolResult]) -> None:
-        """Calls have come."""
+        """Record the results of calls."""
         self._asked = 0
         self._facts.note(results)
 
     def with_calls(self, state: RunState, answer: Completion) -> Completion:
-        """The answer with the calls it plainly stands for, where a change was asked for and nothing has been changed:
-        not in plan mode, and not where strangers' text may have suggested them."""
+        """Return the answer with the calls it clearly stands for, if a requested change has not been made: not in plan
+        mode, nor if untrusted text may have suggested them."""
         text = answer.message.text
         if answer.message.tool_calls or answer.finish_reason in _BROKEN_OFF or not text.strip():
             return answer
@@ -108,7 +108,7 @@ class Finishing(Middleware):
         return msgspec.structs.replace(answer, message=message, finish_reason="tool_calls")
 
     async def after_answer(self, state: RunState, answer: Completion) -> Decision:
-        """Ask for the call where one was announced; tell what speaks against the answer; else let it be the last."""
+        """Ask for an announced call; report what contradicts the answer; else accept it as the last."""
         if self._is_exact():
             return None
         text, is_last = answer.message.text, 0 < self._max_steps <= state.step
@@ -158,8 +158,8 @@ class Finishing(Middleware):
         return self._asked > 0 and bool(last_command(text))
 
     def _is_wanted(self, command: str, request: str) -> bool:
-        """Whether a request is answered by running commands, not by naming them: it asks for work, or for what they
-        would show, of which nothing has been looked at yet."""
+        """Return whether a request is to be answered by running commands, not by naming them: it asks for work, or for
+        output of commands, of which none has been read yet."""
         if phrases.asks_for_change(request) or phrases.asks_for_check(request):
             return True
         return not self._facts.calls and command_kind(command) == "reading" and not phrases.asks_for_command(request)
@@ -176,10 +176,10 @@ class Finishing(Middleware):
         call = f": run_command {encode_json({'command': command}).decode()}" if command else ""
         return Inject(remark("call_required", call=call), require_call=True)
 
-    # What speaks against the answer.
+    # Contradictions of the answer.
 
     def _awaits_change(self, state: RunState) -> bool:
-        """Whether files are to be changed and could be, and none was so far."""
+        """Return whether files are to be changed and could be, and none has been."""
         return (
             not self._facts.changed
             and not self._facts.was_refused
@@ -189,7 +189,7 @@ class Finishing(Middleware):
         )
 
     async def _findings(self, state: RunState, text: str) -> list[Finding]:
-        """All that speaks against the answer, or was not checked; what is to be put right first comes first."""
+        """Return all that contradicts the answer, or was not checked, the most urgent first."""
         found = [*self._of_failed_edit(text), *await self._of_syntax(text)]
         of_tests = list(self._of_tests(state, text))
         return [
@@ -221,7 +221,7 @@ class Finishing(Middleware):
         ]
 
     def _of_tests(self, state: RunState, text: str) -> Iterator[Finding]:
-        """The last test failed, or the answer says that tests passed and they did not."""
+        """Yield that the last test failed, or that the answer claims passed tests which did not pass."""
         facts, failed = self._facts, self._facts.failed_test
         passed = phrases.says_tests_pass(text)
         if failed is None:
@@ -245,7 +245,7 @@ class Finishing(Middleware):
             yield Finding("tests_failed" if is_denied else None, reason, is_denied, {"command": command})
 
     def _could_know_of_no_test(self, state: RunState) -> bool:
-        """Whether nothing else can have told the model that tests passed: an earlier run, or the user."""
+        """Return whether the model cannot know of passed tests from elsewhere: an earlier run, or the user."""
         if self._facts.changed:
             return True
         request = _request(state)
@@ -255,7 +255,7 @@ class Finishing(Middleware):
         return is_about_work and not is_told and len(state.history.words) == 1 and not self._facts.tests
 
     def _of_nothing_done(self, state: RunState, text: str) -> Iterator[Finding]:
-        """A change was asked for, none was made, and the answer is no reason why."""
+        """Yield that a requested change was not made, unless the answer explains why."""
         facts, is_alone = self._facts, not self._tools.is_attended
         lacks_input = is_alone and bool(state.tools) and not facts.calls and phrases.wants_input(text)
         if lacks_input:
@@ -285,15 +285,15 @@ class Finishing(Middleware):
             yield Finding("only_plan", Phrase("there is only a plan; nothing was changed"), contradicts=True)
 
     def _of_rest(self, state: RunState, text: str) -> Iterator[Finding]:
-        """Code was changed after the last command."""
+        """Yield that code was changed after the last command."""
         if paths := self._facts.unchecked:
             is_wanted = bool(self._facts.tests) or phrases.asks_for_check(_request(state))
             reason = Phrase("nothing was run after {paths} was changed", paths=_listed(paths))
             yield self._to_be_run(state, text, reason, is_wanted=is_wanted)
 
     def _to_be_run(self, state: RunState, text: str, reason: Phrase, *, is_wanted: bool) -> Finding:
-        """That a test is missing, which is asked for where that makes sense and nobody has to be asked; a wrong claim
-        is put right in any case."""
+        """Return the finding of a missing test.
+        It is requested if that is sensible and needs no confirmation; a wrong claim is corrected in any case."""
         facts, passed = self._facts, phrases.says_tests_pass(text)
         command = facts.tests[-1].command if facts.tests else _ANY_TEST
         is_known = phrases.admits_not_run(text) and not passed
@@ -311,13 +311,13 @@ class Finishing(Middleware):
 
 
 def _is_chinese_to_japanese(text: str, state: RunState) -> bool:
-    """Whether a Japanese request that says nothing of Chinese was answered in it."""
+    """Return whether a Japanese request that does not mention Chinese was answered in it."""
     request = _request(state)
     return is_chinese(text) and is_in_language(request, "ja") and not re.search("中国|中文|漢文|訳", request)
 
 
 def _request(state: RunState) -> str:
-    """What this run is to do: where it is only to go on, what was asked for before."""
+    """Return the run's request; if it only says to continue, the one before."""
     goal = goal_of(state)
     if not phrases.is_agreement(goal):
         return goal
@@ -325,7 +325,7 @@ def _request(state: RunState) -> str:
 
 
 def _alone(text: str) -> str:
-    """The commands of a text that has nothing before them."""
+    """Return the commands of a text that begins with them."""
     return command_in(text) if text.lstrip().startswith(("```", "~~~")) else ""
 
 

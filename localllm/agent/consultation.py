@@ -1,4 +1,4 @@
-"""Asking for advice because the person wants to: what of the conversation is laid before the panel or the boss."""
+"""Consultations on the user's request: prepare the conversation for the panel or the boss."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -14,14 +14,14 @@ from localllm.llm.messages import AssistantMessage, ToolSpec
 
 _SAID_TOKENS = 80
 _EARLIER = 2
-"""Of the consultations in this conversation, how many the boss is shown."""
+"""Number of earlier consultations shown to the boss."""
 
 
 async def consult(
     panel: MultiAgentSystem, kind: Literal["panel", "boss"], question: str, agent: ReActAgent, emit: Emit
 ) -> None:
-    """Have the three wise or the boss answer `question`, in the light of the agent's conversation; the agent's model
-    reads the plan with its next request. Raises LLMConnectionError panel_no_model where no role has a model."""
+    """Have the panel or the boss answer `question` in the context of the agent's conversation. The agent's model reads
+    the plan with its next request. Raises LLMConnectionError panel_no_model if no role has a model."""
     if not panel.llm_clients:
         raise LLMConnectionError("panel_no_model")
     history = agent.history
@@ -50,15 +50,15 @@ def dossier_by_hand(
     read: Read | None = None,
     tools: Sequence[ToolSpec] | None = None,
 ) -> Dossier:
-    """The question as the goal; what the conversation was about, what has failed in its last run, and the files it has
-    shown, as `read` gives them now. `tools`: see make_dossier."""
+    """Create a dossier with the question as goal: the conversation's subject, the failures of its last run, and its
+    files with their current text from `read`. `tools`: see make_dossier."""
     return make_dossier(
         question, _situation(history), attempts, history.messages, unsolved=True, read=read, tools=tools
     )
 
 
 def _situation(history: History) -> str:
-    """What the person and the agent said last."""
+    """Summarise what the user and the agent said last."""
     texts = (message.text.strip() for message in reversed(history.messages) if isinstance(message, AssistantMessage))
     answer = next(filter(None, texts), "")
     if not answer:

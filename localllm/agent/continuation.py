@@ -1,4 +1,4 @@
-"""Ask until there is an answer: one that is empty, breaks off or is cut off is asked for again, or continued."""
+"""Request an answer until it is complete: retry an empty or interrupted one, continue a truncated one."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -18,7 +18,7 @@ from localllm.llm.providers.base import MessageAssembler
 from localllm.tools.results import ToolResult
 
 MOST_ASKED = 2
-"""How often a model is asked for an answer that has given none."""
+"""Maximum requests for an answer after empty ones."""
 
 _REMARKS = {"llm_thinking_cut": "thought_too_long", "llm_only_thought": "only_thought", "llm_empty": "said_nothing"}
 _NOTICES = {
@@ -28,13 +28,13 @@ _NOTICES = {
 }
 
 _LEAST_REPEATED = 8
-"""Characters in which the end of a text and the beginning of another may be alike by chance."""
+"""Length of an overlap that may be accidental."""
 
 _LONGEST_REPEATED = 20_000
 
 
 class Seam:
-    """Leaves out of a text that arrives in pieces what repeats the end of the text `before` it."""
+    """Removes from a streamed text the overlap with the end of the text `before` it."""
 
     def __init__(self, before: str) -> None:
         self._before = before[-_LONGEST_REPEATED:]
@@ -42,25 +42,25 @@ class Seam:
         self._is_open = bool(before)
 
     def feed(self, piece: str) -> str:
-        """What of the pieces so far can be shown now."""
+        """Return what can be shown of the pieces so far."""
         if not self._is_open:
             return piece
         self._held += piece
         return "" if self._held.lstrip() in self._before else self.close()
 
     def close(self) -> str:
-        """What was held back and is no repetition."""
+        """Return what was buffered and is no repetition."""
         held, self._held, self._is_open = self._held, "", False
         return held[repeated(self._before, held) :]
 
 
 def joined(before: str, after: str) -> str:
-    """Both texts, without what of the end of the first the second repeats."""
+    """Join both texts without their overlap."""
     return before + after[repeated(before[-_LONGEST_REPEATED:], after) :]
 
 
 def repeated(before: str, after: str) -> int:
-    """So many characters of `after` repeat the end of `before`; white space counts once."""
+    """Return how many characters of `after` repeat the end of `before`, including leading white space."""
     blank = len(after) - len(after.lstrip())
     said = after[blank:]
     longest = min(len(before), len(said))
@@ -71,7 +71,7 @@ def repeated(before: str, after: str) -> int:
 
 
 class Room(Protocol):
-    """What makes the conversation shorter; see Compaction."""
+    """Shortens the conversation; see Compaction."""
 
     async def recover(self, error: LLMConnectionError, emit: Emit) -> None: ...
 
@@ -79,9 +79,9 @@ class Room(Protocol):
 
 
 class Answer:
-    """One answer of `client`'s model. `is_shown`: its pieces are shown as they come, and cannot be taken back.
+    """One answer of `client`'s model. `is_shown`: its chunks are shown as they arrive, and cannot be retracted.
 
-    `text` is what has come of it so far, `spent` what the attempts cost that are not in its own usage.
+    `text` is the answer so far, `spent` the usage of attempts that is not in its own.
     """
 
     def __init__(self, client: LLMClient, room: Room, emit: Emit, *, is_shown: bool, thinking: bool = True) -> None:
@@ -99,7 +99,7 @@ class Answer:
 
     @property
     def said(self) -> AssistantMessage:
-        """What has come so far, without calls, which may be incomplete."""
+        """The answer so far, without calls, which may be incomplete."""
         return AssistantMessage(self.text, thinking=self._gathered.thinking)
 
     async def get(
@@ -108,7 +108,7 @@ class Answer:
         tools: Callable[[], tuple[ToolSpec, ...]],
         tool_choice: ToolChoice,
     ) -> Completion:
-        """The answer to `messages`, which may be others after room was made. Raises LLMConnectionError."""
+        """Return the answer to `messages`, which may change when room is made. Raises LLMConnectionError."""
         while True:
             before, self._gathered = self.text, MessageAssembler()
             seam = Seam(before)
@@ -146,7 +146,7 @@ class Answer:
             return part
 
     def _request(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-        """The messages, and behind them what has come of the answer and is to be continued."""
+        """Return the messages, followed by the partial answer that is to be continued."""
         if not self.text.strip():
             return messages
         return (*messages, AssistantMessage(self.text), UserMessage(remark("go_on")))
@@ -157,12 +157,12 @@ class Answer:
             self._emit(TextDelta(text=text))
 
     async def _goes_on_after(self, error: LLMConnectionError, before: str) -> bool:
-        """Whether the answer is asked for again after a failure, now that room was made or the server had a pause."""
+        """Return whether to retry after a failure, now that room was made or the server had a pause."""
         if overflow_of(error) and not self._has_recovered:
             self._has_recovered = True
             await self._room.recover(error, self._emit)
             return True
-        if not (self._gathered.text or self._gathered.thinking):  # it has been tried again before anything came
+        if not (self._gathered.text or self._gathered.thinking):  # already retried before the first chunk
             return False
         self._breaks += 1
         if not await self._client.may_ask_again(error, self._breaks, self._tell):
@@ -172,7 +172,7 @@ class Answer:
         return True
 
     async def _goes_on(self, part: Completion) -> bool:
-        """Whether the model is asked to go on: once, where its text has met the limit."""
+        """Return whether to ask the model to continue: once, if its text was truncated by the token limit."""
         message, was_cut = part.message, part.finish_reason == "length"
         if message.tool_calls or not message.text.strip() or not was_cut or self._has_gone_on:
             return False
@@ -187,23 +187,23 @@ class Answer:
 
 
 class Unanswered(Middleware):
-    """Asks for an answer where the model has thought, or said nothing, and no more."""
+    """Asks for an answer if the model has only thought, or returned nothing."""
 
     def __init__(self, client: LLMClient) -> None:
         self._client = client
         self._asked = 0
 
     def begin(self) -> None:
-        """The user spoke."""
+        """Reset the count for a new run."""
         self._asked = 0
 
     def after_results(self, state: RunState, results: Sequence[ToolResult]) -> None:
-        """A call has come."""
+        """Reset the count after a call."""
         self._asked = 0
 
     async def after_answer(self, state: RunState, answer: Completion) -> Decision:
-        """Ask for an answer, without thinking where the server can. Raises LLMConnectionError where that did not help:
-        one of UNANSWERED."""
+        """Ask for an answer, without thinking where the server supports it.
+        Raises LLMConnectionError (one of UNANSWERED) if that did not help."""
         if answer.message.text.strip():
             return None
         error = self._client.unanswered(answer.finish_reason, has_thought=bool(answer.message.thinking.strip()))

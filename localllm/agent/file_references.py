@@ -1,4 +1,4 @@
-"""Attach the files that a request names as @path."""
+"""Attach the files that a request references as @path."""
 
 import os
 import re
@@ -19,16 +19,16 @@ _REFERENCE = r"""(?<![A-Za-z0-9_.+@/-])@                    # in an address (me@
     (?:"(?P<quoted>[^"\n]+)"|(?P<bare>(?:[^\s\0"@()\[\]{}（）「」『』【】、。，：:;]|(?<=/)@){1,300}))
     (?::(?P<first>\d+)(?:-(?P<last>\d+))?(?!\d))?"""
 _END = late_pattern(r"[,!?'’]|(?<=[^./])\.|(?<=[!-~])[^!-~]|[をはがにのとでもへやか]")
-"""Where a name may end though no blank follows: at punctuation, between Latin and Japanese, before a particle."""
+"""Matches where a name may end without a blank: at punctuation, between Latin and Japanese, before a particle."""
 
-_DOTTED = ("./", "../")  # what begins so is meant from where one stands
+_DOTTED = ("./", "../")  # relative to the user's folder
 
 _MOST_MATCHES = 20
-"""Files that one pattern attaches."""
+"""Maximum files attached for one pattern."""
 
 
 class FileReference(msgspec.Struct, frozen=True):
-    """A file, or some of its lines: `first_line` counts from 1 and is 0 for the whole file."""
+    """A file, or some of its lines: `first_line` counts from 1, 0 for the whole file."""
 
     path: str
     first_line: int = 0
@@ -36,10 +36,10 @@ class FileReference(msgspec.Struct, frozen=True):
 
 
 def find_references(text: str, exists: Callable[[str], bool] = lambda _path: False) -> list[FileReference]:
-    """Find the files that `text` names, each once, in order.
+    """Find the files referenced in `text`, each once, in order.
 
-    An e-mail address names none. Japanese goes on behind a name without a blank: then the longest beginning that
-    `exists` is meant.
+    E-mail addresses are skipped. Japanese text may follow a name without a blank: then the longest prefix that `exists`
+    is used.
     """
     found: dict[FileReference, None] = {}
     for match in re.finditer(_REFERENCE, text, re.VERBOSE) if "@" in text else ():
@@ -55,7 +55,7 @@ def find_references(text: str, exists: Callable[[str], bool] = lambda _path: Fal
 
 
 def _named(words: str, exists: Callable[[str], bool]) -> str:
-    """The path that `words` begin with: the longest there is, else all but the punctuation at their end."""
+    """Return the path that `words` begin with: the longest existing one, else all without trailing punctuation."""
     ends = [len(words), *reversed([match.start() for match in _END.finditer(words)])]
     return (
         next((words[:end] for end in ends if end and exists(words[:end])), "")
@@ -64,10 +64,10 @@ def _named(words: str, exists: Callable[[str], bool]) -> str:
 
 
 async def with_files(query: str, tools: ToolSystem, room: int, emit: Emit, here: str = "") -> WithFiles:
-    """Put the content of every file that `query` names behind it, in `room` characters; and the pictures among these.
+    """Append the content of every file `query` references, in `room` characters, and return its images.
 
-    `here`: the folder in the project where the person stands; a path is looked for there first, one that begins with
-    `./` or `../` nowhere else. What has no room or cannot be read is told.
+    `here`: the user's folder in the project, where paths are looked up first, and those beginning with `./` or `../`
+    exclusively. Files without room or unreadable ones are reported.
     """
     parts = [query]
     images: list[Image] = []
@@ -97,14 +97,14 @@ _FRAME = late_pattern(r"<(\s{0,9}(?:/\s{0,9}file\s{0,9}|file\s{1,9}path\s{0,9}=[
 
 
 def _framed(path: str, text: str) -> str:
-    """The content of a file in a frame that nothing in it, or in its name, ends or begins."""
+    """Wrap a file's content in tags that neither its text nor its name can imitate."""
     name = re.sub(r'["<>\x00-\x1f]', "?", path)
     inside = _FRAME.sub(r"‹\1›", text)
     return f'<file path="{name}">\n{inside}\n</file>'
 
 
 async def _each_file(query: str, tools: ToolSystem, emit: Emit, here: str) -> AsyncIterator[tuple[int, FileReference]]:
-    """The files that are meant, numbered: those of a folder where one stands, and each that a pattern fits."""
+    """Yield the referenced files, numbered: those in the user's folder, and each match of a pattern."""
     number = 0
     for reference in find_references(query, lambda path: bool(_place(path, tools.root, here))):
         there = _place(reference.path, tools.root, here)
@@ -116,22 +116,22 @@ async def _each_file(query: str, tools: ToolSystem, emit: Emit, here: str) -> As
 
 
 def _place(path: str, root: Path, here: str) -> str:
-    """The path as seen from the project, where there is such a file or folder; else empty."""
+    """Return the path relative to the project, if such a file or folder exists; else empty."""
     candidates = (_from(here, path),) if path.startswith(_DOTTED) else (_from(here, path), path)
     return next((one for one in candidates if not one.startswith("../") and os.path.lexists(root / one)), "")
 
 
 def _missing(path: str, here: str) -> str:
-    """The path of a file that is not there, as seen from the project."""
+    """Return the path of a missing file, relative to the project."""
     return _from(here, path) if path.startswith(_DOTTED) else path
 
 
 def _from(here: str, path: str) -> str:
-    return os.path.normpath(os.path.join(here, path))  # noqa: PTH118 - the text of a path
+    return os.path.normpath(os.path.join(here, path))  # noqa: PTH118 - a path as text
 
 
 async def _matches(pattern: str, tools: ToolSystem, emit: Emit) -> list[str]:
-    """The files of the project that a pattern fits, at most so many; what is left out is told."""
+    """Return the project's files that match a pattern, up to the limit; report if there are more."""
     call = ToolCall("@*", "list_files", encode_json({"pattern": pattern}).decode())
     files: list[str] = (await tools.execute(call, _show_nobody)).payload.get("files", [])
     if len(files) > _MOST_MATCHES:
@@ -156,4 +156,4 @@ def _arguments(reference: FileReference) -> dict[str, Json]:
 
 
 def _show_nobody(_event: AgentEvent) -> None:
-    """Reading a file the person named is no step of the model's."""
+    """Ignore the event: reading a file the user referenced is no step of the model."""

@@ -1,4 +1,4 @@
-"""The policy of an agent that answers from collections alone: an answer must follow a search of this run."""
+"""The policy of an agent that answers from collections alone: require a search before an answer."""
 
 from collections.abc import Sequence
 
@@ -9,24 +9,24 @@ from localllm.tools.results import ToolResult
 
 
 class GroundedAnswers(Middleware):
-    """Sends an answer back once where nothing was searched in this run."""
+    """Rejects an answer once if nothing was searched in this run."""
 
     def __init__(self, tool: str) -> None:
-        """`tool`: the name of the one that searches."""
+        """`tool`: the name of the search tool."""
         self._tool = tool
         self.begin()
 
     def begin(self) -> None:
-        """The user spoke: nothing is searched yet."""
+        """Reset the state for a new run."""
         self.has_searched = False
         self._has_reminded = False
 
     def after_results(self, state: RunState, results: Sequence[ToolResult]) -> None:
-        """Note whether something was searched."""
+        """Record whether something was searched."""
         self.has_searched = self.has_searched or any(result.call.name == self._tool for result in results)
 
     async def after_answer(self, state: RunState, answer: Completion) -> Decision:
-        """A word to the first answer without a search."""
+        """Send a remark after the first answer without a search."""
         if self.has_searched or self._has_reminded:
             return None
         self._has_reminded = True

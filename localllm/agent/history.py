@@ -1,8 +1,8 @@
-"""The conversation, append-only and always valid.
+"""The conversation: append-only and always valid.
 
-Valid means: one system message, first; the user speaks when the model has answered; every tool call answered before
-anything else follows. Whatever is appended stays as it is, so that the next request begins with the bytes of this one.
-The one exception is `rewrite`, which makes room: it begins a new generation, and the one before can be gone back to.
+Valid means: one system message, first; the user speaks when the model has answered; every tool call is answered before
+anything else follows. Appended messages never change, so that each request has the previous one as prefix. The only
+exception is `rewrite`, which makes room: it begins a new generation, and the previous one can be restored.
 """
 
 import itertools
@@ -18,14 +18,14 @@ from localllm.sessions.entries import Keep, Kept, Noted, Rewritten, Withdrawn, W
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """A place in the conversation: so many messages of that generation."""
+    """A position in the conversation: the number of messages in a generation."""
 
     messages: int
     generation: int = 0
 
 
 class Forgotten(msgspec.Struct, frozen=True):
-    """What a `rewind` took away: `count` messages; and all there was before it."""
+    """What a `rewind` removed: `count` messages, and the state before it."""
 
     count: int
     conversation: Conversation
@@ -35,10 +35,10 @@ class Forgotten(msgspec.Struct, frozen=True):
 
 
 class History:
-    """The messages so far. Its methods raise ValueError where a message would make it invalid.
+    """The messages so far. Its methods raise ValueError for a message that would make it invalid.
 
-    A listener is told of every change right after it, as the session's log has it; but not of `rewind` and `restore`,
-    of which whoever asks for them tells more.
+    A listener is called right after every change, for the session's log; but not for `rewind` and `restore`, which
+    their callers log in more detail.
     """
 
     def __init__(self, system: str) -> None:
@@ -51,25 +51,25 @@ class History:
         self._numbers = itertools.count(1)
         self._is_marked = False
         self._earlier: dict[int, Conversation] = {}
-        """Generations before this one that have a mark, by their numbers."""
+        """Earlier generations that have a mark, by number."""
         self._tell: Keep = _tell_nobody
 
     def listen(self, tell: Keep) -> None:
-        """Tell `tell` of every change from now on."""
+        """Call `tell` for every change from now on."""
         self._tell = tell
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """Every message, in order."""
+        """All messages, in order."""
         return tuple(self._messages)
 
     @property
     def is_answered(self) -> bool:
-        """Whether a model has answered in this conversation: from then on it keeps the system message it began with."""
+        """Whether a model has answered in this conversation: from then on its system message is fixed."""
         return self._answered
 
     def begin_with(self, system: str) -> None:
-        """Make this the system message. No server has read the one before to any use: none has answered yet."""
+        """Replace the system message, which no server has answered to yet."""
         if self._answered:
             raise ValueError("a conversation keeps the system message it began with")
         message = SystemMessage(system)
@@ -79,16 +79,16 @@ class History:
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
-        """The calls of the newest answer that have no result yet."""
+        """The calls of the latest answer without a result."""
         return tuple(self._open_calls)
 
     @property
     def awaits_answer(self) -> bool:
-        """Whether it is the model that speaks next."""
+        """Whether the model speaks next."""
         return not self._open_calls and _awaits_answer(self._messages[-1])
 
     def messages_to_send(self) -> tuple[Message, ...]:
-        """Every message; from now on none of them changes any more."""
+        """Return all messages, which are immutable from now on."""
         if not self.awaits_answer:
             raise ValueError("the model is asked only after a user message or the results of all its calls")
         self._sent = len(self._messages)
@@ -96,18 +96,17 @@ class History:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What the person said in this conversation, each time verbatim, also what was compacted since."""
+        """The user's texts in this conversation, verbatim, including those compacted since."""
         return tuple(words.text for words in self._words)
 
     def add_user(self, text: str, images: tuple[Image, ...] = (), *, words: str = "", typed: str | None = None) -> None:
-        """What is said to the model, with the pictures it names; `words` of it are the person's own. `typed`: see
-        Kept."""
+        """Add a message to the model with the images it names; `words` of it are the user's own. `typed`: see Kept."""
         if _awaits_answer(self._messages[-1]) or self._open_calls:
             raise ValueError("a turn must be closed before the user speaks again")
         self._append(UserMessage(text, images), words, typed)
 
     def add_assistant(self, message: AssistantMessage) -> None:
-        """What the model answered; its calls are open until their results are added."""
+        """Add the model's answer; its calls are open until their results are added."""
         if isinstance(self._messages[-1], SystemMessage | AssistantMessage) or self._open_calls:
             raise ValueError("an answer follows a user message or the results of all calls")
         self._answered = True
@@ -115,7 +114,7 @@ class History:
         self._append(message)
 
     def add_result(self, call_id: str, text: str, images: tuple[Image, ...] = ()) -> None:
-        """The result of an open call, with the pictures it found."""
+        """Add the result of an open call, with its images."""
         call = next((call for call in self._open_calls if call.id == call_id), None)
         if call is None:
             raise ValueError(f"no open call {call_id}")
@@ -123,15 +122,15 @@ class History:
         self._append(ToolMessage(call.id, call.name, text, images))
 
     def add_remark(self, text: str, images: tuple[Image, ...] = (), *, words: str = "") -> None:
-        """Let the model read `text` next, with its pictures: at the end of a message it has not read yet, or as one of
-        its own. `words` of it are the person's, said in the middle of the run."""
+        """Add `text`, with images, for the model to read next: at the end of an unsent message, or as a new one.
+        `words` of it are the user's, sent during the run."""
         if isinstance(self._messages[-1], AssistantMessage) and not self._open_calls:
             self._append(UserMessage(text, images), words)
         else:
             self.append_note(text, images, words=words)
 
     def append_note(self, text: str, images: tuple[Image, ...] = (), *, words: str = "") -> None:
-        """Add to the end of the newest message, which must not have been sent yet. `words` of it are the person's."""
+        """Append to the latest message, which must not have been sent yet. `words` of it are the user's."""
         last = self._messages[-1]
         if self._sent == len(self._messages):
             raise ValueError("what was sent is never changed")
@@ -144,10 +143,9 @@ class History:
         self._tell(Noted(text=text, images=images, words=words))
 
     def close_turn(self, results: str | Phrase, note: str | Phrase) -> None:
-        """Leave the conversation ready for the user, however the turn ended.
+        """Complete the turn, however it ended, so that the user can speak.
 
-        Calls still open get `results` as their result; where the model has not had the last word, `note` stands
-        for it.
+        Open calls get the result `results`; if the model did not speak last, `note` is added as its answer.
         """
         for call in self.open_calls:
             self.add_result(call.id, for_model(results))
@@ -156,20 +154,20 @@ class History:
 
     @property
     def conversation(self) -> Conversation:
-        """The messages, and where the person's words are in them."""
+        """The messages, and the positions of the user's words in them."""
         return Conversation(self.messages, tuple(self._words))
 
     @property
     def generation(self) -> int:
-        """How many times it had been rewritten when these messages were begun; each rewriting has its own number."""
+        """The number of the current generation; each `rewrite` begins a new one."""
         return self._generation
 
     def rewrite(self, to: Conversation) -> None:
-        """Put `to` in the place of all that was said, which is forgotten but for the marks in it.
+        """Replace the whole conversation by `to`; only generations with marks are kept.
 
-        `to` is valid, begins with the same system message, asks for an answer where this does, and has every word of
-        the user's, verbatim, but for older ones, which may have been put aside. Else ValueError is raised, and nothing
-        changed.
+        `to` must be valid, begin with the same system message, await an answer if this does, and contain all the user's
+        words verbatim, except older ones that may have been moved to a file. Otherwise ValueError is raised, and
+        nothing changes.
         """
         if self._open_calls:
             raise ValueError("a conversation is rewritten between two requests")
@@ -193,7 +191,7 @@ class History:
         self._tell(Rewritten(messages=to.messages, words=words))
 
     def withdraw(self) -> None:
-        """Take back the newest message of the user, to which nothing was answered, and the words in it."""
+        """Remove the latest user message, which has no answer, and its words."""
         if len(self._messages) > 1 and isinstance(self._messages[-1], UserMessage):
             self._messages.pop()
             self._words = [words for words in self._words if words.message < len(self._messages)]
@@ -201,16 +199,16 @@ class History:
             self._tell(Withdrawn())
 
     def mark(self) -> Mark:
-        """This place, to `rewind` to."""
+        """Return the current position, for `rewind`."""
         self._is_marked = True
         return Mark(len(self._messages), self._generation)
 
     def rewind(self, to: Mark) -> Forgotten:
-        """Go back to a mark; what was forgotten by it, for `restore`. What stays, stays what it was.
+        """Go back to a mark; return what was removed, for `restore`. The rest is unchanged.
 
-        A mark of a generation that was rewritten brings that one back. Where it is not there any more, for the
-        conversation went back behind it and on, the nearest place before it is gone to where the user may speak; all
-        stays where even its generation is gone.
+        A mark in an earlier generation restores that one. If the position no longer exists, as the conversation was
+        rewound behind it and continued, the nearest earlier one where the user may speak is used; if even its
+        generation is gone, nothing changes.
         """
         if self._open_calls:
             raise ValueError("only a conversation between two turns can be rewound")
@@ -228,7 +226,7 @@ class History:
         return msgspec.structs.replace(forgotten, count=count)
 
     def restore(self, forgotten: Forgotten) -> None:
-        """Take a `rewind` back, before anything else was said."""
+        """Undo a `rewind`, before anything else was said."""
         self._take(forgotten.conversation, sent=forgotten.sent)
         self._generation = forgotten.generation
         self._earlier = dict(forgotten.earlier)
@@ -249,10 +247,9 @@ class History:
 
 
 def with_remark(messages: Sequence[Message], text: str) -> tuple[Message, ...]:
-    """The messages with `text` at their end, where `History.add_remark` would put it: behind what the model has not
-    read yet, or, after an answer, as a message. One more user message in the middle of a turn could change how a chat
-    template writes what stands before it (some leave the thinking of earlier turns out), and the server would read all
-    of it anew."""
+    """Return the messages with `text` appended as by `History.add_remark`: to an unread message, or, after an answer,
+    as a new one. A further user message within a turn could change how a chat template renders what precedes it (some
+    drop the thinking of earlier turns), and so invalidate the server's cache."""
     *before, last = messages
     match last:
         case UserMessage(said) | ToolMessage(text=said):
@@ -262,7 +259,7 @@ def with_remark(messages: Sequence[Message], text: str) -> tuple[Message, ...]:
 
 
 def _tell_nobody(_entry: object) -> None:
-    """Nobody listens."""
+    """Ignore the entry (the default listener)."""
 
 
 def _awaits_answer(message: Message) -> bool:
@@ -270,7 +267,7 @@ def _awaits_answer(message: Message) -> bool:
 
 
 def _check(messages: Sequence[Message]) -> None:
-    """Raise ValueError for what is not valid: it is put together anew."""
+    """Raise ValueError if the messages are invalid, by replaying them."""
     replayed = History(messages[0].text)
     for message in messages[1:]:
         match message:

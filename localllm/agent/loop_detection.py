@@ -1,4 +1,4 @@
-"""Detect that the model repeats itself: the same step, the same failure, no progress."""
+"""Detect loops of the model: the same step, the same failure, no progress."""
 
 import posixpath
 import re
@@ -13,25 +13,25 @@ import msgspec
 from localllm.llm.messages import arguments_in, canonical, in_few_words
 
 Pattern = Literal["same_step", "same_error", "cycle", "failed_edit", "bad_call", "monologue", "chanting", "thrash"]
-"""What a run repeats: a call with the same result; a call with the same error; two to five steps in turn; edits of
-one file that do not fit; calls of one tool that are not valid; announcements without a call; a passage inside one
-answer; summing up the conversation. The last three are told to the ladder by others: they are no steps."""
+"""Kinds of loops: a call with the same result; a call with the same error; a cycle of two to five steps; failing edits
+of one file; invalid calls of one tool; announcements without a call; a repeated passage within an answer; repeated
+compaction. The last three are reported to the ladder by others, as they are no steps."""
 
 PATTERNS: tuple[str, ...] = get_args(Pattern)
 
 _LONGEST_CYCLE = 5
 _POLLS = 5
-"""Waiting for something may give the same answer so many times; then it is told as seldom."""
+"""Repetitions tolerated while waiting for something; further alarms are equally rare."""
 
 _BETWEEN_ALARMS = 2
-"""Steps, at least, where it does not do the very same: the model must have had the chance to do something else."""
+"""Minimum steps between alarms unless the same step is repeated: the model needs a chance to change course."""
 
 _OTHER_OUTPUTS = 8
-"""Outputs of one command that count as headway; one that never says the same again proves nothing by it,
-unless it is being waited for."""
+"""Distinct outputs of one command that count as progress.
+Beyond that, new output proves nothing unless it is polled."""
 
-# Patterns are compiled at their first use, by re itself: the program starts at once.
-# Those for outputs begin with a digit or a letter, so that re skips quickly what they cannot match.
+# Patterns are compiled on first use, by re itself, to keep the start fast.
+# Those for outputs begin with a digit or a letter, which lets re skip quickly.
 _DIFFERING = (
     r"\d{1,9}(?:-\d\d-\d\d[T _]\d\d[:_-]\d\d(?:[:_-]\d\d(?:[.,_]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?"
     r"|:\d\d:\d\d(?:[.,]\d{1,9})?|[xX][0-9a-fA-F]{1,32}\b"
@@ -41,7 +41,7 @@ _DIFFERING = (
 _NAMED_DURATION = (
     r"(?:[Dd]uration|[Ee]lapsed|[Tt]ime)(?:_\w{1,24})?[ \t]{0,8}[:=]?[ \t]{0,8}\d{1,9}(?:[.:]\d{1,9}){0,3}"
 )
-"""What differs between two runs of one thing although nothing has changed: durations, times of day, addresses."""
+"""Matches what differs between runs although nothing has changed: durations, times of day, addresses."""
 
 _LOOKING_ON = (
     r"(?i)(?:^|[;&(]\s*|\b(?:do|then|while|until)\s+)(?:sleep|start-sleep|wait|watch|ps|pgrep|pidof|jobs|top|pg_isready|ping)\b"
@@ -50,7 +50,7 @@ _LOOKING_ON = (
     r"|\bsystemctl (?:status|is-active)\b|\bgh (?:run|pr checks)\b|\bwait-for\b|--wait\b"
     r"|\b(?:curl|wget|nc|http)\b[^|;&]{0,300}\b(?:localhost|127\.0\.0\.1)\b"
 )
-"""Commands that ask how something goes on which needs its time; those of `_BEGINNING` begin it themselves."""
+"""Matches commands that poll something slow; those of `_BEGINNING` start it themselves."""
 
 _BEGINNING = r"(?<![&>|])&(?![&>\d])"
 
@@ -58,7 +58,7 @@ _BY_PRODUCT = (
     r"(?:^|/)(?:\.(?!env\b|github/|gitlab|gitignore$)[^/]*|__pycache__|node_modules|htmlcov)(?:/|$)"
     r"|\.(?:pyc|pyo|log|pid|tmp|sqlite-wal|db-journal|lock)$"
 )
-"""Files commands leave behind whatever they did: caches, logs, measurements."""
+"""Matches by-products of commands: caches, logs, measurements."""
 
 _MISSED = frozenset({"would_destroy", "file_changed_since"})
 _INVALID = frozenset(
@@ -70,10 +70,10 @@ _PLACES = ("file_path", "path", "file", "filename")
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """A call and what came of it.
+    """A call and its outcome.
 
-    `error` is the error's key, empty where it succeeded; `place` the file it works on, where its arguments do not tell;
-    `changed` what it has made of files (path → state). `waits`: it asks how something goes on that needs its time.
+    `error` is the error's key, empty if it succeeded; `place` the file it works on, if its arguments do not name it;
+    `changed` its effect on files (path → state). `waits`: it polls something slow.
     """
 
     tool: str
@@ -86,8 +86,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Loop(msgspec.Struct, frozen=True):
-    """`pattern` has come `count` times. `what` names the step, or the steps of a cycle, in a few words; `key` tells
-    them from all others."""
+    """`pattern` has occurred `count` times. `what` describes the step or cycle briefly; `key` identifies it."""
 
     pattern: Pattern
     count: int
@@ -96,11 +95,11 @@ class Loop(msgspec.Struct, frozen=True):
 
 
 class LoopDetector:
-    """Looks at the steps since the user spoke, or since one of them made headway: it left a file in a state that file
-    has not had before, or a command that was run before has said what it has not said before.
+    """Examines the steps since the user spoke, or since the last progress: a file got a state it has not had before, or
+    a repeated command gave new output.
 
-    `threshold` times are a loop; what goes on after it was told is one again every second time, a cycle and a step that
-    is the same as the one before it every time.
+    `threshold` occurrences are a loop; after an alarm further occurrences raise one every second time, cycles and
+    immediate repetitions every time.
     """
 
     def __init__(self, threshold: int = 3) -> None:
@@ -108,15 +107,15 @@ class LoopDetector:
         self.reset()
 
     def reset(self) -> None:
-        """The user spoke: begin afresh."""
+        """Reset the state, as the user spoke."""
         self._states: set[tuple[str, str]] = set()
         self._outputs: dict[str, set[int]] = {}
         self._forget()
         self.has_changed_files = False
-        """Whether the newest step has left a file in a state that is new."""
+        """Whether the latest step has given a file a new state."""
 
     def record(self, step: Step) -> None:
-        """A call has been answered."""
+        """Record an answered call."""
         seen = _Seen.of(step)
         self.has_changed_files = self._notes_states(step)
         if self._notes_output(step, seen) or self.has_changed_files:
@@ -125,7 +124,7 @@ class LoopDetector:
         self._since_alarm += 1
 
     def look(self) -> Loop | None:
-        """The loop the newest step belongs to, where it has come often enough to be told (again)."""
+        """Return the loop the latest step belongs to, if an alarm is due."""
         if not self._steps or self._since_alarm < (1 if self._is_repeated else _BETWEEN_ALARMS):
             return None
         loops = list(self._loops())
@@ -136,27 +135,27 @@ class LoopDetector:
         return told
 
     def _is_news(self, loop: Loop) -> bool:
-        """Whether it has come often enough to be told, or to be told again."""
+        """Return whether an alarm, or a further one, is due."""
         before = self._told.get((loop.pattern, loop.key), 0)
         again = 1 if loop.pattern == "cycle" or self._is_repeated else 2
         return loop.count >= max(self.threshold, before + again if before >= self.threshold else 0)
 
     @property
     def _is_repeated(self) -> bool:
-        """Whether the newest step is the one before it again, with nothing else tried in between."""
+        """Whether the latest step equals the one directly before it."""
         return len(self._steps) > 1 and self._steps[-1].same == self._steps[-2].same
 
     def detected(self) -> bool:
-        """Whether the run goes round in circles at its end."""
+        """Return whether the run is in a loop at its end."""
         return bool(self._steps) and any(loop.count >= self.threshold for loop in self._loops())
 
     def note_compaction(self) -> None:
-        """The model has lost sight of what succeeded: to look again is no repetition."""
+        """Forget successful steps: after a compaction the model may look at their results again."""
         self._steps = [step for step in self._steps if step.error]
 
     @property
     def _span(self) -> int:
-        """Steps that are looked at: the longest cycle, and two more of it than are a loop."""
+        """Number of steps examined: the longest cycle, and two more than a loop of it."""
         return _LONGEST_CYCLE * (self.threshold + 2)
 
     def _forget(self) -> None:
@@ -165,7 +164,7 @@ class LoopDetector:
         self._since_alarm = _BETWEEN_ALARMS
 
     def _notes_states(self, step: Step) -> bool:
-        """Whether a file is as it has not been before. (What commands leave behind anyway does not count.)"""
+        """Return whether a file has a new state. By-products of commands do not count."""
         states = {
             (path, state)
             for path, state in step.changed.items()
@@ -176,7 +175,7 @@ class LoopDetector:
         return are_new
 
     def _notes_output(self, step: Step, seen: "_Seen") -> bool:
-        """Whether a command says, run or looked at again, what it has not said before."""
+        """Return whether a command, run or polled again, gives new output."""
         if step.tool not in _COMMANDS:
             return False
         known = self._outputs.setdefault(seen.same[1], set())
@@ -201,8 +200,8 @@ class LoopDetector:
             yield self._cycle(length, max(self._count(last), self._rounds(length)))
 
     def _count(self, last: "_Seen") -> int:
-        """How often the step has come. Where it waits, or others wait before it comes again, it may come more often:
-        then so many times as if it had not waited."""
+        """Count the step's occurrences. If it polls, or polling steps precede its repetitions, more are tolerated: the
+        count is reduced accordingly."""
         steps = self._steps if any(step.waits for step in self._steps) else self._steps[-self._span :]
         firm = polls = 0
         waited = False
@@ -217,21 +216,21 @@ class LoopDetector:
         return max(firm, self.threshold + 2 * (patient - 1) if patient else 1)
 
     def _misses(self, last: "_Seen") -> int:
-        """How many edits of the file did not fit since one did. Reading it again between them changes nothing."""
+        """Count the failing edits of the file since one succeeded, regardless of reads between them."""
         return self._since(
             lambda step: step.kind == "edit" and step.place == last.place and (step.place or step.tool == last.tool),
             lambda step: last.place in step.changed,
         )
 
     def _invalid(self, last: "_Seen") -> int:
-        """How many calls of the tool were not valid since one was."""
+        """Count the invalid calls of the tool since a valid one."""
         return self._since(
             lambda step: step.kind == "invalid" and step.tool == last.tool,
             lambda step: step.kind != "invalid" and step.tool == last.tool,
         )
 
     def _since(self, counts: Callable[["_Seen"], object], ends: Callable[["_Seen"], bool]) -> int:
-        """How many of the newest steps count, back to one that ends them."""
+        """Count the latest steps that match `counts`, back to one that matches `ends`."""
         count = 0
         for step in reversed(self._steps):
             if counts(step):
@@ -241,8 +240,8 @@ class LoopDetector:
         return count
 
     def _round(self, last: "_Seen") -> int:
-        """How many steps ago it last came, where those since are the same as those since the time before: a cycle, seen
-        where its first step comes a third time. Else 0."""
+        """Return the length of the cycle that ends with this step, else 0.
+        A cycle is seen when its first step occurs a third time."""
         keys = [step.same for step in self._steps]
         before = [index for index, key in enumerate(keys[:-1]) if key == last.same][-2:]
         if len(before) < 2:
@@ -253,7 +252,7 @@ class LoopDetector:
         return length if is_round and not any(step.waits for step in self._steps[first:]) else 0
 
     def _rounds(self, length: int) -> int:
-        """How often its newest step has come in a row of equal cycles, however long ago they began."""
+        """Count the occurrences of its latest step in consecutive equal cycles."""
         keys = [step.same for step in self._steps]
         pairs = zip(reversed(keys), reversed(keys[:-length]), strict=False)
         return 1 + ceil(sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)) / length)
@@ -265,7 +264,7 @@ class LoopDetector:
 
 
 class _Seen(msgspec.Struct, frozen=True):
-    """A step in the form that equal ones share. `kind` is what sort of failure it is."""
+    """A step in a form that compares equal for equal ones. `kind` classifies its failure."""
 
     tool: str
     name: str
@@ -309,5 +308,5 @@ def _waits(command: str) -> bool:
 
 
 def _without_times(step: Step) -> str:
-    """The result without what differs each time."""
+    """Remove from the result what differs each time."""
     return re.sub(_NAMED_DURATION, "…", re.sub(_DIFFERING, "…", step.result))

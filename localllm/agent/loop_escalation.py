@@ -1,4 +1,4 @@
-"""Escalation of a stuck run: hint, panel, boss, and at last a report of what blocks it."""
+"""Escalate a stuck run: hint, panel, boss, and finally a blocker report."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -33,16 +33,16 @@ _PATTERNS = {
 _ATTEMPTS_KEPT = 60
 _REFILLS = 3
 _RIGHT_AFTER = 2
-"""Steps from one summing up to the next that are no time to have done anything in."""
+"""Maximum steps between compactions in which nothing can have been achieved."""
 
 _MOST_CONSULTATIONS = 2
-"""How often the three wise, and the boss, are asked in one run."""
+"""Maximum consultations of the panel, and of the boss, in one run."""
 
 _LONGEST_GOAL_ASKED = 600
 
 
 class Rung(IntEnum):
-    """How far a run has come."""
+    """The escalation level of a run."""
 
     GROUND = 0
     NOTICE = 1
@@ -53,12 +53,12 @@ class Rung(IntEnum):
 
 
 class Ladder(Middleware):
-    """Each loop that is seen leads one rung up: the model is told; it is asked to step back; the three wise are asked,
-    and the boss at once where they are unsure, else the next time; the run is stopped with a report.
+    """The escalation ladder: each detected loop raises the level by one. The model is told; asked to step back; the
+    panel is asked, and the boss at once if it is unsure, else next time; the run is stopped with a report.
 
-    Where a file gets a state it has not had before, the run comes one rung down, once after each loop: what was done
-    about that loop has helped, but a run that was in trouble is not told everything anew. Without `advisers` their
-    rungs are left out; they are shown files as `read` gives them.
+    A new state of a file lowers the level by one, once after each loop: the remedy has helped, but a run that was in
+    trouble does not start from the bottom. Without `advisers` their levels are skipped; they see files as returned by
+    `read`.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Ladder(Middleware):
         self.begin()
 
     def begin(self) -> None:
-        """The user spoke: begin afresh, on the ground."""
+        """Reset the state, at the ground level."""
         self.detector.reset()
         self.rung = Rung.GROUND
         self.attempts: deque[Attempt] = deque(maxlen=_ATTEMPTS_KEPT)
@@ -91,7 +91,7 @@ class Ladder(Middleware):
         self._has_announced = False
 
     def note_compaction(self, *, was_summed_up: bool = True) -> None:
-        """The conversation was written anew to make room, by a summary or by leaving old output out."""
+        """Record a compaction, by a summary or by pruning old output."""
         self.detector.note_compaction()
         if self._compacted_at == self._step or not was_summed_up:
             return
@@ -103,7 +103,7 @@ class Ladder(Middleware):
             self._refills = 0
 
     def after_results(self, state: RunState, results: Sequence[ToolResult]) -> None:
-        """Take note of what was done."""
+        """Record the results."""
         self._step = state.step
         self._has_announced = False
         for result in results:
@@ -114,13 +114,13 @@ class Ladder(Middleware):
             self._alarm = self.detector.look() or self._alarm
 
     async def before_step(self, state: RunState) -> Decision:
-        """Climb, where a loop was seen."""
+        """Escalate if a loop was detected."""
         self._step = state.step
         loop, self._alarm = self._alarm, None
         return await self._climb(state, loop) if loop else None
 
     async def after_answer(self, state: RunState, answer: Completion) -> Decision:
-        """Say something to an answer that repeated itself, and to a model that announces more than it does."""
+        """Respond to an answer that repeated itself, and to repeated announcements without a call."""
         if answer.finish_reason == FINISH_REASON:
             return await self._after_chant(state)
         if self._has_announced or not has_announced(state, answer):
@@ -128,14 +128,14 @@ class Ladder(Middleware):
         self._has_announced = True
         self._announcements += 1
         if self._announcements < self.detector.threshold or self.rung >= Rung.STEP_BACK:
-            return None  # words are no reason to ask others
+            return None  # announcements alone are no reason to consult others
         loop = Loop("monologue", self._announcements)
         self._announcements = 0
         return await self._climb(state, loop)
 
     def blocker(self, reason: str, goal: str) -> "Blocker":
-        """What is in the way of this run, as far as it has come."""
-        from localllm.agent.blocker_report import Blocker  # few runs ever need one
+        """Return the report of what blocks this run so far."""
+        from localllm.agent.blocker_report import Blocker  # rarely needed
 
         return Blocker(
             reason=reason,
@@ -162,7 +162,7 @@ class Ladder(Middleware):
         self._may_come_down = False
 
     async def _after_chant(self, state: RunState) -> Decision:
-        """The first is told and no more; the next ones climb."""
+        """Report the first repetition to the model; escalate further ones."""
         self._chants += 1
         if self._chants > 1:
             return await self._climb(state, Loop("chanting", self._chants))
@@ -170,7 +170,7 @@ class Ladder(Middleware):
         return Inject(remark("chanting"))
 
     async def _climb(self, state: RunState, loop: Loop) -> Decision:
-        """Take the next rung there is."""
+        """Go to the next available level."""
         self._loop = loop
         self._may_come_down = True
         self.rung = self._next()
@@ -208,8 +208,8 @@ class Ladder(Middleware):
         return rung
 
     async def _consult(self, state: RunState, loop: Loop, advisers: Advisers) -> Decision:
-        """Ask the three wise, and the boss where they have no sure advice; or the boss."""
-        from localllm.agent.panel.dossier import make_dossier  # few runs ever need advice
+        """Consult the panel, and the boss if it is unsure; or only the boss."""
+        from localllm.agent.panel.dossier import make_dossier  # rarely needed
 
         attempts, messages = tuple(self.attempts), state.history.messages
         dossier = make_dossier(
@@ -241,7 +241,7 @@ class Ladder(Middleware):
         return await advisers.ask_three(dossier, state.emit)
 
     def _with_plan(self, state: RunState, loop: Loop, given: Consultation) -> Inject:
-        """Give the model the plan; where there is none, it and the person are told that it goes on alone."""
+        """Inject the plan; without one, tell model and user that the agent continues alone."""
         if given.plan:
             return Inject(remark("advice", loop=_said(loop).english, plan=given.plan))
         state.emit(Notice(text=_("Nobody could give advice; the agent goes on alone."), level="warning"))
@@ -249,7 +249,7 @@ class Ladder(Middleware):
 
 
 def step_of(result: ToolResult) -> Step:
-    """A call and its result as the detector compares them."""
+    """Convert a call and its result to the detector's form."""
     return Step(
         tool=result.call.name.strip().lower(),
         arguments=result.call.arguments,
@@ -261,10 +261,10 @@ def step_of(result: ToolResult) -> Step:
 
 
 def _said(loop: Loop) -> Phrase:
-    """The loop in the person's language."""
+    """Return the loop as a phrase for the user."""
     return Phrase(_PATTERNS[loop.pattern], count=loop.count, what=loop.what)
 
 
 def _told(loop: Loop) -> str:
-    """The loop as the model is told of it."""
+    """Return the loop as a remark for the model."""
     return remark(loop.pattern, count=loop.count, what=loop.what)

@@ -1,4 +1,4 @@
-"""The project's memory as the user changes it in a session."""
+"""Edit the project's memory on the user's behalf during a session."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,8 +21,8 @@ T = TypeVar("T")
 
 
 class Remembering:
-    """What he changes can be undone and is in the journal, and at once in the session's log (`note`); what the model
-    should know of it, `tell` lets it read with the next request. Methods raise LocalLLMError as the memory does."""
+    """The user's edits of the memory, undoable, journalled and logged (`note`).
+    `tell` passes what the model should know to its next request. Methods raise LocalLLMError like the memory."""
 
     def __init__(
         self,
@@ -42,39 +42,39 @@ class Remembering:
 
     @property
     def name(self) -> str:
-        """The file, as the settings name it."""
+        """The memory file's name, as in the settings."""
         return self._memory.name
 
     @property
     def is_there(self) -> bool:
-        """Whether there is a file yet."""
+        """Whether the file exists."""
         return self._memory.is_there
 
     @property
     def conflict(self) -> int:
-        """As ProjectMemory has it."""
+        """See ProjectMemory."""
         return self._memory.conflict
 
     @property
     def version(self) -> object:
-        """Another one whenever the file is another, or the model's plan."""
+        """A value that changes whenever the file or the model's plan does."""
         return self._memory.version, self.plan.text
 
     @property
     def system(self) -> "ExternalMemorySystem":
-        """The memory itself, to be looked at."""
+        """The memory itself, for reading."""
         return self._memory.system
 
     def open_todos(self) -> "Sequence[Todo]":
-        """What is unfinished, the most urgent first."""
+        """Return the unfinished TODOs, the most urgent first."""
         return self._memory.system.open_todos() if self._memory.is_there else ()
 
     def known_todos(self) -> "Sequence[Todo]":
-        """The whole list, read again only where the file has changed; empty where it cannot be used."""
+        """Return all TODOs, cached until the file changes; empty if it is unusable."""
         return self._read()[2]
 
     def known_entries(self) -> "Sequence[tuple[str, str, str]]":
-        """The id, kind and text of all that can be forgotten, as `known_todos` knows it."""
+        """Return the id, kind and text of all removable entries, cached like `known_todos`."""
         return [(one.id, one.kind, one.text) for one in self._read()[1]]
 
     def _read(self) -> "tuple[object, tuple[MemoryEntry, ...], tuple[Todo, ...]]":
@@ -96,9 +96,8 @@ class Remembering:
         *,
         makes: Sequence[str] = (),
     ) -> T:
-        """Change it, by a `command` of the chat, which also `makes` other files; it is made where there is none. One
-        that cannot be used is not touched, and the reason is one for the person: the tools' own would be for the
-        model."""
+        """Run a `command` of the chat that changes the memory, created if missing, and `makes` other files. An unusable
+        memory is not touched, and its error is raised first, as the tools' own would address the model."""
         if self._memory.is_there:
             await asyncio.to_thread(self._memory.system.file.read)
         try:
@@ -108,7 +107,7 @@ class Remembering:
             self._note()
 
     async def make(self, command: str, files: Sequence[str], make: Callable[[], Awaitable[T]]) -> T:
-        """Make `files` beside it by a `command` of the chat, and leave it alone."""
+        """Run a `command` of the chat that creates `files` beside the memory, without changing it."""
         try:
             async with self._tools.by_person(command, makes=files):
                 return await make()
@@ -116,6 +115,6 @@ class Remembering:
             self._note()
 
     def instructions(self, profile: Profile) -> tuple[Sequence[Instructions], bool]:
-        """How the project wants to be worked on, file by file; and whether this conversation was told so already."""
+        """Return the project's instructions, file by file. And whether this conversation already contains them."""
         said = self._briefing.instructions
         return (said, True) if said else (self._briefing.look(profile), False)

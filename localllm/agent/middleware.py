@@ -1,7 +1,7 @@
-"""Policies around the loop. The loop itself knows none of them, and grows with none of them.
+"""Policies around the loop, which does not know any of them.
 
-Each is asked before the model is (`before_step`), shown the results of an answer's calls (`after_results`), and asked
-about an answer without a call (`after_answer`), which ends the run unless one of them has something to say to it.
+Each is called before the model is asked (`before_step`), with the results of an answer's calls (`after_results`), and
+with an answer without a call (`after_answer`), which ends the run unless a policy responds to it.
 """
 
 import time
@@ -18,7 +18,7 @@ from localllm.tools.results import ToolResult
 
 
 class RunState(msgspec.Struct):
-    """What a policy may look at. `tools` are those the model is offered; `started` is time.monotonic()'s."""
+    """The state policies may read. `tools` are those offered to the model; `started` is time.monotonic()'s."""
 
     query: str
     history: History
@@ -31,7 +31,7 @@ class RunState(msgspec.Struct):
 
 
 def goal_of(state: RunState) -> str:
-    """What the person wants: the request, and what was said since, in the middle of the run."""
+    """Return the user's goal: the request, and what the user added during the run."""
     words = list(state.history.words)
     if state.query not in words:
         return state.query
@@ -39,9 +39,9 @@ def goal_of(state: RunState) -> str:
 
 
 class Inject(msgspec.Struct, frozen=True):
-    """Tell the model `text` with the next request: at the end of the newest tool result or user message, or, after an
-    answer of its own, as a message. `require_call`: it must answer that request with a call; `thinking` False: without
-    thinking, where the server can. `words` of it are the person's own, and `images` what they name."""
+    """Send `text` to the model with the next request: at the end of the latest tool result or user message, or, after
+    an answer, as a new message. `require_call`: the model must respond with a call; `thinking` False: without thinking,
+    where supported. `words` of it are the user's own, and `images` what they name."""
 
     text: str
     require_call: bool = False
@@ -51,7 +51,7 @@ class Inject(msgspec.Struct, frozen=True):
 
 
 class Stop(msgspec.Struct, frozen=True):
-    """End the run as `status`, because of `reason`, which a person reads."""
+    """End the run as `status`, with a `reason` for the user."""
 
     status: Literal["limit", "stuck"]
     reason: str | Phrase
@@ -64,34 +64,34 @@ class Middleware:
     """A policy. Its methods do nothing unless overridden."""
 
     def begin(self) -> None:
-        """The user spoke: a new run begins."""
+        """Start a new run: the user spoke."""
 
     async def before_step(self, state: RunState) -> Decision:
-        """What to do before the model is asked again; None to go on."""
+        """Decide what to do before the model is asked again; None to continue."""
         return None
 
     def after_results(self, state: RunState, results: Sequence[ToolResult]) -> None:
-        """The calls of an answer have been run."""
+        """Take note of the results of an answer's calls."""
 
     async def after_answer(self, state: RunState, answer: Completion) -> Decision:
-        """What to say to an answer without a call; None to let it be the last word."""
+        """Decide how to respond to an answer without a call; None to accept it as the last."""
         return None
 
 
 class Policies(Middleware):
-    """Several policies as one, each asked in its turn. What one has to say to the model goes to `tell` at once."""
+    """Several policies combined, called in order. Their messages for the model are passed to `tell` at once."""
 
     def __init__(self, policies: Sequence[Middleware], tell: Callable[[Inject], None]) -> None:
         self._policies = tuple(policies)
         self._tell = tell
 
     def begin(self) -> None:
-        """The user spoke."""
+        """Start a new run."""
         for policy in self._policies:
             policy.begin()
 
     async def before_step(self, state: RunState) -> Stop | None:
-        """Ask every policy; the first that stops the run ends the asking."""
+        """Call every policy, up to the first that stops the run."""
         for policy in self._policies:
             match await policy.before_step(state):
                 case Stop() as stop:
@@ -103,12 +103,12 @@ class Policies(Middleware):
         return None
 
     def after_results(self, state: RunState, results: Sequence[ToolResult]) -> None:
-        """Show every policy the results."""
+        """Pass the results to every policy."""
         for policy in self._policies:
             policy.after_results(state, results)
 
     async def after_answer(self, state: RunState, answer: Completion) -> Decision:
-        """What the first policy that has something to say decides of an answer without a call."""
+        """Return the first policy's response to an answer without a call."""
         for policy in self._policies:
             if decision := await policy.after_answer(state, answer):
                 if isinstance(decision, Inject):
@@ -118,8 +118,8 @@ class Policies(Middleware):
 
 
 class Limits(Middleware):
-    """Stops a run that has taken too much. (Its time is limited by the agent: a step itself may take too long.) 0 means
-    no limit."""
+    """Stops a run that exceeds its limits.
+    (The time limit is enforced by the agent, as a single step may exceed it.) 0 means no limit."""
 
     def __init__(self, max_iterations: int, *, max_tool_calls: int = 0, token_limit: int = 0) -> None:
         self._max_iterations = max_iterations

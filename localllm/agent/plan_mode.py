@@ -1,6 +1,6 @@
-"""Plan mode: tell the model of it, and tell whether a run has ended with a plan.
+"""Plan mode: inform the model, and detect whether a run has ended with a plan.
 
-The model is told at the end of what it reads next, never in the frozen system prompt.
+The note is added at the end of the model's input, never to the fixed system prompt.
 """
 
 import re
@@ -24,27 +24,27 @@ def _text(name: str) -> str:
 
 
 def plan_note() -> str:
-    """That nothing can be changed, and that a plan is wanted."""
+    """Return the note that nothing can be changed, and that a plan is wanted."""
     return _text("plan")
 
 
 def plan_over_note() -> str:
-    """That plan mode is off."""
+    """Return the note that plan mode is off."""
     return _text("plan_over")
 
 
 class PlanMode(Middleware):
     """Tells the model with each request in plan mode that it plans, and once that it no longer does.
 
-    What it was told last stands in the conversation: a rewind or a compaction may have taken that away again.
+    The last note is read from the conversation, as a rewind or a compaction may have removed it.
     """
 
     def __init__(self, is_planning: Callable[[], bool]) -> None:
-        """`is_planning`: whether the mode is plan now; it may change in the middle of a run."""
+        """`is_planning`: whether plan mode is on now; it may change during a run."""
         self._is_planning = is_planning
 
     async def before_step(self, state: RunState) -> Decision:
-        """A note with the first step, and where the mode has changed since."""
+        """Inject a note with the first step, and when the mode has changed."""
         was_planning = is_told_to_plan(state.history)
         if self._is_planning():
             return None if was_planning and state.step else Inject(plan_note())
@@ -52,7 +52,7 @@ class PlanMode(Middleware):
 
 
 def is_told_to_plan(history: History) -> bool:
-    """Whether the conversation says, as it stands, that this is plan mode."""
+    """Return whether the last note in the conversation says that this is plan mode."""
     for message in reversed(history.messages):
         if isinstance(message, UserMessage | ToolMessage):
             on, off = message.text.rfind(plan_note()), message.text.rfind(plan_over_note())
@@ -62,8 +62,8 @@ def is_told_to_plan(history: History) -> bool:
 
 
 def has_plan(finished: RunFinished, mode: Mode) -> bool:
-    """Whether a run has ended in plan mode with a plan the user can accept. An answer that is empty or only asks
-    something back is none."""
+    """Return whether a run in plan mode has ended with a plan the user can accept.
+    An empty answer, or just a question, is none."""
     answer = finished.answer
     asks = answer.rstrip().endswith(("?", "？"))
     is_plan = bool(answer.strip()) and not (asks and len(_STEP.findall(answer)) < 2)

@@ -1,4 +1,4 @@
-"""ReActAgent: thinks, acts, observes, until the model answers without calling a tool."""
+"""ReActAgent: think, act, observe, until the model answers without a tool call."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -46,17 +46,16 @@ if TYPE_CHECKING:
     from localllm.memory.external_memory import ExternalMemorySystem
 
 _LIMITS = UNANSWERED | {"llm_context_overflow", "context_full"}
-"""Errors that end a run as a limit does: no server is at fault."""
+"""Errors that end a run like a limit: no server is at fault."""
 
 
 class ReActAgent:
     """One conversation with one model and one set of tools.
 
-    `run` is an event generator; `execute_query` is the same run, gathered. `listeners` are shown every event at
-    once, also those after an interrupt, when nobody iterates any more. `middleware`: policies besides its own limits
-    and its ladder. `advisers` are asked when it is stuck. `history` is one to go on with. Whatever ends a run, the
-    conversation stays valid and can be gone on with. `shows_pieces`: answers are shown while they arrive; else one that
-    breaks off can be asked for anew.
+    `run` is an event generator; `execute_query` is the same run, collected. `listeners` are called with every event at
+    once, even after an interrupt, when nothing iterates any more. `middleware`: policies besides its own limits and its
+    ladder. `advisers` are asked when it is stuck. `history` is one to continue. However a run ends, the conversation
+    stays valid and can be continued. `shows_pieces`: stream answers; else an interrupted one can be requested again.
     """
 
     def __init__(
@@ -97,34 +96,34 @@ class ReActAgent:
             note=self._note_compaction,
         )
         self._finishing = Finishing(tool_system, settings.max_iterations, lambda: llm_client.answering.info.exact)
-        # Before each step they are asked in this order, and the first that stops the run is the last that is asked. Of
-        # an answer without a call the first that has something to say decides.
+        # Before each step they are called in this order, up to the first that stops the run. For an answer without a
+        # call the first response counts.
         policies = [
             Limits(settings.max_iterations, max_tool_calls=settings.max_tool_calls, token_limit=settings.token_limit),
             self._steering,  # what the user has said meanwhile
-            self.compaction,  # room for the request, with what steering has added to it
-            Unanswered(llm_client),  # an answer that is none
-            self.ladder,  # hint, panel, boss or end of a run that is stuck
-            self._finishing,  # an answer that announces a step and does not take it, or is not what has happened
+            self.compaction,  # room for the request, including what steering has added
+            Unanswered(llm_client),  # empty answers
+            self.ladder,  # hint, panel, boss or end of a stuck run
+            self._finishing,  # answers that announce a step without a call, or contradict the facts
             *middleware,  # of the session: plan mode
         ]
         self._policies = Policies(policies, self._tell)
         self._tally = Tally()
         self._offered: list[str] = []
         self._told: list[str] = []
-        """What was offered and went with this run's request."""
+        """What was offered and sent with this run's request."""
         self._require_call, self._thinking = False, True
 
     def run(self, query: str, *, piped: str = "", typed: str | None = None) -> AsyncGenerator[AgentEvent]:
-        """The events of a run, as they happen, the last of them RunFinished. Closing the generator interrupts it.
-        `piped` follows the query as text of strangers: no file it names is read, no address in it was typed. `typed`:
-        the end of the query that is the user's, where the rest of it is no more than such text either."""
+        """Yield the events of a run as they happen, the last of them RunFinished. Closing the generator interrupts it.
+        `piped` follows the query as untrusted text: its file references are not read, its addresses do not count as
+        typed. `typed`: the end of the query that is the user's, if the rest of it is untrusted too."""
         own = query if typed is None else typed
         return self._stream.of(lambda emit: self._run(query, piped, own, emit))
 
     async def execute_query(self, query: str, context: Mapping[str, Json] | None = None) -> AgentResult:
-        """The whole run as one result. Each entry of `context` is shown to the model under its name, before the query:
-        it is data, in which no file or address is named by the user."""
+        """Run the query and return the collected result. Each entry of `context` is shown to the model under its name,
+        before the query: as data, whose file references and addresses do not count as the user's."""
         for name, value in (context or {}).items():
             self.offer(f"{name}:\n{value}")
         finished = RunFinished(status="interrupted", answer="")
@@ -134,7 +133,7 @@ class ReActAgent:
         return self._tally.result(finished)
 
     def interrupt(self) -> None:
-        """Break off the run that is going on; its events still end with RunFinished."""
+        """Interrupt the current run; its events still end with RunFinished."""
         self._stream.interrupt()
 
     async def _loop(self, query: str, emit: Emit) -> RunFinished:
@@ -159,8 +158,8 @@ class ReActAgent:
                 return await self._stopped(said, query)
 
     async def think(self, emit: Emit, read: Callable[[Completion], Completion] = lambda said: said) -> Completion:
-        """Ask the model, show its answer as it arrives, and keep it as it is `read`. A broken-off answer is kept as far
-        as it came."""
+        """Request an answer, streaming it, and store it as converted by `read`.
+        An interrupted answer is stored as far as it came."""
         answer = Answer(self.llm_client, self.compaction, emit, is_shown=self._shows_pieces, thinking=self._thinking)
         try:
             completion = await answer.get(
@@ -183,7 +182,7 @@ class ReActAgent:
         return completion
 
     def _understood(self, completion: Completion, emit: Emit) -> Completion:
-        """The answer with its calls as those of the tools there are; one that calls an end of the work is the last."""
+        """Return the answer with its calls translated to our tools; one that ends the work makes it the last."""
         said = completion.message
         message = self.tool_system.understood(said)
         if message.text != said.text:
@@ -191,7 +190,7 @@ class ReActAgent:
         return msgspec.structs.replace(completion, message=message)
 
     async def act(self, thought: Completion, emit: Emit) -> AsyncGenerator[ToolResult]:
-        """Run the calls of an answer, one after another: a later one may build on an earlier one."""
+        """Run the calls of an answer sequentially, as later ones may depend on earlier ones."""
         was_cut, emit = thought.finish_reason == "length", self._tally.counting(emit)
         for call in thought.message.tool_calls:
             is_last = call is thought.message.tool_calls[-1]
@@ -204,12 +203,12 @@ class ReActAgent:
             yield result
 
     def observe(self, result: ToolResult) -> None:
-        """Add a result to the conversation, as the model reads it next, and count what it gave or was refused."""
+        """Add a result to the conversation and the run's statistics."""
         self.history.add_result(result.call.id, unforged(result.for_model), result.images)
         self._tally.note(result)
 
     async def _run(self, query: str, piped: str, typed: str, emit: Emit) -> None:
-        """A run from the query to RunFinished, with the conversation left valid on every way out."""
+        """Run the query up to RunFinished, leaving the conversation valid however it ends."""
         client, note = self.llm_client, Phrase("[interrupted by the user]")
         said = len(self.history.words)
         try:
@@ -227,7 +226,7 @@ class ReActAgent:
             finished = self._tally.finished("limit", await self.handle_stuck_situation(str(reason), query))
         except LocalLLMError as error:
             note = Phrase("[no answer: {reason}]", reason=error.what_phrase)
-            if len(self.history.words) == said:  # the request was taken back
+            if len(self.history.words) == said:  # the request was withdrawn
                 self._offered[:0] = self._told
             finished = await self._failed(error, query)
         except asyncio.CancelledError:
@@ -247,7 +246,7 @@ class ReActAgent:
         self.tool_system.begin_turn(typed, beside=query.removesuffix(typed) + piped)
 
     async def _begin_turn(self, query: str, piped: str, typed: str, emit: Emit) -> None:
-        """Add what the person said to the conversation, even where the reading of the files it names is broken off."""
+        """Add the user's message to the conversation, even if reading its files is interrupted."""
         request, images = query, ()
         try:
             with_files, images = await self.auto_load_file_references(typed, emit)
@@ -257,19 +256,19 @@ class ReActAgent:
             self.history.add_user(request, images, words=query, typed=None if typed == query else typed)
 
     async def auto_load_file_references(self, query: str, emit: Emit) -> tuple[str, tuple[Image, ...]]:
-        """The query with the content of every file it names as @path behind it, and the pictures among these."""
+        """Return the query with the content of every file it references as @path, and the images among them."""
         return await with_files(query, self.tool_system, MENTIONS * output_limit(self.llm_client), emit, self._here)
 
     def offer(self, text: str) -> None:
-        """Let the model read `text` with the next request: what the person has looked at, and did not write."""
+        """Add `text` to the next request: something the user has looked at, but not written."""
         self._offered.append(unforged(text))
 
     def offer_quoted(self, head: str, text: str) -> None:
-        """`offer` text of others, behind a `head` that says whose it is."""
+        """Like `offer`, for untrusted text, behind a `head` that names its origin."""
         self._offered.append(quoted(head, text))
 
     def _with_offered(self, query: str) -> str:
-        """The query behind what was offered since the last one."""
+        """Return the query preceded by what was offered since the last one."""
         self._told, self._offered = self._offered, []
         return "\n\n".join([*self._told, query])
 
@@ -288,57 +287,57 @@ class ReActAgent:
         return situation(self.tool_system.root, today, here=self._here, is_attended=self.tool_system.is_attended)
 
     def steer(self, text: str) -> bool:
-        """Let the model read `text` in the middle of the run; false where no run goes on that could take it."""
+        """Send `text` to the model during the run; False if no run can receive it."""
         if is_taken := self._steering.say(text):
             self.tool_system.hear(text)
         return is_taken
 
     @property
     def listens(self) -> bool:
-        """Whether a run goes on that `steer` can tell something."""
+        """Whether a run can receive `steer`."""
         return self._steering.is_open
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """What `steer` took and the model has not read yet, the oldest first."""
+        """Texts from `steer` that the model has not read yet, oldest first."""
         return self._steering.unread
 
     def unsteer(self) -> str:
-        """Take the newest of `unread` back; empty where there is none."""
+        """Withdraw the newest of `unread`; return "" if there is none."""
         return self._steering.take_back()
 
     def detect_loop(self) -> bool:
-        """Whether the last steps go round in circles: one of `loop_detection.PATTERNS`."""
+        """Return whether the last steps are a loop: one of `loop_detection.PATTERNS`."""
         return self.ladder.detector.detected()
 
     @property
     def context_manager(self) -> "SmartContextManager":
-        """What keeps the conversation within the model's window."""
+        """The manager that keeps the conversation within the model's window."""
         return self.compaction.manager
 
     @property
     def max_iterations(self) -> int:
-        """How often the model is asked in a run at most."""
+        """Maximum requests to the model per run."""
         return self._settings.max_iterations
 
     @property
     def loop_detection_threshold(self) -> int:
-        """How many equal steps are a repetition."""
+        """Number of equal steps that count as a loop."""
         return self._settings.loop_detection_threshold
 
     @property
     def stuck_patterns(self) -> tuple[str, ...]:
-        """The kinds of repetition that are found."""
+        """The kinds of loops detected."""
         return PATTERNS
 
     @property
     def external_memory(self) -> "ExternalMemorySystem":
-        """What is remembered of the project."""
+        """The project's memory."""
         return self.tool_system.memory.system
 
     @property
     def current_iteration(self) -> int:
-        """How many answers the model has given in this run, or the last one."""
+        """Number of the model's answers in this run, or the last one."""
         return self._tally.steps
 
     def _keep(self, completion: Completion, emit: Emit) -> None:
@@ -358,7 +357,7 @@ class ReActAgent:
         )
 
     def _keep_broken_off(self, said: AssistantMessage, note: str, emit: Emit) -> None:
-        """Keep what the model had said, and why no more."""
+        """Store the partial answer, with the reason for its end."""
         if said.text.strip() and self.history.awaits_answer:
             marked = msgspec.structs.replace(said, text=f"{said.text} {note}")
             self._keep(Completion(marked, "interrupted", Usage()), emit)
@@ -400,20 +399,20 @@ class ReActAgent:
         return self._tally.finished(stop.status, report)
 
     async def _failed(self, error: LocalLLMError, query: str) -> RunFinished:
-        """The end of a run by an error: a limit where the model has no answer, or its window no room."""
+        """End a run by an error, reported as a limit if the model gave no answer or its window has no room."""
         if error.key not in _LIMITS:
             return self._tally.finished("error", "", error_code=error.code, error=error.lines())
         report = await self.handle_stuck_situation(sentences(error.what, error.why), query, error.key)
         return self._tally.finished("limit", report, error_code=error.code, error=error.lines())
 
     async def handle_stuck_situation(self, reason: str, query: str, error: str = "") -> str:
-        """What blocks the work, for the person: the goal, what was tried, the exact errors, what would help. `error` is
-        the key of the one that ended the run."""
+        """Return the blocker report for the user: goal, attempts, exact errors, hints.
+        `error` is the key of the one that ended the run."""
         blocker = self.ladder.blocker(reason, query)
         return msgspec.structs.replace(blocker, errors=(*blocker.errors, error)).report()
 
     def _tell(self, said: Inject) -> None:
-        """Let the model read what a policy has to say."""
+        """Pass a policy's message to the model."""
         self.history.add_remark(said.text, said.images, words=said.words)
         self._require_call = self._require_call or said.require_call
         self._thinking = self._thinking and said.thinking

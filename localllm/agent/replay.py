@@ -1,6 +1,6 @@
-"""Resume a session from its log: every change of its conversation is made again, in order.
+"""Resume a session from its log by replaying every change of its conversation, in order.
 
-What does not fit any more, in a log that was damaged or edited, is passed over: what comes out is always valid.
+Entries that do not fit, in a damaged or edited log, are skipped: the result is always valid.
 """
 
 from collections import deque
@@ -50,8 +50,8 @@ _CALL = 100
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session goes on with. `profile` is a name, "" where the log has none; `context_used` tokens; `lost` is
-    for the person, a sentence each. `plan`: see Planned. `typed`: see Kept; by the words they are part of."""
+    """The state a session resumes with. `profile` is a name, "" if not logged; `context_used` tokens; `lost` has
+    sentences for the user. `plan`: see Planned. `typed`: see Kept; by the words they are part of."""
 
     history: History
     points: tuple[Point, ...] = ()
@@ -68,10 +68,10 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def replay(read: SessionRead, *, system: str, is_ours: bool = True) -> Replayed:
-    """The session of a log. A turn that was broken off is still open in it.
+    """Replay a log. A turn that was interrupted is still open in the result.
 
-    `system` is the system message where the log has none. Of a log that is not `is_ours` the messages alone are taken
-    over, as text of strangers: no system message, and nothing that would have files changed.
+    `system` is used if the log has no system message. From a log that is not `is_ours` only the messages are used, as
+    untrusted text: no system message, and nothing that would change files.
     """
     player = _Player(system, keeps_system=is_ours)
     entries = read.entries
@@ -94,7 +94,7 @@ def replay(read: SessionRead, *, system: str, is_ours: bool = True) -> Replayed:
 
 
 class _Player:
-    """Makes the changes again. `misfits`: how many could not be made."""
+    """Replays the changes. `misfits`: number of entries that did not fit."""
 
     def __init__(self, system: str, *, keeps_system: bool) -> None:
         self.history = History(system)
@@ -162,7 +162,7 @@ def _point(entry: Pointed) -> Point:
 
 
 def _lost(read: SessionRead, entries: Sequence[Entry], player: _Player) -> list[str]:
-    """What a crash, or damage, has taken from the session."""
+    """Describe what the session has lost by a crash, or damage."""
     lost = [*_broken_off(entries, player.history)]
     if read.is_torn:
         lost.append(_("The log ends in the middle of a line: what was being written then is lost."))
@@ -186,7 +186,7 @@ def _lost(read: SessionRead, entries: Sequence[Entry], player: _Player) -> list[
 
 
 def _broken_off(entries: Sequence[Entry], history: History) -> list[str]:
-    """What the last run was at when it was broken off; nothing where it came to its end."""
+    """Describe what the last run was doing when it was interrupted; empty if it was completed."""
     numbers = [number for number, entry in enumerate(entries) if isinstance(entry, RunStarted | RunFinished)]
     if not numbers or not isinstance(started := entries[numbers[-1]], RunStarted):
         return []
@@ -266,7 +266,7 @@ def _context_used(entries: Sequence[Entry]) -> int:
 
 
 def _taints(entry: Entry) -> bool:
-    """Whether strangers' text came with it."""
+    """Return whether the entry marks untrusted text."""
     return isinstance(entry, Tainted)
 
 
@@ -275,8 +275,8 @@ def _last(texts: Iterable[str]) -> str:
 
 
 class Reopened(NamedTuple):
-    """Its name, its log, which is locked and written to from now on, and what it goes on with. `is_ours`: all of it was
-    written by this user's program."""
+    """A reopened session: its id, its locked log, open for writing, and its replayed state.
+    `is_ours`: all of it was written by this user's program."""
 
     id: str
     log: SessionLog

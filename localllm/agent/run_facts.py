@@ -1,4 +1,4 @@
-"""What has happened in a run, as its end is checked against: changes, failed edits, commands and tests."""
+"""The facts of a run that its end is checked against: changes, failed edits, commands and tests."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ _NOTHING_TO_DO = ("edit_already_applied", "edit_no_change")
 
 
 class TestRun(msgspec.Struct, frozen=True):
-    """A test or build that was run as the call number `at`."""
+    """A test or build run as call number `at`."""
 
     command: str
     kind: CommandKind
@@ -26,29 +26,29 @@ class TestRun(msgspec.Struct, frozen=True):
 
 
 class RunFacts:
-    """Notes the results of a run's calls, which are counted from 1."""
+    """Records the results of a run's calls, counted from 1."""
 
     def __init__(self) -> None:
         self.begin()
 
     def begin(self) -> None:
-        """A new run: nothing has been done."""
+        """Reset the facts for a new run."""
         self.calls = 0
         self.edited: dict[str, None] = {}
-        """Files that editing tools have changed, in order."""
+        """Files changed by editing tools, in order."""
         self.changed: dict[str, int] = {}
-        """All files that were changed, each with the call that did it last."""
+        """All changed files, each with the number of the last call that changed it."""
         self.failed_edit = ""
-        """The file the newest edit was about, where that failed and none was made since."""
+        """The file of the latest edit, if that failed and no later one succeeded."""
         self.was_refused = False
         self.may_have_changed = False
-        """Whether a call has succeeded whose changes nobody keeps book of."""
+        """Whether a call has succeeded whose changes are not tracked."""
         self.tests: list[TestRun] = []
         self._checked_at = 0
         self._in_background: dict[object, str] = {}
 
     def note(self, results: Sequence[ToolResult]) -> None:
-        """Take note of the results of an answer's calls."""
+        """Record the results of an answer's calls."""
         for result in results:
             self.calls += 1
             self.was_refused = self.was_refused or result.refused
@@ -67,7 +67,7 @@ class RunFacts:
 
     def _note_edit(self, result: ToolResult, changed: dict[str, int]) -> None:
         key = result.error.key if result.error else ""
-        if result.success and not changed and result.payload.get("changed", True):  # nobody keeps earlier versions
+        if result.success and not changed and result.payload.get("changed", True):  # earlier versions are not stored
             changed[str(result.payload.get("file_path") or path_of(result.call))] = self.calls
         if result.success:
             self.edited |= dict.fromkeys(changed)
@@ -87,7 +87,7 @@ class RunFacts:
             return
         kind = command_kind(command)
         if kind in ("test", "build"):
-            changed = {path: at for path, at in changed.items() if is_code(path)}  # no caches, no reports
+            changed = {path: at for path, at in changed.items() if is_code(path)}  # without caches and reports
             output = "\n".join(str(payload.get(name, "")) for name in ("stdout", "stderr", "output"))
             passed = outcome(command, int(payload["return_code"]), output)
             if passed is not None:
@@ -108,7 +108,7 @@ class RunFacts:
 
     @property
     def failed_test(self) -> TestRun | None:
-        """The newest test that failed where none passed since, or such a build where neither did."""
+        """The latest failed test without a later success. Or such a build, without a later successful build or test."""
         for run in reversed(self.tests):
             if not run.passed:
                 return run
@@ -118,12 +118,12 @@ class RunFacts:
 
     @property
     def unchecked(self) -> list[str]:
-        """The code that was changed after the last program or test was run."""
+        """Code changed after the last program or test was run."""
         return [path for path, at in self.changed.items() if at > self._checked_at and is_code(path)]
 
     @property
     def is_tested(self) -> bool:
-        """Whether the newest test passed, and no code was changed since."""
+        """Whether the latest test passed, and no code was changed since."""
         test = next((test for test in reversed(self.tests) if test.kind == "test"), None)
         return bool(test and test.passed) and not any(
             at > test.at for path, at in self.changed.items() if test and is_code(path)
@@ -131,7 +131,7 @@ class RunFacts:
 
 
 def is_code(path: str) -> bool:
-    """Whether a file holds code that can be run or built."""
-    from localllm.code.grammars import language_of  # no start needs it
+    """Return whether a file contains code that can be run or built."""
+    from localllm.code.grammars import language_of  # not needed at the start
 
     return language_of(path) is not None

@@ -1,4 +1,4 @@
-"""A run: its events while it goes on, what it has used and produced, its result."""
+"""A run's event stream, its statistics, and its result."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -30,13 +30,13 @@ _NOT_PERMITTED = {
     "command_root_too_wide",
     "command_state_exposed",
 }
-"""Errors of calls that a person, or a flag, would have permitted."""
+"""Errors of calls that a user, or a flag, could have permitted."""
 
 
 class EventStream:
-    """Runs one piece of work at a time and hands out the events it emits.
+    """Runs one task at a time and distributes its events.
 
-    `listeners` are shown every event at once, also those after an interrupt, when nobody iterates any more.
+    `listeners` are called with every event at once, even after an interrupt, when nothing iterates any more.
     """
 
     def __init__(self, listeners: Sequence[Emit]) -> None:
@@ -44,7 +44,7 @@ class EventStream:
         self._running: asyncio.Task[None] | None = None
 
     async def of(self, work: Callable[[Emit], Awaitable[None]]) -> AsyncGenerator[AgentEvent]:
-        """The events of `work`, as they happen, the last of them RunFinished. Closing the generator interrupts it."""
+        """Yield the events of `work` as they happen, up to RunFinished. Closing the generator interrupts it."""
         events: asyncio.Queue[AgentEvent | None] = asyncio.Queue()
         ended = False
 
@@ -56,7 +56,7 @@ class EventStream:
             events.put_nowait(event)
 
         def close(task: asyncio.Task[None]) -> None:
-            if task.cancelled() and not ended:  # before it had begun
+            if task.cancelled() and not ended:  # before it had started
                 emit(RunFinished(status="interrupted", answer=""))
             events.put_nowait(None)
 
@@ -75,13 +75,13 @@ class EventStream:
             await asyncio.gather(task, return_exceptions=True)
 
     def interrupt(self) -> None:
-        """Break off what is going on; its events still end with RunFinished."""
+        """Interrupt the current task; its events still end with RunFinished."""
         if self._running is not None:
             self._running.cancel()
 
 
 class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole run; str() is the answer. `data` has the fields of the tools' payloads, the newest of each name."""
+    """The result of a run; str() is the answer. `data` has the fields of the tools' payloads, the newest of each."""
 
     success: bool
     answer: str
@@ -103,13 +103,13 @@ def _is_command(result: ToolResult) -> bool:
 
 
 class Tally:
-    """Of the run that goes on, or the last one: how many steps, what tokens, what was refused, what the tools gave."""
+    """Statistics of the current or last run: steps, tokens, refusals, and the tools' payloads."""
 
     def __init__(self) -> None:
         self.begin()
 
     def begin(self) -> None:
-        """A new run begins."""
+        """Reset for a new run."""
         self.steps = 0
         self.usage = Usage()
         self.refused: list[str] = []
@@ -118,7 +118,7 @@ class Tally:
         self._data: dict[str, Json] = {}
 
     def counting(self, emit: Emit) -> Emit:
-        """`emit`, which also counts what sub-agents and advisers use as used by this run."""
+        """Return an `emit` that adds the usage of sub-agents and advisers to this run's."""
 
         def counted(event: AgentEvent) -> None:
             match event:
@@ -131,8 +131,8 @@ class Tally:
         return counted
 
     def note(self, result: ToolResult) -> None:
-        """Take down what a call gave, or that a person would have had to permit it. What was refused is not `missing`
-        any more once another call of its kind, a command or a change, has done something."""
+        """Record a call's payload, or that it lacked permission.
+        A refused call is no longer `missing` once another of its kind, a command or a change, has succeeded."""
         if result.success:
             self._data |= result.payload
             if result.acted:
@@ -146,7 +146,7 @@ class Tally:
     def finished(
         self, status: Any, answer: str, *, unverified: Sequence[str] = (), error_code: str = "", error: str = ""
     ) -> RunFinished:
-        """The end of the run."""
+        """Create the event for the end of the run."""
         return RunFinished(
             status=status,
             answer=answer,
@@ -159,7 +159,7 @@ class Tally:
         )
 
     def result(self, finished: RunFinished) -> AgentResult:
-        """The whole run, which ended so."""
+        """Create the result of the run that ended with `finished`."""
         return AgentResult(
             success=finished.status == "done",
             answer=finished.answer,

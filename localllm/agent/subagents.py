@@ -1,6 +1,6 @@
-"""Sub-agents: `explore`, which has another agent look around, with a conversation, tools and limits of its own.
+"""Sub-agents: `explore` runs another agent with its own conversation, tools and limits.
 
-Whoever asked gets the finding and nothing else of that conversation. The steps are shown as they happen.
+Only its finding is returned to the calling agent. Its steps are shown as they happen.
 """
 
 from collections.abc import Callable
@@ -38,26 +38,26 @@ from localllm.tools.search import search_files
 from localllm.tools.tool_system import ToolSystem
 
 READING_TOOLS: tuple[Tool, ...] = (analyze_code, git_diff, git_log, git_status, list_files, read_file, search_files)
-"""What a sub-agent may use."""
+"""Tools of a sub-agent."""
 
 STEPS = 12
-"""How often a sub-agent may ask the model."""
+"""Maximum requests of a sub-agent to the model."""
 
 FINDING_TOKENS = 600
-"""Tokens of a finding that whoever asked is given at most."""
+"""Maximum tokens of a finding."""
 
 _NAME = "explore"
 
 _OUTPUT = 10_000
-"""Characters of one tool's output a sub-agent is given at most: its window has to hold all of its steps."""
+"""Maximum characters of one tool's output for a sub-agent, whose window has to hold all of its steps."""
 
 _MOST_SEEN = 12
 _LONGEST_SEEN = 160
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a sub-agent's run, which ended with `status`. `seen` is what it looked at, a line each; `reason` why
-    it did not come to its end."""
+    """The result of a sub-agent's run, which ended with `status`.
+    `seen` is what it looked at, a line each; `reason` why it did not finish."""
 
     status: str
     answer: str
@@ -67,11 +67,11 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_done(self) -> bool:
-        """Whether it has answered what it was asked."""
+        """Whether it has answered the question."""
         return self.status == "done"
 
     def report(self) -> str:
-        """The finding, or that there is none and what was seen instead."""
+        """Return the finding, or a note that there is none and what was seen instead."""
         if self.is_done:
             return self.answer
         lines = [
@@ -82,8 +82,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SubAgent:
-    """A ReActAgent that answers one question for another one. `emit` is shown what it does; `tools` are made by
-    `ToolSystem.part`. `settings` hold for it as for any other, but it has no more than STEPS."""
+    """A ReActAgent that answers one question for another one. `emit` receives its events; `tools` are made by
+    `ToolSystem.part`. `settings` apply as usual, but with at most STEPS."""
 
     def __init__(self, llm_client: LLMClient, tools: ToolSystem, emit: Emit, settings: AgentSettings) -> None:
         self._emit = emit
@@ -101,10 +101,10 @@ class SubAgent:
         self._agent.history.begin_with(system_prompt("explorer"))
 
     async def run(self, question: str) -> Finding:
-        """Its finding. Whatever goes wrong is part of it; cancelling ends it at once."""
+        """Return the finding, including any error; cancelling ends it at once."""
         try:
             ended = await self._agent.execute_query(question)
-        except Exception as error:  # noqa: BLE001 - a fault in a sub-agent must not end the agent it works for
+        except Exception as error:  # noqa: BLE001 - a fault in a sub-agent must not end its parent agent
             logs.of("AGENT").exception("a sub-agent failed")
             return self._finding("error", self._said, repr(error))
         if ended.success:
@@ -121,7 +121,7 @@ class SubAgent:
         )
 
     def _pass_on(self, event: AgentEvent) -> None:
-        """Note what a finding without an answer is made of, and show what is worth showing as this sub-agent's."""
+        """Record the material of a finding without an answer, and emit relevant events as this sub-agent's."""
         match event:
             case MessageCompleted(text=text):
                 self._said = text or self._said
@@ -141,13 +141,13 @@ class SubAgent:
 
 
 class LastStep(Middleware):
-    """Tells the model that only one step is left, so that it answers with what it has."""
+    """Tells the model that one step is left, so that it answers with what it has."""
 
     def __init__(self, steps: int) -> None:
         self._steps = steps
 
     async def before_step(self, state: RunState) -> Decision:
-        """A word before the last step."""
+        """Inject a remark before the last step."""
         return (
             Inject("[This is your last step. Do not call a tool: answer now with what you have found.]")
             if 0 < state.step == self._steps - 1
@@ -156,8 +156,8 @@ class LastStep(Middleware):
 
 
 class Explorer:
-    """Answers questions about the project by sub-agents that only read. `tools` gives those of the agent that asks;
-    `settings` are its own."""
+    """Answers questions about the project with read-only sub-agents.
+    `tools` returns those of the calling agent; `settings` are its own."""
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class Explorer:
         self._settings = settings
 
     def tool(self) -> Tool:
-        """`explore` as a tool for the agent that asks."""
+        """Return the tool `explore` for the calling agent."""
 
         @tool(risk=Risk.SAFE)
         async def explore(context: ToolContext, question: str) -> ToolOutput:
@@ -180,7 +180,7 @@ class Explorer:
         return explore
 
     async def explore(self, question: str, emit: Emit) -> ToolOutput:
-        """The finding on `question`, at most FINDING_TOKENS long."""
+        """Return the finding on `question`, at most FINDING_TOKENS long."""
         tools = self._tools().part(_NAME, READING_TOOLS, output_limit=_OUTPUT)
         finding = await SubAgent(self._llm_client, tools, emit, self._settings).run(question)
         text = capped(finding.report(), FINDING_TOKENS, self._llm_client.estimate_tokens)
@@ -199,7 +199,7 @@ class Explorer:
 
 
 def capped(text: str, tokens: int, estimate: Callable[[str], int]) -> str:
-    """`text`, or the beginning of it that is at most so many tokens, with a note."""
+    """Truncate `text` to `tokens` tokens, with a note."""
     if estimate(text) <= tokens:
         return text
     note = "\n" + "[… the rest of the finding is left out]"

@@ -1,4 +1,4 @@
-"""The system prompt and the project's context that a session begins with."""
+"""The system prompt and the project context that a session begins with."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -32,8 +32,8 @@ _PASSED_OVER = {
 
 @cache
 def system_prompt(name: str = "system") -> str:
-    """Who the assistant is and how it works; `name` is that of a profile's prompt. The same for every session, so that
-    servers can reuse it."""
+    """Return the system prompt of a profile: role and rules.
+    The same for every session, so that servers can cache it."""
     return (Path(__file__).parent / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
@@ -43,13 +43,13 @@ def _remarks() -> dict[str, str]:
 
 
 def remark(name: str, **params: object) -> str:
-    """What the model is told in the middle of a run: the text of this name in prompts/remarks.toml, filled in."""
+    """Return a remark for the model during a run: the text of this name in prompts/remarks.toml, formatted."""
     return _remarks()[name].format(**params).strip()
 
 
 def situation(root: Path, today: date, *, here: str = "", is_attended: bool = True) -> str:
-    """What changes from session to session: where and when, and whether anybody could answer a question. Goes to the
-    end of the first user message. `here`: the folder in the project where the user stands, empty for its own."""
+    """Return what differs between sessions: where and when, and whether the user can answer questions.
+    It is appended to the first user message. `here`: the user's folder in the project, empty for its root."""
     names = sorted(
         f"{entry.name}/" if entry.is_dir() else entry.name
         for entry in root.iterdir()
@@ -67,9 +67,8 @@ _ABOUT = "Kept in {file} from earlier work. Background, no request:"
 
 
 class Briefing:
-    """Reads the files anew whenever it is asked: those for who stands in the folder `here` of the project (its own
-    unless given). `instructions` are those that were told last. `closed`: paths in the project that rules close to
-    reading."""
+    """Reads the project's instructions and notes on each call. `here`: the folder in the project, by default its root.
+    `instructions` are the ones last used. `closed`: paths in the project that rules close to reading."""
 
     def __init__(self, root: Path, memory: ProjectMemory, here: Path | None = None, closed: Sequence[str] = ()) -> None:
         self._root = root
@@ -81,16 +80,16 @@ class Briefing:
         self.instructions: Sequence[Instructions] = ()
 
     def for_system(self, profile: Profile) -> str:
-        """What goes behind the system prompt, "" where there is nothing."""
+        """Return what is appended to the system prompt, possibly ""."""
         self.instructions = self.look(profile)
         return told(self.instructions)
 
     def look(self, profile: Profile) -> Sequence[Instructions]:
-        """The files as they would be told now."""
+        """Return the current instruction files."""
         return read_instructions(self._root, profile.instructions, self._here, self._closed)
 
     def notes(self, profile: Profile) -> str:
-        """What is remembered, "" where nothing is. A file that cannot be used is left out: see `take_failure`."""
+        """Return the remembered notes, possibly "". An unusable file is skipped: see `take_failure`."""
         try:
             searchable = profile.tools is None or "recall" in profile.tools
             about = _ABOUT.format(file=self._memory.name)
@@ -105,7 +104,7 @@ class Briefing:
         return framed("project-notes", about, digest) if digest else ""
 
     def _note_conflict(self) -> None:
-        """Let it be said, once for each that comes up, that two versions of what is remembered are told as one."""
+        """Report, once per conflict, that two versions of the notes are read as one."""
         line = self._memory.conflict
         if line and not self._conflict:
             self._failure = _(
@@ -117,6 +116,6 @@ class Briefing:
         self._conflict = line
 
     def take_failure(self) -> str:
-        """Why what is remembered was not told, or not as it should be, once; "" where it was."""
+        """Return once why the notes were skipped or incomplete; "" if they were not."""
         failure, self._failure = self._failure, ""
         return failure

@@ -1,4 +1,4 @@
-"""Ask a member of the panel: at the end of the main conversation, or by a dossier."""
+"""Ask a panel member: at the end of the main conversation, or with a dossier."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -28,27 +28,27 @@ _ROLES = {
 }
 
 _TO_THINK = 2_000
-"""Tokens a model may think before its answer, which servers count with it."""
+"""Tokens allowed for thinking, which servers count as part of the answer."""
 
 _GOAL = 200
-"""Tokens of the goal at the end of a conversation that has it already."""
+"""Tokens of the goal when the conversation already contains it."""
 
 _MARGIN = 1.15
-"""A question may be so much longer than estimated."""
+"""Maximum ratio of actual to estimated tokens of a question."""
 
 _TRIES = 2
-"""Answers of a member in which it may call tools: after the first it is told that only text is read."""
+"""Maximum answers with tool calls of a member: after the first it is told that only text is read."""
 
 _OF_SCHEMAS = frozenset({"llm_bad_call", "llm_bad_request", "llm_parameter_refused"})
-"""What may fail because of a schema: the server could not read its own answer (llama.cpp, at times), or takes none
-beside tools."""
+"""Errors possibly caused by a schema: the server could not parse its own answer (llama.cpp, occasionally), or accepts
+none together with tools."""
 
 Question = Callable[[Dossier, int], str]
-"""What is asked about a dossier, in so many tokens."""
+"""Formats the question about a dossier in a number of tokens."""
 
 
 class Answer(NamedTuple):
-    """What a member said; `opinion` is None for one that did not, and `left_out` says who and why."""
+    """A member's answer; without one `opinion` is None and `left_out` says who and why."""
 
     opinion: Opinion | None
     left_out: str = ""
@@ -56,7 +56,7 @@ class Answer(NamedTuple):
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What `role` is asked. `slot`: where the main model's server has several, the one that reads dossiers."""
+    """A question to `role`. `slot`: the server's cache slot for dossiers, if it has several."""
 
     role: Role
     question: Question
@@ -67,10 +67,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Asker:
-    """Asks `members`. `admits` says whether a client may be asked now as far as its rate goes.
+    """Asks `members`. `admits` returns whether the rate limit allows a client now.
 
-    Whoever has the main model is asked at the end of the main conversation, where the dossier has that: a server that
-    has read it needs to read no more than the question, and goes on with it afterwards. Others get the dossier itself.
+    A member with the main model is asked at the end of the main conversation, if the dossier has it: its server has
+    that cached and needs to process only the question. Others get the dossier itself.
     """
 
     def __init__(self, members: Members, settings: PanelSettings, admits: Callable[[LLMClient], bool]) -> None:
@@ -80,12 +80,12 @@ class Asker:
         self._turns: dict[str, asyncio.Lock] = {}
 
     async def ask(self, asked: Asked, emit: Emit) -> Answer:
-        """The answer to `asked`. Raises nothing but an interrupt."""
+        """Return the answer to `asked`. Raises only cancellation."""
         role = asked.role
         try:
             client = self._members.client(role)
         except LocalLLMError as error:
-            is_setting = isinstance(error, ConfigurationError)  # it stays so until the person has fixed it
+            is_setting = isinstance(error, ConfigurationError)  # permanent until the user fixes it
             return Answer(None, _left_out(role, "", sentences(error.what, error.fix) if is_setting else error.what))
         try:
             async with self._turns.setdefault(server_of(client), asyncio.Lock()):
@@ -111,7 +111,7 @@ class Asker:
         return await self._ask_by_dossier(client, asked, emit)
 
     async def _ask_at_tail(self, client: LLMClient, prompt: MainPrompt, asked: Asked, emit: Emit) -> Answer:
-        """Ask behind the main conversation, with all that stands before its messages as it is. A call is not run."""
+        """Ask at the end of the main conversation, whose prompt stays unchanged. Calls are not run."""
         part = tail("", asked.role, by_hand=asked.by_hand)
         dossier = question_only(asked.dossier) if asked.by_hand else question_only(asked.dossier, _GOAL)
         question = asked.question(dossier, self._room(client, free_tokens(client, prompt), part))
@@ -137,7 +137,7 @@ class Asker:
     async def _complete(
         self, client: LLMClient, messages: Sequence[Message], tools: Sequence[ToolSpec], asked: Asked, emit: Emit
     ) -> Completion:
-        """The member's answer, held to the schema where the server can."""
+        """Request the member's answer, with the schema enforced where supported."""
 
         def tell(notice: str) -> None:
             emit(Notice(text=f"{role_name(asked.role)}: {notice}", level="warning"))
@@ -158,18 +158,18 @@ class Asker:
             return await ask()
 
     def _room(self, client: LLMClient, free: int, part: str) -> int:
-        """Tokens a question may take of `free` ones, beside the answer and what the member is told of its part."""
+        """Return the tokens a question may take of `free`, beside the answer and the member's instructions."""
         answer = min(self._settings.max_tokens, free // 4)
         return int((free - answer - client.estimate_tokens(part)) / _MARGIN)
 
 
 def role_name(role: Role) -> str:
-    """A role in the person's language."""
+    """Return a role's name in the user's language."""
     return _(_ROLES[role])
 
 
 def free_tokens(client: LLMClient, prompt: MainPrompt) -> int:
-    """Tokens of the window behind the main conversation."""
+    """Return the free tokens of the window after the main conversation."""
     return client.context_window - client.expect_prompt(prompt.messages, prompt.tools)
 
 
@@ -181,7 +181,7 @@ def _answer(client: LLMClient, role: Role, completion: Completion, usage: Usage)
 
 
 def _who(client: LLMClient) -> str:
-    """The provider and the model, or, before that is known, the address."""
+    """Return provider and model, or the address while the model is unknown."""
     return f"{client.provider.name} {client.model or client.provider.address}".strip()
 
 

@@ -1,4 +1,4 @@
-"""Write a dossier: choose what the panel is shown of a stuck run, and cut it to its window."""
+"""Build a dossier: select what the panel sees of a stuck run, and truncate it to the window."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -29,12 +29,12 @@ _TELLS_ERROR = (
 _LAST_LINES = 6
 _NEIGHBOURS = 2
 _NOTE_TOKENS = 12
-"""What the note on a gap takes."""
+"""Tokens of the note on a gap."""
 
 
 def excerpt(text: str, most: int) -> str:
-    """`text` in about `most` tokens. Of a longer one the first line, the lines that tell an error (equal ones once) and
-    the last lines are kept, in this order of importance; a note stands wherever lines were left out."""
+    """Truncate `text` to about `most` tokens, with notes at the gaps.
+    Kept are the first line, lines with errors (equal ones once) and the last lines, in this order of importance."""
     if estimate_tokens(text) <= most:
         return text
     lines = [cut_middle(line, max(most // 2, 1)) for line in text.rstrip().split("\n")]
@@ -49,7 +49,7 @@ def excerpt(text: str, most: int) -> str:
 
 
 def cut_middle(text: str, most: int) -> str:
-    """`text` in about `most` tokens: its beginning and its end, with a note between them."""
+    """Truncate `text` in the middle to about `most` tokens, with a note."""
     if estimate_tokens(text) <= most:
         return text
     room = max(int(len(text) * most / estimate_tokens(text)) - int(_NOTE_TOKENS * BYTES_PER_TOKEN), 3)
@@ -61,7 +61,7 @@ def cut_middle(text: str, most: int) -> str:
 
 
 def cut_end(text: str, most: int) -> str:
-    """`text` in about `most` tokens: its beginning, up to where a sentence or a line ends if one does late enough."""
+    """Truncate `text` to about `most` tokens, at the end of a sentence or line if there is a late one."""
     if (size := estimate_tokens(text)) <= most:
         return text
     head = text[: int(len(text) * most / size) - 2]
@@ -76,8 +76,8 @@ def _ends(text: str, room: int) -> tuple[str, str]:
 
 
 def _by_importance(lines: Sequence[str]) -> Iterator[int]:
-    """The lines' numbers, some more than once: the errors from both ends, for compilers tell the cause first and
-    tracebacks last."""
+    """Yield the line numbers by importance, some repeatedly: the errors from both ends, as compilers report the cause
+    first and tracebacks last."""
     first_of: dict[str, int] = {}
     for number, line in enumerate(lines):
         if re.search(_TELLS_ERROR, line, re.IGNORECASE):
@@ -108,16 +108,16 @@ _REFERENCE = re.compile(r'^<file path="([^"\n]+)">\n((?>(?:(?!</file>$|<file pat
 _MOST_FILES = 3
 _MOST_LINES = 120
 _LEAST = 80
-"""Tokens below which a piece of a file says nothing."""
+"""Minimum useful tokens of a file excerpt."""
 
 
 Read = Callable[[str], str | None]
-"""The text of a file as it is now; None where it has none."""
+"""Returns the current text of a file; None if it has none."""
 
 
 class ShownFile(msgspec.Struct, frozen=True):
-    """What the model was shown of a file: `lines`, the first of which has the number `first`; none where that was left
-    out since. `change`: what the tool said that has changed it since; empty where none has."""
+    """What the model saw of a file: `lines`, the first of which has the number `first`; empty if pruned since.
+    `change`: the result of the tool that changed it since, if any."""
 
     path: str
     lines: tuple[str, ...]
@@ -126,15 +126,15 @@ class ShownFile(msgspec.Struct, frozen=True):
 
 
 class Work(msgspec.Struct, frozen=True):
-    """What was tried on files: a call and what came of it."""
+    """Work on files: a call and its result."""
 
     call: ToolCall
     result: str
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
-    """What the pieces are looked for by: `works`, and files that `about` names. `failures` are the results of calls
-    that have changed nothing."""
+    """What excerpts are selected by:
+    `works`, and files named in `about`. `failures` are results of calls that changed nothing."""
 
     works: tuple[Work, ...] = ()
     about: str = ""
@@ -142,8 +142,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def snippets(messages: Sequence[Message], subject: Subject, room: int, read: Read | None = None) -> tuple[str, ...]:
-    """The pieces, in about `room` tokens: of the files the subject is about, as `read` gives them now (as read last
-    without it), around the place that was worked on. The newest come first."""
+    """Return excerpts, in about `room` tokens, of the files the subject is about. They are taken around the place
+    worked on, from the current text by `read` (else as last read). The newest come first."""
     told = [*map(_mention, subject.works), subject.about]
     shown = reversed(shown_files(messages, subject.failures))
     meant = (file for file in shown if _is_meant(file.path, told))
@@ -166,8 +166,8 @@ def _now(path: str, read: Read) -> ShownFile | None:
 
 
 def shown_files(messages: Iterable[Message], failures: Collection[str] = ()) -> list[ShownFile]:
-    """The newest content of every file that read_file has shown, or the person has named, the newest last; with the
-    last change since, which is one that has none of the results in `failures`."""
+    """Return the latest content of every file shown by read_file or attached by the user, newest last.
+    Each has the last change since, which is one without a result in `failures`."""
     found: dict[str, ShownFile] = {}
     asked: dict[str, ToolCall] = {}
     for message in messages:
@@ -185,7 +185,7 @@ def shown_files(messages: Iterable[Message], failures: Collection[str] = ()) -> 
 
 
 def _note(found: dict[str, ShownFile], call: ToolCall, text: str, failures: Collection[str]) -> None:
-    """What a result tells of a file: its content, or that it is another now."""
+    """Record what a result says about a file: its content, or that it was changed."""
     path = path_of(call)
     if call.name == "read_file" and path:
         _keep(found, path, text)
@@ -194,7 +194,7 @@ def _note(found: dict[str, ShownFile], call: ToolCall, text: str, failures: Coll
 
 
 def _keep(found: dict[str, ShownFile], path: str, text: str) -> None:
-    """The file in a result of read_file; not where that says only what was wrong."""
+    """Record the file in a result of read_file, unless that is an error."""
     title, _, rest = (text := text.removesuffix("\n")).partition("\n")
     if not rest and title.startswith("["):
         found[path] = ShownFile(path, ())
@@ -219,7 +219,7 @@ def _is_meant(path: str, texts: Iterable[str]) -> bool:
 
 
 def _place(file: ShownFile, works: Sequence[Work]) -> tuple[int, int]:
-    """Indexes of the first line and behind the last one that the newest work on the file was about."""
+    """Return the start and end index of the lines the latest work on the file was about."""
     for work in reversed(works):
         if path_of(work.call) == file.path:
             arguments = arguments_in(work.call.arguments)
@@ -233,7 +233,7 @@ def _place(file: ShownFile, works: Sequence[Work]) -> tuple[int, int]:
 
 
 def _line_named(file: ShownFile, text: str) -> int:
-    """The last line of the file that a traceback, a compiler or a test run has named; 0 where none has."""
+    """Return the last line of the file named by a traceback, compiler or test run; 0 if none."""
     name = re.escape(file.path.rpartition("/")[2])
     named = [int(number) for number in re.findall(rf'{name}["\']?(?:, line |:|\()(\d+)', text)]
     last = file.first + len(file.lines)
@@ -241,7 +241,7 @@ def _line_named(file: ShownFile, text: str) -> int:
 
 
 def _piece(file: ShownFile, place: tuple[int, int], room: int) -> str:
-    """The lines around `place` that fit, with a heading."""
+    """Return the lines around `place` that fit, with a heading."""
     heading = f"{file.path}, lines {{}}-{{}}:"
     change = f"\n[It was changed since: {cut_end(file.change, _CHANGE_TOKENS)}]" if file.change else ""
     start, end = _span(file.lines, place, room - estimate_tokens(heading) - estimate_tokens(change) - 4)
@@ -250,8 +250,7 @@ def _piece(file: ShownFile, place: tuple[int, int], room: int) -> str:
 
 
 def _span(lines: Sequence[str], place: tuple[int, int], room: int) -> tuple[int, int]:
-    """The index of the first line and behind the last one of what fits: the place itself, then as much before as
-    after it."""
+    """Return the start and end index of the lines that fit: the place itself, then as much before as after it."""
     start = end = place[0]
     is_full = False
     while not is_full and end - start < _MOST_LINES:
@@ -264,7 +263,7 @@ def _span(lines: Sequence[str], place: tuple[int, int], room: int) -> tuple[int,
 
 
 MOST_TOKENS = 3_000
-"""Tokens of a whole dossier, as estimated."""
+"""Maximum estimated tokens of a whole dossier."""
 
 _GOAL = 800
 _PROBLEM = 200
@@ -273,7 +272,7 @@ _ONE_ATTEMPT = 700
 _LEAST_FOR_ATTEMPT = 60
 _ARGUMENT = 120
 _HEADINGS = 60
-"""Tokens each part may take. What is not used of one goes to the pieces of files, the last part."""
+"""Maximum tokens of each part. What one does not use is left to the file excerpts, the last part."""
 
 
 def make_dossier(
@@ -286,13 +285,12 @@ def make_dossier(
     read: Read | None = None,
     tools: Sequence[ToolSpec] | None = None,
 ) -> Dossier:
-    """The dossier on `problem`: of `attempts` the failed ones (all, where none has failed), equal ones once; of the
-    files shown in `messages`, the pieces these attempts are about, as `read` gives them now. `unsolved`: of the failed
-    ones only those that have not succeeded since. `tools`: those the agent is offered, where members may be asked
-    at the end of `messages`.
+    """Create the dossier on `problem` from failed `attempts` (all, if none failed), equal ones merged. It has excerpts
+    of the files in `messages` they are about, with their current text from `read`. `unsolved`: only failures without a
+    later success. `tools`: those offered to the agent, if members may be asked at the end of `messages`.
 
-    The goal and every error text stay as they are, unless one alone would take the room of all others: then its middle,
-    and of a result the lines that tell no error, are left out, with a note.
+    The goal and all error texts are kept verbatim, unless one alone would take the room of all others: then its middle,
+    or a result's lines without errors, are replaced by a note.
     """
     goal, problem = cut_middle(goal, _GOAL), cut_middle(problem, _PROBLEM)
     failed = [attempt for attempt in attempts if attempt.failed]
@@ -310,13 +308,12 @@ def make_dossier(
 
 
 def question_only(dossier: Dossier, goal: int = _GOAL) -> Dossier:
-    """The goal, in about `goal` tokens, and the problem: for those who see all that was done themselves."""
+    """Return only the goal, in about `goal` tokens, and the problem: for members who see the conversation itself."""
     return Dossier(goal=cut_middle(dossier.goal, goal), problem=dossier.problem)
 
 
 def dossier_text(dossier: Dossier, room: int = 0) -> str:
-    """All of a dossier, as others read it; with `room`, what fits so many tokens: the pieces of files give way first,
-    then the oldest attempts."""
+    """Format a dossier; with `room`, in that many tokens: file excerpts are dropped first, then the oldest attempts."""
     text = _written(dossier)
     if not room or estimate_tokens(text) <= room:
         return text
@@ -341,7 +338,7 @@ def _written(dossier: Dossier) -> str:
 
 
 def _pieces_in(snippets: Sequence[str], room: int) -> tuple[str, ...]:
-    """The first ones that fit, the last of them cut."""
+    """Return the first snippets that fit, the last one truncated."""
     kept: list[str] = []
     for piece in snippets:
         if room < _LEAST_FOR_ATTEMPT:
@@ -352,7 +349,7 @@ def _pieces_in(snippets: Sequence[str], room: int) -> tuple[str, ...]:
 
 
 def _unsolved(attempts: Sequence[Attempt]) -> list[Attempt]:
-    """What has failed, and has not succeeded since: the same command, or the same tool on the same file."""
+    """Return the failures without a later success of the same command, or the same tool on the same file."""
     solved: set[tuple[str, str]] = set()
     failed: list[Attempt] = []
     for attempt in reversed(attempts):
@@ -365,7 +362,7 @@ def _unsolved(attempts: Sequence[Attempt]) -> list[Attempt]:
 
 
 def _counted(attempts: Sequence[Attempt]) -> list[Attempt]:
-    """Equal ones once, where they came last."""
+    """Merge equal attempts into the last one."""
     found: dict[tuple[str, str, str], Attempt] = {}
     for attempt in attempts:
         key = (attempt.call.name, attempt.call.arguments, attempt.result)
@@ -376,7 +373,7 @@ def _counted(attempts: Sequence[Attempt]) -> list[Attempt]:
 
 
 def _fitting(attempts: Sequence[Attempt], room: int = _ATTEMPTS) -> tuple[Attempt, ...]:
-    """The newest that fit, oldest first, their results cut where they are long."""
+    """Return the newest attempts that fit, oldest first, with long results truncated."""
     kept: list[Attempt] = []
     for attempt in reversed(attempts):
         bare = estimate_tokens(_attempt_text(1, msgspec.structs.replace(attempt, result="")))
@@ -395,7 +392,7 @@ def _attempt_text(number: int, attempt: Attempt) -> str:
 
 
 def _arguments_text(call: ToolCall) -> str:
-    """The arguments as JSON, each long text cut in its middle."""
+    """Format the arguments as JSON, with long texts truncated in the middle."""
     if not (arguments := arguments_in(call.arguments)):
         return cut_middle(call.arguments or "{}", 2 * _ARGUMENT)
     short = {name: cut_middle(text, _ARGUMENT) if isinstance(text, str) else text for name, text in arguments.items()}

@@ -1,4 +1,4 @@
-"""The panel's members: their roles, prompts and clients, and which provider each gets."""
+"""The panel's members: roles, prompts and clients, and the choice of a provider for each."""
 
 import asyncio
 import time
@@ -19,17 +19,17 @@ from localllm.llm.providers.base import Ability, Provider
 from localllm.llm.retry import Health, look_at
 
 RECENT_SECONDS = 30.0
-"""A server looked at so recently is not looked at again."""
+"""Seconds for which a health check is reused."""
 
 SECONDS_TO_CHOOSE = 5.0
-"""How long a server has to answer what a choice depends on."""
+"""Timeout for the information a choice depends on."""
 
 _FEWEST_TO_CHOOSE_FROM = 2
 
 
 class Need(msgspec.Struct, frozen=True, kw_only=True):
-    """What a kind of work takes: abilities a model must have, and such as would be good; tokens of window; whether its
-    answers must be held to a schema. `widest`: the largest window comes before the shortest wait."""
+    """Requirements of a task: required and preferred abilities; tokens of window; whether answers must match a schema.
+    `widest`: prefer the largest window to the lowest latency."""
 
     must: frozenset[Ability] = frozenset()
     better: frozenset[Ability] = frozenset()
@@ -45,11 +45,11 @@ TASKS: dict[str, Need] = {
     "long_context": Need(window=32_768, widest=True),
     "structured": Need(schema=True),
 }
-"""Kinds of work."""
+"""Requirements by kind of task."""
 
 
 class HealthChecker:
-    """Looks at servers, each at most once in RECENT_SECONDS."""
+    """Checks the health of servers, each at most once in RECENT_SECONDS."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class HealthChecker:
         self._seen: dict[str, tuple[float, Health]] = {}
 
     async def check(self, clients: Mapping[str, LLMClient], *, anew: bool = False) -> dict[str, Health]:
-        """How each is, under the name it is given; all are asked at once."""
+        """Return the health of each client by name, checked concurrently."""
         found = await asyncio.gather(*(self._check(name, client, anew) for name, client in clients.items()))
         return dict(zip(clients, found, strict=True))
 
@@ -74,10 +74,9 @@ class HealthChecker:
 
 
 async def choose_best(clients: Mapping[str, LLMClient], health: Mapping[str, Health], task: str = "") -> str:
-    """The name of the one that suits `task` best. What nobody tells of a model counts as better than what it cannot.
+    """Return the name of the client most suitable for `task`. Unknown abilities rank above missing ones.
 
-    Raises LLMConnectionError panel_no_provider where none of those that are well can do it, ValueError for a task
-    nobody knows.
+    Raises LLMConnectionError panel_no_provider if no healthy one can do it, ValueError for an unknown task.
     """
     if task and task not in TASKS:
         raise ValueError(f"no kind of work: {task} (there are {', '.join(TASKS)})")
@@ -99,7 +98,7 @@ async def _is_able(client: LLMClient, health: Health, need: Need) -> bool:
 
 
 def _rank(client: LLMClient, health: Health, need: Need) -> tuple[int, ...]:
-    """Smaller is better."""
+    """Return the sort key of a client, lower is better."""
     abilities, window = client.info.abilities, client.context_window
     return (
         int(bool(need.must) and abilities is None),
@@ -117,7 +116,7 @@ ROLES: tuple[Role, ...] = ("conservative", "progressive", "judge", "boss")
 
 
 class Character(NamedTuple):
-    """How a member thinks, and what it looks at."""
+    """The personality and focus of a member."""
 
     name: str
     personality: str
@@ -155,12 +154,12 @@ _DOSSIER = {
     "it": "the dossier",
 }
 _TAIL = {"shown": "all that stands above: the conversation, the goal and the problem", "it": "that"}
-"""What a member is shown, by a dossier and at the end of the main conversation."""
+"""How the prompts refer to what a member sees: a dossier, or the main conversation."""
 
 
 @cache
 def instructions(role: Role, *, by_hand: bool = False, at_tail: bool = False) -> str:
-    """What a member is told of its part. `at_tail`: behind the main conversation, which it is shown."""
+    """Return a member's instructions. `at_tail`: after the main conversation, which it sees."""
     character = AGENT_ROLES[role]
     text = _prompt(role if role in ("judge", "boss") else "adviser")
     words = {**character._asdict(), "form": _prompt("verdict"), **(_TAIL if at_tail else _DOSSIER)}
@@ -170,7 +169,7 @@ def instructions(role: Role, *, by_hand: bool = False, at_tail: bool = False) ->
 
 
 def tail(question: str, role: Role, *, by_hand: bool = False) -> str:
-    """What stands behind the main conversation for a member that is asked there."""
+    """Return the text appended to the main conversation for a member asked there."""
     part = instructions(role, by_hand=by_hand, at_tail=True)
     return _prompt("panel_tail").replace("{part}", part).replace("{question}", question)
 
@@ -180,8 +179,8 @@ def _prompt(name: str) -> str:
 
 
 class Members:
-    """The clients of the roles, each made when it is first asked for. `main` is the one that does the work, `boss` the
-    one that was chosen for a boss whose settings name none."""
+    """The clients of the roles, created on demand.
+    `main` is the agent's client, `boss` the one chosen if the settings name none."""
 
     def __init__(self, main: LLMClient, settings: Settings, root: Path, environ: Mapping[str, str]) -> None:
         self.main = main
@@ -193,8 +192,8 @@ class Members:
         self._made: dict[RoleSettings, LLMClient] = {}
 
     def client(self, role: Role) -> LLMClient:
-        """Whoever `role` asks. Raises ConfigurationError where its settings cannot be followed, LLMConnectionError
-        panel_no_model where that is no model."""
+        """Return the client of `role`. Raises ConfigurationError if its settings are unusable, LLMConnectionError
+        panel_no_model if it has no model."""
         settings: RoleSettings = getattr(self._panel, role)
         client = self._client(settings)
         if role == "boss" and client is self.main:
@@ -204,7 +203,7 @@ class Members:
         return client
 
     def clients(self) -> dict[str, LLMClient]:
-        """The client of every role that has one."""
+        """Return the client of every role that has one."""
         found: dict[str, LLMClient] = {}
         for role in ROLES:
             try:
@@ -214,15 +213,15 @@ class Members:
         return found
 
     def candidates(self) -> dict[str, LLMClient]:
-        """The different models among those of the roles and the main one, which comes first, by server and model."""
+        """Return clients of the roles' distinct models and the main one, which is first, by server and model."""
         found: dict[tuple[str, str], LLMClient] = {}
         for client in (self.main, *self.clients().values()):
             found.setdefault((server_of(client), client.model), client)
         return {f"{name_of(client)} {client.model}": client for client in found.values()}
 
     async def appoint_boss(self, health_checker: HealthChecker) -> None:
-        """Choose the boss where the settings name none: the model that is best at reasoning, and of equal ones the one
-        that does the work. A server that does not answer at once is none."""
+        """Choose the boss if the settings name none: the best model at reasoning, in case of a tie the main one.
+        Servers that do not answer in time are skipped."""
         self.boss = None
         candidates = self.candidates()
         if self._panel.boss != RoleSettings() or len(candidates) < _FEWEST_TO_CHOOSE_FROM:
@@ -234,7 +233,7 @@ class Members:
                 self.boss = candidates[await choose_best(candidates, equally_fast, "reasoning")]
 
     async def aclose(self) -> None:
-        """Close the connections that are not the main client's."""
+        """Close the connections except the main client's."""
         made, self._made = self._made, {}
         for client in made.values():
             if client.provider is not self.main.provider:
@@ -257,7 +256,7 @@ class Members:
         return self._made[role]
 
     def _other_model(self, role: RoleSettings) -> LLMClient:
-        """Another model of the server that is at work, whichever that is now."""
+        """Return a client of another model on the main client's current server."""
         known = self._made.get(role)
         if known is None or known.provider is not self.main.provider:
             known = self._made[role] = LLMClient(
@@ -271,8 +270,8 @@ class Members:
 
 
 def settings_of(role: RoleSettings, llm: LLMSettings) -> LLMSettings:
-    """The settings of a role's own client: those of the provider it names, at its address; the window, which is set for
-    the model that does the work, is not taken over."""
+    """Return the settings of a role's own client: those of its provider, at its address, without the window, which is
+    set for the main model."""
     provider = role.provider or _provider_with_address(llm)
     changes: dict[str, Any] = {"provider": provider, "model": role.model, "context_window": 0}
     match provider:
@@ -295,7 +294,7 @@ def settings_of(role: RoleSettings, llm: LLMSettings) -> LLMSettings:
 
 
 def _provider_with_address(llm: LLMSettings) -> NamedProvider:
-    """How to speak to an address that is set without a provider."""
+    """Return the provider for an address that is set without one."""
     match llm.provider:
         case "lmstudio" | "ollama" | "openai" | "gemini" as provider:
             return provider
@@ -304,8 +303,8 @@ def _provider_with_address(llm: LLMSettings) -> NamedProvider:
 
 
 def _may_have_key(role: RoleSettings, llm: LLMSettings) -> bool:
-    """Whether the provider's key may go to a role's address: the person has named the provider, or it is where the key
-    goes anyway."""
+    """Return whether the provider's key may be sent to a role's address: the user has named the provider, or it is the
+    key's own server."""
     if role.provider:
         return True
     own: ServerSettings = getattr(llm, _provider_with_address(llm))
@@ -313,16 +312,16 @@ def _may_have_key(role: RoleSettings, llm: LLMSettings) -> bool:
 
 
 def is_same_model(client: LLMClient, main: LLMClient) -> bool:
-    """Whether both ask one model of one server."""
+    """Return whether both use the same model on the same server."""
     return client is main or (server_of(client) == server_of(main) and client.model == main.model)
 
 
 def server_of(client: LLMClient) -> str:
-    """A text that is equal for clients of one server."""
+    """Return a key that is equal for clients of the same server."""
     provider = client.provider
     return same_place(provider.address) if "://" in provider.address else f"{provider.name} {provider.address}"
 
 
 def name_of(client: LLMClient) -> str:
-    """A server for people: its provider and where it is."""
+    """Return a server's display name: provider and address."""
     return f"{client.provider.name} {client.provider.address}".strip()

@@ -1,4 +1,4 @@
-"""MultiAgentSystem: two advisers and a judge, or the boss, answer where the agent is stuck."""
+"""MultiAgentSystem: two advisers and a judge, or the boss, advise a stuck agent."""
 
 import asyncio
 import random
@@ -38,13 +38,12 @@ _EARLIER_TOKENS = 1_200
 
 
 LEAST_FREE = 3_000
-"""Tokens of the window behind the main conversation: with fewer there is no room for a question, a thought and an
-answer."""
+"""Minimum free tokens after the main conversation for a question, a thought and an answer."""
 
 
 class Place(NamedTuple):
-    """Where members with the main model are asked about a prompt: behind it, or by a dossier, which is read into `slot`
-    where the server has one to spare."""
+    """How members with the main model are asked about a prompt: after it, or with a dossier in the cache slot `slot`,
+    if the server has a free one."""
 
     prompt: MainPrompt
     slot: int | None
@@ -52,8 +51,8 @@ class Place(NamedTuple):
 
 
 class MultiAgentSystem:
-    """The panel over the settings' `agents.panel`. `client` does the work, and stands for every role that has nothing
-    set. `rng` orders the opinions for the judge.
+    """The panel according to the settings' `agents.panel`.
+    `client` is the agent's, and used by every role without settings. `rng` orders the opinions for the judge.
 
     Implements Advisers; `three_wise_consultation` and `boss_consultation` are the same with plain values.
     """
@@ -81,11 +80,11 @@ class MultiAgentSystem:
 
     @property
     def llm_clients(self) -> dict[str, LLMClient]:
-        """Whom each role asks, by role; without those that have no model."""
+        """The client of each role that has a model."""
         return self._members.clients()
 
     async def ask_three(self, dossier: Dossier, emit: Emit, *, by_hand: bool = False) -> Consultation:
-        """Two opinions, each from a request of its own, and a judge who sees them unnamed and in random order."""
+        """Get two opinions in separate requests, and a judgement of them, anonymous and in random order."""
         dossier, slot = await self._placed(dossier, ("conservative", "progressive", "judge"), emit)
         order = sorted(_ADVISERS, key=self._leaves_main)
         asked = (Asked(role=role, question=dossier_text, dossier=dossier, by_hand=by_hand, slot=slot) for role in order)
@@ -101,41 +100,41 @@ class MultiAgentSystem:
     async def ask_boss(
         self, dossier: Dossier, earlier: Sequence[Consultation], emit: Emit, *, by_hand: bool = False
     ) -> Consultation:
-        """The boss, who is shown the dossier and what was advised `earlier`: where the settings name none, the model
-        on the panel that is best at reasoning, and of equal ones the one that does the work."""
+        """Ask the boss about the dossier and the `earlier` advice: if not set, the model on the panel that is best at
+        reasoning, in case of a tie the main one."""
         await self._members.appoint_boss(self.health_checker)
         dossier, slot = await self._placed(dossier, ("boss",), emit)
         decided = await self._decide("boss", _for_boss(earlier), dossier, emit, by_hand=by_hand, slot=slot)
         return self._conclude("boss", dossier, [], decided, emit, by_hand=by_hand)
 
     async def three_wise_consultation(self, problem: str, context: Mapping[str, Json] | None = None) -> dict[str, Json]:
-        """The advice of the three on `problem`: opinions, plan, confidence, is_sure, left_out. Of `context`, `goal` is
-        what is wanted; every other entry is shown under its name."""
+        """Return the panel's advice on `problem`: opinions, plan, confidence, is_sure, left_out.
+        In `context`, `goal` is the goal; every other entry is shown under its name."""
         return msgspec.to_builtins(await self.ask_three(_dossier_of(problem, context), _to_nobody))
 
     async def boss_consultation(
         self, complex_problem: str, consultation_history: Sequence[Mapping[str, Json]] | None = None
     ) -> dict[str, Json]:
-        """The boss's advice, as in `three_wise_consultation`, who is shown the results in `consultation_history`;
-        without one, all that was advised so far."""
+        """Return the boss's advice, like `three_wise_consultation`.
+        It is given the results in `consultation_history`; by default, all earlier advice."""
         given: Sequence[Any] = self.consultation_history if consultation_history is None else consultation_history
         earlier = [msgspec.convert(_advice(one), Consultation) for one in given]
         return msgspec.to_builtins(await self.ask_boss(_dossier_of(complex_problem, None), earlier, _to_nobody))
 
     async def health_check_providers(self) -> dict[str, bool]:
-        """Whether each server is well, by its provider and address; each is asked once."""
+        """Return whether each server is healthy, by its provider and address; each is asked once."""
         health = await self.health_checker.check(self._servers(), anew=True)
         return {name: one.status == "healthy" for name, one in health.items()}
 
     async def select_best_provider(self, task_type: str | None = None) -> str:
-        """The server that suits `task_type` (one of `members.TASKS`) best, as `health_check_providers` names it: by
-        ability, window and latency. Raises as `choose_best` does."""
+        """Return the most suitable server for `task_type`, by ability, window and latency.
+        It is named as in `health_check_providers`; the types are `members.TASKS`. Raises like `choose_best`."""
         servers = self._servers()
         return await choose_best(servers, await self.health_checker.check(servers), task_type or "")
 
     def apply_rate_limiting(self, provider: str) -> bool:
-        """Whether `provider` (its name, or as `health_check_providers` has it) may be asked now, or so soon that a
-        member can wait. The request itself takes the turn. Raises KeyError for one that nobody asks."""
+        """Return whether the rate limit allows `provider` now, or soon enough to wait, without consuming the turn.
+        `provider` is its name, or as in `health_check_providers`. Raises KeyError for an unused one."""
         for name, client in self._servers().items():
             if provider in (name, client.provider.name):
                 return self._admits(client)
@@ -160,9 +159,8 @@ class MultiAgentSystem:
         return await self._asker.ask(asked, emit)
 
     async def _placed(self, dossier: Dossier, roles: Sequence[Role], emit: Emit) -> tuple[Dossier, int | None]:
-        """The dossier, without the main prompt where nobody is asked behind that; and the slot for dossiers. Until the
-        conversation is gone on with the place stays the same: the requests its server has counted and worked on last
-        are now the members' own."""
+        """Return the dossier, without the main prompt if nobody is asked after it, and its cache slot. The choice is
+        kept until the conversation continues: the latest requests on its server are now the members' own."""
         if (prompt := dossier.main) is None:
             return dossier, None
         if self._place is None or self._place.prompt != prompt:
@@ -182,14 +180,14 @@ class MultiAgentSystem:
         return Place(prompt, slot, slot is None and free_tokens(main, prompt) >= LEAST_FREE)
 
     def _leaves_main(self, role: Role) -> bool:
-        """Whether `role` is asked elsewhere than behind the main conversation: then it comes last, so that a server
-        with one slot has to read the conversation anew once at most."""
+        """Return whether `role` does not ask after the main conversation: then it comes last, so that a server with one
+        slot has to process the conversation again at most once."""
         client = self.llm_clients.get(role)
         return client is not None and not is_same_model(client, self._members.main)
 
     def _warn_of_reading_anew(self, roles: Sequence[Role], emit: Emit) -> None:
-        """Say who has another model of the main model's server, which may take the conversation's place in its memory.
-        A service on the internet (https) has room for both."""
+        """Warn of roles with another model on the main model's server: it may evict the conversation's cache. A service
+        on the internet (https) has room for both."""
         main, clients = self._members.main, self.llm_clients
         if main.provider.address.startswith("https://"):
             return
@@ -217,7 +215,7 @@ class MultiAgentSystem:
         *,
         by_hand: bool,
     ) -> Consultation:
-        """What came of it all, told and kept. `decided` is the judge's or the boss's answer, if there was one."""
+        """Create, emit and record the consultation. `decided` is the judge's or the boss's answer, if any."""
         answers = [*advised, *([decided] if decided else [])]
         left_out = tuple(answer.left_out for answer in answers if answer.left_out)
         opinions = [answer.opinion for answer in advised if answer.opinion]
@@ -238,7 +236,7 @@ class MultiAgentSystem:
         return consultation
 
     def _servers(self) -> dict[str, LLMClient]:
-        """A client of each distinct server, the main one first."""
+        """Return a client of each distinct server, the main one first."""
         found: dict[str, LLMClient] = {}
         main = self._members.main
         for client in (*([main] if main.provider.name != "embedded" else []), *self.llm_clients.values()):
@@ -267,7 +265,7 @@ def _concluded(opinions: Sequence[Opinion], decided: Opinion | None, left_out: t
 
 
 def _for_judge(opinions: Sequence[Opinion]) -> Question:
-    """The dossier with the opinions, which take a third of a small room at most."""
+    """Format the dossier with the opinions, limited to a third of the room."""
 
     def text(dossier: Dossier, room: int) -> str:
         share = room // (3 * len(opinions))
@@ -278,7 +276,7 @@ def _for_judge(opinions: Sequence[Opinion]) -> Question:
 
 
 def _for_boss(earlier: Sequence[Consultation]) -> Question:
-    """The dossier with the advice given before."""
+    """Format the dossier with the earlier advice."""
 
     def text(dossier: Dossier, room: int) -> str:
         if not (plans := [consultation.plan for consultation in earlier if consultation.plan]):
@@ -304,10 +302,10 @@ def _dossier_of(problem: str, context: Mapping[str, Json] | None) -> Dossier:
 
 
 def _advice(given: Consulted | Mapping[str, Json]) -> dict[str, Json]:
-    """Of a consultation in either form, what the boss is shown."""
+    """Return what the boss sees of a consultation in either form."""
     plan = given.plan if isinstance(given, Consulted) else given.get("plan", "")
     return {"plan": plan}
 
 
 def _to_nobody(_event: AgentEvent) -> None:
-    """Nobody watches."""
+    """Ignore the event."""

@@ -1,4 +1,4 @@
-"""What the panel is shown of a stuck run, what it answers, and the Protocol by which it is asked."""
+"""Data types of the panel (attempts, dossier, consultation), and the Protocol by which it is asked."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,7 +10,7 @@ from localllm.llm.messages import Message, ToolSpec
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """A call and exactly what came of it; `count` times the same."""
+    """A call and its exact result; `count` equal ones."""
 
     call: ToolCall
     result: str
@@ -19,17 +19,17 @@ class Attempt(msgspec.Struct, frozen=True):
 
 
 class MainPrompt(msgspec.Struct, frozen=True):
-    """What the agent's model would be asked next, which its server has read all but the end of: the conversation, and
-    the tools it is offered."""
+    """The agent's next prompt, which its server has cached except for the end: the conversation, and the tools
+    offered."""
 
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...]
 
 
 class Dossier(msgspec.Struct, frozen=True, kw_only=True):
-    """A problem, short enough for anybody's window (at most 3,000 tokens): what the person wants, what is in the way,
-    what was tried with its exact errors, and the pieces of files it is about. `left_out`: earlier attempts there was
-    no room for. `main`: what it is taken from, for those who are asked there."""
+    """A problem, short enough for any window (at most 3,000 tokens): the user's goal, the obstacle, attempts with their
+    exact errors, and excerpts of the files concerned. `left_out`: number of earlier attempts omitted. `main`: the
+    prompt it is taken from, for members who are asked there."""
 
     goal: str
     problem: str
@@ -40,9 +40,9 @@ class Dossier(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Consultation(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of asking. `plan` (at most 400 tokens) is for the agent's history; empty where nobody could answer:
-    then `left_out` says who, and why. `is_sure`: the judge is confident enough that the boss need not be asked.
-    `verdict`: the plan's parts by name, where it has parts."""
+    """The result of a consultation. `plan` (at most 400 tokens) is added to the agent's history; if nobody could answer
+    it is empty, and `left_out` says who, and why. `is_sure`: the judge is confident enough that the boss need not be
+    asked. `verdict`: the plan's parts by name, if it has parts."""
 
     opinions: tuple[Opinion, ...] = ()
     plan: str = ""
@@ -53,14 +53,14 @@ class Consultation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Advisers(Protocol):
-    """Whom a stuck agent asks. Neither method raises for a member that cannot answer; each emits a Consulted."""
+    """Advises a stuck agent. Neither method raises for a member that cannot answer; each emits a Consulted."""
 
     async def ask_three(self, dossier: Dossier, emit: Emit, *, by_hand: bool = False) -> Consultation:
-        """The three wise: two opinions and a judge."""
+        """Get two opinions and a judgement."""
         ...
 
     async def ask_boss(
         self, dossier: Dossier, earlier: Sequence[Consultation], emit: Emit, *, by_hand: bool = False
     ) -> Consultation:
-        """The boss, who is shown what was advised `earlier`."""
+        """Ask the boss, who sees the `earlier` advice."""
         ...

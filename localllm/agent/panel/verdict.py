@@ -1,4 +1,4 @@
-"""What the judge and the boss answer: read however it was written, and made into the plan for the agent."""
+"""Parse the answers of judge and boss in any form, and format them as a plan for the agent."""
 
 import math
 import re
@@ -26,13 +26,13 @@ _ROLES = {
 }
 
 PLAN_TOKENS = 400
-"""Tokens of a plan, as estimated: all of a consultation that enters the history."""
+"""Maximum estimated tokens of a plan, the only part of a consultation that enters the history."""
 
 SURE = 0.5
-"""The confidence from which the boss need not be asked."""
+"""Confidence from which the boss need not be asked."""
 
 _SHARES = {"verdict": 110, "next_action": 150, "avoid": 60, "check": 50}
-"""Tokens of each part of a plan, labels not counted."""
+"""Maximum tokens of each part of a plan, without labels."""
 
 _ALSO = {
     "verdict": ("judgement", "judgment", "diagnosis", "cause", "conclusion"),
@@ -41,7 +41,7 @@ _ALSO = {
     "check": ("proof", "test", "verification", "verify"),
     "confidence": ("certainty", "score"),
 }
-"""What models call the fields where no server holds them to the schema."""
+"""Alternative field names that models use if the schema is not enforced."""
 
 _FIELD = re.compile(r'"(\w+)"\s*:\s*"((?:[^"\\]|\\.)*)"')
 
@@ -49,7 +49,7 @@ _WORDS = {"high": 0.8, "certain": 0.9, "medium": 0.5, "moderate": 0.5, "low": 0.
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What was decided. `confidence` is between 0 and 1; 0 where nothing was said of it."""
+    """A decision. `confidence` is between 0 and 1; 0 if not stated."""
 
     verdict: str = ""
     next_action: str = ""
@@ -59,7 +59,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verdict_schema() -> dict[str, Json]:
-    """The form a server holds the answer to."""
+    """Return the JSON schema of a verdict."""
     properties: dict[str, Json] = {name: {"type": "string"} for name in _SHARES}
     properties["confidence"] = {"type": "number"}
     return {
@@ -71,7 +71,7 @@ def verdict_schema() -> dict[str, Json]:
 
 
 def read_verdict(text: str) -> Verdict:
-    """The verdict in an answer. One that is no JSON is all verdict, and nothing is known of its confidence."""
+    """Parse a verdict. An answer that is no JSON becomes the verdict text, without confidence."""
     fields = _fields(text)
     if fields is None:
         return Verdict(verdict=text.strip())
@@ -80,27 +80,27 @@ def read_verdict(text: str) -> Verdict:
 
 
 def parts_of(verdict: Verdict) -> dict[str, str]:
-    """What a plan says, part by part; nothing where the verdict was no JSON."""
+    """Return the parts of a plan by name; empty if the verdict was no JSON."""
     if not (verdict.next_action or verdict.avoid or verdict.check):
         return {}
     return {name: cut_end(text, most) for name, most in _SHARES.items() if (text := getattr(verdict, name))}
 
 
 def plan_of(verdict: Verdict) -> str:
-    """The verdict as a few lines, of at most PLAN_TOKENS. One that was no JSON is its text."""
+    """Format the verdict in a few lines, at most PLAN_TOKENS; one that was no JSON as its text."""
     lines = [f"{_PARTS[name]} {text}" for name, text in parts_of(verdict).items()]
     return "\n".join(lines) or cut_end(verdict.verdict, PLAN_TOKENS)
 
 
 def plan_without_judge(opinions: Sequence[Opinion]) -> str:
-    """The opinions themselves as the plan, which says that nobody has weighed them."""
+    """Format the opinions as the plan, with a note that nobody has weighed them."""
     share = (PLAN_TOKENS - 40) // max(len(opinions), 1) - 10
     told = [f"{_ROLES[opinion.role]}: {cut_end(opinion.text, share)}" for opinion in opinions]
     return "\n\n".join(["Nobody could weigh these opinions; they may contradict each other:", *told])
 
 
 def _fields(text: str) -> dict[str, Json] | None:
-    """The known fields of the object in `text`, by their own names; None where there is none of them."""
+    """Return the known fields of the object in `text` under their canonical names; None if it has none."""
     found = _object_in(text)
     named = {key.strip().lower().replace(" ", "_").replace("-", "_"): value for key, value in found.items()}
     fields: dict[str, Json] = {}
@@ -113,7 +113,7 @@ def _fields(text: str) -> dict[str, Json] | None:
 
 
 def _object_in(text: str) -> Mapping[str, Json]:
-    """The object in `text`; of one that was cut off, the texts that are whole."""
+    """Return the object in `text`; of a truncated one, the complete strings."""
     start, end = text.find("{"), text.rfind("}")
     candidates = [text, text[start : end + 1] if 0 <= start < end else "", text[start:] if start >= 0 else ""]
     for candidate in filter(None, candidates):
@@ -144,7 +144,7 @@ def _text(value: Json) -> str:
 
 
 def _confidence(value: Json) -> float:
-    """Between 0 and 1: a number, one of a hundred or of ten, or a word. 0 where it says nothing."""
+    """Parse a confidence: a number, percentage, fraction of ten, or word; 0 if unknown."""
     match value:
         case bool() | None:
             return 0.0
