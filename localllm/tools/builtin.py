@@ -1,4 +1,4 @@
-"""The tools of a session, and analyze_code."""
+"""The tables of a session's tools, and analyze_code."""
 
 from localllm.config.schema import Settings
 from localllm.safety.tool_definition import Risk, Tool, ToolOutput
@@ -39,19 +39,19 @@ TOOLS: list[Tool] = [
     todo,
     write_file,
 ]
-"""Those every session has; a new one is a line here."""
+"""The tools of every session; a new one is a line here."""
 
 
 KNOWLEDGE_TOOLS: tuple[Tool, ...] = (list_rag_collections, search_rag_knowledge_base)
-"""Those of a session that begins where there are collections."""
+"""Additional tools of a session that starts with collections."""
 
 
 def all_tools() -> tuple[Tool, ...]:
-    """Every tool a rule may name, offered or not."""
+    """Return every tool a rule may name, offered or not."""
     return (*TOOLS, *KNOWLEDGE_TOOLS, fetch_page, searxng_search, web_search)
 
 
 def tools_for(settings: Settings, *, has_collections: bool = False) -> tuple[Tool, ...]:
-    """The tools of a session with these settings."""
+    """Return the tools of a session with these settings."""
     knowledge = KNOWLEDGE_TOOLS if has_collections else ()
     return (*TOOLS, *knowledge, *(() if settings.offline else web_tools(settings.web)))

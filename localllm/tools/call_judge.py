@@ -1,4 +1,4 @@
-"""Judge a call: what the policy has to know of it, of the project and of the sandbox, and the verdict."""
+"""Judge a call: collect the facts about it, the project and the sandbox, and ask the policy for a verdict."""
 
 import os
 from contextlib import suppress
@@ -17,7 +17,7 @@ from localllm.tools.context import ToolContext
 
 
 class CommandFacts(msgspec.Struct, frozen=True):
-    """What was found out about a command line; see Situation."""
+    """Facts about a command line; see Situation."""
 
     only_reads: bool = False
     kept: frozenset[tuple[str, ...]] = frozenset()
@@ -29,8 +29,8 @@ NO_FACTS = CommandFacts()
 class CallJudge:
     """Judges the calls of one conversation.
 
-    `tainted`: text of strangers, as from the web, is in the conversation; then what could send something away is
-    asked about. `said`: what the user has typed so far.
+    `tainted`: untrusted text, as from the web, is in the conversation; then calls that could send data away need
+    confirmation. `said`: what the user has typed so far.
     """
 
     def __init__(self, policy: Policy, context: ToolContext, commands: CommandSnapshots) -> None:
@@ -50,8 +50,8 @@ class CallJudge:
         *,
         counts_found: bool = True,
     ) -> Verdict:
-        """The policy's verdict, unless it is to deny: then SafetyViolationError. `root`: that of the call. `led_by`:
-        see Situation. `counts_found`: whether an address may be read because a search has found it."""
+        """Return the policy's verdict; raise SafetyViolationError if that is to deny. `root`: that of the call.
+        `led_by`: see Situation. `counts_found`: whether addresses found by a search may be read."""
         has_network = self.tainted and tool.name == COMMAND_TOOL and self._commands_have_network()
         web = self._context.web
         situation = Situation(
@@ -73,31 +73,31 @@ class CallJudge:
         return verdict
 
     def may_follow(self, tool: Tool, arguments: dict[str, Any], before: str, after: str) -> bool:
-        """Whether the page at `before`, which may be read, may lead to `after` without a question. Raises
-        SafetyViolationError where that is denied."""
+        """Return whether the page at `before`, which may be read, may lead to `after` without confirmation.
+        Raises SafetyViolationError if that is denied."""
         there = arguments | dict.fromkeys(tool.fetches, after)
         return self.judge(tool, there, self._context.root, led_by=before).decision == "allow"
 
     def may_read_anew(self, tool: Tool, arguments: dict[str, Any]) -> bool:
-        """Whether the call, which may be made, needed no question though no search had found its address: the user has
-        typed it, or allowed it."""
+        """Return whether the permitted call needed no confirmation even if no search had found its address: the user
+        has typed it, or allowed it."""
         return self.judge(tool, arguments, self._context.root, counts_found=False).decision == "allow"
 
     def examine_command(self, arguments: dict[str, Any], root: ProjectRoot) -> CommandFacts:
-        """What the policy has to know of a command line, the project and the sandbox to ask no more than needed."""
+        """Collect the facts about a command line with which the policy can avoid needless confirmations."""
         command, folder = arguments["command"], arguments["working_dir"] or "."
-        with suppress(LocalLLMError):  # a folder outside, say: running it will tell
+        with suppress(LocalLLMError):  # e.g. a folder outside: reported when it is run
             folder = root.relative(folder)
             if not self._policy.dangerous_part(command):
                 return CommandFacts(only_reads=self._only_reads(command, folder, root))
             if self._context.settings.safety.auto_backup and not self._context.background.is_any_running:
-                from localllm.safety.recoverable_removals import recoverable_removals  # few commands need it
+                from localllm.safety.recoverable_removals import recoverable_removals  # rarely needed
 
                 return CommandFacts(kept=recoverable_removals(command, folder, root, self._commands.would_bring_back))
         return NO_FACTS
 
     def _only_reads(self, command: str, folder: str, root: ProjectRoot) -> bool:
-        from localllm.safety.reading_commands import Place, only_reads  # they come with the first command
+        from localllm.safety.reading_commands import Place, only_reads  # imported with the first command
         from localllm.sandbox.backend import BACKENDS
         from localllm.sandbox.dotfiles import git_settings_of_user
 
@@ -110,12 +110,12 @@ class CallJudge:
         return level in BACKENDS and BACKENDS[level].closes_names
 
     def scope_of(self, tool: Tool, arguments: dict[str, Any], root: ProjectRoot) -> str:
-        """What an answer that lasts would be about: the command, the host of the address, or the folder of the file; in
-        the project's own folder the file, for that folder is everything."""
+        """Return the scope of a lasting answer: the command, the host of the address, or the folder of the file; for a
+        file in the project root the file itself, as that folder contains everything."""
         if tool.name == COMMAND_TOOL:
             return arguments["command"].strip()
         if tool.fetches:
-            from localllm.safety.web_addresses import site_of  # the first address brings it
+            from localllm.safety.web_addresses import site_of  # imported with the first address
 
             return site_of(arguments[tool.fetches[0]])
         files = self.written(tool, arguments, root)
@@ -123,7 +123,7 @@ class CallJudge:
         return folder + slash or name
 
     def written(self, tool: Tool, arguments: dict[str, Any], root: ProjectRoot) -> list[str]:
-        """The files a call changes, by their canonical paths."""
+        """Return the canonical paths of the files a call changes."""
         named = [path for name in tool.writes for path in listed(arguments[name])]
         return [root.relative(path) for path in (*named, *self._touched(tool, arguments))]
 
@@ -138,6 +138,6 @@ class CallJudge:
 
 
 def _linked_instructions(root: ProjectRoot) -> set[str]:
-    from localllm.base.instruction_files import linked_instructions  # the table comes with the first change
+    from localllm.base.instruction_files import linked_instructions  # imported with the first change
 
     return linked_instructions(root.path)

@@ -1,4 +1,4 @@
-"""What tools have changed in a session: kept before each call, taken back by undo and rewind."""
+"""The changes made by tools in a session: back up files before each call, undo, redo and rewind."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Collection, Sequence
@@ -31,7 +31,7 @@ _GOES_ON = {
 
 
 class FileDiff(msgspec.Struct, frozen=True):
-    """What has become of a file: a unified `diff`, or the `reason` why there is none to show."""
+    """The change of a file: a unified `diff`, or the `reason` why there is none to show."""
 
     path: str
     diff: str = ""
@@ -39,7 +39,7 @@ class FileDiff(msgspec.Struct, frozen=True):
 
 
 class ChangeHistory:
-    """The changes of one project's files by tools, and their way back."""
+    """The changes of one project's files by tools."""
 
     def __init__(self, context: ToolContext, snapshots: Snapshots, commands: CommandSnapshots) -> None:
         self._root = context.root
@@ -51,27 +51,27 @@ class ChangeHistory:
 
     @asynccontextmanager
     async def around(self, tool: Tool, paths: Sequence[str]) -> AsyncGenerator[list[Change]]:
-        """Keep what a call may change, `paths` or what programs may, let it run, and record what it did change; the
-        changes are in the list then."""
+        """Back up what a call may change, run it, and record its actual changes in the yielded list.
+        Backed up are `paths`, or anything a program may change."""
         if tool.runs_programs and self._is_kept:
             async with self._commands.around(self._root, tool=tool.name) as changes:
                 yield changes
             return
         if self._is_kept and any(path.rpartition("/")[2] == ".gitignore" for path in paths):
-            await asyncio.to_thread(self._commands.keep, self._root)  # what was not ignored before it is kept
+            await asyncio.to_thread(self._commands.keep, self._root)  # before more files become unignored
         async with self.recorded(tool.name, paths) as changes:
             yield changes
 
     @asynccontextmanager
     async def recorded(self, tool: str, paths: Sequence[str]) -> AsyncGenerator[list[Change]]:
-        """Record what becomes of `paths` while this is open; the changes are in the list then."""
+        """Record the changes of `paths` in this context in the yielded list."""
         async with _held(self._snapshots.writing() if paths and self._is_kept else None):
             with self._snapshots.around(self._root, paths, tool=tool, enabled=self._is_kept) as changes:
                 yield changes
 
     def undo(self, *, turn: bool = False, with_words: bool = False) -> list[str]:
-        """Take back the last change, or all of the last turn; a line for each. Raises ToolExecutionError. `with_words`:
-        what was said comes back as well, if this takes a rewind back."""
+        """Undo the last change, or all of the last turn; return a line for each.
+        Raises ToolExecutionError. `with_words`: the conversation is restored as well, if this undoes a rewind."""
         before = self.position
         undone = self._snapshots.undo(self._root, turn=turn)
         if self.position != before:
@@ -83,8 +83,8 @@ class ChangeHistory:
         return [*map(str, undone), *more]
 
     def redo(self) -> list[str]:
-        """Make again what `undo` took back last, unless something was changed since; a line for each. It can be undone.
-        Raises ToolExecutionError undo_busy."""
+        """Redo what `undo` reverted last, unless something was changed since; return a line for each.
+        It can be undone. Raises ToolExecutionError undo_busy."""
         if not (undone := self._redoable(self.position)):
             return [_("There is nothing to redo.")]
         before, after = undone[-1]
@@ -97,45 +97,44 @@ class ChangeHistory:
         return lines or [_("What was lost in a repository and put back stays there.")]
 
     def _redoable(self, position: int) -> list[tuple[int, int]]:
-        """The positions before and after what was taken back, the newest last; none where something was changed since,
-        by `position`."""
+        """Return the positions before and after each undo, newest last.
+        Empty if something was changed since, according to `position`."""
         return self._undone if position == self._undone_until else []
 
     def forget_undone(self) -> None:
-        """Let `redo` have nothing to make again."""
+        """Clear what `redo` could restore."""
         self._undone = []
 
     def earlier_changes(self, *, turn: bool) -> list[str]:
-        """What `undo` would take back of an earlier session or another one, a line each; nothing where it is this
-        session's."""
+        """Return what `undo` would revert of another session, a line each. Empty if the changes are this session's."""
         return [
             f"{shown(change.path)} ({change.tool}, {clock_time(change.time):%Y-%m-%d %H:%M})"
             for change in self._snapshots.earlier(turn=turn)
         ]
 
     def rewind(self, position: int) -> list[str]:
-        """Make the files what they were at `position`; a line for each. It can be undone."""
+        """Restore the files to their state at `position`; return a line for each. It can be undone."""
         return [str(undone) for undone in self._snapshots.rewind(self._root, position)]
 
     def recover(self) -> int:
-        """Make what a killed program had changed undoable, and clear up after it; how many files it had changed."""
+        """Make the changes of a killed program undoable and clean up after it. Return how many files it had changed."""
         return len(self._commands.recover(self._root))
 
     @property
     def position(self) -> int:
-        """Where the files are now, for `rewind` and `changed_since`."""
+        """The current position, for `rewind` and `changed_since`."""
         return self._snapshots.position
 
     def made_since(self, position: int) -> list[Transition]:
-        """What tools have made of files since `position`, in order."""
+        """Return the changes by tools since `position`, in order."""
         return self._snapshots.made_since(position)
 
     def changed_since(self, position: int) -> list[str]:
-        """The files that tools changed since `position`, and that are not as they were."""
+        """Return the files changed by tools since `position` that differ from then."""
         return self._snapshots.changed_since(position)
 
     def diffs_since(self, position: int) -> list[FileDiff]:
-        """What has become of these files until now, whoever has changed them since."""
+        """Return the diffs of these files since `position`, including changes by others."""
         states = self._snapshots.states_since(position)
         diffs = [self._diff(path, then) for path, (then, _now) in sorted(states.items())]
         return [one for one in diffs if one.diff or one.reason]
@@ -156,12 +155,12 @@ class ChangeHistory:
         return FileDiff(path, unified(old, new, shown(path)), reason)
 
     def adopt(self, made: Sequence[Transition]) -> None:
-        """Count what was made of files earlier in this session, by another program, as made before all else."""
+        """Add changes made earlier in this session by another process, before all others."""
         self._snapshots.adopt(made)
 
     def broken_since(self, position: int, paths: Collection[str]) -> dict[str, str]:
-        """Those of the files `paths` that tools have changed since `position` and that have syntax errors now they did
-        not have then, with what to tell of these. Reads files; none where earlier versions are not kept."""
+        """Return the syntax errors introduced since `position` in those of `paths` that tools changed.
+        They are texts by path. Reads files; empty if earlier versions are not stored."""
         before: dict[str, str] = {}
         for made in self._snapshots.made_since(position):
             before.setdefault(made.path, made.before)
@@ -179,10 +178,10 @@ class ChangeHistory:
         return found
 
     async def unkept_warning(self, verdict: Verdict) -> str:
-        """What a question about a command says where /undo would not bring back the repository; else nothing."""
+        """Return a warning for a command's confirmation if /undo could not restore the repository; else ""."""
         if self._is_kept:
             is_kept = await asyncio.to_thread(self._commands.keep_repositories, self._root)
-        else:  # that nothing is kept was chosen
+        else:  # backups are disabled by the user
             is_kept = not verdict.dangerous or not (self._root.path / ".git").is_dir()
         if is_kept:
             return ""
@@ -193,7 +192,7 @@ class ChangeHistory:
 
 @asynccontextmanager
 async def _held(lock: FileLock | None) -> AsyncGenerator[None]:
-    """Hold a lock (or none) without keeping other work of this program from going on while it is waited for."""
+    """Hold an optional lock, waiting for it without blocking the event loop."""
     if lock is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""What a source file, or a folder of them, is made of."""
+"""Reports of analyze_code: the outline of a source file, or the map of a folder."""
 
 import asyncio
 import heapq
@@ -37,12 +37,12 @@ _REASONS = {
 _Function = TypeVar("_Function", Definition, "Symbol")
 
 _TOP = 10
-_MOST_OF_SUMMARY = 2_500  # characters of what is said of a folder before its map
+_MOST_OF_SUMMARY = 2_500  # characters of a folder's summary before its map
 _LEAST_MAP = 1_000
 
 
 async def look(context: ToolContext, path: str) -> ToolOutput:
-    """For analyze_code, of a path in the project."""
+    """Analyse a path in the project, for analyze_code."""
     if not stat.S_ISDIR(context.root.stat(path).st_mode):
         return _file_output(context, path, await asyncio.to_thread(_analyze, context.root, path))
     stop = threading.Event()
@@ -53,7 +53,7 @@ async def look(context: ToolContext, path: str) -> ToolOutput:
 
 
 def _analyze(root: ProjectRoot, path: str) -> Outline:
-    """Raises ToolExecutionError: code_unsupported, code_not_parsed, file_missing, file_not_text, …"""
+    """Parse a source file. Raises ToolExecutionError: code_unsupported, code_not_parsed, file_missing, …"""
     if language_of(path) is None:
         raise ToolExecutionError("code_unsupported", path=shown(path), known=", ".join(GRAMMARS))
     text = _read(root, path)
@@ -65,7 +65,7 @@ def _analyze(root: ProjectRoot, path: str) -> Outline:
 
 
 def _read(root: ProjectRoot, path: str) -> bytes:
-    """The content as UTF-8; as it is where its encoding is not known, for keywords are ASCII everywhere."""
+    """Read the file as UTF-8; unconverted if its encoding is unknown, as keywords are ASCII everywhere."""
     data = root.read_bytes(path, LARGEST)
     try:
         return decode(data).text.encode()
@@ -124,7 +124,7 @@ def _file_lines(found: Outline) -> Iterator[str]:
 
 
 def _tree(definitions: Iterable[Definition]) -> Iterator[str]:
-    """A line for each definition, indented below what it is defined in."""
+    """Yield a line for each definition, indented below its parent."""
     around: list[Definition] = []
     for definition in definitions:
         while around and (around[-1].full_name != definition.parent or around[-1].end_line < definition.end_line):
@@ -136,7 +136,7 @@ def _tree(definitions: Iterable[Definition]) -> Iterator[str]:
 
 
 def _analyze_folder(context: ToolContext, folder: str, stop: threading.Event) -> ToolOutput:
-    """Sum up the source files below `folder` and draw their map. Files that are not parsed are counted as left out."""
+    """Summarise the source files below `folder` and draw their map. Files that are not parsed count as omitted."""
     repo_map = context.repo_map
     if repo_map is None or repo_map.root != context.root.path:
         repo_map = RepoMap(context.root.path, exclude=context.settings.project.exclude_patterns)
@@ -255,7 +255,7 @@ def _sizes(files: Collection["FileRecord"]) -> dict[str, int]:
 
 
 def _languages(files: Collection["FileRecord"]) -> dict[str, dict[str, int]]:
-    """The sizes for each language, the one with most code first."""
+    """Return the sizes by language, the one with most code first."""
     names = {file.language for file in files}
     sizes = {name: _sizes([file for file in files if file.language == name]) for name in sorted(names)}
     return dict(sorted(sizes.items(), key=lambda item: -item[1]["code_lines"]))

@@ -1,4 +1,4 @@
-"""What a tool may use: the project, and the guards around it. A tool knows no model and no terminal."""
+"""The resources a tool may use: the project, and the guards around it. A tool knows no model and no terminal."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +28,7 @@ def _unknown() -> bool | None:
 
 
 def _nobody(_event: AgentEvent) -> None:
-    """Nobody is shown what happens while the tool runs."""
+    """Ignore the event (the default `emit`)."""
 
 
 def _never(_before: str, _after: str) -> bool:
@@ -43,23 +43,23 @@ class Knowledge(Protocol):
     """The collections of documents. Its methods raise KnowledgeBaseError."""
 
     def collections(self) -> "list[Collection]":
-        """All of them by name."""
+        """Return all collections, sorted by name."""
         ...
 
     async def search(self, query: str, name: str = "") -> "Found":
-        """The passages that answer a query, from one collection or all."""
+        """Return the passages that answer a query, from one collection or all."""
         ...
 
 
 class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
-    """`output_limit` is how many characters of output the model is given at most; `overflow_folder` keeps the rest.
+    """The context of a tool call.
+    `output_limit`: maximum characters of output for the model; `overflow_folder` stores the rest.
 
-    `seen` knows which version of each file the model read or wrote last. `sees` tells whether the model can see
-    pictures; None where nobody knows. `web` is None where the settings keep it off, `knowledge` where there are no
-    collections. `emit` is where what happens while
-    the tool runs is shown. `may_follow` tells whether a page may lead to another address without a question; it raises
-    SafetyViolationError for one that is denied. `may_read_anew` tells whether the page of the call is one that may be
-    read without a question though no search had found it. `plan` is what the call's preview has planned.
+    `seen` tracks the version of each file the model last read or wrote. `sees` returns whether the model can see
+    images, None if unknown. `web` is None if disabled, `knowledge` if there are no collections. `emit` receives events
+    while the tool runs. `may_follow` returns whether a page may lead to another address without confirmation; it raises
+    SafetyViolationError for a denied one. `may_read_anew` returns whether the call's page could be read without
+    confirmation even if no search had found it. `plan` is the plan made by the call's preview.
     """
 
     root: ProjectRoot
@@ -83,16 +83,16 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def project_memory(self) -> ProjectMemory:
-        """What is remembered of the project; without `memory` only what its file tells."""
+        """The project's memory; without `memory`, only what its file contains."""
         return self.memory or ProjectMemory(self.root.path, self.settings.project.memory_file)
 
 
 def holds_commands(context: ToolContext) -> bool:
-    """Whether commands can write in the project alone and reach no network, and what they change there is kept."""
+    """Return whether commands write only in the project, backed up, and reach no network."""
     settings = context.settings
     return settings.safety.auto_backup and not settings.command_hosts and context.runner.level != "none"
 
 
 def closed_paths(context: ToolContext) -> list[str]:
-    """The paths in the project whose content the rules let no tool show: see `closed_to_reading`."""
+    """Return the paths in the project that rules close to reading: see `closed_to_reading`."""
     return closed_to_reading(context.settings.safety, context.root.relative)

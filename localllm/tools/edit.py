@@ -1,4 +1,4 @@
-"""The tool edit_file: passages of a file replaced by others, all of them or none."""
+"""The tool edit_file: replace passages of a file, all or none."""
 
 import asyncio
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ def _preview(
 
 
 def _as_write(root: ProjectRoot, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    """An edit that replaces nothing, of a file that is not there or is empty, writes it."""
+    """Redirect to write_file if the edit replaces nothing in a missing or empty file."""
     asked = _asked(arguments["old_string"], arguments["new_string"], arguments["edits"])
     if len(asked) > 1 or asked[0].old_string:
         return None
@@ -67,7 +67,7 @@ async def edit_file(
 
 
 def _asked(old: str, new: str, edits: Sequence[Replacement] | None) -> list[Replacement]:
-    """All replacements in their order. A first one left empty, or repeated in `edits`, is none."""
+    """Return all replacements in order, without a first one that is empty or repeated in `edits`."""
     first = Replacement(old, new)
     more = list(edits or ())
     return more if more and (not (old or new) or first in more) else [first, *more]

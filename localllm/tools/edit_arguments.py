@@ -1,10 +1,10 @@
-"""What edit_file is asked to do: known to the tool from the start, and to what does it only once it is needed."""
+"""The argument types of edit_file, separate so that its implementation can be imported on demand."""
 
 import msgspec
 
 
 class Replacement(msgspec.Struct, frozen=True):
-    """One passage and what stands there afterwards."""
+    """A passage and its replacement."""
 
     old_string: str
     new_string: str

@@ -1,4 +1,4 @@
-"""Plan and apply replacements in a file, and answer where they were made or the nearest miss."""
+"""Plan and apply replacements in a file, and report their places or the nearest miss."""
 
 import asyncio
 import re
@@ -43,11 +43,11 @@ _LINES_AROUND = 2
 _PLACES_SHOWN = 4
 _PLACES_COMPARED = 50
 _DIFFERENCES = 12
-_PROBABLY_THIS_EDIT = 20  # characters: a shorter new_string may stand anywhere by chance
+_PROBABLY_THIS_EDIT = 20  # characters: a shorter new_string may occur by chance
 
 
 def miss(path: str, text: str, old: str, new: str) -> ToolExecutionError:
-    """The answer to an old_string that is not there: made before, or the lines most like it."""
+    """Return the error for a missing old_string: applied before, or the most similar lines."""
     old = without_numbers(old) or old
     regions = closest_regions(text, old)
     if line := _applied_at(text, old, new, regions[0] if regions else None):
@@ -56,7 +56,7 @@ def miss(path: str, text: str, old: str, new: str) -> ToolExecutionError:
 
 
 def ambiguous(path: str, text: str, spans: Sequence[Span]) -> ToolExecutionError:
-    """The answer to an old_string that stands at several places: each with what is around it."""
+    """Return the error for an ambiguous old_string, with an excerpt around each place."""
     lines = text.split("\n")
     excerpts: list[str] = []
     for span in spans[:_PLACES_SHOWN]:
@@ -73,14 +73,14 @@ def ambiguous(path: str, text: str, spans: Sequence[Span]) -> ToolExecutionError
 
 
 def summary(path: str, text: str, spans: Sequence[Span], step: Step) -> Phrase:
-    """One line: which file, how many places, which lines of the new `text`, and how they were found."""
+    """Summarise an edit in one line: file, number of places, their lines in the new `text`, and how they were found."""
     lines = name_lines(text, [span.start for span in spans])
     done = Phrase("Edited {path}: {count} replaced (line {lines}).", path=shown(path), count=len(spans), lines=lines)
     return done if step == "exact" else Phrase("{done} {step}", done=done, step=Phrase(_STEP_TEXTS[step]))
 
 
 def now(text: str, span: Span) -> str:
-    """A passage as it stands in the new `text`, with a little around it; of a long one its ends."""
+    """Show a passage of the new `text` with some context; only the ends of a long one."""
     lines = split_lines(text)
     first, last = _line(text, span.start), _line(text, span.end)
     start, end = max(first - _LINES_AROUND, 0), min(last + _LINES_AROUND + 1, len(lines))
@@ -92,7 +92,7 @@ def now(text: str, span: Span) -> str:
 
 
 def name_lines(text: str, offsets: Sequence[int]) -> str:
-    """The lines of the places, "3, 8, 12, …"."""
+    """Format the line numbers of the places: "3, 8, 12, …"."""
     named = ", ".join(str(_line(text, offset) + 1) for offset in offsets[:_LINES_NAMED])
     return named + ", …" if len(offsets) > _LINES_NAMED else named
 
@@ -102,10 +102,10 @@ def _line(text: str, offset: int) -> int:
 
 
 def _applied_at(text: str, old: str, new: str, region: Region | None) -> int | None:
-    """The line where `new` stands already: there where `old` would be looked for, or long enough to be no chance.
+    """Return the line where `new` was already applied: where `old` was expected, or long enough to rule out chance.
 
-    Its lines must be more like `new` than like `old`: a `new` that is the beginning of what is there was not applied.
-    A `new` that is a part of `old` proves nothing while any of the rest, which was to be deleted, is there.
+    Its lines must be more similar to `new` than to `old`: a `new` that is a prefix of the text was not applied. A `new`
+    that is part of `old` proves nothing while any of the rest, to be deleted, is present.
     """
     lines = text.split("\n")
     if new.strip() in old and region and _rest(old, new) & _said(lines[region.start - 1 : region.end]):
@@ -122,7 +122,7 @@ def _applied_at(text: str, old: str, new: str, region: Region | None) -> int | N
 
 
 def _near(text: str, new: str, region: Region | None) -> list[int]:
-    """Where `new` stands at or around the region, or anywhere; of very many places the first."""
+    """Return the occurrences of `new` at or around the region, or anywhere; only the first of very many."""
     starts = [0, *(found.end() for found in re.finditer("\n", text)), len(text)]
     first = starts[max(region.start - 1 - new.count("\n"), 0)] if region else 0
     end = starts[min(region.end, len(starts) - 1)] + len(new) if region else len(text)
@@ -135,7 +135,7 @@ def _near(text: str, new: str, region: Region | None) -> list[int]:
 
 
 def _lines_at(text: str, offsets: Sequence[int]) -> Iterator[int]:
-    """The line of each offset (from 0), which are in order."""
+    """Yield the line (from 0) of each of the sorted offsets."""
     line = counted = 0
     for offset in offsets:
         line += text.count("\n", counted, offset)
@@ -148,7 +148,7 @@ def _said(lines: Sequence[str]) -> set[str]:
 
 
 def _rest(old: str, new: str) -> set[str]:
-    """The lines of `old` that are not in `new`."""
+    """Return the lines of `old` that are not in `new`."""
     return _said(old.split("\n")) - _said(new.split("\n"))
 
 
@@ -170,20 +170,20 @@ def _closest(text: str, old: str, regions: Sequence[Region]) -> str | Phrase:
 
 
 def _beginning(lines: Sequence[str], most: int) -> list[str]:
-    """The lines, or the first of them, headed by which they are."""
+    """Return the lines, or the first of them, with a heading that says which."""
     heading = "The file's lines are:" if len(lines) <= most else f"The first {most} of these {len(lines)} lines:"
     return [heading, *lines[:most]]
 
 
 class Done(NamedTuple):
-    """A replacement as it was made: the step that found its places, and where they stand in the final text."""
+    """A replacement made: the step that found its places, and their spans in the final text."""
 
     step: Step
     spans: tuple[Span, ...]
 
 
 class Edit(NamedTuple):
-    """A file, its new text as it will be written and with newlines as \\n, and what was replaced."""
+    """A file, its new text as written and with \\n newlines, and its replacements."""
 
     file: TextFile
     raw: str
@@ -192,12 +192,12 @@ class Edit(NamedTuple):
 
     @property
     def replacements(self) -> int:
-        """How many passages were replaced."""
+        """Number of passages replaced."""
         return sum(len(done.spans) for done in self.done)
 
 
 def plan(context: ToolContext, file_path: str, asked: Sequence[Replacement], *, replace_all: bool) -> Edit:
-    """What the replacements would make of the file; ToolExecutionError where one of them cannot be made."""
+    """Plan the replacements in the file. Raises ToolExecutionError if one of them cannot be made."""
     path = context.root.relative(file_path)
     context.root.refuse_protected(path)
     file = _existing(context, path)
@@ -217,7 +217,7 @@ def plan(context: ToolContext, file_path: str, asked: Sequence[Replacement], *, 
 
 
 def _existing(context: ToolContext, path: str) -> TextFile:
-    """The file. Where there is none, the error also says how one is made."""
+    """Load the file. If it is missing, the error also says how to create one."""
     try:
         return load(context.root, path)
     except ToolExecutionError as error:
@@ -266,13 +266,13 @@ def _replaced_whatever_size(edit: Edit, asked: Replacement, *, replace_all: bool
 
 
 def _refuse_unseen_loss(edit: Edit, span: Span) -> None:
-    """Raise would_destroy where lines that old_string left out are lost, and much with them."""
+    """Raise would_destroy if substantial lines elided in old_string would be lost."""
     if lost := detect_code_destruction(edit.text[span.start : span.end], span.text, edit.file.path):
         raise ToolExecutionError("would_destroy", name="edit_file", lost=lost.phrase)
 
 
 def _best_made(edit: Edit, match: Match, old: str, new: str) -> Edit:
-    """The edit; of one line quoted without its indentation, with that before the new lines if it is broken without."""
+    """Return the edit; if one line quoted without indentation breaks the code, indent the new lines."""
     made = _made(edit, match)
     path = edit.file.path
     if match.step != "exact" or "\n" in old or "\n" not in new or not new_errors(path, edit.text, made.text):
@@ -287,24 +287,24 @@ def _best_made(edit: Edit, match: Match, old: str, new: str) -> Edit:
 
 
 def _fitted(text: str, span: Span, old: str, new: str) -> Span | None:
-    """The span with the whole line, `new` indented as that is; None where more than its indentation stands before."""
+    """Return the span extended to the whole line, with `new` indented like it. None if other text precedes it."""
     start = text.rfind("\n", 0, span.start) + 1
     put = None if text[start : span.start].strip() else merge(text[start : span.end], old, new, unit=indent_unit(text))
     return None if put is None else Span(start, span.end, put)
 
 
 def _refuse_overlap(edit: Edit, match: Match) -> None:
-    """What one replacement of a call put there, another of it must not change: the two were not made for each other."""
+    """Refuse a replacement of another one's result in the same call, as they were not made for each other."""
     starts = [span.start for span in match.spans]
     for number, done in enumerate(edit.done, start=1):
         for made in done.spans:
-            before = bisect_left(starts, made.end)  # in order and apart: only the last of these may reach into it
+            before = bisect_left(starts, made.end)  # sorted and disjoint: only the last of these may overlap
             if before and match.spans[before - 1].end > made.start:
                 raise ToolExecutionError("edit_overlap", number=number)
 
 
 def _made(edit: Edit, match: Match) -> Edit:
-    """The edit with the spans replaced; those replaced before are where they have moved to."""
+    """Return the edit with the spans replaced, and the earlier ones moved accordingly."""
     parts: list[str] = []
     moved: list[Span] = []
     at = shift = 0
@@ -329,9 +329,9 @@ def _moved(span: Span, shift: int) -> Span:
 
 
 def _replace_raw(raw: str, spans: Sequence[Span]) -> str:
-    """`raw` with the spans replaced, which count every newline as one character.
+    """Replace the spans, whose offsets count every newline as one character, in `raw`.
 
-    In a file that mixes newlines a replacement ends its lines as the text it stands in does; all else stays as it is.
+    In a file with mixed newlines a replacement uses those of the surrounding text; the rest stays unchanged.
     """
     windows = _windows_newlines(raw)
     parts: list[str] = []
@@ -344,7 +344,7 @@ def _replace_raw(raw: str, spans: Sequence[Span]) -> str:
 
 
 def _windows_newlines(raw: str) -> list[int]:
-    """Where in the text, every newline counted as one character, the newlines are that were written \\r\\n."""
+    """Return the offsets, counting every newline as one character, of the \\r\\n newlines."""
     return [found.start() - index for index, found in enumerate(re.finditer("\r\n", raw))]
 
 
@@ -355,13 +355,13 @@ def _newline_near(raw: str, place: int) -> str:
 
 
 _WHOLE = 0.9
-"""An edit that replaces this part of a file is a whole-file write by another name."""
+"""Fraction of a file from which an edit counts as rewriting it."""
 
 
 def danger(edit: Edit) -> str | Phrase:
-    """What an edit of (nearly) the whole file would lose of it, if that is much."""
+    """Describe what an edit of (nearly) the whole file would lose of it, if substantial."""
     if not any(span.text.strip() for done in edit.done for span in done.spans):
-        return ""  # a deletion on purpose
+        return ""  # an intended deletion
     kept = len(edit.text.strip()) - sum(len(span.text.strip()) for done in edit.done for span in done.spans)
     if kept > (1 - _WHOLE) * len(edit.file.text.strip()):
         return ""
@@ -370,7 +370,7 @@ def danger(edit: Edit) -> str | Phrase:
 
 
 async def put(context: ToolContext, edit: Edit) -> ToolOutput:
-    """Write the file as the edit makes it."""
+    """Write the edited file."""
     path = edit.file.path
     data = to_bytes(path, edit.raw, edit.file.decoded)
     await asyncio.to_thread(context.root.write_bytes, path, data, over=edit.file.data)

@@ -1,4 +1,4 @@
-"""Find a passage of which old_string holds only parts, with a line such as "..." for the lines between them."""
+"""Find a passage of which old_string has only parts, with a line such as "..." for the omitted lines."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -9,19 +9,19 @@ from localllm.safety.paths import shown
 from localllm.text.matching import MOST_PLACES, Match, Span, TooManyPlacesError, find
 from localllm.text.merging import indent_unit, merge
 
-_MOST_PARTS = 8  # looking for one takes its time
+_MOST_PARTS = 8  # searching for each takes time
 
 
 def find_elided(text: str, old: str, new: str) -> Match | None:
-    """The passage from the first part of `old` to its last, where each part stands once, and in this order.
+    """Find the passage from the first part of `old` to its last, where each part occurs once, in order.
 
-    What `old` leaves out is replaced too, or put back where `new` leaves out as many passages. None where no line of
-    `old` stands for others, or the place is not certain.
+    What `old` omits is replaced too, or kept if `new` omits as many passages. None if `old` omits nothing, or the place
+    is ambiguous.
     """
     parts, others = _parts(old), _parts(new)
     if not 1 < len(parts) <= _MOST_PARTS:
         return None
-    for end in (0, -1):  # what both leave out beyond the passage stays as it is
+    for end in (0, -1):  # what both omit at the ends stays unchanged
         if len(parts) > 1 and len(others) > 1 and not parts[end].strip() and not others[end].strip():
             del parts[end], others[end]
     is_put_back = len(others) == len(parts)
@@ -44,7 +44,7 @@ def find_elided(text: str, old: str, new: str) -> Match | None:
 
 
 def refusal(path: str, text: str, old: str) -> ToolExecutionError | None:
-    """Why a passage that leaves lines out was not taken; None where it leaves none out."""
+    """Return the error for an elided passage that was not accepted; None if it omits nothing."""
     line = next((line.strip() for line in old.split("\n") if elides(line)), "")
     if not line or any(there.strip() == line for there in text.split("\n")):
         return None
@@ -53,7 +53,7 @@ def refusal(path: str, text: str, old: str) -> ToolExecutionError | None:
 
 
 def _parts(passage: str) -> list[str]:
-    """What stands before, between and after the lines that stand for others."""
+    """Split a passage at its elision lines."""
     parts, after_gap = [""], False
     for line in passage.splitlines(keepends=True):
         if not elides(line.rstrip("\n")):
@@ -66,7 +66,7 @@ def _parts(passage: str) -> list[str]:
 
 
 def _spans(text: str, parts: Sequence[str], puts: Sequence[str]) -> list[Span]:
-    """The one place of each part and what shall stand there, in order; empty where one is not certain."""
+    """Return the unique place and replacement of each part, in order; empty if one is ambiguous."""
     found: list[Span] = []
     for part, put in zip(parts, puts, strict=True):
         places = _places(text, part, put)
@@ -82,7 +82,7 @@ def _spans(text: str, parts: Sequence[str], puts: Sequence[str]) -> list[Span]:
 
 def _places(text: str, part: str, put: str) -> Sequence[Span]:
     try:
-        match = find(text, part, put, apart=True)  # and never by a slip of the pen
+        match = find(text, part, put, apart=True)  # without tolerance for typos
     except TooManyPlacesError:
         return (Span(0, 0, ""),) * MOST_PLACES
     return match.spans if match else ()
@@ -93,7 +93,7 @@ def _joined(parts: Sequence[str], gaps: Sequence[str]) -> str:
 
 
 def _place(text: str, part: str) -> str:
-    """Where a part stands, for the model."""
+    """Describe where a part occurs, for the model."""
     first = f"“{next(iter(part.strip().splitlines()), '').strip()}”"
     match _places(text, part, part):
         case ():

@@ -30,7 +30,7 @@ from localllm.tools.text_files import (
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """The lines to show; the items that stand in them by name; and how many files do not."""
+    """The lines to show; the items named in them; and the number of files omitted."""
 
     lines: list[str]
     named: list[str]
@@ -38,7 +38,7 @@ class Listing(msgspec.Struct, frozen=True):
 
 
 def items(entries: Iterable[Entry]) -> Iterator[str]:
-    """The paths of files, and of folders in which the walk found nothing (or did not look), these with a `/`."""
+    """Yield the paths of files, and of folders that are empty or were not entered, with a `/`."""
     folder = ""
     for entry in entries:
         if folder and not entry.path.startswith(folder + "/"):
@@ -51,10 +51,10 @@ def items(entries: Iterable[Entry]) -> Iterator[str]:
 
 
 def fit(found: Sequence[str], preferred: Callable[[str], bool], *, above: int, limit: int) -> Listing:
-    """The items in at most `limit` characters, the preferred ones first.
+    """Fit the items into `limit` characters, preferred ones first.
 
-    Where they do not fit, the deeper folders are folded into one line each: those of the other files first.
-    `above` is how many folders deep the listing begins.
+    If they do not fit, deeper folders are folded into one line each, those of other files first. `above` is the depth
+    of the listing's start.
     """
     first = [item for item in found if preferred(item)]
     others = [item for item in found if not preferred(item)]
@@ -73,7 +73,7 @@ def _depths(found: Sequence[str], above: int) -> Iterator[tuple[int, int]]:
 
 
 def _fold(found: Iterable[str], depth: int) -> dict[str, int]:
-    """Each item with 0, or, for those deeper than `depth`, their folder (with `/`) and how many files are below it."""
+    """Map each item to 0, or, if deeper than `depth`, its folder (with `/`) to the number of files below it."""
     folded: dict[str, int] = {}
     for item in found:
         parts = item.split("/", depth)
@@ -105,12 +105,12 @@ def _listing(found: Sequence[str], folded: list[tuple[str, int]]) -> Listing:
 
 
 _LISTING = 8_000
-"""Characters of a listing of files at most: beyond that it tells less than the folders' names do."""
+"""Maximum characters of a file listing: a longer one is less useful than folder names."""
 
 
 _SECONDS = 10.0
 _MOST = 500_000
-"""Files that are listed at most, and how long they are looked for."""
+"""Maximum files and seconds of a listing."""
 
 
 @tool(risk=Risk.SAFE, unlisted=("encoding", "max_lines"), brief="Read a file.")
@@ -182,7 +182,7 @@ async def list_files(context: ToolContext, path: str = ".", pattern: str = "", r
 def _find(
     context: ToolContext, start: str, pattern: str, patience: Patience, *, recursive: bool
 ) -> tuple[list[str], bool]:
-    """What there is, and whether that is all: time and memory are bounded."""
+    """Return the files found, and whether the list is complete: time and memory are bounded."""
     exclude = context.settings.project.exclude_patterns
     entries = walk(context.root.path, exclude=exclude, start=start, depth=DEEPEST if recursive else 1)
     walked = takewhile(lambda _: not patience.over, entries)
@@ -207,7 +207,7 @@ _UNWRAPPED = "(The code fence around the content was left out.)"
 
 
 def _unwrapped(path: str, content: str) -> str:
-    """The content without the one code fence around it, which only Markdown may mean."""
+    """Remove a single code fence around the content, except in Markdown."""
     if not content.lstrip().startswith("```") or path.lower().endswith(_MARKDOWN):
         return content
     from localllm.text.matching import without_fence
@@ -260,8 +260,8 @@ def _new_path(root: ProjectRoot, file_path: str) -> str:
 
 
 class _Change(msgspec.Struct, frozen=True):
-    """A file as it is (`old` None: it is not) and as it shall be, also as bytes; whether the content came in a fence,
-    which was left out."""
+    """A planned write: the old file (None if missing), the new content and its bytes; whether a code fence around the
+    content was removed."""
 
     path: str
     old: TextFile | None
@@ -271,12 +271,12 @@ class _Change(msgspec.Struct, frozen=True):
 
     @property
     def is_new_text(self) -> bool:
-        """Whether the file is not, or holds something else."""
+        """Whether the file is missing, or has different content."""
         return self.old is None or self.old.data != self.data
 
     @property
     def danger(self) -> str | Phrase:
-        """What it would lose of the old text, if that is much."""
+        """What the write would lose of the old text, if substantial."""
         from localllm.safety.code_loss import detect_code_destruction
 
         lost = detect_code_destruction(self.old.text, self.new.text, self.path) if self.old else None

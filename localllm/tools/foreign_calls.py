@@ -1,4 +1,4 @@
-"""Calls of tools that other assistants have, as calls of the tools there are here."""
+"""Translate calls of other assistants' tools to our tools."""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -18,7 +18,7 @@ from localllm.tools.patch import Call, calls_of, edit, parse_patch, patch_in_com
 from localllm.tools.registry import tool
 
 TextOf = Callable[[str], str | None]
-"""The text of a file the model may read; None where there is none."""
+"""Returns the text of a file the model may read, or None."""
 
 _ANSWERS = ("result", "answer", "final_answer", "summary", "message", "question", "text", "content", "output")
 _STATES = {"pending": "", "in_progress": "start", "doing": "start", "completed": "finish", "done": "finish"}
@@ -35,7 +35,7 @@ async def noted(context: ToolContext, text: str = "") -> ToolOutput:
 
 
 class Translator:
-    """Translates calls to those of `tools`. It remembers the plan the model keeps, for it sends all of it each time."""
+    """Translates calls to those of `tools`. It remembers the model's plan, which is sent as a whole each time."""
 
     def __init__(self, tools: Collection[str], text_of: TextOf) -> None:
         self._tools = tools
@@ -43,12 +43,12 @@ class Translator:
         self._plan: dict[str, str] = {}
 
     def translate(self, call: ToolCall) -> list[ToolCall]:
-        """The calls that do what `call` says; itself where nothing is to be translated, or nobody knows how. Raises
-        ToolExecutionError for a patch that cannot be read."""
+        """Return the calls equivalent to `call`; itself if no translation is needed or known.
+        Raises ToolExecutionError for an unreadable patch."""
         own = own_name(call.name, self._tools)
         meant = own or tool_meant(call.name)
         given = _decoded(call.arguments)
-        is_plain = own and meant in KINDS  # a tool that is there has its name for itself
+        is_plain = own and meant in KINDS  # an existing tool takes precedence
         calls = [(meant, given)] if given is None or is_plain else [*self._expanded(meant, given)]
         if not calls or any(name not in (*self._tools, NOTE) for name, _ in calls):
             return [call]
@@ -85,7 +85,7 @@ class Translator:
                 return [(meant, given)]
 
     def _of_editor(self, given: dict[str, Json]) -> list[Call]:
-        """The editor's commands: view, create, str_replace, insert."""
+        """Translate the editor's commands: view, create, str_replace, insert."""
         command, rest = given.get("command"), {key: value for key, value in given.items() if key != "command"}
         match command:
             case "view":
@@ -100,7 +100,7 @@ class Translator:
                 return []
 
     def _insertion(self, given: dict[str, Json]) -> Call:
-        """New lines behind a line, as a replacement of lines that stand only once."""
+        """Translate an insertion after a line to a replacement of a unique passage."""
         path = str(_value(given, "file_path") or "")
         new = str(_value(given, "new_string") or given.get("insert_text") or _value(given, "content") or "")
         text = self._text_of(path) if path else None
@@ -109,7 +109,7 @@ class Translator:
         except (TypeError, ValueError):
             line = -1
         if text is None or line < 0:
-            return "edit_file", given  # which tells what is missing
+            return "edit_file", given  # reports what is missing
         if not text:
             return "write_file", {"file_path": path, "content": new}
         lines = text.splitlines(keepends=True)
@@ -125,7 +125,7 @@ class Translator:
         return "edit_file", {"file_path": path, "old_string": old, "new_string": replaced}
 
     def _of_plan(self, given: dict[str, Json]) -> list[Call]:
-        """The changes of the plan as those of the TODO list, if there is one."""
+        """Translate changes of the plan to calls of the TODO list, if available."""
         steps = _steps(given)
         new = [text for text, state in steps.items() if text not in self._plan and state != "finish"]
         changed = [(text, state) for text, state in steps.items() if state and state != self._plan.get(text)]
@@ -139,12 +139,12 @@ class Translator:
 
 
 def own_name(name: str, tools: Collection[str]) -> str:
-    """The one of `tools` that is called so, whatever the case and the underscores; "" where none is."""
+    """Return the one of `tools` with this name, ignoring case and underscores; "" if none."""
     return name if name in tools else next((own for own in tools if folded(own) == folded(name)), "")
 
 
 def alike(name: str, tools: Sequence[str]) -> list[str]:
-    """Up to two of `tools` whose names have the most words with a name that is none of theirs in common."""
+    """Return up to two of `tools` whose names share the most words with an unknown one."""
     words = _words(name)
     shared = {own: len(words & _words(own)) for own in tools}
     most = max(shared.values(), default=0)
@@ -157,12 +157,12 @@ def _words(name: str) -> set[str]:
 
 
 def is_finishing(name: str, tools: Collection[str]) -> bool:
-    """Whether a tool of that name, which there is none of, would end the work."""
+    """Return whether an unknown tool of that name would end the work."""
     return not own_name(name, tools) and tool_meant(name) == FINISH
 
 
 def answer_in(call: ToolCall) -> str:
-    """The text of a call that ends the work."""
+    """Return the text of a call that ends the work."""
     return _text_in(_decoded(call.arguments) or {})
 
 
@@ -177,7 +177,7 @@ def _of_command(given: dict[str, Json]) -> list[Call]:
 
 
 def _of_reading(given: dict[str, Json]) -> list[Call]:
-    """One call for each of several files."""
+    """Translate to one call per file."""
     key = next((key for key in given if argument_meant(key, "read_file", ("file_path", "paths"))), "")
     value = given.get(key)
     if not isinstance(value, list):
@@ -191,7 +191,7 @@ def _of_reading(given: dict[str, Json]) -> list[Call]:
 
 
 def _of_edit(given: dict[str, Json]) -> list[Call]:
-    """A diff as the replacements it stands for."""
+    """Translate a diff to its replacements."""
     key = next((key for key in given if argument_meant(key, "edit_file", ("diff",))), "")
     replacements = replacements_in(str(given[key])) if key else []
     path = str(_value(given, "file_path") or "")
@@ -199,7 +199,7 @@ def _of_edit(given: dict[str, Json]) -> list[Call]:
 
 
 def _steps(given: dict[str, Json]) -> dict[str, str]:
-    """The steps of a plan, each with what is to be said of its state."""
+    """Return the steps of a plan, with the action for each one's state."""
     steps: dict[str, str] = {}
     for value in given.values():
         if isinstance(value, str):
@@ -219,7 +219,7 @@ def _value(given: Mapping[str, Any], field: str, tool_name: str = "") -> Any:
 
 
 def _text_in(given: Mapping[str, Any]) -> str:
-    """The text of a call that has little else."""
+    """Return the text of a call that has little else."""
     texts = [given[key] for key in _ANSWERS if isinstance(given.get(key), str)]
     texts += [value for value in given.values() if isinstance(value, str)]
     return next((text for text in texts if text.strip()), "").strip()

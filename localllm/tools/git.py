@@ -1,4 +1,4 @@
-"""git_status, git_diff, git_log, git_commit."""
+"""The tools git_status, git_diff, git_log and git_commit."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Commit with git, or show beforehand what would be committed."""
+"""Commit with git, or preview what would be committed."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from localllm.sandbox.runner import CommandResult
 
 _MOST_NAMED = 10
-_MOST_LINES = 20  # of what hooks said
+_MOST_LINES = 20  # of the hooks' output
 
 
 class _Plan(NamedTuple):
-    """What a commit will hold: `changes`, as staged or, with `as_now`, as the files are now. Neither what is `left_out`
-    for want of a name, nor what is `closed` to reading by a rule."""
+    """The content of a commit: `changes`, as staged or, with `as_now`, as the files are now; without untracked files
+    that were not named (`left_out`) and those `closed` to reading by a rule."""
 
     as_now: bool
     changes: Sequence[Change]
@@ -46,7 +46,7 @@ class _Plan(NamedTuple):
 
 
 async def preview_commit(context: ToolContext, message: str, files: Sequence[str] = ()) -> Preview:
-    """What git_commit would commit."""
+    """Preview a commit of git_commit."""
     repository = await _open_to_commit(context)
     plan = await _plan(repository, context, message, files)
     await _ways_to_commit(context, repository, message)
@@ -61,7 +61,7 @@ async def preview_commit(context: ToolContext, message: str, files: Sequence[str
 
 
 async def _open_to_commit(context: ToolContext) -> Repository:
-    """The repository, with git where it can commit. Raises ToolExecutionError."""
+    """Open the repository where git can commit. Raises ToolExecutionError."""
     repository = await open_repository(context.root.path, context.runner)
     if repository.commits_in_sandbox:
         return repository
@@ -71,7 +71,7 @@ async def _open_to_commit(context: ToolContext) -> Repository:
 
 
 async def _plan(repository: Repository, context: ToolContext, message: str, files: Sequence[str]) -> _Plan:
-    """Raises ToolExecutionError where there is nothing that can be committed, or only the user can."""
+    """Plan the commit. Raises ToolExecutionError if nothing can be committed, or only by the user."""
     root = context.root
     if not message.strip():
         raise ToolExecutionError("git_no_message")
@@ -91,8 +91,8 @@ async def _plan(repository: Repository, context: ToolContext, message: str, file
 
 
 def _without_closed(plan: _Plan, closed: Sequence[str], message: str) -> _Plan:
-    """The plan without the files that rules close to reading: commands could read them in the repository, and a sandbox
-    that hides them commits something else. Raises ToolExecutionError where only they are left, or one is staged."""
+    """Remove the files that rules close to reading from the plan: commands could read them in the repository, and a
+    sandbox that hides them commits other content. Raises ToolExecutionError if only they are left, or one is staged."""
 
     def is_closed(change: Change) -> bool:
         names = [name for name in (change.path, change.old_path) if name]
@@ -112,8 +112,8 @@ def _nothing_to_commit(plan: _Plan) -> ToolExecutionError:
 
 
 async def _staged_unlike_files(repository: Repository, root: ProjectRoot, changes: Sequence[Change]) -> list[str]:
-    """The protected files of which something else is staged than what they hold: no command could have written that
-    into the files. Whether git shows it is up to its index, so that is not asked."""
+    """Return the protected files with other content staged, which commands could not have written to them. Git's index
+    may hide them, so git is not asked."""
     from localllm.sandbox.protect.protected_paths import is_protected
 
     paths = sorted(
@@ -127,7 +127,7 @@ async def _staged_unlike_files(repository: Repository, root: ProjectRoot, change
 
 
 def _content_of(file: Path) -> bytes:
-    """What git would stage of a file: nothing where there is none; of a link, where it leads."""
+    """Return what git would stage for a file: empty if missing; for a link, its target."""
     try:
         if file.is_symlink():
             return os.fsencode(file.readlink())
@@ -153,18 +153,18 @@ async def _choose(repository: Repository, root: ProjectRoot, files: Sequence[str
 
 
 async def _refuse_pointless(path: str, changes: Sequence[Change], repository: Repository, root: ProjectRoot) -> None:
-    """Refuse a file that is ignored or does not exist; one that is as in the last commit may be named."""
+    """Refuse a file that is ignored or missing; an unchanged one may be named."""
     folder = "" if path == "." else path + "/"
     if any(path in (change.path, change.old_path) or change.path.startswith(folder) for change in changes):
         return
     if await repository.is_ignored(path):
         raise ToolExecutionError("git_ignored", path=shown(path))
-    if not os.path.lexists(root.path / path):  # noqa: ASYNC240 - a moment
+    if not os.path.lexists(root.path / path):  # noqa: ASYNC240 - fast
         raise root.missing(path)
 
 
 async def commit(context: ToolContext, message: str, files: Sequence[str]) -> ToolOutput:
-    """For git_commit. Raises ToolExecutionError where there is nothing that can be committed, or only the user can."""
+    """Commit, for git_commit. Raises ToolExecutionError if nothing can be committed, or only by the user."""
     repository = await _open_to_commit(context)
     plan = await _plan(repository, context, message, files)
     remarks = await _make(context, repository, _commit_of(plan, message))
@@ -195,7 +195,7 @@ def _commit_of(plan: _Plan, message: str) -> Commit:
 
 
 async def _ways_to_commit(context: ToolContext, repository: Repository, message: str) -> WaysToCommit:
-    """What the user's settings want of a commit. Raises ToolExecutionError where only the user can do that."""
+    """Return what the user's settings require of a commit. Raises ToolExecutionError if only the user can do that."""
     ways = await repository.ways_to_commit()
     if ways.signs:
         raise ToolExecutionError("git_signs", message=quote(_subject(message)))
@@ -208,7 +208,7 @@ async def _ways_to_commit(context: ToolContext, repository: Repository, message:
 
 
 async def _make(context: ToolContext, repository: Repository, commit: Commit) -> list[Phrase]:
-    """Commit as the user's settings want it, or not at all; what is to be said of it."""
+    """Commit as the user's settings require, or not at all; return remarks."""
     ways = await _ways_to_commit(context, repository, commit.message)
     if not repository.commits_in_sandbox:
         await repository.commit_outside(commit)
@@ -239,7 +239,7 @@ def _last_lines(result: "CommandResult") -> str:
 
 
 def _left_out(plan: _Plan) -> Iterator[Phrase]:
-    """What a person may have expected in the commit."""
+    """Yield what the user may have expected in the commit."""
     if plan.left_out:
         yield Phrase("Not in this commit: {names}. Name them in files to commit them.", names=_named(plan.left_out))
     if plan.closed:
@@ -247,7 +247,7 @@ def _left_out(plan: _Plan) -> Iterator[Phrase]:
 
 
 def _named(changes: Sequence[Change]) -> Phrases:
-    """The first paths, and how many more there are."""
+    """Format the first paths, and the number of others."""
     names = [shown(change.path) for change in changes[:_MOST_NAMED]]
     left = len(changes) - len(names)
     return Phrases([*names, *([Phrase("[and {count} more]", count=left)] if left else [])], ", ")

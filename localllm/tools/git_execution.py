@@ -1,8 +1,8 @@
-"""How git is run: in the sandbox, or outside it on a repository that was checked.
+"""Run git in the sandbox, or outside it on a verified repository.
 
-A repository can name programs for git to start: hooks, filters, a file system monitor, difference drivers. In the
-sandbox they may run: they see and change no more than any command. Outside none of them does: there only what the user
-and the machine have set counts.
+A repository can name programs for git to run: hooks, filters, a file system monitor, diff drivers. In the sandbox they
+may run, with no more access than any command. Outside none of them does: only the settings of the user and the machine
+count.
 """
 
 import asyncio
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
 LARGEST_OUTPUT = 4_000_000
-"""Bytes of an answer that are kept."""
+"""Maximum bytes of output kept."""
 
 _SECONDS = 60.0
 _CHUNK = 1 << 16
 
 ENVIRONMENT = {
-    "GIT_ALLOW_PROTOCOL": "none",  # nothing is fetched, not even a missing object of a partial clone
+    "GIT_ALLOW_PROTOCOL": "none",  # fetch nothing, not even missing objects of a partial clone
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_EDITOR": "true",
     "GIT_PAGER": "cat",
     "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_NO_REPLACE_OBJECTS": "1",  # what is shown, and judged, is what is kept and pushed
+    "GIT_NO_REPLACE_OBJECTS": "1",  # show and judge what is actually stored and pushed
     "LC_ALL": "C.UTF-8",
 }
 
@@ -48,7 +48,7 @@ SETTINGS = {
     "core.fsmonitor": "false",
     "core.quotePath": "false",
     "core.safecrlf": "false",
-    "diff.ignoreSubmodules": "dirty",  # looking into a submodule would obey that submodule's configuration
+    "diff.ignoreSubmodules": "dirty",  # entering a submodule would obey its configuration
     "status.submoduleSummary": "false",
     "submodule.recurse": "false",
     "gc.auto": "0",
@@ -56,7 +56,7 @@ SETTINGS = {
     "log.showSignature": "false",
     "log.showRoot": "true",
     "i18n.commitEncoding": "UTF-8",
-    "safe.bareRepository": "explicit",  # a tracked folder can be made to look like a bare repository
+    "safe.bareRepository": "explicit",  # a tracked folder can imitate a bare repository
 }
 
 WITHOUT_HOOKS = {"core.hooksPath": os.devnull}
@@ -74,7 +74,7 @@ _HARMLESS = re.compile(
     r"|lfs\.(?:repositoryformatversion|.*\.(?:access|locksverify))|annex\.(?:uuid|version)"
     r"|gpg\.(?:format|mintrustlevel)|filter\..*\.extrakeys"
 )
-"""Settings of a repository that git, and the filters of users, may believe where it runs outside the sandbox."""
+"""Settings of a repository that git, and the user's filters, may use outside the sandbox."""
 
 _NEUTRAL = (
     (re.compile(r"filter\..*\.required|merge\..*\.driver|gpg\.(?:.*\.)?program|gpg\.ssh\.defaultkeycommand"), "false"),
@@ -83,24 +83,24 @@ _NEUTRAL = (
     (re.compile(r"core\.(?:attributesfile|excludesfile)|diff\.orderfile|mailmap\.file"), os.devnull),
     (_HARMLESS, None),
 )
-"""What others become when only the repository sets them, if not empty. None: they stay."""
+"""Overrides for non-empty settings made only by the repository. None: unchanged."""
 
 _MOST_OVERRIDES = 100_000
-"""Bytes of settings that are overridden: they are handed on as variables."""
+"""Maximum bytes of overridden settings, which are passed as environment variables."""
 
-_WITHOUT_RERERE = {"rerere.enabled": "false"}  # a commit would copy what MERGE_RR names, from anywhere
+_WITHOUT_RERERE = {"rerere.enabled": "false"}  # a commit would copy files named in MERGE_RR from anywhere
 
 _FILTER = re.compile(r"filter\.(.*)\.(clean|smudge|process|required)", re.DOTALL)
 
 _REFUSED = re.compile(r"(?i)lfs\.(?:extension\..*|storage)")
-"""Without these, what is committed would not be what the repository keeps, or not be where it is looked for."""
+"""Settings without which the committed content, or its location, would be wrong."""
 
 _REFS_ELSEWHERE = ("extensions.refstorage", "://")
-"""A setting, and what tells an address in it: newer git writes branches to the folder that it names."""
+"""A setting, and the mark of a URL in it: newer git stores branches in the folder it names."""
 
 
 class Question(NamedTuple):
-    """One call of git. Exit codes other than 0 and `also_good` are failures. `literal`: paths are no patterns."""
+    """A git command. Exit codes other than 0 and `also_good` are failures. `literal`: paths are not patterns."""
 
     arguments: tuple[str, ...]
     stdin: bytes = b""
@@ -109,7 +109,7 @@ class Question(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What came of it; `output` is cut after LARGEST_OUTPUT bytes."""
+    """The result; `output` is truncated at LARGEST_OUTPUT bytes."""
 
     code: int
     output: bytes
@@ -117,15 +117,15 @@ class Answer(NamedTuple):
 
 
 class Git(Protocol):
-    """Asks git about the repository a project lies in. Nothing is changed by it."""
+    """Runs read-only git commands on the project's repository."""
 
     async def ask(self, questions: Sequence[Question]) -> list[Answer]:
-        """The answers, in order. Raises ToolExecutionError."""
+        """Return the answers, in order. Raises ToolExecutionError."""
         ...
 
 
 class SandboxedGit:
-    """Git in the sandbox, on a view of the project that cannot be changed: one launch for all questions together."""
+    """Git in the sandbox, on a read-only view of the project, with one launch for all questions."""
 
     def __init__(self, root: Path, top: Path, runner: CommandRunner) -> None:
         self._root = root
@@ -168,21 +168,21 @@ def _answer(files: Mapping[str, bytes], number: int) -> Answer:
 
 
 def exported(variables: Mapping[str, str]) -> list[str]:
-    """Lines of bash that set variables; `$TMPDIR` in a value is the temporary folder of the command."""
+    """Return bash lines that set variables; `$TMPDIR` in a value is the command's temporary folder."""
     return [f"export {name}={quote(value).replace('$TMPDIR', TEMPORARY)}" for name, value in variables.items()]
 
 
 TEMPORARY = "'\"$TMPDIR\"'"
-"""$TMPDIR within a text in single quotes."""
+"""$TMPDIR within a single-quoted string."""
 
 
 def no_further_than(top: Path) -> dict[str, str]:
-    """The variable with which git looks for a repository in no folder above `top`: that one was checked."""
+    """Return the variable that keeps git from searching above `top`, the verified repository."""
     return {"GIT_CEILING_DIRECTORIES": str(top.parent)}
 
 
 def configured(settings: Mapping[str, str], first: int = 0) -> dict[str, str]:
-    """Settings of git as variables; there are `first` of the user's own."""
+    """Return git settings as environment variables, numbered after the user's own `first` ones."""
     variables: dict[str, str] = {}
     for number, (key, value) in enumerate(settings.items(), first):
         variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
@@ -190,11 +190,11 @@ def configured(settings: Mapping[str, str], first: int = 0) -> dict[str, str]:
 
 
 class UnsandboxedGit:
-    """Git outside the sandbox, by way of GitPython: of that only how it starts a program. Its objects would read the
-    repository in this process, and keep what they have read.
+    """Git outside the sandbox, started through GitPython.
+    Of that only the process handling is used: its objects would read and cache the repository in this process.
 
-    For a repository that was checked (see `RepositoryCheck`). No program runs that only the repository names, and none
-    that lies in the project.
+    For a verified repository (see `RepositoryCheck`). No program named only by the repository, or located in the
+    project, is run.
     """
 
     def __init__(self, root: Path, top: Path) -> None:
@@ -203,20 +203,20 @@ class UnsandboxedGit:
         self._overrides = SETTINGS | WITHOUT_HOOKS | _WITHOUT_RERERE
         self._is_ready = False
         self.switched_off: frozenset[str] = frozenset()
-        """The filters that do not run: only the repository defines them, or they might run what lies in it. Known after
-        the first question."""
+        """Filters that are disabled: only the repository defines them, or they might run programs in it.
+        Known after the first question."""
 
     async def ask(self, questions: Sequence[Question]) -> list[Answer]:
         return await asyncio.to_thread(self.ask_now, questions)
 
     def ask_now(self, questions: Sequence[Question], *, writes: bool = False) -> list[Answer]:
-        """As `ask`, for a thread that may wait. `writes`: git may change the repository."""
+        """Like `ask`, but blocking. `writes`: git may change the repository."""
         if not self._is_ready:
             place, listed = self._run(_PLACE, writes=False), self._run(LIST_SETTINGS, writes=False)
             if place.code:
                 return [place for _ in questions]
             if os.path.realpath(os.fsdecode(place.output).removesuffix("\n")) != str(self._top):
-                raise ToolExecutionError("git_not_a_repository", path=self._root)  # git found another one
+                raise ToolExecutionError("git_not_a_repository", path=self._root)  # git found another repository
             self._is_ready = True
             trusted, own = settings_by_scope(listed.output, self._root)
             self._overrides |= self._believed(trusted, own)
@@ -227,7 +227,7 @@ class UnsandboxedGit:
         return [self._run(question, writes=writes) for question in questions]
 
     def _believed(self, trusted: dict[str, str], own: dict[str, str]) -> dict[str, str]:
-        """Overrides for each setting of the repository that is not harmless: the user's own value, or a neutral one."""
+        """Return overrides for the repository's settings that are not harmless: the user's or a neutral value."""
         overrides: dict[str, str] = {}
         ours = {key.lower() for key in self._overrides}
         for key, value in own.items():
@@ -253,7 +253,7 @@ class UnsandboxedGit:
             **ENVIRONMENT,
             **configured(self._overrides, first),
             **no_further_than(self._top),
-            "PYTHONSAFEPATH": "1",  # what a filter of the user's runs loads no module of the project
+            "PYTHONSAFEPATH": "1",  # keeps the user's filters from loading modules of the project
             "PATH": os.pathsep.join(search_path(self._root)),
             "GIT_OPTIONAL_LOCKS": "1" if writes else "0",
             "GIT_LITERAL_PATHSPECS": "1" if question.literal else "0",
@@ -271,8 +271,8 @@ LIST_SETTINGS = Question(("config", "--list", "--show-scope", "--null"))
 
 
 def settings_by_scope(listed: bytes, root: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """The answer to LIST_SETTINGS: what the machine and the user set, and what the repository itself does. Raises
-    ToolExecutionError where that is not all."""
+    """Parse the answer to LIST_SETTINGS into settings of machine and user, and those of the repository.
+    Raises ToolExecutionError if it was truncated."""
     if len(listed) >= LARGEST_OUTPUT:
         raise ToolExecutionError("git_too_many_settings", path=root)
     trusted: dict[str, str] = {}
@@ -286,7 +286,7 @@ def settings_by_scope(listed: bytes, root: Path) -> tuple[dict[str, str], dict[s
 
 
 class _Bounded:
-    """The first `limit` bytes of what is read; the rest is let go."""
+    """Collects the first `limit` bytes of a stream; the rest is discarded."""
 
     def __init__(self, limit: int) -> None:
         self.data = bytearray()
@@ -301,13 +301,13 @@ class _Bounded:
 def _execute(
     root: Path, arguments: tuple[str, ...], stdin: IO[bytes], output: _Bounded, environment: dict[str, str]
 ) -> tuple[int, str]:
-    """Exit code and error text of git. Raises ToolExecutionError where there is none, or it takes too long."""
+    """Run git; return exit code and error text. Raises ToolExecutionError if git is missing or times out."""
     program = program_of(root)
-    os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = program  # GitPython runs it when it is imported
+    os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = program  # GitPython runs it on import
     try:
         from git import Git as Command
         from git import GitCommandNotFound
-    except ImportError as error:  # GitPython looks for the program when it is imported
+    except ImportError as error:  # GitPython searches for the program on import
         raise ToolExecutionError("git_missing") from error
     try:
         running: Any = Command(root).execute(
@@ -324,9 +324,9 @@ def _execute(
 
 
 def _communicate(process: "Popen[bytes]", output: _Bounded) -> tuple[int, str]:
-    """Exit code and error text of git when it has ended. Where it takes too long it is killed, here: to do that,
-    GitPython would look for a program (pgrep, ps) on the PATH, where a command may have put one of that name."""
-    assert process.stdout  # noqa: S101 - GitPython asks for both
+    """Wait for git; return exit code and error text. On timeout it is killed here, as GitPython would run pgrep or ps
+    from the PATH, where a command may have put another program."""
+    assert process.stdout  # noqa: S101 - GitPython sets both
     assert process.stderr  # noqa: S101
     errors, is_late = _Bounded(LARGEST_OUTPUT), threading.Event()
 
@@ -336,7 +336,7 @@ def _communicate(process: "Popen[bytes]", output: _Bounded) -> tuple[int, str]:
             process.kill()
         else:
             with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # it leads a session of its own
+                os.killpg(process.pid, signal.SIGKILL)  # it leads its own session
 
     watchdog = threading.Timer(_SECONDS, end)
     reader = threading.Thread(target=errors.read, args=[process.stderr], daemon=True)
@@ -355,12 +355,12 @@ def _communicate(process: "Popen[bytes]", output: _Bounded) -> tuple[int, str]:
 
 
 def program_of(root: Path) -> str:
-    """Where git is. Raises ToolExecutionError git_missing."""
+    """Return the path of git. Raises ToolExecutionError git_missing."""
     if program := find_program("git", root):
         return program
     raise ToolExecutionError("git_missing")
 
 
 def too_slow() -> ToolExecutionError:
-    """The error of a git that did not answer in time."""
+    """Return the error for a git timeout."""
     return ToolExecutionError("git_failed", reason=Phrase("it did not answer within {seconds:.0f} s", seconds=_SECONDS))

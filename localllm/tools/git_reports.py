@@ -1,4 +1,4 @@
-"""Show the status, the differences and the log of a repository."""
+"""Report the status, diffs and log of a repository."""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,7 +22,7 @@ _SECTIONS = {
 _MOST_LISTED = 200
 
 SHORT_HASH = 10
-"""Characters of a hash that people and models are shown."""
+"""Characters of a hash shown to user and model."""
 
 
 async def _open(context: ToolContext) -> Repository:
@@ -30,7 +30,7 @@ async def _open(context: ToolContext) -> Repository:
 
 
 async def status(context: ToolContext) -> ToolOutput:
-    """For git_status."""
+    """Report the status, for git_status."""
     found = await (await _open(context)).status(".")
     grouped, where = by_kind(found.changes), _where(found)
     lines = [where.english, *(line for kind, changes in grouped.items() for line in _section(kind, changes))]
@@ -56,7 +56,7 @@ async def status(context: ToolContext) -> ToolOutput:
 
 
 def _where(status: Status) -> Phrases:
-    """The branch, what it follows, and what is going on."""
+    """Describe the branch, its upstream, and an operation in progress."""
     commit = status.commit[:SHORT_HASH]
     parts = [
         Phrase("on branch {branch}", branch=shown(status.branch))
@@ -91,7 +91,7 @@ def _section(kind: str, changes: Sequence[Change]) -> Iterator[str]:
 
 
 def change_line(letters: str, change: Change) -> str:
-    """A changed file in a list, after the letters of its change."""
+    """Format a changed file, after the letters of its change."""
     old = f"{shown(change.old_path)} -> " if change.old_path else ""
     return f"  {letters} {old}{shown(change.path)}"
 
@@ -110,7 +110,7 @@ _DIFF = (
 
 
 async def diff(context: ToolContext, path: str, kind: tuple[str, ...]) -> ToolOutput:
-    """For git_diff; `kind` are the options that say which changes are compared."""
+    """Report a diff, for git_diff; `kind` are the options that select the compared changes."""
     repository = await _open(context)
     closed = closed_paths(context)
     excluded = [f":(exclude,literal){folder}" for folder in closed]
@@ -145,7 +145,7 @@ async def diff(context: ToolContext, path: str, kind: tuple[str, ...]) -> ToolOu
 
 
 def _text(raw: bytes) -> str:
-    """A diff as text, also where the files are in Shift_JIS or EUC-JP; what cannot be read is replaced."""
+    """Decode a diff, also of files in Shift_JIS or EUC-JP; undecodable bytes are replaced."""
     try:
         return decode(raw).text
     except NotTextError:
@@ -153,7 +153,7 @@ def _text(raw: bytes) -> str:
 
 
 async def log(context: ToolContext, count: int, path: str) -> ToolOutput:
-    """For git_log."""
+    """Report the log, for git_log."""
     fields = names_in(await (await _open(context)).run(_log_of(count, path)))
     commits = [
         {"hash": fields[i], "author": shown(fields[i + 1]), "date": fields[i + 2], "subject": shown(fields[i + 3])}
@@ -168,7 +168,7 @@ async def log(context: ToolContext, count: int, path: str) -> ToolOutput:
 
 
 def _log_of(count: int, path: str) -> Question:
-    """The answer is empty where there is no commit yet."""
+    """Return the log command; its output is empty before the first commit."""
     options = ("--no-color", "--no-show-signature", "--encoding=UTF-8", "-z", f"--max-count={count}")
     commits = ("--ignore-missing", "--format=tformat:%H%x00%an%x00%aI%x00%s", "HEAD")
     return Question(("log", *options, *commits, *(("--follow", "--", path) if path else ())))

@@ -1,6 +1,6 @@
-"""The project's git repository, as the tools ask and change it.
+"""The project's git repository: queries and commits for the tools.
 
-How git is run, so that nothing in the repository does harm, is in `git_execution`.
+How git is run safely is in `git_execution`.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ _OPERATIONS = {
     "revert": ("REVERT_HEAD",),
     "bisect": ("BISECT_LOG",),
 }
-"""What is going on in a repository, and the files in its folder that tell so."""
+"""Operations in progress, and the files in the git folder that indicate them."""
 
 _COMMIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
 
@@ -51,10 +51,10 @@ KINDS = ("conflicts", "staged", "modified", "untracked")
 
 
 class Change(NamedTuple):
-    """A file that is not as in the last commit.
+    """A file that differs from the last commit.
 
     `staged` and `unstaged` are git's letters, "." for none: M modified, A added, D deleted, R renamed (from
-    `old_path`), C copied, T of another type. Of a file git does not track both are "?", of an ignored one "!".
+    `old_path`), C copied, T type changed. For an untracked file both are "?", for an ignored one "!".
     """
 
     path: str
@@ -65,7 +65,7 @@ class Change(NamedTuple):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Those of KINDS it belongs to: a file may be staged and modified again."""
+        """The KINDS it belongs to: a file may be staged and modified again."""
         if self.conflict:
             return ("conflicts",)
         if self.staged in "?!":
@@ -74,11 +74,11 @@ class Change(NamedTuple):
 
     @property
     def is_outside(self) -> bool:
-        """Whether it lies outside the folder its path was made relative to."""
+        """Whether it lies outside the folder its path is relative to."""
         return self.path.startswith("../")
 
     def seen_from(self, folder: str) -> "Change":
-        """The same with paths relative to `folder`, which ends with "/"."""
+        """Return the change with paths relative to `folder`, which ends with "/"."""
         old_path = _seen_from(folder, self.old_path) if self.old_path else ""
         return self._replace(path=_seen_from(folder, self.path), old_path=old_path)
 
@@ -89,8 +89,8 @@ def _seen_from(folder: str, path: str) -> str:
 
 
 class Status(NamedTuple):
-    """`branch` is "" on a detached HEAD, `commit` "" before the first one; `operation` is what is going on: "merge",
-    "rebase", "cherry-pick", "revert", "bisect" or ""."""
+    """`branch` is "" on a detached HEAD, `commit` "" before the first one;
+    `operation` in progress: "merge", "rebase", "cherry-pick", "revert", "bisect" or ""."""
 
     branch: str
     commit: str
@@ -102,7 +102,7 @@ class Status(NamedTuple):
 
 
 def by_kind(changes: Iterable[Change]) -> dict[str, list[Change]]:
-    """The changes of each of KINDS."""
+    """Group the changes by KINDS."""
     grouped: dict[str, list[Change]] = {kind: [] for kind in KINDS}
     for change in changes:
         for kind in change.kinds:
@@ -111,10 +111,10 @@ def by_kind(changes: Iterable[Change]) -> dict[str, list[Change]]:
 
 
 class Repository:
-    """The repository the folder `root` lies in, perhaps as a subfolder. Open it anew for each call: settings change.
+    """The repository that contains the folder `root`. Open it for each call, as settings change.
 
-    `top` is the repository's own folder. Paths are relative to `root`; what lies outside of it begins with "../".
-    Every method raises ToolExecutionError: git_not_a_repository, git_not_owned, git_missing, git_failed.
+    `top` is the repository's root. Paths are relative to `root`; those outside it begin with "../". Every method raises
+    ToolExecutionError: git_not_a_repository, git_not_owned, git_missing, git_failed.
     """
 
     def __init__(self, root: Path, place: Place, git: Git) -> None:
@@ -130,34 +130,34 @@ class Repository:
 
     @property
     def commits_in_sandbox(self) -> bool:
-        """Whether it could commit there as well: commands can write to no repository outside the project."""
+        """Whether it can commit there as well: commands cannot write to repositories outside the project."""
         data = (self._place.folder, self._place.common)
         return self.is_in_sandbox and all(folder.is_relative_to(self._root) for folder in data)
 
     async def run(self, question: Question) -> bytes:
-        """The answer to one question."""
+        """Return the answer to one question."""
         return (await self.ask(question))[0]
 
     async def ask(self, *questions: Question) -> list[bytes]:
-        """The answers to questions that are asked together."""
+        """Return the answers to several questions, run together."""
         answers = await self._git.ask(questions)
         return [self.checked(question, answer) for question, answer in zip(questions, answers, strict=True)]
 
     def checked(self, question: Question, answer: Answer) -> bytes:
-        """The output, unless git has failed."""
+        """Return the output. Raises ToolExecutionError if git failed."""
         if answer.code and answer.code not in question.also_good:
             raise self.failure(answer.errors)
         return answer.output
 
     def failure(self, errors: str) -> ToolExecutionError:
-        """The error that explains what git said."""
+        """Return the error that explains git's message."""
         key = next((key for text, key in _FAILURES.items() if text in errors), "git_failed")
         lines = _OWN_WORDS.findall(errors)[:4]
         return ToolExecutionError(key, path=self._root, reason=shown(" ".join(lines)))
 
     async def status(self, *paths: str, each_new: bool = False) -> "Status":
-        """How the files at `paths` (without any: of the whole repository) differ from the last commit. `each_new` names
-        every new file instead of the topmost new folder."""
+        """Return how the files at `paths` (none: the whole repository) differ from the last commit.
+        `each_new` lists every new file instead of the topmost new folder."""
         options = ("--porcelain=v2", "--branch", "--ahead-behind", "--null", "--ignore-submodules=dirty")
         new_files = f"--untracked-files={'all' if each_new else 'normal'}"
         output = await self.run(Question(("status", *options, new_files, "--", *paths)))
@@ -172,15 +172,15 @@ class Repository:
 
     @property
     def keeps_changes_aside(self) -> bool:
-        """Whether the next commit brings back what a merge has put aside."""
+        """Whether the next commit would restore what a merge has stashed."""
         return os.path.lexists(self._place.folder / "MERGE_AUTOSTASH")
 
     async def head(self) -> str:
-        """The last commit; "" before the first one."""
+        """Return the last commit; "" before the first one."""
         return (await self.run(_HEAD)).decode().strip()
 
     async def switched_off_filters(self, paths: Iterable[str]) -> dict[str, str]:
-        """Those of `paths` that would go through a filter only the repository defines, where that does not run."""
+        """Return those of `paths` with a filter that is disabled, as only the repository defines it."""
         if not isinstance(self._git, UnsandboxedGit) or not self._git.switched_off:
             return {}
         question = Question(("check-attr", "-z", "--stdin", "filter"), null_separated(paths))
@@ -189,12 +189,12 @@ class Repository:
         return {path: name for path, name in filters if name in self._git.switched_off}
 
     async def is_ignored(self, path: str) -> bool:
-        """Whether the ignore rules leave out `path`, which is not tracked."""
+        """Return whether the untracked `path` is ignored."""
         options = ("--porcelain=v2", "--ignored", "--null")
         return (await self.run(Question(("status", *options, "--", path)))).startswith(b"! ")
 
     async def ways_to_commit(self) -> "WaysToCommit":
-        """What the user's and the repository's settings ask of a commit."""
+        """Return what the user's and the repository's settings require of a commit."""
         machine, own = settings_by_scope(await self.run(LIST_SETTINGS), self._root)
         user = {f"{one.section}.{one.name}": one.value for one in git_settings_of_user(os.environ, self._root)}
         settings = machine | user | own
@@ -207,7 +207,7 @@ class Repository:
         )
 
     def commit_script(self, commit: "Commit", hooks_folder: Path) -> tuple[str, dict[str, bytes]]:
-        """A script of bash that commits, for the sandbox, and the files it wants in $TMPDIR."""
+        """Return a bash script that commits in the sandbox, and the files it reads from $TMPDIR."""
         settings = {**SETTINGS, "core.hooksPath": str(hooks_folder)}
         people = {name: value for name in _PEOPLE if (value := os.environ.get(name))}
         known = {**ENVIRONMENT, **no_further_than(self.top), "GIT_OPTIONAL_LOCKS": "1"}
@@ -223,7 +223,7 @@ class Repository:
         return "\n".join([*lines, make]), files
 
     async def commit_outside(self, commit: "Commit") -> None:
-        """Commit outside the sandbox; no hook runs."""
+        """Commit outside the sandbox, without hooks."""
         git = self._git
         if not isinstance(git, UnsandboxedGit):
             raise TypeError(git)
@@ -243,7 +243,7 @@ class Repository:
 
 
 class WaysToCommit(NamedTuple):
-    """`hooks`: those a commit runs if git is called by hand; they lie in `hooks_folder`."""
+    """`hooks`: those a commit by hand would run, in `hooks_folder`."""
 
     signs: bool
     hooks: tuple[str, ...]
@@ -253,7 +253,7 @@ class WaysToCommit(NamedTuple):
 class Commit(NamedTuple):
     """A commit to be made: of `paths` as the files are now, or, without any, of what is staged.
 
-    git takes only files it knows, so the `new` ones among them are announced to it first, and forgotten if it fails.
+    git accepts only known files, so the `new` ones are announced first (intent to add), and removed if it fails.
     """
 
     message: str
@@ -261,7 +261,7 @@ class Commit(NamedTuple):
     new: Sequence[str] = ()
 
     def arguments(self) -> tuple[str, ...]:
-        """The command line of git; the paths are read from its standard input."""
+        """Return git's arguments; the paths are passed on standard input."""
         options = ("--quiet", "--no-gpg-sign", "--cleanup=whitespace", f"--message={self.message}")
         return ("commit", *options, *(("--only", *_FROM_STDIN) if self.paths else ()))
 
@@ -275,16 +275,16 @@ _HEAD = Question(("rev-parse", "--verify", "--quiet", "HEAD"), also_good=(1,))
 
 @lru_cache(maxsize=4)
 def _checks_of(root: Path) -> tuple[RepositoryCheck, IndexCheck]:
-    """They remember what they have looked at."""
+    """Return the checks of a root, cached with what they have verified."""
     del root
     return RepositoryCheck(), IndexCheck()
 
 
 async def open_repository(root: Path, runner: CommandRunner, *, outside: bool = False) -> Repository:
-    """Find the repository the folder `root` lies in, check it, and decide where git runs.
+    """Find the repository that contains `root`, verify it, and decide where git runs.
 
-    That is in the sandbox, but `outside` where that is wanted, where there is no sandbox, and where it hides the
-    repository. Raises ToolExecutionError git_not_a_repository, git_leads_out, git_index_refused.
+    It runs in the sandbox, except `outside` if requested, if there is no sandbox, or if that hides the repository.
+    Raises ToolExecutionError git_not_a_repository, git_leads_out, git_index_refused.
     """
 
     def find() -> Repository:
@@ -303,7 +303,7 @@ async def open_repository(root: Path, runner: CommandRunner, *, outside: bool = 
 
 
 class Examined(NamedTuple):
-    """`nameless`: why git does not know who commits, if so."""
+    """`nameless`: the error if git lacks the committer's identity."""
 
     version: str
     top: Path
@@ -311,7 +311,7 @@ class Examined(NamedTuple):
 
 
 def examine_repository(root: Path) -> Examined:
-    """Ask git about itself and the repository `root` lies in, outside the sandbox. Raises ToolExecutionError."""
+    """Query git and the repository of `root`, outside the sandbox. Raises ToolExecutionError."""
     place = find_place(root)
     if place is None:
         raise ToolExecutionError("git_not_a_repository", path=root)
@@ -330,33 +330,33 @@ def _needed(place: Place) -> tuple[Path, ...]:
 
 
 def _included_by_user() -> list[Path]:
-    """The files that the user's own settings of git include."""
+    """Return the files included by the user's own git settings."""
     home = Path.home()
     values = [one.value for one in git_settings_of_user(os.environ) if one.section in ("include", "includeif")]
     return [Path(os.path.realpath(home / value.removeprefix("~/"))) for value in values]
 
 
 def null_separated(paths: Iterable[str]) -> bytes:
-    """Paths as git reads them from its standard input with -z or --pathspec-file-nul."""
+    """Encode paths for git's standard input with -z or --pathspec-file-nul."""
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
 
 def names_in(output: bytes) -> list[str]:
-    """The names in a list of git that ends each with NUL."""
+    """Split a NUL-terminated list of names."""
     return os.fsdecode(output).split("\0")[:-1]
 
 
 def git_path(root: ProjectRoot, file_path: str) -> str:
-    """The path for git: as `root.relative` has it, but a link is itself, not what it points to."""
+    """Return the path for git: like `root.relative`, but a link stays itself."""
     folder, name = posixpath.split(file_path.rstrip("/"))
     here = root.path / file_path.rstrip("/")
-    if name not in ("", ".", "..") and os.path.islink(here):  # noqa: PTH114 - pathlib raises where a name is too long
+    if name not in ("", ".", "..") and os.path.islink(here):  # noqa: PTH114 - pathlib raises for overlong names
         return posixpath.normpath(posixpath.join(root.relative(folder or "."), name))
     return root.relative(file_path)
 
 
 _OWN_WORDS = re.compile(r"^(?:fatal|error|warning): (.*)", re.MULTILINE)
-"""What git says itself: other lines quote the files it reads, which may lie outside the project."""
+"""Git's own messages: other lines quote files, which may lie outside the project."""
 
 _FAILURES = {
     "not a git repository": "git_not_a_repository",
@@ -365,14 +365,14 @@ _FAILURES = {
     "dubious ownership": "git_not_owned",
     "tell me who you are": "git_no_identity",
 }
-"""What git says (in English) and the error that explains it."""
+"""Git's messages (in English) and the errors that explain them."""
 
 
 def _parse_status(output: str, operation: str, prefix: str) -> Status:
-    """Parse `git status --porcelain=v2 --branch -z`; the format is described in git-status(1)."""
+    """Parse `git status --porcelain=v2 --branch -z`, as described in git-status(1)."""
     headers: dict[str, str] = {}
     changes: list[Change] = []
-    fields = iter(output.split("\0")[:-1])  # the last is empty, or torn where the output was cut
+    fields = iter(output.split("\0")[:-1])  # the last is empty, or truncated
     for field in fields:
         kind, _, rest = field.partition(" ")
         match kind:

@@ -1,4 +1,4 @@
-"""Notice text of the web that was kept in a file, when a command prints it under no name."""
+"""Detect stored web text in the output of a command, even if the file is not named."""
 
 import os
 from contextlib import suppress
@@ -8,23 +8,23 @@ from localllm.base.kept_outputs import OF_WEB
 from localllm.base.regular_files import read_beginning
 
 _WINDOW = 32
-"""Characters that are compared, blanks left out: a passage of twice as many is always noticed."""
+"""Characters compared, without blanks: a passage of twice the length is always detected."""
 
-_MOST_BYTES = 2_000_000  # of kept pages, the newest first
+_MOST_BYTES = 2_000_000  # of stored pages, the newest first
 _MOST_PAGES = 200
-_LONGEST = 200_000  # characters of a text that are looked at
+_LONGEST = 200_000  # characters of a text that are examined
 
 
 class KeptPages:
-    """The outputs in `folder` that came from the web, in this session or another. Each is read once: its name stands
-    for its content."""
+    """The outputs in `folder` that came from the web, in any session.
+    Each is read once, as its name is a hash of its content."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._known: dict[str, frozenset[int]] = {}
 
     def are_in(self, text: str) -> bool:
-        """Whether a text holds a passage of one of them."""
+        """Return whether a text contains a passage of one of them."""
         if not (names := self._names()):
             return False
         self._known = {name: self._known.get(name) or self._windows_of(name) for name in names}
@@ -33,7 +33,7 @@ class KeptPages:
         return any(not there.isdisjoint(known) for known in self._known.values())
 
     def _names(self) -> list[str]:
-        """The newest of them, as many as there is room for."""
+        """Return the names of the newest ones, up to the limit."""
         found: list[tuple[float, int, str]] = []
         with suppress(OSError), os.scandir(self._folder) as entries:
             for entry in entries:

@@ -1,5 +1,4 @@
-"""The tools search_rag_knowledge_base and list_rag_collections: passages of the user's collections, each with the
-reference it is cited by."""
+"""The tools search_rag_knowledge_base and list_rag_collections: cited passages from the user's collections."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
 _FOUND = N_("{count} passage for “{query}”", "{count} passages for “{query}”")
 _LISTED = N_("{count} collection", "{count} collections")
 _LONGEST_DESCRIPTION = 300
-"""Cells."""
+"""Terminal cells."""
 _LEAST_OF_A_HIT = 200
-"""Characters of a passage that are worth showing; where there is less room it is only named."""
+"""Minimum useful characters of a passage; with less room it is only named."""
 
 
 @tool(risk=Risk.SAFE, brief="Search the user's collections of documents.")
@@ -43,7 +42,7 @@ async def search_rag_knowledge_base(context: ToolContext, query: str, collection
         },
         for_model=passages_text(hits, context.output_limit) if hits else _nothing(context, found),
         summary=Phrase(_FOUND, count=len(hits), query=clean(query, keep_newlines=False)[:60]),
-        untrusted=bool(hits or found.nearest),  # documents come from anybody
+        untrusted=bool(hits or found.nearest),  # documents are untrusted
     )
 
 
@@ -74,7 +73,7 @@ def _knowledge(context: ToolContext) -> Knowledge:
 
 
 def _named(knowledge: Knowledge, name: str) -> str:
-    """The collection that is meant: as written, in another case, or with other blanks and hyphens; "" for all."""
+    """Return the collection `name` means, ignoring case, blanks and hyphens; "" for all."""
     wanted = name.strip()
     if not wanted or wanted.casefold() in ("all", "*", "any", "none", "null"):
         return ""
@@ -86,7 +85,7 @@ def _named(knowledge: Knowledge, name: str) -> str:
 
 
 def passages_text(hits: "Sequence[Hit]", room: int) -> str:
-    """The passages as a model reads them, in about `room` characters; what has no room is named."""
+    """Format the passages in about `room` characters; those without room are only named."""
     parts: list[str] = []
     named: list[str] = []
     for hit in hits:
@@ -102,7 +101,7 @@ def passages_text(hits: "Sequence[Hit]", room: int) -> str:
 
 
 def _nothing(context: ToolContext, found: "Found") -> str:
-    """That nothing was found, and what to search for next: titles, collections and their languages."""
+    """Report that nothing was found, and suggest what to search next: titles, collections and their languages."""
     where = f"collection {found.searched[0]}" if len(found.searched) == 1 else "collections"
     if found.elsewhere:
         names = ", ".join(found.elsewhere)
@@ -128,7 +127,7 @@ _MOST_LISTED = 24
 
 
 def _named_with_language(collection: "Collection") -> str:
-    """The name of a collection, and that it is in Japanese where its description is."""
+    """Return a collection's name, marked if its description is Japanese."""
     from localllm.rag.language_probe import script_of
 
     return f"{collection.name} (Japanese)" if script_of(collection.description) == "japanese" else collection.name

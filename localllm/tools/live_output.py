@@ -1,4 +1,4 @@
-"""What a command that runs has written last, for whoever waits for it."""
+"""Stream the last lines of a running command's output to the user."""
 
 import asyncio
 import codecs
@@ -7,15 +7,15 @@ from typing import Self
 from localllm.base.events import CommandOutput, Emit
 from localllm.text.terminal_output import plain_output
 
-_KEPT = 8192  # bytes, of which the last lines are shown
+_KEPT = 8192  # bytes, whose last lines are shown
 _MOST_LINES = 5
-_LONGEST_LINE = 500  # characters: no screen is wider
-_FIRST_SECONDS = 0.5  # most commands have ended by then, and nothing is shown of them
-_SECONDS = 0.25  # between two looks
+_LONGEST_LINE = 500  # characters: more than any screen's width
+_FIRST_SECONDS = 0.5  # most commands end before that, and nothing is shown
+_SECONDS = 0.25  # polling interval
 
 
 class LiveOutput:
-    """Emits the last lines of an output every now and then, while it is entered. `add` is given what comes."""
+    """Emits the last lines of an output periodically, while it is entered. `add` receives the output."""
 
     def __init__(self, emit: Emit) -> None:
         self._emit = emit
@@ -33,19 +33,19 @@ class LiveOutput:
             self._looking.cancel()
 
     def add(self, data: bytes) -> None:
-        """What the command wrote next."""
+        """Append the command's output."""
         self._is_new = True
         self._tail += data
-        if len(self._tail) > 2 * _KEPT:  # now and then, or every piece would move all of it
+        if len(self._tail) > 2 * _KEPT:  # in batches, as moving the rest for every piece would be slow
             self._is_cut = True
             del self._tail[:-_KEPT]
 
     def lines(self) -> tuple[str, ...]:
-        """The last lines that are not empty, as plain text. The first one, where its beginning is gone, is none."""
+        """Return the last non-empty lines as plain text, without a truncated first one."""
         data = bytes(self._tail)
         if self._is_cut:
             data = data.partition(b"\n")[2] or data
-        text = codecs.getincrementaldecoder("utf-8")("replace").decode(data)  # without a character that is still coming
+        text = codecs.getincrementaldecoder("utf-8")("replace").decode(data)  # without an incomplete last character
         lines = [line for line in plain_output(text).split("\n") if line.strip()]
         return tuple(line[:_LONGEST_LINE] for line in lines[-_MOST_LINES:])
 

@@ -1,4 +1,4 @@
-"""Tools for the plan and for what is remembered of the project: todo and recall."""
+"""The tools todo and recall: the model's plan, and the project's memory."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ _ACTIONS: dict[Action, str] = {
     "drop": "drop|remove|delete|cancel|cancelled|削除",
     "list": "list|show|read|get|",
 }
-"""What the models say, by what is meant; in Japanese what the chat's command knows."""
+"""Models' words for each action; the Japanese ones are those of the chat's command."""
 _ACTION_OF = cast("dict[str, Action]", by_word(cast("dict[str, str]", _ACTIONS)))
 
 _JAPANESE_END = late_pattern(r"(?:に|を)?(?:する|した|して)$")
@@ -48,11 +48,11 @@ _MOST_LISTED = 40
 _MOST_FOUND = 8
 _LONGEST_TEXT = 200  # cells of a task
 _MOST_DETAILS, _WORTH_CUTTING = 300, 100  # characters nested under a task
-_LONGEST_FOUND = 400  # characters of an entry that was found
+_LONGEST_FOUND = 400  # characters of a found entry
 
 
 def _meant(word: str) -> Action | None:
-    """“完了にする” says no more than “完了”."""
+    """Return the action a word means; “完了にする” equals “完了”."""
     plain = unicodedata.normalize("NFKC", word).strip().lower()
     return _ACTION_OF.get(plain) or _ACTION_OF.get(_JAPANESE_END.sub("", plain))
 
@@ -64,14 +64,14 @@ def _action(word: str) -> Action:
 
 
 def _touches(context: ToolContext, arguments: dict[str, Any]) -> tuple[str, ...]:
-    """The project's file, where the call is about a TODO that stands there; the plan of the session is none."""
+    """Return the project's memory file, if the call is about a TODO in it; empty for the session's plan."""
     if _meant(str(arguments.get("action", ""))) not in STATES or not context.project_memory.is_there:
         return ()
     return () if _is_planned(context, str(arguments.get("text", ""))) else (context.project_memory.name,)
 
 
 def _is_planned(context: ToolContext, text: str) -> bool:
-    """Whether an item of the plan is meant, or several."""
+    """Return whether items of the plan match."""
     plan = context.session_plan
     try:
         return bool(plan.text) and bool(plan.system.find_todo(text))
@@ -80,13 +80,13 @@ def _is_planned(context: ToolContext, text: str) -> bool:
 
 
 def _list_with(context: ToolContext, text: str) -> "ExternalMemorySystem":
-    """The list with the TODO that is meant: the plan, or the project's."""
+    """Return the list that contains the TODO: the plan, or the project's."""
     is_of_project = context.project_memory.is_there and not _is_planned(context, text)
     return context.project_memory.system if is_of_project else context.session_plan.system
 
 
 def _open_todos(context: ToolContext) -> "list[Todo]":
-    """The plan's, and what the project's list has besides."""
+    """Return the open TODOs of the plan, then the project's others."""
     planned, memory = context.session_plan.open_todos(), context.project_memory
     ids = {one.id for one in planned}
     others = memory.system.open_todos() if memory.is_there else []
@@ -94,7 +94,7 @@ def _open_todos(context: ToolContext) -> "list[Todo]":
 
 
 def _preview(context: ToolContext, action: str, text: str = "", priority: str = "") -> Preview:
-    """What would be done; ToolExecutionError before anybody is asked, where it cannot be done."""
+    """Preview the action. Raises ToolExecutionError before any confirmation if it is impossible."""
     meant = _action(action)
     if meant == "add":
         if not text.strip():
@@ -146,7 +146,7 @@ async def todo(context: ToolContext, action: str, text: str = "", priority: str 
 
 
 def _several(added: "Sequence[Todo]", left: int) -> ToolOutput:
-    """A large task that was put on the list in parts."""
+    """Report a large task that was added as several TODOs."""
     told = Phrase(N_("{count} TODO:", "{count} TODOs:"), count=len(added))
     lines = [f"- {one.id} {_short(one.text)}" for one in added]
     payload: dict[str, Json] = {"todos": cast("list[Json]", msgspec.to_builtins(list(added))), "open": left}
@@ -174,7 +174,7 @@ def _line(one: "Todo") -> str:
 
 
 def _details(one: "Todo") -> str:
-    """What is nested under a task: of one that is not begun no more than tells what it is about."""
+    """Return the details of a task; truncated unless it is in progress."""
     details = clean(one.details).rstrip()
     if one.state != "doing" and len(details) > _MOST_DETAILS + _WORTH_CUTTING:
         cut = details[:_MOST_DETAILS].rstrip()
@@ -202,7 +202,7 @@ async def recall(context: ToolContext, query: str) -> ToolOutput:
 
 
 def _found(one: dict[str, Json]) -> str:
-    """An entry: its kind, when it is of, under what it stands, and its text."""
+    """Format an entry: kind, time, heading and text."""
     about = " ".join(str(one[name]) for name in ("kind", "when", "id") if one[name] and _is_worth(one, name))
     text = clean(f"{one['heading']}: {one['text']}" if one["heading"] else str(one["text"])).strip()
     cut = f"{text[:_LONGEST_FOUND].rstrip()}…" if len(text) > _LONGEST_FOUND else text
@@ -210,7 +210,7 @@ def _found(one: dict[str, Json]) -> str:
 
 
 def _is_worth(one: dict[str, Json], name: str) -> bool:
-    """The ids of blocks are the numbers of their lines."""
+    """Return whether a field is worth showing: block ids are just line numbers."""
     return name != "id" or not str(one["id"]).isdecimal()
 
 

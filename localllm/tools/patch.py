@@ -1,4 +1,4 @@
-"""Patches as models write them (`*** Begin Patch`, diffs, SEARCH/REPLACE), and the calls that make them."""
+"""Parse patches as models write them (`*** Begin Patch`, diffs, SEARCH/REPLACE) and translate them."""
 
 import posixpath
 import re
@@ -33,7 +33,7 @@ _HEREDOC = late_pattern(
 
 
 class FileChange(msgspec.Struct, frozen=True):
-    """What a patch does to the file `path`; `new_path`: where it is moved to then."""
+    """A patch's change of the file `path`; `new_path`: where it is moved afterwards."""
 
     kind: Literal["add", "update", "delete"]
     path: str
@@ -43,11 +43,11 @@ class FileChange(msgspec.Struct, frozen=True):
 
 
 Call = tuple[str, dict[str, Json]]
-"""The name of a tool and its arguments."""
+"""A tool's name and arguments."""
 
 
 def parse_patch(text: str) -> list[FileChange]:
-    """The changes of a patch in their order. Raises ToolExecutionError patch_unreadable."""
+    """Parse the changes of a patch, in order. Raises ToolExecutionError patch_unreadable."""
     lines = text.replace("\r\n", "\n").strip("\n").split("\n")
     starts = [number for number, line in enumerate(lines) if line.strip() == BEGIN]
     if starts:
@@ -59,12 +59,12 @@ def parse_patch(text: str) -> list[FileChange]:
 
 
 def calls_of(changes: Sequence[FileChange], folder: str = "") -> list[Call]:
-    """The calls that make the changes, each judged as what it is. `folder`: where the paths begin."""
+    """Return the calls that make the changes, each judged separately. `folder`: what the paths are relative to."""
     return [call for change in changes for call in _calls(change, folder)]
 
 
 def replacements_in(text: str) -> list[Replacement]:
-    """The replacements of SEARCH/REPLACE blocks, or of the hunks of a diff of one file; none where there are none."""
+    """Return the replacements of SEARCH/REPLACE blocks, or of a single-file diff's hunks. Empty if there are none."""
     lines = text.replace("\r\n", "\n").split("\n")
     if blocks := list(_blocks(lines)):
         return blocks
@@ -73,7 +73,7 @@ def replacements_in(text: str) -> list[Replacement]:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[Replacement]:
-    """The SEARCH/REPLACE blocks that have all their three marks. What Roo says of the place is passed over."""
+    """Yield the complete SEARCH/REPLACE blocks. Roo's location hints are ignored."""
     old: list[str] | None = None
     new: list[str] | None = None
     for line in lines:
@@ -93,7 +93,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[Replacement]:
 
 
 def patch_in_command(command: str) -> tuple[str, str]:
-    """The patch that a command gives to apply_patch, and the folder it goes to first; "" where it is another one."""
+    """Return the patch a command passes to apply_patch, and the folder it changes to. "" for other commands."""
     if found := _HEREDOC.fullmatch(command):
         return found["patch"], found["folder"] or ""
     if BEGIN not in command:
@@ -147,7 +147,7 @@ def _added(path: str, body: list[str]) -> str:
 
 
 def _unified(lines: Sequence[str]) -> list[FileChange]:
-    """The changes of a unified diff: `--- a/x`, `+++ b/x`, hunks."""
+    """Parse a unified diff: `--- a/x`, `+++ b/x`, hunks."""
     changes: list[FileChange] = []
     before, at = "", 0
     while at < len(lines):
@@ -171,7 +171,7 @@ def _unified(lines: Sequence[str]) -> list[FileChange]:
 
 
 def _hunks(path: str, lines: Sequence[str]) -> Iterator[Replacement]:
-    """A replacement for each hunk. Its header, where it names a line, says where new lines without others go."""
+    """Yield a replacement for each hunk. If its header names a line, new lines without context are inserted there."""
     header, hunk = "", list[str]()
     for line in [*lines, "@@"]:
         if line.startswith("@@"):
@@ -215,7 +215,7 @@ def _calls(change: FileChange, folder: str) -> Iterator[Call]:
 
 
 def edit(path: str, replacements: Sequence[Replacement]) -> dict[str, Json]:
-    """The arguments of edit_file that make the replacements."""
+    """Return the arguments of edit_file for the replacements."""
     pairs = [{"old_string": one.old_string, "new_string": one.new_string} for one in replacements]
     return {"file_path": path, **(pairs[0] if len(pairs) == 1 else {"edits": pairs})}
 

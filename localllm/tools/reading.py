@@ -1,4 +1,4 @@
-"""What read_file gives of a file, by its kind: text, notebook, PDF, picture."""
+"""Read a file for read_file by its kind: text, notebook, PDF, image."""
 
 import asyncio
 import os
@@ -28,7 +28,7 @@ _LONGEST_CHARACTER = 4  # bytes
 
 
 class Lines(NamedTuple):
-    """Lines `start` to `end`, counted from 1, each with its newline; a last one that was cut has none."""
+    """Lines `start` to `end`, counted from 1, each with its newline, except a truncated last one."""
 
     text: str
     start: int
@@ -36,20 +36,20 @@ class Lines(NamedTuple):
 
 
 class HugeFile:
-    """A file passed through once to know where its lines lie.
+    """A huge file, indexed in one pass to locate its lines.
 
-    `total`: its lines. `counted`: whether that is all of them; time may have run out before.
+    `total`: its lines. `counted`: whether that is all of them; false if time ran out.
     """
 
     def __init__(self, file: BufferedReader, encoding: str, patience: Patience) -> None:
         self._file = file
         self._encoding = encoding
-        self._ends: list[int] = []  # for each block, how many lines end in it and in those before
+        self._ends: list[int] = []  # for each block, the number of lines that end up to its end
         self.counted = True
         self.total = self._index(patience)
 
     def lines(self, start: int, count: int, room: int) -> Lines:
-        """At most `count` lines (0: no limit) from `start` on, as many as go into `room` characters."""
+        """Return at most `count` lines (0: no limit) from `start`, in `room` characters."""
         self._seek(start)
         data = self._file.read(room * _LONGEST_CHARACTER)
         text = data.decode(self._encoding, "replace")
@@ -65,7 +65,7 @@ class HugeFile:
         return Lines("".join(kept).replace("\r\n", "\n"), start, start + len(kept) - 1)
 
     def last_lines(self, room: int) -> Lines:
-        """The last lines, as many as go into `room` characters; none where the end was not reached."""
+        """Return the last lines, in `room` characters; empty if the end was not reached."""
         size = self._file.seek(0, 2)
         self._file.seek(max(0, size - room))
         text = self._file.read().decode(self._encoding, "replace")
@@ -88,7 +88,7 @@ class HugeFile:
         return ended + (last != b"\n")
 
     def _seek(self, start: int) -> None:
-        """Go to where line `start` begins: behind the newline number `start - 1`."""
+        """Seek to line `start`: after newline number `start - 1`."""
         if start == 1:
             self._file.seek(0)
             return
@@ -103,31 +103,31 @@ class HugeFile:
 
 
 def encoding_of(head: bytes, encoding: str = "") -> Decoded:
-    """How a file that begins with `head` is written. Raises NotTextError and LookupError as `decode` does."""
+    """Detect the encoding of a file that begins with `head`. Raises NotTextError and LookupError like `decode`."""
     whole_lines = head[: head.rfind(b"\n") + 1] or head
     return msgspec.structs.replace(decode(whole_lines, encoding), text="")
 
 
 _NOTES = 300
-"""Characters left free of content for the heading and the notes on how to go on."""
+"""Characters reserved for the heading and the notes on how to continue."""
 
 LARGEST_PICTURE = 5_000_000
-"""Bytes of the largest picture a model is shown: what the cloud's servers take, and more than small models can use."""
+"""Maximum bytes of an image for a model: the limit of cloud servers, and more than small models can use."""
 
 _SECONDS = 5.0
-"""How long a huge file is passed through at most: some gigabytes."""
+"""Maximum seconds for indexing a huge file: some gigabytes."""
 
 
 class Wanted(NamedTuple):
-    """Which lines: from `start` on (counted from 1; -50 means the last 50), at most `most` of them (0: all), up to
-    `end` (0: the last; -1 too)."""
+    """Requested lines: from `start` (counted from 1; -50 means the last 50), at most `most` (0: all), up to `end` (0 or
+    -1: the last)."""
 
     start: int = 1
     most: int = 0
     end: int = 0
 
     def range_of(self, path: str, total: int) -> tuple[int, int]:
-        """The first line of `total` and how many are wanted (0: all). Raises ToolExecutionError file_bad_range."""
+        """Return the first of `total` lines and the count (0: all). Raises ToolExecutionError file_bad_range."""
         start, most = _first(path, self.start, total), max(self.most, 0)
         if not self.end:
             return start, most
@@ -137,7 +137,7 @@ class Wanted(NamedTuple):
 
 
 async def read(context: ToolContext, path: str, encoding: str, wanted: Wanted) -> ToolOutput:
-    """The file `path` (canonical) as a tool's answer. `encoding` "" recognises it; one that is named means: as text."""
+    """Read the file at the canonical `path`. `encoding` "" detects it; a given one forces text."""
     size, head = _begin(context, path)
     if not encoding:
         if picture := picture_in(head):
@@ -163,11 +163,11 @@ def _begin(context: ToolContext, path: str) -> tuple[int, bytes]:
         return os.fstat(file.fileno()).st_size, file.read(HEAD)
 
 
-# --- text, by its lines
+# --- text, by lines
 
 
 class _Part(NamedTuple):
-    """Lines `start` to `end` of `total`, counted from 1; `notes` say how to read what was left out."""
+    """Lines `start` to `end` of `total`, counted from 1; `notes` say how to read the rest."""
 
     content: str
     start: int
@@ -200,7 +200,7 @@ def _lines_of(context: ToolContext, file: TextFile, wanted: Wanted, facts: dict[
     facts = facts | {"start_line": part.start, "end_line": part.end}
     encoding = file.decoded.encoding
     summary = part.title(file.path)
-    is_document = "kind" in facts and part.is_whole and part.total  # whose lines nobody else counts
+    is_document = "kind" in facts and part.is_whole and part.total  # the number of its lines is otherwise unknown
     return ToolOutput(
         payload={"content": part.content, "metadata": facts},
         for_model=part.content if is_document else part.for_model(file.path),
@@ -209,7 +209,7 @@ def _lines_of(context: ToolContext, file: TextFile, wanted: Wanted, facts: dict[
 
 
 def _part(file: TextFile, wanted: Wanted, limit: int, *, searchable: bool) -> _Part:
-    """The lines asked for, as far as they fit into `limit` characters. `searchable`: by search_files."""
+    """Return the requested lines that fit `limit` characters. `searchable`: by search_files."""
     lines = split_lines(file.text)
     start, most = wanted.range_of(file.path, len(lines))
     chosen = lines[start - 1 :][: most or None]
@@ -224,7 +224,7 @@ def _part(file: TextFile, wanted: Wanted, limit: int, *, searchable: bool) -> _P
         return _Part(chosen[0][:limit], start, start, len(lines), (note, *_more(start + 1, len(lines))))
     end = start + len(kept) - 1
     left = len(chosen) - len(kept)
-    if left > len(kept) and searchable:  # page by page it would take many calls
+    if left > len(kept) and searchable:  # reading it page by page would take many calls
         notes = (_how_to_find(file.path, len(lines)),)
     else:
         notes = _more(end + 1, len(lines)) if left else ()
@@ -232,7 +232,7 @@ def _part(file: TextFile, wanted: Wanted, limit: int, *, searchable: bool) -> _P
 
 
 def _first(path: str, start: int, total: int) -> int:
-    """The first line to read. Raises ToolExecutionError file_bad_range."""
+    """Return the first line to read. Raises ToolExecutionError file_bad_range."""
     start = max(total + start + 1, 1) if start < 0 else max(start, 1)
     if start > max(total, 1):
         raise ToolExecutionError("file_bad_range", path=shown(path), total=total, start=start)
@@ -260,7 +260,7 @@ def _more(line: int, total: int) -> tuple[str, ...]:
     )
 
 
-# --- text too large to be loaded
+# --- text too large to load
 
 
 def _huge(context: ToolContext, path: str, encoding: str, wanted: Wanted, patience: Patience) -> ToolOutput:
@@ -285,7 +285,7 @@ def _huge(context: ToolContext, path: str, encoding: str, wanted: Wanted, patien
 
 
 def _encoding_of(path: str, file: BufferedReader, encoding: str) -> Decoded:
-    """Its encoding; ToolExecutionError where it is no text, or one of which a line cannot be found by its bytes."""
+    """Return the encoding. Raises ToolExecutionError for binary data, or if lines cannot be located by bytes."""
     head = file.read(HEAD)
     try:
         decoded = encoding_of(head, encoding)
@@ -298,7 +298,7 @@ def _encoding_of(path: str, file: BufferedReader, encoding: str) -> Decoded:
 
 
 def _huge_part(huge: HugeFile, path: str, wanted: Wanted, room: int) -> tuple[str, Phrase, list[str], tuple[int, int]]:
-    """The content, its title, the lines for the model below it, and which lines of the file these are."""
+    """Return the content, its title, the lines for the model below it, and the range of lines."""
     start, most = wanted.range_of(path, huge.total)
     if wanted == Wanted() and huge.counted:
         head, tail = huge.lines(1, 0, room // 2), huge.last_lines(room // 2)
@@ -324,7 +324,7 @@ def _huge_title(huge: HugeFile, path: str, part: Lines) -> Phrase:
     return Phrase(key, path=shown(path), start=part.start, end=part.end, total=huge.total)
 
 
-# --- what is no plain text
+# --- other than plain text
 
 
 def _picture(context: ToolContext, path: str, picture: Picture) -> ToolOutput:
@@ -374,7 +374,7 @@ async def _pdf(context: ToolContext, path: str, wanted: Wanted) -> ToolOutput:
 
 
 def _notebook(context: ToolContext, path: str, wanted: Wanted) -> ToolOutput | None:
-    """The cells; None where the file is no notebook whatever its name says."""
+    """Return the cells; None if the file is no notebook despite its name."""
     data = context.root.read_bytes(path, LARGEST)
     try:
         text = notebook_text(data)
@@ -389,5 +389,5 @@ def _notebook(context: ToolContext, path: str, wanted: Wanted) -> ToolOutput | N
 
 
 def _as_text(context: ToolContext, file: TextFile, wanted: Wanted, kind: str) -> ToolOutput:
-    """The text made of a file that is none, by its lines."""
+    """Format the extracted text of a document by lines."""
     return _lines_of(context, file, wanted, metadata(context.root, file.path, file.decoded) | {"kind": kind})

@@ -1,22 +1,20 @@
-"""What the helper process of a search does. Python cannot stop a regular expression that has run away; a process can
-be killed.
-"""
+"""The helper process of a search: Python cannot interrupt a runaway regular expression, but a process can be killed."""
 
 from typing import Any
 
 
 def serve() -> None:
-    """Answer until the input ends; only this function's code travels to the helper process.
+    """Answer requests until the input ends; only this function's code is sent to the helper process.
 
-    A message is its length (8 bytes, big-endian) and a marshalled value. The first that comes in is the pattern and
-    the flags of `re`; then each is a limit and a list of files, a file being the list of its lines. The answer to
-    those is, for each file, at most `limit` pairs: the index of a line, and where in it the first match begins.
+    A message is its length (8 bytes, big-endian) and a marshalled value. The first input is the pattern and the flags
+    of `re`; each further one is a limit and a list of files, a file being the list of its lines. The answer is, for
+    each file, at most `limit` pairs: the index of a line, and the offset of its first match.
     """
     import marshal
     import re
     import sys
 
-    def receive() -> "Any":  # quoted: the name does not travel
+    def receive() -> "Any":  # quoted: the name is not available there
         size = int.from_bytes(sys.stdin.buffer.read(8), "big")
         return marshal.loads(sys.stdin.buffer.read(size)) if size else None  # noqa: S302 - from our own parent
 

@@ -44,17 +44,17 @@ def tool(
 ) -> Callable[[ToolFunction], Tool]:
     """Make a Tool of an async function whose first parameter is the ToolContext.
 
-    `writes` names the arguments that are paths the tool changes: they are backed up before it runs.
-    `paths` names those the rules of the settings compare, each a path or a list of paths: `file_path` unless told.
-    `sends` names those that leave this machine, as a query does; `fetches` those that are addresses which are read.
-    `preview` is called as the function is, and describes the change without making it.
-    `touches` gives the files a call changes that no argument names; a call that touches none changes nothing.
-    `runs_programs`: the call may run programs of the project, and change any file by them.
-    `redirect` gives the tool and the arguments a call stands for where that is another tool, which then is judged.
-    `required` names the arguments the model is told it must give, where those without a default are not all.
-    `unlisted` names those it is not told of, though they are understood: what only some models know to use would cost
-    every request of every model.
-    `rare` names those a small model is not told of either, and `brief` is the description it gets instead.
+    `writes` names the arguments that are paths the tool changes: they are backed up first.
+    `paths` names those compared with the rules of the settings, each a path or a list of paths: by default `file_path`.
+    `sends` names those sent off this machine, such as a query; `fetches` those that are addresses to read.
+    `preview` is called like the function, and describes the change without making it.
+    `touches` returns the changed files that no argument names; a call that touches none changes nothing.
+    `runs_programs`: the call may run programs of the project, which may change any file.
+    `redirect` returns the tool and arguments of an equivalent call of another tool, which is then judged.
+    `required` names the arguments declared as required, if not simply those without a default.
+    `unlisted` names accepted arguments that are not declared: declaring what only some models use would cost every
+    request of every model.
+    `rare` names those not declared to small models either, which get `brief` as description.
     """
 
     def make(function: ToolFunction) -> Tool:
@@ -88,7 +88,7 @@ def tool(
 
 
 def _read_docstring(text: str) -> tuple[str, dict[str, str]]:
-    """The description (first paragraph, joined) and the notes on the arguments."""
+    """Split a docstring into the description (first paragraph, joined) and the notes on the arguments."""
     head, _, rest = text.partition("\n\n")
     notes: dict[str, str] = {}
     for line in rest.splitlines():
@@ -101,7 +101,7 @@ def _read_docstring(text: str) -> tuple[str, dict[str, str]]:
 def _schema(
     parameters: list[inspect.Parameter], hints: dict[str, Any], notes: dict[str, str], needed: tuple[str, ...] | None
 ) -> dict[str, Json]:
-    """A flat JSON schema: type, items, description, required. Nothing a small server's grammar would trip over."""
+    """Return a flat JSON schema (type, items, description, required) that small servers' grammars support."""
     properties: dict[str, Json] = {}
     for parameter in parameters:
         entry = _type_schema(hints[parameter.name])
@@ -135,8 +135,8 @@ def _struct(name: str, parameters: list[inspect.Parameter], hints: dict[str, Any
 
 
 def parse_arguments(tool: Tool, text: str, *, was_cut: bool, spec: ToolSpec | None = None) -> Fitted:
-    """The arguments of a call, coerced to their types. Raises ToolExecutionError with what to send instead, as `spec`
-    tells the model of the tool."""
+    """Parse the arguments of a call, coerced to their types.
+    Raises ToolExecutionError with an example call according to `spec`."""
     if was_cut and not text.strip():
         raise ToolExecutionError("tool_cut_arguments", name=tool.name)
     try:
@@ -155,8 +155,7 @@ _PLACEHOLDERS = {"integer": "1", "number": "1", "boolean": "true", "array": "[â€
 
 
 def example(spec: ToolSpec) -> str:
-    """A call of a tool as the model may write it, with the arguments it must have; of one that must have none with all
-    it is told of."""
+    """Return an example call with the required arguments, or with all declared ones if none is required."""
     properties: dict[str, dict[str, Json]] = spec.parameters["properties"]
     names: list[str] = spec.parameters["required"] or list(properties)
     arguments = ", ".join(f'"{name}": {_PLACEHOLDERS.get(properties[name]["type"], _TEXT)}' for name in names)
@@ -168,5 +167,5 @@ _TEXT = '"â€¦"'
 
 
 def first_line(error: Exception) -> str:
-    """What an error says, on one line, without the full stop."""
+    """Return the first line of an error's message, without the full stop."""
     return (str(error) or type(error).__name__).splitlines()[0].rstrip(". ")

@@ -1,4 +1,4 @@
-"""Results of calls: for the model (long output cut), for the screen and for the journal."""
+"""Results of calls: for the model (long output truncated), the screen and the journal."""
 
 import asyncio
 from collections.abc import Sequence
@@ -20,24 +20,24 @@ from localllm.snapshots.file_state import ABSENT, is_repository, is_unkept
 from localllm.text.error_lines import telling_lines
 from localllm.tools.context import ToolContext
 
-_MOST_CHANGED = 6  # files that a command has changed and the model is told of by name
-_MOST_NAMED = 20  # of those that assistants obey
+_MOST_CHANGED = 6  # changed files named to the model after a command
+_MOST_NAMED = 20  # of the instruction files
 
 _HEAD = 0.2
-"""The share of the limit that goes to the head. Errors and results stand at the end, so the tail gets the rest."""
+"""Share of the limit for the head. Errors and results are at the end, so the tail gets the rest."""
 
 _TELLING = 0.35
-"""The share of the limit, at most, for lines in between that tell of a fault."""
+"""Maximum share of the limit for error lines between head and tail."""
 
 
 def cap(
     text: str, context: ToolContext, name: str, *, whole: bool = True, head: float = _HEAD, faults: bool = False
 ) -> str:
-    """`text` in at most `context.output_limit` characters (and the note on what was left out).
+    """Truncate `text` to `context.output_limit` characters plus a note.
 
-    A longer one is kept in `context.overflow_folder`, in a file called after `name` (a tool's, plain letters); the
+    A longer one is stored in `context.overflow_folder`, in a file named after `name` (a tool's, plain letters); the
     note between head and tail says where, and how to read on. `whole`: nothing was dropped from `text` before. `head`:
-    the share of the limit that goes to the head. `faults`: lines in between that tell of one are shown too.
+    the share of the limit for the head. `faults`: also show error lines from between.
     """
     if len(text) <= context.output_limit:
         return text
@@ -62,8 +62,8 @@ def cap(
 
 
 def _parts(text: str, limit: int, head: float, share: float) -> tuple[str, str, str]:
-    """The head, the lines that tell of faults between it and the tail, in at most `share` of the limit, and the tail,
-    which is so much shorter."""
+    """Return the head, the error lines between it and the tail, and a correspondingly shorter tail.
+    The error lines take at most `share` of the limit."""
     first, last = _ends(text, limit, head)
     most = int(limit * share)
     if not most or not telling_lines(text[len(first) : len(text) - len(last)], most):
@@ -74,7 +74,7 @@ def _parts(text: str, limit: int, head: float, share: float) -> tuple[str, str, 
 
 
 def _ends(text: str, limit: int, share: float) -> tuple[str, str]:
-    """The head and the tail, cut where a line ends if that costs less than half of them."""
+    """Return head and tail, cut at line ends if that costs less than half of them."""
     head = text[: int(limit * share)]
     tail = text[len(text) - (limit - len(head)) :]
     if (line_end := head.rfind("\n") + 1) > len(head) // 2:
@@ -85,7 +85,7 @@ def _ends(text: str, limit: int, share: float) -> tuple[str, str]:
 
 
 def _keep(text: str, context: ToolContext, name: str, *, whole: bool) -> str:
-    """Write the text where the model can read it; what to tell it about that."""
+    """Store the text where the model can read it; return the note about it."""
     try:
         path = keep_same(text, context, name)
     except OSError as error:
@@ -100,14 +100,14 @@ def _keep(text: str, context: ToolContext, name: str, *, whole: bool) -> str:
 
 
 def keep_same(text: str, context: ToolContext, name: str) -> str:
-    """The path, for tools, of a file with this text, whose name begins with `name`: one that is there already, or a
-    new one. Raises OSError."""
+    """Store the text, unless it already is, in a file whose name begins with `name`.
+    Return its path for tools. Raises OSError."""
     return context.root.name_of(keep_output(context.overflow_folder, name, text))
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a call: `for_model` goes into the history, the rest into the event and the log. `changes`: the
-    states in which it left the files it has changed. `acted`: it ran, and could have changed something."""
+    resulting states of changed files. `acted`: it ran, and could have changed something."""
 
     call: ToolCall
     success: bool
@@ -121,11 +121,11 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def refused(self) -> bool:
-        """Whether it did not run because safety, or a person, said no."""
+        """Whether it did not run because safety or the user refused it."""
         return isinstance(self.error, SafetyViolationError)
 
     def event(self) -> ToolFinished:
-        """The result as it is told to whoever watches."""
+        """Return the result as an event."""
         return ToolFinished(
             call_id=self.call.id,
             name=self.call.name,
@@ -137,7 +137,7 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def succeeded(call: ToolCall, output: ToolOutput, preview: Preview | None) -> ToolResult:
-    """The result of a call that ran, with the difference that was shown before it, if one was."""
+    """Create the result of a call that ran, with the diff of its preview, if any."""
     diff = {"diff": preview.detail} if preview and preview.kind == "diff" else {}
     return ToolResult(
         call=call,
@@ -150,7 +150,7 @@ def succeeded(call: ToolCall, output: ToolOutput, preview: Preview | None) -> To
 
 
 def failed(call: ToolCall, error: LocalLLMError) -> ToolResult:
-    """The result of a call that was refused, or could not do what it was to do."""
+    """Create the result of a call that was refused or failed."""
     return ToolResult(
         call=call,
         success=False,
@@ -162,7 +162,7 @@ def failed(call: ToolCall, error: LocalLLMError) -> ToolResult:
 
 
 def interrupted(call: ToolCall, error: LocalLLMError, interrupt: asyncio.CancelledError) -> ToolResult:
-    """The result of a call that was interrupted, with what it had printed by then, which may come with `interrupt`."""
+    """Create the result of an interrupted call, with its output so far, if `interrupt` carries it."""
     result = failed(call, error)
     printed = interrupt.args[0] if interrupt.args else None
     if not isinstance(printed, ToolOutput):
@@ -172,7 +172,7 @@ def interrupted(call: ToolCall, error: LocalLLMError, interrupt: asyncio.Cancell
 
 
 class Record:
-    """What the journal will say of a call, gathered while it goes through the pipeline."""
+    """Collects a call's journal entry while it passes through the pipeline."""
 
     def __init__(self, call: ToolCall) -> None:
         self._call = call
@@ -180,10 +180,10 @@ class Record:
         self.approval = ""
         self.changes: Sequence[Change] = ()
         self.has_begun = False
-        """Whether the tool itself was at work."""
+        """Whether the tool itself had started."""
 
     def entry(self, result: ToolResult) -> JournalEntry:
-        """The finished entry."""
+        """Return the finished entry."""
         metadata = result.payload.get("metadata", {})
         network = metadata.get("network", {})
         return JournalEntry(
@@ -201,7 +201,7 @@ class Record:
 
 
 def own_entry(command: str, path: str, changes: Sequence[Change]) -> JournalEntry:
-    """What the journal says of a change of the person's own, made with a command of the chat."""
+    """Create the journal entry of a change by the user, made with a chat command."""
     return JournalEntry(
         tool=command,
         target=path,
@@ -213,7 +213,7 @@ def own_entry(command: str, path: str, changes: Sequence[Change]) -> JournalEntr
 
 
 def with_changes_named(result: ToolResult, changes: Sequence[Change]) -> ToolResult:
-    """The result of a command, which also says which files it has changed."""
+    """Return a command's result with a remark that names the files it changed."""
     files = list(dict.fromkeys(change.path for change in changes if not is_repository(change.before)))
     if result.call.name != COMMAND_TOOL or not files:
         return result
@@ -225,7 +225,7 @@ def with_changes_named(result: ToolResult, changes: Sequence[Change]) -> ToolRes
 
 
 def name_losses(changes: Sequence[Change], emit: Emit) -> None:
-    """Say what a command has changed or removed of which no earlier version is kept."""
+    """Warn of files a command has changed or removed without a stored earlier version."""
     lost = [shown(path) for path in dict.fromkeys(change.path for change in changes if is_unkept(change.before))]
     if lost:
         paths = ", ".join(lost[:_MOST_NAMED]) + (" …" if len(lost) > _MOST_NAMED else "")
@@ -233,8 +233,8 @@ def name_losses(changes: Sequence[Change], emit: Emit) -> None:
 
 
 def with_instructions_named(result: ToolResult, emit: Emit, linked: Sequence[str] = ()) -> ToolResult:
-    """The result of a command, which also says what it changed of the texts that assistants obey. `linked`: what of
-    these are links, or what such a link stands for."""
+    """Return a command's result with a remark on changed instruction files.
+    `linked`: instruction files that are links, or the targets of such."""
     if result.call.name != COMMAND_TOOL or not (result.changes or linked):
         return result
     from localllm.base.instruction_files import is_instruction  # the table is loaded with the first change

@@ -1,4 +1,4 @@
-"""The tool search_files: a pattern or a definition, in the files of a project."""
+"""The tool search_files: search the project's files for a pattern or a definition."""
 
 import asyncio
 import os
@@ -51,11 +51,10 @@ _Patterns = Annotated[list[str], msgspec.Meta(max_length=12)]
 
 
 class WantedLines(msgspec.Struct, frozen=True):
-    """`files`: those of source code alone, or of that and settings. `defines`: lines that may define something in whose
-    name the pattern occurs, or that is called exactly so. `beside`: at least `least` of the pattern and these stand in
-    the line, or one of them and some of `loose`. `words`: all of these are no regular expressions, but words as
-    `spoken` has them.
-    """
+    """Restricts a search to certain lines.
+    `files`: only source code, or also settings. `defines`: lines that may define a name that contains the pattern,
+    or equals it. `beside`: the line must contain at least `least` of the pattern and these, or one of them and some of
+    `loose`. `words`: all of these are not regular expressions, but words as in `spoken`."""
 
     files: Literal["", "source", "settings"] = ""
     defines: Literal["", "like", "exactly"] = ""
@@ -68,14 +67,14 @@ class WantedLines(msgspec.Struct, frozen=True):
 _SECONDS = 20.0
 _LONGEST_PATTERN = 4_000
 _SHOWN_PATTERN = 100
-_FILES_AT_ONCE = (200, 4_000)  # the first batch is small: what is looked for often stands near the top
-_LOOKED_AT_ONCE = 20_000  # entries of the walk, some 0.2 s
-_BYTES_AT_ONCE = 400_000  # of names: well below what a command line may hold (1 MB on macOS)
+_FILES_AT_ONCE = (200, 4_000)  # the first batch is small: matches are often near the top
+_LOOKED_AT_ONCE = 20_000  # entries of the walk, about 0.2 s
+_BYTES_AT_ONCE = 400_000  # of names: well below a command line's limit (1 MB on macOS)
 
 
 class Request(msgspec.Struct, frozen=True):
-    """What is searched for, and where. `start` is a folder or a file, relative to the root; `include` a glob or "".
-    `said` is the pattern that was asked for, where the query is more than that."""
+    """What to search for, and where. `start` is a folder or file, relative to the root; `include` a glob or "". `said`
+    is the original pattern, if the query contains more."""
 
     query: Query
     start: str = "."
@@ -85,14 +84,14 @@ class Request(msgspec.Struct, frozen=True):
 
     @property
     def called(self) -> str:
-        """The pattern as it was asked for."""
+        """The original pattern."""
         return self.said or self.query.pattern
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """The first hits, how many files were searched and how many skipped for what reason, and whether there is more.
+    """The first hits, the numbers of files searched and skipped by reason, and whether there are more.
 
-    `engine` says what searched: ripgrep, or python and why not ripgrep. `timed_out`: not all files were searched.
+    `engine`: ripgrep, or python with the reason. `timed_out`: not all files were searched.
     """
 
     hits: list[Hit]
@@ -105,7 +104,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 async def search(context: ToolContext, request: Request, reason: str) -> ToolOutput:
-    """What the search finds, for the model. `reason`: why the pattern is read as plain text, "" where it is not."""
+    """Search and report the hits for the model. `reason`: why the pattern is treated as plain text, or ""."""
     pattern = request.called
     outcome = await find(context, request)
     lines, shown_hits = _fitting(outcome.hits, context.output_limit)
@@ -138,10 +137,10 @@ async def search(context: ToolContext, request: Request, reason: str) -> ToolOut
 async def find(
     context: ToolContext, request: Request, *, use_ripgrep: bool = True, seconds: float = _SECONDS
 ) -> Outcome:
-    """Search, with ripgrep where it is installed and understands the pattern.
+    """Search, with ripgrep if it is installed and supports the pattern.
 
-    After `seconds` it gives what it has so far; where that is not a single file, it raises ToolExecutionError
-    search_timeout. Raises file_missing where `request.start` is not there.
+    After `seconds` it returns what it has so far; if not a single file was searched, it raises ToolExecutionError
+    search_timeout. Raises file_missing if `request.start` is missing.
     """
     async with AsyncExitStack() as stack:
         search = _Search(context, request, stack, use_ripgrep=use_ripgrep)
@@ -157,7 +156,7 @@ async def find(
 
 
 class _Search:
-    """A search under way: what it has found so far."""
+    """A running search, with its results so far."""
 
     def __init__(self, context: ToolContext, request: Request, stack: AsyncExitStack, *, use_ripgrep: bool) -> None:
         self._most = request.max_results
@@ -168,7 +167,7 @@ class _Search:
         self.searched = 0
 
     async def run(self) -> None:
-        """Go through the files until there are hits enough and one more."""
+        """Search the files until there is one hit more than requested."""
         while len(self._hits) <= self._most and (batch := await asyncio.to_thread(next, self._batches, None)):
             found = await self._ask(batch.paths) if batch.paths else Found([], Counter())
             self._hits += found.hits
@@ -176,14 +175,14 @@ class _Search:
             self._skipped += batch.skipped + found.skipped
 
     def outcome(self, *, timed_out: bool = False) -> Outcome:
-        """What there is now."""
+        """Return the results so far."""
         more = len(self._hits) > self._most
         engine = self._engines[0].name
         why = self._why if engine == "python" else ""
         return Outcome(self._hits[: self._most], self.searched, self._skipped, more, engine, why, timed_out)
 
     async def _ask(self, paths: list[str]) -> Found:
-        """The answer of the first engine; one that does not understand the pattern is not asked again."""
+        """Return the answer of the first engine; one that does not support the pattern is removed."""
         limit = self._most + 1 - len(self._hits)
         try:
             return await self._engines[0].search(paths, limit)
@@ -195,12 +194,12 @@ class _Search:
 def _engines(
     context: ToolContext, request: Request, stack: AsyncExitStack, *, use_ripgrep: bool
 ) -> tuple[list[Engine], str]:
-    """What may search, the fastest first, and why it is Python where it is."""
+    """Return the available engines, fastest first, and the reason if it is Python."""
     query = request.query
     python = PythonEngine(context.root, query, stack)
     if context.root.is_kept_outside(request.start):
         return [python], "ripgrep only looks into the project"
-    if context.background.is_any_running:  # it opens by name, where a link to anything may stand a moment later
+    if context.background.is_any_running:  # ripgrep opens files by name, which a command may replace by a link
         return [python], "a command is running in the background"
     program = find_program("rg", context.root.path) if use_ripgrep else None
     if program is None:
@@ -211,7 +210,7 @@ def _engines(
 
 
 class _Batch(msgspec.Struct, frozen=True):
-    """Files to search together (there may be none), and how many were passed over on the way to them."""
+    """Files to search together (possibly none), and the number skipped before them."""
 
     paths: list[str]
     skipped: Skipped
@@ -244,7 +243,7 @@ def _unfit(entry: Entry, closed: Sequence[str]) -> Reason | None:
 
 
 def _candidates(context: ToolContext, request: Request) -> Iterator[Entry | None]:
-    """The files to search; None for each that was passed over, so that whoever waits can give up."""
+    """Yield the files to search; None for each one skipped, so that the caller can check the timeout."""
     facts = context.root.stat(request.start)
     if not stat.S_ISDIR(facts.st_mode):
         yield Entry(request.start, is_dir=False, size=facts.st_size)
@@ -262,11 +261,11 @@ _LINE_BREAK = late_pattern(r"\n|(?<!\\)(?:\\\\)*\\n")
 _BRACKETS = late_pattern(r"\[\^?\]?(?:\\.|[^\]\\])*\]")
 _MEANT_AS_REGEX = late_pattern(r"\\[wdsbWDSB]|\.[*+]|\||^\^|\$$|\(\?|\[[^\]]*\]")
 _READ_DIFFERENTLY = late_pattern(r"\\[<>]|\\b\{|[*+?}]\+")  # word ends and possessive repetition
-_IN_SETS = late_pattern(r"\[|&&|--|~~|\|\|")  # ripgrep knows sets in sets, and operators on them
+_IN_SETS = late_pattern(r"\[|&&|--|~~|\|\|")  # ripgrep supports nested sets and set operators
 
 
 def understand(pattern: str, *, ignore_case: bool) -> tuple[Query, str]:
-    """The query, and why it is read as plain text ("" where it is a regular expression).
+    """Return the query, and why it is treated as plain text ("" for a regular expression).
 
     Raises ToolExecutionError search_bad_pattern.
     """
@@ -293,7 +292,7 @@ def understand(pattern: str, *, ignore_case: bool) -> tuple[Query, str]:
 
 
 def understand_code(pattern: str, wanted: WantedLines, *, ignore_case: bool) -> tuple[Query, str]:
-    """The same for lines of code."""
+    """Like `understand`, for lines of code."""
     if wanted.defines == "exactly":
         return Query(defining_exactly(pattern), ignore_case=ignore_case), ""
     plain, reason = _meant(pattern, wanted, ignore_case=ignore_case)
@@ -318,7 +317,7 @@ def _group(query: Query) -> str:
 
 
 def glob_of(wanted: WantedLines) -> str:
-    """The files that are searched, "" for all."""
+    """Return the glob of the files to search, "" for all."""
     match wanted.files:
         case "source":
             return f"*.{{{SOURCES}}}"
@@ -329,13 +328,13 @@ def glob_of(wanted: WantedLines) -> str:
 
 
 def _reads_alike(pattern: str) -> bool:
-    """Whether ripgrep, if it takes the pattern at all, reads it as Python does."""
+    """Return whether ripgrep, if it accepts the pattern, interprets it like Python."""
     sets: list[str] = _BRACKETS.findall(pattern)
     return not _READ_DIFFERENTLY.search(pattern) and not any(_IN_SETS.search(found[1:]) for found in sets)
 
 
 def _fitting(hits: list[Hit], limit: int) -> tuple[list[str], list[Hit]]:
-    """The hits as lines, as many as go into `limit` characters."""
+    """Format the hits that fit `limit` characters as lines."""
     lines: list[str] = []
     for hit in hits:
         line = f"{hit.path}:{hit.line}: {hit.text}"
@@ -347,7 +346,7 @@ def _fitting(hits: list[Hit], limit: int) -> tuple[list[str], list[Hit]]:
 
 
 def _counted(outcome: Outcome, shown_count: int) -> list[str]:
-    """How many matches there are in how many files, and how many of them are shown; nothing of a single one."""
+    """Report how many matches in how many files there are, and how many are shown; empty for a single one."""
     count, files = len(outcome.hits), len({hit.path for hit in outcome.hits})
     is_all = shown_count == count and not outcome.truncated
     if is_all and count == 1:
@@ -364,7 +363,7 @@ def _nothing(pattern: str, outcome: Outcome) -> list[str]:
 
 
 def _left_out(outcome: Outcome, *, found: bool) -> list[str]:
-    """What was not searched, and may hold what is looked for. Of binary files that is said where nothing was found."""
+    """Report what was not searched and may contain matches. Binary files are only reported if nothing was found."""
     notes = (
         [
             (

@@ -1,4 +1,4 @@
-"""The two ways to search files for a pattern, with the same answers: ripgrep, or Python in a helper process."""
+"""Two equivalent search engines: ripgrep, and Python in a helper process."""
 
 import asyncio
 import marshal
@@ -19,17 +19,17 @@ from localllm.text.decoding import NotTextError, decode, split_lines, unmarked_u
 from localllm.tools import regex_worker
 
 LARGEST = 2_000_000
-"""Bytes of the largest file that is searched."""
+"""Maximum bytes of a searched file."""
 
 _SHOWN = 300
 _SHOWN_BEFORE = 100
-_AT_ONCE = 4_000_000  # characters of text sent to the helper process in one message
+_AT_ONCE = 4_000_000  # characters of text per message to the helper process
 _SNIFFED = 8_000
-_LONGEST_LIFE = 60  # seconds of the helper process, which is killed long before
+_LONGEST_LIFE = 60  # seconds after which the helper process is killed by the system; normally much earlier
 
 
 class Query(msgspec.Struct, frozen=True):
-    """What to look for in each line: a regular expression as Python reads it, or plain text."""
+    """What to look for in each line: a Python regular expression, or plain text."""
 
     pattern: str
     literal: bool = False
@@ -37,7 +37,7 @@ class Query(msgspec.Struct, frozen=True):
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """A line that fits. `line` counts from 1; `text` is the line, a long one cut to what is around the match."""
+    """A matching line. `line` counts from 1; `text` is the line, a long one truncated around the match."""
 
     path: str
     line: int
@@ -45,39 +45,39 @@ class Hit(msgspec.Struct, frozen=True):
 
 
 Reason = Literal["binary", "encoding", "large", "unreadable", "name", "closed"]
-"""Why a file is not searched: it is no text, or text in an encoding not known here; it is too large; it cannot be
-opened; its name cannot be shown; a rule closes it."""
+"""Why a file is skipped: it is binary, or text in an unknown encoding; too large; cannot be opened; its name cannot be
+shown; a rule closes it."""
 
 Skipped = Counter[str]
-"""How many files were not searched for each Reason."""
+"""Number of files skipped for each Reason."""
 
 
 class Found(msgspec.Struct, frozen=True):
-    """The hits in the order of the files searched, and how many of these were not searched after all."""
+    """The hits in the order of the files, and the files skipped by the engine."""
 
     hits: list[Hit]
     skipped: Skipped
 
 
 class Engine(Protocol):
-    """Searches batch after batch of files."""
+    """Searches batches of files."""
 
     @property
     def name(self) -> str:
-        """What searches: ripgrep or python."""
+        """The engine's name: ripgrep or python."""
         ...
 
     async def search(self, paths: Sequence[str], limit: int) -> Found:
-        """The first `limit` hits in `paths`."""
+        """Return the first `limit` hits in `paths`."""
         ...
 
 
 class UnsupportedPatternError(Exception):
-    """ripgrep does not understand the pattern (it has no look-around and no back-references)."""
+    """ripgrep does not support the pattern (it has no look-around and no back-references)."""
 
 
 def load_lines(root: ProjectRoot, path: str) -> "list[str] | Reason":
-    """The lines of a text file, or why there are none."""
+    """Return the lines of a text file, or the reason why it has none."""
     try:
         with root.open_listed(path) as file:
             data = file.read(LARGEST + 1)
@@ -94,7 +94,7 @@ def load_lines(root: ProjectRoot, path: str) -> "list[str] | Reason":
 
 
 class PythonEngine:
-    """Reads and decodes here, and has a helper process apply the pattern: one that runs away can be killed there."""
+    """Reads and decodes files here and matches them in a helper process, to kill a runaway pattern."""
 
     name = "python"
 
@@ -106,7 +106,7 @@ class PythonEngine:
         self._helper: Process | None = None
 
     async def search(self, paths: Sequence[str], limit: int) -> Found:
-        """The first `limit` hits in `paths`."""
+        """Return the first `limit` hits in `paths`."""
         hits: list[Hit] = []
         skipped: Skipped = Counter()
         remaining = list(paths)
@@ -117,7 +117,7 @@ class PythonEngine:
         return Found(hits[:limit], skipped)
 
     def _load(self, paths: list[str]) -> tuple[dict[str, list[str]], Skipped, list[str]]:
-        """The lines of as many files as go into one message, how many were not text, and the paths left."""
+        """Load files up to the size of a message. Return their lines, the skipped ones, and the remaining paths."""
         part: dict[str, list[str]] = {}
         skipped: Skipped = Counter()
         size = 0
@@ -156,7 +156,7 @@ class PythonEngine:
 
 
 class RipgrepEngine:
-    """Asks ripgrep which files to look at, and where. What is not clean UTF-8 or UTF-16 is left to `others`."""
+    """Searches with ripgrep. Files that are not clean UTF-8 or UTF-16 are left to `others`."""
 
     name = "ripgrep"
 
@@ -170,7 +170,7 @@ class RipgrepEngine:
         self._pattern = ["--crlf", *flags, f"--regexp={query.pattern}"]
 
     async def search(self, paths: Sequence[str], limit: int) -> Found:
-        """The first `limit` hits in `paths`. Raises UnsupportedPatternError."""
+        """Return the first `limit` hits in `paths`. Raises UnsupportedPatternError."""
         counts, (odd, unread) = await asyncio.gather(self._count(paths, limit), self._odd(paths))
         legacy, skipped = await asyncio.to_thread(self._sort_out, odd)
         others = await self._others.search(legacy, limit) if legacy else Found([], Counter())
@@ -181,8 +181,8 @@ class RipgrepEngine:
         return Found(hits[:limit], skipped + others.skipped + unread)
 
     async def _odd(self, paths: Sequence[str]) -> tuple[set[str], Skipped]:
-        """The files with a line that holds a NUL, begins a Japanese escape sequence or is not valid UTF-8 (a file with
-        a UTF-16 mark is converted); and how many files cannot be opened."""
+        """Return the files that are not clean UTF-8, and the number of unreadable ones. Those have a line that contains
+        a NUL, starts a Japanese escape sequence or is invalid (files with a UTF-16 mark are converted)."""
         arguments = [
             "--text",
             "--files-with-matches",
@@ -197,7 +197,7 @@ class RipgrepEngine:
         return {os.fsdecode(name) for name in output.split(b"\0") if name}, +skipped
 
     async def _count(self, paths: Sequence[str], limit: int) -> dict[str, int]:
-        """How many lines fit in each file in which any does."""
+        """Return the number of matching lines in each file with any."""
         arguments = ["--count", "--with-filename", "--null", f"--max-count={limit}", *self._pattern]
         pairs = re.findall(rb"([^\0]+)\0(\d+)\r?\n", await self._run(arguments, paths))
         return {os.fsdecode(name): int(count) for name, count in pairs}
@@ -208,7 +208,7 @@ class RipgrepEngine:
         return await asyncio.to_thread(self._read, matches)
 
     def _read(self, matches: list["_Match"]) -> list[Hit]:
-        """The hits as the files hold them now; what ripgrep saw differently is left out."""
+        """Return the hits with the current content; those that ripgrep saw differently are dropped."""
         hits: list[Hit] = []
         loaded: dict[str, list[str]] = {}
         for match in matches:
@@ -222,7 +222,7 @@ class RipgrepEngine:
         return hits
 
     def _sort_out(self, odd: set[str]) -> tuple[list[str], Skipped]:
-        """Of the odd files those that may be text after all, and how many are surely not."""
+        """Return those of the odd files that may be text, and the number of definitely binary ones."""
         judged = {path: self._is_binary(path) for path in sorted(odd)}
         skipped: Skipped = Counter()
         skipped.update(reason for reason in judged.values() if reason)
@@ -237,14 +237,14 @@ class RipgrepEngine:
         return "binary" if b"\0" in head and not unmarked_utf16(head) else None
 
     async def _run(self, arguments: Sequence[str], paths: Sequence[str]) -> bytes:
-        """What ripgrep prints. Raises UnsupportedPatternError where it complains of more than files."""
+        """Return ripgrep's output. Raises UnsupportedPatternError for errors other than those of files."""
         output, complaint = await self._ask(["--no-messages", *arguments], paths)
         if complaint:
             raise UnsupportedPatternError
         return output
 
     async def _ask(self, arguments: Sequence[str], paths: Sequence[str]) -> tuple[bytes, bytes]:
-        """What it prints and, unless it left content, what it complains of."""
+        """Return ripgrep's output and, if it failed, its error text."""
         command = (self._program, "--no-config", "--no-ignore", "--hidden", *arguments, "--", *paths)
         process = await _start(command, self._stack, cwd=str(self._root.path))
         output, complaint = await process.communicate()
@@ -255,7 +255,7 @@ _OS_ERROR = re.compile(rb"\(os error \d+\)$")
 
 
 def around(line: str, start: int) -> str:
-    """At most 300 characters of a line, around the match that begins at `start`."""
+    """Truncate a line to 300 characters around the match at `start`."""
     if len(line) <= _SHOWN:
         return line
     begin = max(0, min(start - _SHOWN_BEFORE, len(line) - _SHOWN))
@@ -264,7 +264,7 @@ def around(line: str, start: int) -> str:
 
 
 def _first(paths: list[str], counts: dict[str, int], limit: int) -> list[str]:
-    """As many of the paths as it takes to have `limit` hits."""
+    """Return as many of the paths as needed for `limit` hits."""
     wanted: list[str] = []
     for path in paths:
         if limit <= 0:
@@ -283,7 +283,7 @@ class _Submatch(msgspec.Struct):
 
 
 class _Match(msgspec.Struct):
-    """A match as ripgrep tells it (docs.rs/grep-printer, JSON). Offsets are bytes of UTF-8."""
+    """A match in ripgrep's JSON (docs.rs/grep-printer). Offsets are bytes of UTF-8."""
 
     path: _Text
     lines: _Text
@@ -292,7 +292,7 @@ class _Match(msgspec.Struct):
 
     @property
     def start(self) -> int:
-        """The character at which the first match begins."""
+        """The character offset of the first match."""
         offset = self.submatches[0].start if self.submatches else 0
         return len(self.lines.text.encode()[:offset].decode(errors="replace"))
 

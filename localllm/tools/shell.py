@@ -39,12 +39,12 @@ _EXCESS = {
 }
 
 
-_FIRST_LOOK = 1.0  # seconds: by then most that fail have failed, and servers have said where they listen
-_END = 5.0  # seconds an end may take
+_FIRST_LOOK = 1.0  # seconds: most failures occur by then, and servers have printed their address
+_END = 5.0  # maximum seconds for stopping
 
 
 async def begin(context: ToolContext, command: str, folder: str) -> ToolOutput:
-    """Begin `command`, and what it wrote in its first moment. Raises as `BackgroundCommands.start` does."""
+    """Start `command` in the background and report its first output. Raises like `BackgroundCommands.start`."""
     begun = await context.background.start(context.runner, command, cwd=context.root.path / folder)
     await begun.wait(_FIRST_LOOK)
     remarks = (
@@ -70,7 +70,7 @@ async def command_output(context: ToolContext, id: int, stop: bool = False) -> T
 
 
 def note_end(journal: Journal, command: BackgroundCommand) -> None:
-    """Put into the journal how a command ended, as an entry of its own."""
+    """Write a separate journal entry for the end of a background command."""
     code = command.outcome.return_code if command.outcome else None
     entry = JournalEntry(
         tool="background",
@@ -86,7 +86,7 @@ def note_end(journal: Journal, command: BackgroundCommand) -> None:
 
 
 def _report(context: ToolContext, command: BackgroundCommand, remarks: list[str], **metadata: str) -> ToolOutput:
-    """What it wrote since the last time, and how it is; raises its error where it was not run."""
+    """Report the output since the last time and the state; raise the command's error if it was not run."""
     if command.error and not command.was_stopped:
         raise command.error
     text, dropped = command.read()
@@ -121,28 +121,28 @@ def _report(context: ToolContext, command: BackgroundCommand, remarks: list[str]
     )
 
 
-_LONGEST = 600.0  # seconds a model may ask for
-_LONGEST_NAMED = 60  # characters of a part of a command that is named
+_LONGEST = 600.0  # maximum seconds a model may request
+_LONGEST_NAMED = 60  # characters of a named part of a command
 
 _DENIED = late_pattern(
     r"permission denied|operation not permitted|read-only file system|resource busy|network is unreachable"
     r"|could not resolve|name or service not known|temporary failure in name resolution|permissionerror"
-    r"|\b(?:eacces|eperm|eai_again|enotfound|enetunreach)\b"  # never in ModuleNotFoundError
+    r"|\b(?:eacces|eperm|eai_again|enotfound|enetunreach)\b"  # not within ModuleNotFoundError
     r"|getaddrinfo|no matching distribution found|module lookup disabled by goproxy=off"
     r"|in offline mode|because network access is disabled|network connectivity is disabled",
     re.IGNORECASE,
 )
-"""What programs say of what the sandbox has refused them."""
+"""Messages of programs about what the sandbox has denied."""
 
 _INSTALLS = late_pattern(
     r"\b(?:npm|pnpm|yarn|bun|pip3?|pipx|uv|poetry|conda|mamba|gem|bundle|composer|cargo|go|apt|apt-get|apk|dnf|brew)\b"
     r"[^\n;|&]*\b(?:install|i|ci|add|get|download|update|upgrade|sync|fetch|mod|create|init|require)\b"
     r"|\b(?:npx|curl|wget|git (?:clone|fetch|pull|push))\b"
 )
-"""Commands that wait for the network; looked for in one that was killed for taking too long."""
+"""Commands that need the network; checked after a timeout."""
 
 _ANSWER_NO = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "diff", "cmp", "git diff", "git grep", "test", "["})
-"""Programs whose exit status 1 is an answer, and no failure."""
+"""Programs whose exit status 1 is an answer, not a failure."""
 
 _BROKEN_PIPE = late_pattern(r"broken ?pipe|EPIPE", re.IGNORECASE)
 _SIGPIPE = 128 + 13
@@ -155,7 +155,7 @@ def _preview(
     timeout: float = 0,
     background: bool = False,
 ) -> Preview:
-    from localllm.safety.terminal_programs import waiting  # the shell is read when the first command comes
+    from localllm.safety.terminal_programs import waiting  # the shell parser is imported with the first command
 
     if found := waiting(line_of(command).script, background=background):
         raise ToolExecutionError("command_needs_terminal", program=found.program, instead=found.instead)
@@ -214,7 +214,7 @@ async def run_command(
 
 
 def _printed(context: ToolContext, result: "CommandResult") -> ToolOutput | None:
-    """What a command that was interrupted had printed by then, if anything."""
+    """Return the output so far of an interrupted command, if any."""
     if not (result.stdout.strip() or result.stderr.strip()):
         return None
     so_far = msgspec.structs.replace(result, return_code=0, timed_out=False, excess="")
@@ -247,14 +247,14 @@ def _payload(result: "CommandResult", folder: str) -> dict[str, object]:
 
 
 def _network(result: "CommandResult") -> dict[str, object]:
-    """What went where, for the journal; nothing as a rule."""
+    """Return the network contacts, for the journal; usually empty."""
     contacts = {contact.host: msgspec.to_builtins(contact) for contact in result.contacts}
     return {"network": contacts} if contacts else {}
 
 
 def _failed_parts(parts: Sequence[str], result: "CommandResult") -> list[tuple[str, int, str]]:
-    """The parts of the last pipeline that failed and whose exit status another one's has hidden: each as written, its
-    status, and the program behind it. Not those that nobody listened to any more."""
+    """Return the failed parts of the last pipeline whose exit status is hidden: each as written, its status, and the
+    next program. Without those that failed by a broken pipe."""
     if len(parts) != len(result.statuses) or _BROKEN_PIPE.search(result.stderr):
         return []
     found: list[tuple[str, int, str]] = []
@@ -272,7 +272,7 @@ def _in_brief(text: str) -> str:
 
 
 def _how_it_went(command: str, failed: Sequence[tuple[str, int, str]], result: "CommandResult") -> Iterator[str]:
-    """What the exit status and the output do not tell."""
+    """Yield what exit status and output do not reveal."""
     for part, status, behind in failed:
         yield f"[{part} exited with {status} (its output was piped into {behind})]"
     apart = [_in_brief(text) for text in line_of(command).script.apart]
@@ -281,7 +281,7 @@ def _how_it_went(command: str, failed: Sequence[tuple[str, int, str]], result: "
 
 
 def _lost(command: str, result: "CommandResult") -> Iterator[str]:
-    """What the next command will not find, where this one did nothing else with it: its folder, a file in /tmp."""
+    """Yield what the next command will not find, if this one made no other use of it: its folder, a file in /tmp."""
     from localllm.sandbox.backend import BACKENDS
 
     script = line_of(command).script
@@ -295,7 +295,7 @@ def _lost(command: str, result: "CommandResult") -> Iterator[str]:
 
 
 def _result(result: "CommandResult", seconds: float) -> str:
-    """The output as the model reads it: how it ended, if not well; stdout; stderr under its name."""
+    """Format the output for the model: how it ended, if not well; stdout; labelled stderr."""
     parts = [_ending(result, seconds), fold_repeats(plain_output(result.stdout).rstrip("\n"))]
     if errors := plain_output(result.stderr).rstrip("\n"):
         parts += ["stderr:", fold_repeats(errors)]
@@ -323,7 +323,7 @@ def _signal_name(number: int) -> str:
 
 
 def remarks_on(result: "CommandResult", command: str = "") -> list[Phrase]:
-    """What the model, or whoever runs it, must know besides its output."""
+    """Return remarks for model or user besides the output."""
     remarks: list[Phrase] = []
     if result.reverted:
         remarks.append(
@@ -384,7 +384,7 @@ def remarks_on(result: "CommandResult", command: str = "") -> list[Phrase]:
 
 
 def _summary(result: "CommandResult", failed: Sequence[tuple[str, int, str]]) -> Phrase:
-    """One line for a person."""
+    """Summarise the result in one line for the user."""
     if result.timed_out:
         return Phrase("killed after {seconds:.1f} s", seconds=result.execution_time)
     if result.excess:

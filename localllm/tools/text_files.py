@@ -1,4 +1,4 @@
-"""The project's text files as tools load and write them; work on them in a thread with a deadline."""
+"""Load and write the project's text files for tools, and run work in threads with a timeout."""
 
 import asyncio
 import hashlib
@@ -53,40 +53,40 @@ KIND_TEXTS = {
 
 
 class SeenFiles:
-    """The files of one conversation by their canonical paths, each with the SHA-256 of the content last seen."""
+    """The files known to the model in a conversation, by path, with the SHA-256 of the content last seen."""
 
     def __init__(self) -> None:
         self._digests: dict[str, bytes] = {}
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Those files."""
+        """The known files."""
         return tuple(self._digests)
 
     def note(self, path: str, data: bytes) -> None:
-        """The model knows `path` as `data` now."""
+        """Record that the model knows `path` with the content `data`."""
         self._digests[path] = hashlib.sha256(data).digest()
 
     def assume(self, path: str) -> None:
-        """The model knows some content of `path`, nobody knows which."""
+        """Record that the model knows an unspecified content of `path`."""
         self._digests.setdefault(path, b"")
 
     def has(self, path: str) -> bool:
-        """Whether the model knows some content of `path`."""
+        """Return whether the model knows some content of `path`."""
         return path in self._digests
 
     def is_stale(self, path: str, data: bytes) -> bool:
-        """Whether `path` holds something else than what the model knows; not so where it never saw it."""
+        """Return whether `path` differs from what the model knows; false if it never saw it."""
         known = self._digests.get(path)
         return bool(known) and known != hashlib.sha256(data).digest()
 
 
 LARGEST = 20_000_000
-"""Bytes of the largest file that is read whole."""
+"""Maximum bytes of a file read as a whole."""
 
 
 class TextFile(msgspec.Struct, frozen=True):
-    """A file as it was read. `path` is relative to the root."""
+    """A loaded file. `path` is relative to the root."""
 
     path: str
     data: bytes
@@ -99,32 +99,32 @@ class TextFile(msgspec.Struct, frozen=True):
 
 
 def load(root: ProjectRoot, file_path: str, encoding: str = "") -> TextFile:
-    """Read a text file. Raises ToolExecutionError: file_missing, file_not_text, file_unknown_encoding, …"""
+    """Load a text file. Raises ToolExecutionError: file_missing, file_not_text, file_unknown_encoding, …"""
     path = root.relative(file_path)
     data = root.read_bytes(path, LARGEST)
     return TextFile(path, data, _decode(path, data, encoding))
 
 
 def load_existing(root: ProjectRoot, file_path: str) -> TextFile | None:
-    """The same; None where there is no such file yet."""
+    """Like `load`, but None if the file is missing."""
     return load(root, file_path) if root.exists(file_path) else None
 
 
 def refuse_stale(seen: SeenFiles, file: TextFile) -> None:
-    """Raise file_changed_since where the model knows another version of `file`. It may change one it never read."""
+    """Raise file_changed_since if the model knows another version of `file`. Files it never read may be changed."""
     if seen.is_stale(file.path, file.data):
         raise ToolExecutionError("file_changed_since", path=shown(file.path))
 
 
-_TINY = 3  # lines that are not blank: whoever replaces them loses little
+_TINY = 3  # non-blank lines: replacing them loses little
 _KEPT = 0.5
 _LINES_SHOWN = 20
 _CHARACTERS_SHOWN = 1_500
 
 
 def refuse_unread(seen: SeenFiles, file: TextFile, content: str) -> None:
-    """Raise write_unread, once, where the model would replace a file it never read. The error holds its first lines;
-    a tiny file, and content that keeps half of its lines, need not have been read."""
+    """Raise write_unread, once, if the model would replace a file it never read.
+    The error contains its first lines. Exempt are tiny files, and content that keeps half of the lines."""
     filled = [line.strip() for line in file.text.splitlines() if line.strip()]
     if seen.has(file.path) or len(filled) <= _TINY or file.text == content:
         return
@@ -140,7 +140,7 @@ def refuse_unread(seen: SeenFiles, file: TextFile, content: str) -> None:
 
 
 def to_bytes(path: str, text: str, like: Decoded) -> bytes:
-    """`text` in the encoding and with the newlines of `like`; file_unwritable where the encoding lacks a character."""
+    """Encode `text` with the encoding and newlines of `like`. Raises file_unwritable for an unsupported character."""
     try:
         return encode(text, like)
     except UnicodeEncodeError as error:
@@ -152,8 +152,7 @@ def to_bytes(path: str, text: str, like: Decoded) -> bytes:
 
 
 def metadata(root: ProjectRoot, path: str, decoded: Decoded) -> dict[str, Json]:
-    """What the answers of the file tools say of a file: size in bytes, time (local) of the last change, encoding,
-    lines."""
+    """Return a file's metadata: size in bytes, local modification time, encoding, lines."""
     facts = root.stat(path)
     return {
         "size": facts.st_size,
@@ -164,7 +163,7 @@ def metadata(root: ProjectRoot, path: str, decoded: Decoded) -> dict[str, Json]:
 
 
 def local_time(seconds: float) -> str:
-    """A time as ISO 8601 without a zone, in whole seconds of the local clock."""
+    """Format a time as ISO 8601 in local time without zone, in whole seconds."""
     return clock_time(seconds).replace(tzinfo=None).isoformat(timespec="seconds")
 
 
@@ -178,7 +177,7 @@ def _decode(path: str, data: bytes, encoding: str) -> Decoded:
 def not_text(
     path: str, error: NotTextError | LookupError, encoding: str, head: bytes, tail: bytes = b""
 ) -> ToolExecutionError:
-    """What to tell of a file that could not be decoded: what it is, as far as its first and last bytes tell."""
+    """Return the error for an undecodable file, with its kind as far as its first and last bytes reveal it."""
     if isinstance(error, LookupError):
         reason = Phrase("there is no encoding “{encoding}”", encoding=encoding)
         return ToolExecutionError("file_unreadable", path=shown(path), reason=reason)
@@ -197,7 +196,7 @@ Result = TypeVar("Result")
 
 
 class Patience:
-    """How long a piece of work may go on: it asks `over` now and then, and gives what it has when it is."""
+    """A deadline for work that polls `over`, and returns its partial result then."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -205,16 +204,16 @@ class Patience:
 
     @property
     def over(self) -> bool:
-        """Whether the work shall end."""
+        """Whether the work must end."""
         return self._given_up or time.monotonic() > self._end
 
     def give_up(self) -> None:
-        """Nobody waits any more."""
+        """End the work, as no one waits for it any more."""
         self._given_up = True
 
 
 async def in_thread(work: Callable[[Patience], Result], seconds: float) -> Result:
-    """What `work` gives, done in a thread. It is told to end after `seconds`, and at an interrupt."""
+    """Run `work` in a thread and return its result. It is asked to end after `seconds`, and on cancellation."""
     patience = Patience(seconds)
     try:
         return await asyncio.to_thread(work, patience)

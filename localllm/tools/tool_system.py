@@ -1,4 +1,4 @@
-"""ToolSystem: the one way a tool is run. validate → policy → confirm → backup → run → verify → journal."""
+"""ToolSystem: runs every tool call: validate → policy → confirm → backup → run → verify → journal."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Container, Coroutine, Iterable, Sequence
@@ -65,8 +65,8 @@ _SHOWING_COMMANDS = (COMMAND_TOOL, "command_output")
 class ToolSystem:
     """The tools of a session, behind their guards.
 
-    `execute` runs a model's call and never raises for what the call or the tool did wrong: that becomes a result
-    the model reads. `execute_tool` is the same for programs. `changes`: what calls have changed, and its way back.
+    `execute` runs a model's call and never raises for faults of the call or tool: those become a result for the model.
+    `execute_tool` is the same for programs. `changes`: the history of changes, for undo.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class ToolSystem:
         journal: Journal,
         remembered: RememberedRules | None = None,
     ) -> None:
-        """`remembered` keeps what a person wants allowed from now on."""
+        """`remembered` stores what the user allows permanently."""
         self._tools = {tool.name: tool for tool in sorted(tools, key=lambda tool: tool.name)}
         self._context = context
         self._pages = KeptPages(context.overflow_folder)
@@ -102,22 +102,21 @@ class ToolSystem:
         return self._context.root.path
 
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools the model is told of, sorted by name."""
+        """Return the tools offered to the model, sorted by name."""
         return self._specs
 
     def offer_only(self, names: Container[str] | None, *, brief: bool = False) -> None:
-        """Tell the model of these tools, of all where `names` is None, with few of their arguments where `brief`; never
-        of those the rules deny. Only before a conversation's first answer: afterwards a change of the list would make
-        the server read the whole prompt again. A model may call the others all the same, behind the same guards: it
-        knows their names from elsewhere."""
+        """Offer only these tools, all if `names` is None, with few of their arguments if `brief`. Never those the rules
+        deny. Only before a conversation's first answer: a later change would invalidate the server's prompt cache. A
+        model may still call the others, behind the same guards, as it knows their names from elsewhere."""
         told = [tool for tool in self._tools.values() if names is None or tool.name in names]
         self._is_brief = brief
         self._told: set[str] = set()
         self._specs = tuple(tool.brief if brief else tool.spec for tool in told if not self._policy.denies(tool))
 
     def understood(self, message: AssistantMessage) -> AssistantMessage:
-        """An answer with its calls as those of the tools there are: models know names from other assistants. Calls that
-        only end the work are the answer they hold."""
+        """Return an answer with its calls translated to our tools, as models know other assistants' names.
+        If all calls only end the work, their text becomes the answer."""
         if message.tool_calls and all(is_finishing(call.name, self._tools) for call in message.tool_calls):
             texts = [text for call in message.tool_calls if (text := answer_in(call)) and text not in message.text]
             if texts or message.text.strip():
@@ -129,11 +128,11 @@ class ToolSystem:
     def _translated(self, call: ToolCall) -> list[ToolCall]:
         try:
             return self._translator.translate(call)
-        except ToolExecutionError:  # it is told when the call is run
+        except ToolExecutionError:  # reported when the call is run
             return [call]
 
     def _readable(self, file_path: str) -> str | None:
-        """The text of a file, where the model may read it."""
+        """Return the text of a file, if the model may read it."""
         try:
             verdict = self._judge.judge(self._tools["read_file"], {"file_path": file_path}, self._context.root)
             return load(self._context.root, file_path).text if verdict.decision == "allow" else None
@@ -141,26 +140,26 @@ class ToolSystem:
             return None
 
     def is_denied(self, name: str) -> bool:
-        """Whether the rules deny the tool, whatever it is asked to do."""
+        """Return whether the rules deny the tool, whatever its arguments."""
         return self._policy.denies(self._tools[name])
 
     @property
     def tainted(self) -> bool:
-        """Whether text of strangers, as from the web, is in the conversation: then what could send something away is
-        asked about."""
+        """Whether untrusted text, as from the web, is in the conversation: then calls that could send data away need
+        confirmation."""
         return self._judge.tainted
 
     def taint(self) -> None:
-        """Text of strangers has come into the conversation."""
+        """Mark the conversation as containing untrusted text."""
         self._judge.tainted = True
 
     @property
     def is_attended(self) -> bool:
-        """Whether a person is there, who can be asked."""
+        """Whether a user is present to confirm calls."""
         return self._confirmer.answers == "person"
 
     def runs_unasked(self, command: str) -> bool:
-        """Whether the model could run the command without anybody being asked."""
+        """Return whether the model could run the command without confirmation."""
         tool = self._tools.get(COMMAND_TOOL)
         if tool is None or all(spec.name != COMMAND_TOOL for spec in self._specs):
             return False
@@ -172,21 +171,21 @@ class ToolSystem:
         return verdict.decision == "allow" or is_approved
 
     def begin_turn(self, said: str = "", *, beside: str = "") -> None:
-        """The user spoke, these words: what is changed from here on is taken back together by `undo(turn=True)`.
-        `beside`: text he gave with them that is not his own."""
-        if self._agent:  # a sub-agent works within the turn of the one that asked
+        """Start a turn with the user's words: changes from here on are undone together by `undo(turn=True)`.
+        `beside`: text supplied with them that is not the user's own."""
+        if self._agent:  # a sub-agent works within its parent's turn
             return
         self.hear(said, beside=beside)
         self._snapshots.begin_turn()
 
     def hear(self, said: str, *, beside: str = "") -> None:
-        """The user has said these words: sending them away again tells nobody anything of anybody else's. `beside`
-        tells what he talks about, and no more."""
+        """Record the user's words: sending them off this machine reveals nothing new.
+        `beside` only indicates the topic."""
         self._judge.said += f"\n{said}"
         self._context.focus.heard(said + beside)
 
     def part(self, agent: str, tools: Sequence[Tool], *, output_limit: int) -> "ToolSystem":
-        """`tools` that only read, behind the same guards, for a sub-agent called `agent`, whose questions name it."""
+        """Return a system with read-only `tools` for the sub-agent `agent`, named in its confirmations."""
         made = ToolSystem(
             tools,
             msgspec.structs.replace(self._context, seen=SeenFiles(), output_limit=output_limit),
@@ -202,18 +201,18 @@ class ToolSystem:
 
     @property
     def memory(self) -> ProjectMemory:
-        """What is remembered of the project."""
+        """The project's memory."""
         return self._context.project_memory
 
     @property
     def plan(self) -> SessionPlan:
-        """What the model means to do."""
+        """The model's plan."""
         return self._context.session_plan
 
     @asynccontextmanager
     async def by_person(self, command: str, file_path: str = "", *, makes: Sequence[str] = ()) -> AsyncGenerator[None]:
-        """While this is open, the person changes a file with a `command` of the chat, which also `makes` others,
-        protected or not: that can be undone, and is in the journal."""
+        """Let the user change a file with a chat `command`, which also `makes` others, protected or not.
+        Changes within this context can be undone, and are journalled."""
         paths = [self._context.root.relative(file_path)] if file_path else []
         for path in paths:
             self._context.root.refuse_protected(path)
@@ -224,21 +223,21 @@ class ToolSystem:
             self._note(own_entry(command, changes[0].path, changes))
 
     def keep_words(self, words: str) -> str:
-        """Write what the person said into a file the model can read; its path for tools. Raises OSError."""
+        """Store the user's words in a file the model can read; return its path for tools. Raises OSError."""
         return keep_same(words, self._context, "words")
 
     def shortened(self, text: str, kind: str, most: int) -> str:
-        """`text` for the model in at most so many characters, and no more than a tool's output has: of a longer one the
-        beginning and the end, and the file that holds it all, whose name begins with `kind`."""
+        """Truncate `text` to `most` characters, and a tool's output limit: the beginning, the end, and the file with
+        the whole text, whose name begins with `kind`."""
         limit = min(most, self._context.output_limit)
         return cap(text, msgspec.structs.replace(self._context, output_limit=limit), kind, head=0.5)
 
     def limit_output(self, characters: int) -> None:
-        """Give the model at most so many characters of one tool's output from now on."""
+        """Set the maximum characters of one tool's output."""
         self._context = msgspec.structs.replace(self._context, output_limit=characters)
 
     def adopt_calls(self, calls: Iterable[ToolCall]) -> None:
-        """Count the files that earlier calls of the conversation have read or written as known to the model."""
+        """Record the files read or written by earlier calls of the conversation as known to the model."""
         for call in calls:
             with suppress(LocalLLMError):
                 tool = self._find(call)
@@ -253,12 +252,12 @@ class ToolSystem:
         return {"success": result.success, **result.payload}
 
     async def safe_command_execution(self, command: str) -> dict[str, Json]:
-        """Run a command behind all guards; the answer of `execute_tool`."""
+        """Run a command behind all guards; return the result of `execute_tool`."""
         return await self.execute_tool(COMMAND_TOOL, command=command)
 
     def validate_file_operation(self, file_path: str, operation: str) -> tuple[bool, str]:
-        """Whether a tool (`operation`: its name, or read, write, edit, create) may be used on a file, asked about or
-        not; and why not."""
+        """Return whether a tool (`operation`: its name, or read, write, edit, create) may be used on a file, with or
+        without confirmation, and if not, why."""
         try:
             name = operation if operation in self._tools else f"{operation}_file"
             tool = self._find(ToolCall("", name, "{}"))
@@ -271,29 +270,29 @@ class ToolSystem:
         return True, verdict.rule
 
     def create_backup(self, file_path: str) -> str:
-        """Keep a file as it is now; the name of what was kept, "" where there is no file. Raises LocalLLMError."""
+        """Back up a file; return the name of the backup, "" if there is no file. Raises LocalLLMError."""
         root = self._context.root
         return self._snapshots.take(root, root.relative(file_path))
 
     def detect_code_destruction(self, old_content: str, new_content: str, file_path: str = "") -> dict[str, Json]:
-        """Whether the new text of a file has lost what the old one held: {destructive, …}. The file's name tells the
-        language."""
+        """Return whether a new text destroys much of the old one: {destructive, …}.
+        The file's name determines the language."""
         from localllm.safety.code_loss import detect_code_destruction
 
         found = detect_code_destruction(old_content, new_content, file_path)
         return {"destructive": found is not None, **(msgspec.to_builtins(found) if found else {})}
 
     def filter_dangerous_commands(self, command: str) -> tuple[bool, str]:
-        """Whether a command is none of the dangerous ones; and which it is."""
+        """Return whether a command is harmless, and otherwise its dangerous part."""
         found = self._policy.dangerous_part(command)
         return not found, found
 
     async def execute(self, call: ToolCall, emit: Emit, *, was_cut: bool = False) -> ToolResult:
-        """Run `call` through the whole pipeline. `was_cut`: the answer that holds it ended at the token limit. When
+        """Run `call` through the whole pipeline. `was_cut`: its answer was truncated by the token limit. When
         cancelled, it raises CancelledError with the result."""
         record = Record(call)
         try:
-            await asyncio.sleep(0)  # an interrupt that is pending comes before the next change, not after it
+            await asyncio.sleep(0)  # let a pending interrupt take effect before the change
             result = await self._through(call, emit, record, was_cut=was_cut)
         except LocalLLMError as error:
             result = failed(call, error)
@@ -310,7 +309,7 @@ class ToolSystem:
         return result
 
     def _with_changes(self, result: ToolResult, record: Record, emit: Emit) -> ToolResult:
-        """The result with the files that the call has changed, which the user is told of where they matter."""
+        """Return the result with the files changed by the call, and notify the user where it matters."""
         if record.changes:
             result = msgspec.structs.replace(result, changes={change.path: change.after for change in record.changes})
             result = with_changes_named(result, record.changes)
@@ -318,7 +317,7 @@ class ToolSystem:
         return with_instructions_named(result, emit, self._commands.take_obeyed())
 
     async def _through(self, call: ToolCall, emit: Emit, record: Record, *, was_cut: bool) -> ToolResult:
-        """The steps up to the journal, which `_finish` keeps. Tools verify what they wrote. Raises LocalLLMError."""
+        """Run the steps up to the journal, which `_finish` writes; tools verify their writes. Raises LocalLLMError."""
         tool = self._find(call, was_cut=was_cut)
         fitted = parse_arguments(tool, call.arguments, was_cut=was_cut, spec=self._spec(tool))
         arguments, remarks = await asyncio.to_thread(self._located, tool, fitted.values)
@@ -329,9 +328,7 @@ class ToolSystem:
         context = msgspec.structs.replace(self._context, root=self._context.root.for_one_call())
         facts = NO_FACTS
         if tool.name == COMMAND_TOOL:
-            facts = await asyncio.to_thread(
-                self._judge.examine_command, arguments, context.root
-            )  # it may take a moment
+            facts = await asyncio.to_thread(self._judge.examine_command, arguments, context.root)  # may be slow
         verdict = self._judge.judge(tool, arguments, context.root, facts=facts)
         preview = await _preview(context, tool, arguments)
         if preview and preview.question:
@@ -353,7 +350,7 @@ class ToolSystem:
         except Exception:
             self._judge.tainted = self._judge.tainted or bool(
                 tool.fetches or tool.sends
-            )  # an error may hold strangers' words
+            )  # an error may contain untrusted text
             raise
         self._judge.tainted = (
             self._judge.tainted
@@ -367,10 +364,10 @@ class ToolSystem:
         return msgspec.structs.replace(result, acted=tool.risk is not Risk.SAFE and not facts.only_reads)
 
     def _shows_page(self, tool: Tool, arguments: dict[str, Any], output: ToolOutput) -> bool:
-        """Whether what the model got may be of a page of the web that was kept as a file, in this session or another.
+        """Return whether the model's input may contain a stored web page, from any session.
 
-        A command may print it under no name, so that one counts that only has to do with the folder, and one whose
-        output holds a passage of it; so does what such a command printed and was kept in turn.
+        A command may print one without naming it, so commands that mention the folder count, and those whose output
+        contains a passage; so does stored output of such a command.
         """
         if tool.name == COMMAND_TOOL and any(name in arguments["command"].casefold() for name in _OWN_FOLDERS):
             return has_pages(self._context.overflow_folder)
@@ -381,7 +378,7 @@ class ToolSystem:
         return is_of_command and self._pages.are_in(output.for_model)
 
     def _new_remarks(self, call: ToolCall, left_out: Sequence[str]) -> list[str]:
-        """What was understood otherwise than it was written, each the first time in a conversation."""
+        """Return remarks on what was interpreted differently than written, each once per conversation."""
         remarks = [f"[{call.written} is {call.name} here.]"] if call.written and call.name != NOTE else []
         if left_out:
             remarks.append(f"[Left out, {call.name} has no such argument: {', '.join(left_out)}.]")
@@ -390,12 +387,12 @@ class ToolSystem:
         return new
 
     def _spec(self, tool: Tool) -> ToolSpec:
-        """The tool as this model is told of it, or would be."""
+        """Return the tool's declaration for this model."""
         return tool.brief if self._is_brief else tool.spec
 
     def _located(self, tool: Tool, arguments: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-        """The arguments with each path as it is here, where another one was plainly meant, and a remark on each:
-        a\\b.py, @a.py, and, for what is only read, the name alone of the one file that is called so."""
+        """Return the arguments with clearly mistaken paths corrected, and a remark on each: a\\b.py, @a.py, and, for
+        reading, the bare name of a unique file."""
         remarks: list[str] = []
         for name in {*tool.paths, *tool.writes}:
             path = arguments[name]
@@ -405,22 +402,22 @@ class ToolSystem:
         return arguments, remarks
 
     async def _with_warning(self, tool: Tool, verdict: Verdict, preview: Preview | None) -> Preview | None:
-        """What is asked about a command: its risk here, and where /undo would not bring back the repository."""
+        """Return a command's preview with its risk, and a warning if /undo could not restore the repository."""
         if tool.risk is not Risk.HIGHEST or preview is None:
             return preview
         warning = await self.changes.unkept_warning(verdict)
         if not warning and await asyncio.to_thread(holds_commands, self._context):
-            return msgspec.structs.replace(preview, risk=Risk.HIGH)  # as that of a change of a file
+            return msgspec.structs.replace(preview, risk=Risk.HIGH)  # like a change of a file
         return msgspec.structs.replace(preview, summary=f"{preview.summary} {warning}") if warning else preview
 
     def _find(self, call: ToolCall, *, was_cut: bool = False) -> Tool:
-        """The tool of the call by its name, whatever its case."""
+        """Return the call's tool by name, ignoring case."""
         tool = self._own(call.name)
-        if tool is None and was_cut:  # perhaps no more than the beginning of a name
+        if tool is None and was_cut:  # possibly a truncated name
             raise ToolExecutionError("tool_cut_arguments", name=call.name)
         if tool is None:
             names = [spec.name for spec in self._specs]
-            self._translator.translate(call)  # raises what is wrong with a patch
+            self._translator.translate(call)  # raises the error of an unreadable patch
             key = "tool_nameless" if call.name == UNNAMED else "tool_unknown"
             near = " or ".join(alike(call.name, names))
             hint = Phrase("Did you mean {names}?", names=near) if near else ""
@@ -431,7 +428,7 @@ class ToolSystem:
         return self._tools.get(own_name(name, self._tools)) or (noted if name == NOTE else None)
 
     async def _ask(self, request: ConfirmationRequested, verdict: Verdict, emit: Emit, preview: Preview | None) -> str:
-        """Who said yes. Raises SafetyViolationError for a no."""
+        """Ask for confirmation; return who approved. Raises SafetyViolationError if refused."""
         emit(request)
         try:
             answer = await self._confirmer.confirm(request)
@@ -448,7 +445,7 @@ class ToolSystem:
         return answer.by
 
     async def _run(self, tool: Tool, arguments: dict[str, Any], record: Record, context: ToolContext) -> ToolOutput:
-        """Backup, run, and note what changed. The plan of the `context` is what was shown and allowed."""
+        """Back up, run, and record changes. The plan in `context` is what was shown and allowed."""
         if tool.risk != Risk.SAFE:
             from localllm.base.own_modules import hold_source  # most answers change nothing
 
@@ -481,7 +478,7 @@ class ToolSystem:
 
 
 async def _preview(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> Preview | None:
-    """What the call would do, found in a thread: comparing texts may take its time."""
+    """Preview the call in a thread, as comparing texts may be slow."""
     if tool.preview is None:
         return None
     preview = await asyncio.to_thread(tool.preview, context, **arguments)
@@ -489,8 +486,8 @@ async def _preview(context: ToolContext, tool: Tool, arguments: dict[str, Any]) 
 
 
 async def _to_its_end(work: Coroutine[Any, Any, ToolOutput]) -> ToolOutput:
-    """What `work` gives. An interrupt waits for it: half a change could not be taken back. (Commands are stopped by
-    their runner, and reading changes nothing.)"""
+    """Await `work`, delaying cancellation until it ends: a partial change could not be undone.
+    (Commands are stopped by their runner, and reading changes nothing.)"""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
