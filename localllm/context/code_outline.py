@@ -1,4 +1,4 @@
-"""Choose what of a text matters for a request: by relevance, or by its code's outline."""
+"""Select the relevant parts of texts: rank files by relevance, compress code to its outline."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 Rank = Callable[[str], float]
-"""How central a file is in the project, from 0 to 1."""
+"""Returns a file's centrality in the project, from 0 to 1."""
 
 _WORDS, _RANK, _RECENT, _MENTIONED = 0.5, 0.15, 0.15, 0.2
-"""The shares of the parts; their sum is 1. What is in the file says most, that somebody named it nearly as much."""
+"""Weights of the components, with sum 1: words in the file, centrality, recency, mention by name."""
 
 _PATH_COUNTS = 3
-"""A term of the path is worth so many in the text."""
+"""Weight of a term in the path, in occurrences in the text."""
 
 _HALF = 4.0
-"""The score of the words that is half of the most: about two rare words found."""
+"""BM25 score that counts as half: about two rare words found."""
 
 _FORGET = 0.8
-"""Of the recency is left after each other file that was looked at since."""
+"""Factor on the recency for each file looked at since."""
 
 _SYMBOL = (
     r"^[ \t]*(?:async |export |pub |public |static |private |final )*"
@@ -38,7 +38,7 @@ _SYMBOL = (
 
 
 class Relevance:
-    """Files that were looked at, by their paths, and how much each has to do with a query."""
+    """The files looked at, by path, and their relevance for queries."""
 
     def __init__(self, rank: Rank | None = None) -> None:
         self._rank = rank
@@ -50,7 +50,7 @@ class Relevance:
         return path in self._index
 
     def note(self, path: str, text: str, *, looked_at: bool = True) -> None:
-        """This is the text of the file, as last seen. `looked_at`: it is the newest the conversation is about."""
+        """Record the text of a file as last seen. `looked_at`: it is the file the conversation now deals with."""
         if looked_at:
             self._order = [other for other in self._order if other != path]
             self._order.append(path)
@@ -60,8 +60,8 @@ class Relevance:
         self._index.add(path, [*(terms(path) * _PATH_COUNTS), *_symbols(text), *terms(text)])
 
     def score(self, path: str, query: str) -> float:
-        """From 0, nothing, to 1. The more of a query's rarer terms are in the path, the symbols and the text, the more
-        central the file, the less long ago it was looked at, and most if the query names it."""
+        """Return the relevance from 0 to 1. It grows with the query's rarer terms in path, symbols and text, the file's
+        centrality, its recency, and most if the query names it."""
         found = self._index.scores(terms(query)).get(path, 0.0)
         words = found / (found + _HALF)
         rank = min(1.0, max(0.0, self._rank(path))) if self._rank else 0.0
@@ -74,12 +74,12 @@ class Relevance:
 
 
 def _symbols(text: str) -> list[str]:
-    """The terms of what the text defines: they count once more."""
+    """Return the terms of the symbols the text defines, for additional weight."""
     return [term for name in re.findall(_SYMBOL, text, re.MULTILINE) for term in terms(name)]
 
 
 def _mention(path: str, query: str) -> float:
-    """1 where the query has the path, a little less for the file's name, half for its name without the ending."""
+    """Return 1 if the query has the path, a little less for the file's name, half for its name without extension."""
     lower, name = query.lower(), path.rpartition("/")[2].lower()
     stem = name.partition(".")[0]
     if path.lower() in lower:
@@ -94,15 +94,15 @@ _STRINGS = ("string", "concatenated_string")
 
 
 class Body(NamedTuple):
-    """Lines counted from 1, `last` included: neither the signature, nor the docstring, nor a closing bracket."""
+    """Lines of a function's body, from 1, `last` included, without signature, docstring and closing bracket."""
 
     first: int
     last: int
 
 
 def bodies(text: bytes, language: str) -> list[Body]:
-    """The bodies of at least two lines, in the order of the text, none inside another; `language` is a key of
-    `grammars.GRAMMARS`. Raises NotParsedError."""
+    """Return the bodies of at least two lines, in order, none within another.
+    `language` is a key of `grammars.GRAMMARS`. Raises NotParsedError."""
     text = valid_utf8(text)
     waiting = [parse(text, language).root_node]
     found: list[Body] = []
@@ -129,12 +129,12 @@ def _lines(block: "Node", text: bytes) -> Body:
 
 _MARK = "… lines {first}-{last} left out"
 _HEAD = 0.65
-"""Of a text without a grammar: it says at its beginning what it is."""
+"""Share of the head in a text without grammar, whose beginning says what it is."""
 _FILLED = 0.7
-"""Where whole lines fill less than this of the room, the text is cut within its lines."""
+"""If whole lines fill less than this share of the room, the text is cut within lines."""
 _GAP = "[… {count:,} characters left out …]"
 _NEAR = 0.8
-"""A cut moves back to the end of a sentence or word that comes after this share of the piece."""
+"""A cut moves back to a sentence or word end that is after this share of the piece."""
 _BORDER = late_pattern(r"[\s。、，．,;；!?！？}\]]+")
 
 _GUESSES = (
@@ -145,11 +145,11 @@ _GUESSES = (
     ("cpp", r"^#include [<\"]|^namespace \w+|^template ?<"),
     ("typescript", r"^(?:export |import .* from )|^(?:async )?function \w+\(|^(?:const|let) \w+ = "),
 )
-"""What tells a language where no name of a file does: the pattern with the most lines wins, of two at least."""
+"""Patterns that reveal the language without a file name: the one with the most matching lines, at least two, wins."""
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """A line of the text, or what stands for the lines `first` to `last`."""
+    """A line of the text, or the note that replaces the lines `first` to `last`."""
 
     text: str
     first: int
@@ -157,8 +157,8 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 def compress(content: str, target_ratio: float, *, file_path: str = "", first_line: int = 1) -> str:
-    """`content` in about `target_ratio` of its characters, never more than it has. `file_path` tells the language, else
-    the text itself; `first_line` is the number of its first line in the file."""
+    """Compress `content` to about `target_ratio` of its characters, never more. `file_path` determines the language,
+    else the text itself; `first_line` is the number of its first line in the file."""
     target = int(len(content) * min(max(target_ratio, 0.0), 1.0))
     if len(content) <= target:
         return content
@@ -171,7 +171,7 @@ def compress(content: str, target_ratio: float, *, file_path: str = "", first_li
 
 
 def guess_language(content: str) -> str | None:
-    """The key of `grammars.GRAMMARS` a text without a name seems to be for."""
+    """Guess the language of a text as a key of `grammars.GRAMMARS`."""
     counts = {language: len(re.findall(pattern, content, re.MULTILINE)) for language, pattern in _GUESSES}
     best = max(counts, key=lambda language: counts[language])
     return best if counts[best] > 1 else None
@@ -188,7 +188,7 @@ def _bodies(content: str, language: str, first_line: int) -> list[tuple[int, int
 
 
 def _without_bodies(rows: Sequence[_Row], found: Sequence[tuple[int, int]], target: int) -> list[_Row]:
-    """The rows without the largest bodies, as many as it takes; of the last one no more than it takes."""
+    """Remove the largest bodies from the rows, as many as necessary. Of the last one only the part necessary."""
     start = rows[0].first
     size = _size(rows)
     gone: list[_Row] = []
@@ -205,7 +205,7 @@ def _without_bodies(rows: Sequence[_Row], found: Sequence[tuple[int, int]], targ
 
 
 def _last(rows: Sequence[_Row], size: int) -> Sequence[_Row]:
-    """As many of the last rows as have so many characters; all, where they have not."""
+    """Return the last rows that have `size` characters; all if they have less."""
     for number in range(len(rows) - 1, -1, -1):
         size -= len(rows[number].text) + 1
         if size <= 0:
@@ -214,8 +214,8 @@ def _last(rows: Sequence[_Row], size: int) -> Sequence[_Row]:
 
 
 def _without_middle(rows: Sequence[_Row], target: int) -> list[_Row]:
-    """The rows without those in the middle that are too many; one row, cut, where the rows are too long to choose
-    among."""
+    """Remove rows from the middle to reach the target.
+    A single truncated row if the rows are too long to select from."""
     if _size(rows) - 1 <= target:
         return list(rows)
     room = max(0, target - len(_MARK) - 12)
@@ -238,7 +238,7 @@ def _fitting(rows: Sequence[_Row], room: int) -> list[_Row]:
 
 
 def _mark(rows: Sequence[_Row]) -> _Row:
-    """What stands for `rows`, indented as the first of them."""
+    """Return the note that replaces `rows`, indented like the first of them."""
     first, last = rows[0].first, rows[-1].last
     indent = rows[0].text[: len(rows[0].text) - len(rows[0].text.lstrip())]
     return _Row(indent + _MARK.format(first=first, last=last), first, last)
@@ -253,7 +253,7 @@ def _written(rows: Sequence[_Row]) -> str:
 
 
 def _cut_within(text: str, target: int) -> str:
-    """A text in at most `target` characters: its beginning and its end, cut between sentences or words near by."""
+    """Truncate a text in the middle to `target` characters, near sentence or word borders."""
     room = target - len(_GAP) - 8
     if room <= 0:
         return f"{text[: target - 1]}…" if target > 0 else ""

@@ -45,17 +45,17 @@ _STATE_CUT = "[… {count:,} characters left out]"
 _SHRINK = 0.9
 
 _LEAST_TEXT = 40
-"""Tokens a result keeps at least where even the newest have to be cut."""
+"""Minimum tokens of a result when even the newest have to be truncated."""
 
 _CUT_IN_TURN: tuple[tuple[Cuttable, int], ...] = (("record", 0), ("most", _LEAST_TEXT), ("all", _LEAST_TEXT))
 
 MakeCompress = Callable[[Conversation], Compress]
-"""Chooses what keeps a compressed form when output is left out."""
+"""Creates the function that compresses pruned output."""
 
 
 class Compacted(msgspec.Struct, frozen=True, kw_only=True):
-    """A conversation made shorter: from `before` to `after` tokens. `fits`: it is under the limit. `why`: why the
-    model's own summary was of no use, where one was asked for; `usage` is what that cost."""
+    """A compacted conversation: from `before` to `after` tokens.
+    `fits`: it is under the limit. `why`: why a requested summary by the model was unusable; `usage` is its cost."""
 
     conversation: Conversation
     how: Literal["pruned", "summarised"]
@@ -67,8 +67,8 @@ class Compacted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Compactor:
-    """Makes conversations shorter. `surroundings` tells where and when the work goes on, as a conversation's beginning
-    does; it is told anew. `keep`: where words can be put aside."""
+    """Compacts conversations. `surroundings` returns the situation (where and when), restated as at a conversation's
+    beginning. `keep`: stores words in files."""
 
     def __init__(
         self, summariser: Summariser, surroundings: Callable[[], str], compress: MakeCompress, keep: Keep | None = None
@@ -79,13 +79,13 @@ class Compactor:
         self._keep = keep
 
     def with_room(self, conversation: Conversation, scale: Scale, budget: Budget) -> tuple[Conversation, int]:
-        """The conversation, and 0; where the user's words take more than their share of the room, see put_aside."""
+        """Return the conversation, and 0; if the user's words exceed their share of the room, see put_aside."""
         if _words(conversation, scale) <= budget.words:
             return conversation, 0
         return self._put_aside(conversation, _newest(conversation), budget.low_words, scale)
 
     def _put_aside(self, conversation: Conversation, until: int, room: int, scale: Scale) -> tuple[Conversation, int]:
-        """As put_aside; nothing is, where it cannot be kept."""
+        """Like put_aside, but change nothing if the words cannot be stored."""
         made, behind = put_aside(conversation, until, room, scale.text)
         is_kept = behind and self._keep is not None and can_keep(made.aside, self._keep)
         return (made, behind) if is_kept else (conversation, 0)
@@ -101,9 +101,9 @@ class Compactor:
         begins: Begins = to_nobody,
         behind: int = 0,
     ) -> Compacted:
-        """The conversation within the budget, as nearly as that can be had. `by_hand`: sum it up in any case. `begins`
-        is told before the model is asked to. `behind`: what is kept as it is begins with this message or later, for
-        words before it were put aside."""
+        """Compact the conversation to the budget as far as possible.
+        `by_hand`: summarise in any case. `begins` is called before the model is asked to. `behind`: the kept part
+        begins with this message or later, as words before it were moved to a file."""
         before = scale.request(conversation.messages)
         around = self._surroundings()
         start = _start(conversation, scale, budget, scale.text(head_text([], "", around)))
@@ -111,7 +111,7 @@ class Compactor:
             return _told(pruned, "pruned", before, scale, budget)
         if by_hand or start < behind:
             start = _newest(conversation)
-        if start <= _first_step(conversation) and not behind:  # there is nothing before it but the request
+        if start <= _first_step(conversation) and not behind:  # only the request precedes it
             return _told(_shrunk(conversation, scale, budget), "pruned", before, scale, budget)
         older = _until(conversation, start)
         summary = _beside_the_record(
@@ -122,15 +122,15 @@ class Compactor:
             return _rewritten(whole, start, summary.text, around, self._told_of(whole))
 
         made = rewritten(conversation)
-        if (excess := scale.request(made.messages) - budget.most) > 0:  # words go before results and summary are cut
+        if (excess := scale.request(made.messages) - budget.most) > 0:  # words go first, then results and summary
             room = _words(conversation, scale) - excess
             made = rewritten(self._put_aside(conversation, start, room, scale)[0])
         told = _told(_shrunk(made, scale, budget), "summarised", before, scale, budget)
         return msgspec.structs.replace(told, why=summary.why, usage=summary.usage)
 
     def _pruned(self, conversation: Conversation, start: int, scale: Scale, budget: Budget) -> Conversation | None:
-        """The conversation without what can be had again before message `start`: the pictures, but for those of the
-        newest request; then the results of tools too. None where that is not enough."""
+        """Prune what can be retrieved again before message `start`: images, except those of the newest request; then
+        tool results as well. None if that is not enough."""
         request = conversation.said[-1].message if conversation.said else -1
         without_pictures = prune_pictures(conversation, start, request)
         if without_pictures != conversation and scale.request(without_pictures.messages) <= budget.pruned:
@@ -143,8 +143,8 @@ class Compactor:
 
 
 def _beside_the_record(older: Conversation, summary: Summary, scale: Scale, budget: Budget) -> Summary:
-    """The state of the work: the model's and the record beside it, for small models forget what they changed and how
-    it ended; else as the messages tell it."""
+    """Return the state of the work: the model's summary followed by the record, as small models forget what they
+    changed and how it ended; without a summary, the state from the messages."""
     if summary.text:
         kept = record(older, earlier_state(older.messages))
         kept = cut(kept, budget.summary // 2, _STATE_CUT, scale.text, head=0.4)
@@ -154,12 +154,12 @@ def _beside_the_record(older: Conversation, summary: Summary, scale: Scale, budg
 
 
 def words_fit(conversation: Conversation, scale: Scale, budget: Budget) -> bool:
-    """Whether what the person said has room at all, beside what is fixed and the least of a summary."""
+    """Return whether the user's words fit beside the fixed part and a minimal summary."""
     return budget.fixed + _words(conversation, scale) + budget.summary // 2 <= budget.most
 
 
 def _words(conversation: Conversation, scale: Scale) -> int:
-    """The tokens of the user's words in the messages."""
+    """Return the tokens of the user's words in the messages."""
     return sum(scale.text(spoken.text) for spoken in conversation.said)
 
 
@@ -172,12 +172,12 @@ def _told(
 
 
 def _first_step(conversation: Conversation) -> int:
-    """The first answer of the model; before it there is nothing to sum up."""
+    """Return the first answer of the model, before which there is nothing to summarise."""
     return next(steps(conversation.messages), len(conversation.messages))
 
 
 def _newest(conversation: Conversation) -> int:
-    """Where what must stay begins: the newest answer and its results, or the newest request."""
+    """Return the start of what must be kept: the newest answer with its results, or the newest request."""
     messages = conversation.messages
     if isinstance(messages[-1], UserMessage):
         return len(messages) - 1
@@ -185,8 +185,8 @@ def _newest(conversation: Conversation) -> int:
 
 
 def _start(conversation: Conversation, scale: Scale, budget: Budget, frame: int) -> int:
-    """Where the newest messages begin that are kept as they are: as many steps as go beside a summary (in a `frame` of
-    so many tokens) and the person's words, and the newest in any case."""
+    """Return the start of the messages that are kept: as many steps as fit beside a summary (with a frame of `frame`
+    tokens) and the user's words, at least the newest."""
     messages = conversation.messages
     most = budget.low - budget.fixed - budget.summary - _words(conversation, scale) - frame
     fitting = (start for start in steps(messages) if scale.messages(messages[start:]) <= most)
@@ -199,7 +199,7 @@ def _until(conversation: Conversation, start: int) -> Conversation:
 
 
 def _rewritten(conversation: Conversation, start: int, state: str, surroundings: str, aside: str) -> Conversation:
-    """The conversation with everything between the system message and message `start` replaced."""
+    """Replace everything between the system message and message `start`."""
     messages = conversation.messages
     older = [spoken.text for spoken in conversation.said if spoken.message < start]
     rest = list(messages[start:])
@@ -217,8 +217,8 @@ def _rewritten(conversation: Conversation, start: int, state: str, surroundings:
 
 
 def _shrunk(conversation: Conversation, scale: Scale, budget: Budget) -> Conversation:
-    """The conversation with what may be cut in it cut until it fits, if that can be had: the pictures that did not come
-    last, then the program's record, then what tools and files say, and the model's summary at the very last."""
+    """Truncate the conversation until it fits, if possible: older images, then the program's record, then tool results
+    and files, and finally the model's summary."""
     if not scale.fits(conversation, budget.most):
         conversation = prune_pictures(conversation, _newest(conversation))
     for what, least in _CUT_IN_TURN:
@@ -228,7 +228,7 @@ def _shrunk(conversation: Conversation, scale: Scale, budget: Budget) -> Convers
 
 
 def _shortened(conversation: Conversation, excess: int, scale: Scale, what: Cuttable, least: int) -> Conversation:
-    """The conversation with `excess` tokens less, its longest texts cut to one length, but not below `least`."""
+    """Reduce the conversation by `excess` tokens, truncating its longest texts to a common length, at least `least`."""
     numbers = range(1, len(conversation.messages))
     sizes = {number: longest_gap(conversation, number, scale.text, what) for number in numbers}
     allowed, most = sum(sizes.values()) - excess, max(sizes.values(), default=0)
@@ -241,18 +241,18 @@ def _shortened(conversation: Conversation, excess: int, scale: Scale, what: Cutt
 
 
 _SPARE = 0.95
-"""Characters are not tokens: a text compressed to the limit is a little over it now and then."""
+"""Safety factor, as characters are not tokens: a text compressed to the limit may slightly exceed it."""
 
 _LEFT_OUT = "[… {count:,} characters left out …]"
 
 _COMPRESSED = 3
-"""So many files keep a compressed form when what was read of them is left out."""
+"""Number of files that keep a compressed form when pruned."""
 
 _SHARE = 0.04
-"""Of the window one of these has."""
+"""Share of the window for each of these."""
 
 _FULLER = 1.1
-"""A request that a server has refused has so many times the tokens of its window, where it does not say how many."""
+"""Assumed ratio to the window of a refused request whose size the server does not state."""
 
 
 def _nothing() -> str:
@@ -266,8 +266,8 @@ def _no_file(_path: str) -> str | None:
 class SmartContextManager:
     """Keeps a conversation with `client` within its window, and texts within their limits.
 
-    `compact_at`: the share of the window that may be full. `surroundings`: where and when the work goes on, told anew
-    after a summary. `rank`: how central a file is, 0 to 1. `read`: the text of a file, None where there is none.
+    `compact_at`: the share of the window that may be filled. `surroundings`: the situation, restated after a summary.
+    `rank`: a file's centrality, 0 to 1. `read`: returns a file's text, or None.
     """
 
     def __init__(
@@ -287,7 +287,7 @@ class SmartContextManager:
         self._compactor = Compactor(Summariser(client), surroundings, self._choose, keep)
 
     def optimize_context(self, context: str, max_tokens: int) -> str:
-        """`context` in at most `max_tokens`, as estimated: as it is, or compressed, or at last without its middle."""
+        """Fit `context` into `max_tokens` estimated tokens: unchanged, else compressed, else without its middle."""
         tokens = self._client.estimate_tokens(context)
         if tokens <= max_tokens:
             return context
@@ -295,23 +295,23 @@ class SmartContextManager:
         return cut(shorter, max_tokens, _LEFT_OUT, self._client.estimate_tokens, head=0.5)
 
     def calculate_relevance_score(self, file_path: str, query: str) -> float:
-        """How much a file of the project has to do with `query`, from 0 to 1. A file that was not looked at yet is
-        read; of one that cannot be read only the path counts."""
+        """Return a file's relevance for `query`, from 0 to 1.
+        A new file is read; of an unreadable one only the path counts."""
         if file_path not in self._relevance:
             self._relevance.note(file_path, self._read(file_path) or "", looked_at=False)
         return self._relevance.score(file_path, query)
 
     def compress_content(self, content: str, target_ratio: float = 0.5) -> str:
-        """`content` in about `target_ratio` of its characters, never more than it has: source text without bodies of
-        functions, for which their lines stand; other text without its middle."""
+        """Compress `content` to about `target_ratio` of its characters: source code without function bodies, replaced
+        by line numbers; other text without its middle."""
         return compress(content, target_ratio)
 
     def budget(self, conversation: Conversation, tools: Sequence[ToolSpec]) -> Budget:
-        """How the window is shared out."""
+        """Return the budget of the window."""
         return self._scale(tools).budget(conversation.messages[0])
 
     def words_fit(self, conversation: Conversation, tools: Sequence[ToolSpec]) -> bool:
-        """Whether what the person said has room at all."""
+        """Return whether the user's words fit at all."""
         return words_fit(conversation, self._scale(tools), self.budget(conversation, tools))
 
     async def compact(
@@ -324,10 +324,9 @@ class SmartContextManager:
         by_hand: bool = False,
         begins: Begins = to_nobody,
     ) -> Compacted:
-        """The conversation made shorter. `overflow`: the server has refused it, and said this. `wish`: what the person
-        wants kept; `by_hand`: it is summed up though there may be room. `begins` is told before a model is asked for a
-        summary. Raises LLMConnectionError
-        context_words_too_long."""
+        """Compact the conversation. `overflow`: the server's refusal, if any. `wish`: what the user wants preserved;
+        `by_hand`: summarise even if there is room. `begins` is called before a model is asked for a summary. Raises
+        LLMConnectionError context_words_too_long."""
         scale = self._scale(tools)
         factor = self._factor(overflow, conversation, scale)
         budget = scale.budget(conversation.messages[0], factor=factor)
@@ -344,7 +343,7 @@ class SmartContextManager:
         )
 
     def _factor(self, overflow: Overflow | None, conversation: Conversation, scale: Scale) -> float:
-        """By how much more the server counts than is estimated: as it said in refusing the request, or has counted."""
+        """Return the ratio of the server's tokens to the estimate, from its refusal or its counts."""
         counted = scale.expected(conversation.messages)
         if overflow is not None:
             counted = max(counted, overflow.n_prompt_tokens or int(_FULLER * self._client.context_window))
@@ -354,7 +353,7 @@ class SmartContextManager:
         return Scale(self._client, tools, self._compact_at)
 
     def _choose(self, conversation: Conversation) -> Compress:
-        """Which files keep a compressed form: those that have most to do with what was said last."""
+        """Select the files that keep a compressed form: those most relevant to the latest words."""
         shown = _shown_files(conversation)
         for path, (text, _) in shown.items():
             self._relevance.note(path, text)
@@ -373,7 +372,7 @@ class SmartContextManager:
 
 
 def _shown_files(conversation: Conversation) -> dict[str, tuple[str, int]]:
-    """What was read of files, the newest of each: the text, and the number of its first line."""
+    """Return the newest content read of each file, and the number of its first line."""
     return {
         path: _content(path, message.text)
         for message, call in with_calls(conversation.messages)
@@ -383,7 +382,7 @@ def _shown_files(conversation: Conversation) -> dict[str, tuple[str, int]]:
 
 
 def _content(path: str, text: str) -> tuple[str, int]:
-    """The text of a file in a result, and the number of its first line: a part of one has a title that tells."""
+    """Return a file's text in a result, and the number of its first line, from the title of a partial one."""
     title, _, rest = text.partition("\n")
     found = re.search(r"(\d+)-\d+", title[len(path) :]) if title.startswith(path) else None
     return (rest, int(found[1])) if found else (text, 1)

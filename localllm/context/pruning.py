@@ -1,6 +1,6 @@
-"""Shorten what old tool results and texts take: prune, truncate, or move to files.
+"""Shorten old tool results and texts: prune, truncate, or move to files.
 
-Deterministic, and asks nobody. What the person said and what the model wrote is not touched, nor what came newest.
+Deterministic and without a model. The user's words, the model's answers and the newest results are not touched.
 """
 
 import re
@@ -30,32 +30,32 @@ from localllm.text.error_lines import telling_lines
 _LEFT_OUT = "[left out to make room: "
 
 _SAID = "[Not of the tool: the user said here:]\n"
-"""Before the person's words in such a result: whatever else stands there is data, and no orders."""
+"""Precedes the user's words in such a result, whose other text is data, not instructions."""
 
 _KEPT_FILE = re.compile(r"tool-output/[\w.-]+\.txt")
 _LONGEST_FOLDER = 400
 """Characters before it that may belong to its path."""
 
 _WORTH_IT = 1.5
-"""A result is left out only where it is so many times as long as what would stand for it."""
+"""Minimum ratio of a pruned result's length to its replacement's."""
 
 _CHANGING = frozenset({"create_file", "write_file", "edit_file", "git_commit", "run_command", "todo"})
-"""Tools that must not be called again only to see what they said."""
+"""Tools that must not be called again just to see their results."""
 
 _NO_CALL = ToolCall("", "", "{}")
 
 Compress = Callable[[ToolCall, str], str]
-"""What stands for the content of a result that is left out: a compressed form, or nothing."""
+"""Returns the compressed replacement of a pruned result's content, or ""."""
 
 
 def nothing(_call: ToolCall, _text: str) -> str:
-    """No compressed form."""
+    """Return no compressed form."""
     return ""
 
 
 def prune(conversation: Conversation, keep_from: int, compress: Compress = nothing) -> Conversation:
-    """The conversation with every result before message `keep_from` replaced that is longer than what stands for it.
-    Pictures stay: see `prune_pictures`."""
+    """Prune every result before message `keep_from` that is longer than its replacement.
+    Images are kept: see `prune_pictures`."""
     messages = [
         _pruned(message, call, conversation.words_in(number), compress)
         if isinstance(message, ToolMessage) and number < keep_from
@@ -66,8 +66,8 @@ def prune(conversation: Conversation, keep_from: int, compress: Compress = nothi
 
 
 def prune_pictures(conversation: Conversation, keep_from: int, spare: int = -1) -> Conversation:
-    """The conversation without the pictures that came before message `keep_from`, but for those of message `spare`:
-    each message that had some says so, and how they can be seen again."""
+    """Remove the images before message `keep_from`, except those of message `spare`, with a note how to see them
+    again."""
     messages = [
         _without_pictures(message, call) if number < keep_from and number != spare else message
         for number, (message, call) in enumerate(with_calls(conversation.messages))
@@ -85,7 +85,7 @@ def _without_pictures(message: Message, call: ToolCall) -> Message:
 
 
 def with_calls(messages: Sequence[Message]) -> Iterator[tuple[Message, ToolCall]]:
-    """Each message, and with a result the call it answers. Servers use ids again: the last call before it is meant."""
+    """Yield each message, and with a result its call. Servers reuse ids: the last preceding call counts."""
     calls: dict[str, ToolCall] = {}
     for message in messages:
         if isinstance(message, AssistantMessage):
@@ -97,7 +97,7 @@ def with_calls(messages: Sequence[Message]) -> Iterator[tuple[Message, ToolCall]
 
 
 def was_pruned(message: Message) -> bool:
-    """Whether the result was left out already."""
+    """Return whether the result was already pruned."""
     return isinstance(message, ToolMessage) and message.text.startswith(_LEFT_OUT)
 
 
@@ -122,13 +122,13 @@ def _again(call: ToolCall, text: str) -> str:
 
 
 Estimate = Callable[[str], int]
-"""The tokens of a text."""
+"""Returns the tokens of a text."""
 
 _SHRINK = 0.85
-"""A text that is still too long is tried again so many times as long."""
+"""Factor on the length for each further attempt at a text that is still too long."""
 
 _TELLING = 0.35
-"""The share of what is left, at most, for lines in between that tell of a fault."""
+"""Maximum share of the kept text for error lines between the ends."""
 
 _COMMANDS = frozenset({"run_command", "command_output"})
 
@@ -144,9 +144,9 @@ def cut(
     head: float = 0.2,
     faults: bool = False,
 ) -> str:
-    """`text` in at most so many tokens: as it is where it fits, else `head` of it from its beginning, the rest from its
-    end, and `note` between them, which may tell the `count` of characters left out. Where not even the note has room,
-    the beginning alone. `faults`: of what is left out, the lines that tell of one stay."""
+    """Truncate `text` to `tokens`: `head` of it from its beginning, the rest from its end, and `note` between them,
+    which may contain the `count` of removed characters. If not even the note fits, only the beginning. `faults`: keep
+    the error lines of the removed part."""
     whole = estimate(text)
     if whole <= tokens:
         return text
@@ -176,20 +176,19 @@ def _beginning(text: str, tokens: int, estimate: Estimate) -> str:
 
 
 Cuttable = Literal["record", "most", "all"]
-"""What may be cut: the program's record alone; what tools and files say too; the model's summary as well."""
+"""What may be truncated: only the program's record; also tool results and files; also the model's summary."""
 
 
 def longest_gap(conversation: Conversation, number: int, estimate: Estimate, what: Cuttable = "all") -> int:
-    """The tokens of the longest part of a message that may be cut: of what tools and files say, not of what the person
-    or the model did."""
+    """Return the tokens of the longest part of a message that may be truncated: text of tools and files, not of the
+    user or model."""
     return max(map(estimate, _pieces(conversation, number, what)[::2]), default=0)
 
 
 def cut_message(
     conversation: Conversation, number: int, tokens: int, estimate: Estimate, what: Cuttable = "all"
 ) -> Conversation:
-    """The conversation with the parts of message `number` that may be cut in so many tokens each, the person's words in
-    it where they were."""
+    """Truncate the parts of message `number` that may be to `tokens` each, keeping the user's words in place."""
     messages = list(conversation.messages)
     message = messages[number]
     faults = isinstance(message, ToolMessage) and message.name in _COMMANDS
@@ -200,8 +199,8 @@ def cut_message(
 
 
 def _pieces(conversation: Conversation, number: int, what: Cuttable) -> list[str]:
-    """The text of a result or of what came with a user's words, what must stay of it at every odd place: those words,
-    and the form of a message that stands for an older part. Nothing of others."""
+    """Split a result, or the text that accompanies a user's words, into pieces.
+    Those at odd indexes must be kept: the words, and the frame of a summary message. Empty for others."""
     message = conversation.messages[number]
     if not isinstance(message, UserMessage | ToolMessage) or (what == "record" and not is_summed_up(message.text)):
         return []
@@ -216,8 +215,8 @@ def _pieces(conversation: Conversation, number: int, what: Cuttable) -> list[str
 
 
 def _of_head(piece: str, what: Cuttable) -> list[str]:
-    """A piece of such a message beside the words, what must stay at every odd place: how it begins, with where the
-    words are that were put aside; where the state is in it, and where the newest request begins."""
+    """Split a piece of a summary message beside the words, likewise: kept are its beginning, with the place of words
+    moved to a file, the frame of the state, and the beginning of the newest request."""
     before, begins, rest = piece.partition(STATE_BEGINS)
     if not begins:
         return ["", piece, ""] if what == "record" or piece.startswith(BEGINNING) else [piece]
@@ -233,14 +232,13 @@ def _of_head(piece: str, what: Cuttable) -> list[str]:
 
 
 Keep = Callable[[str], str]
-"""Writes a text where the model can read it, and gives the name it is read by. The same text has the same name. Raises
-OSError."""
+"""Stores a text where the model can read it, and returns its name, the same for the same text. Raises OSError."""
 
 LONGEST_LINE = 600
-"""Characters of a line in the file: of a longer one read_file shows only the beginning in the smallest window."""
+"""Maximum characters of a line in the file: the smallest window shows only the start of a longer one."""
 
 _LONGEST_BEGINNING = 200
-"""Characters of a first request that was put aside."""
+"""Characters shown of a first request that was moved to a file."""
 
 _GOES_ON = "…"
 
@@ -248,10 +246,10 @@ _GOES_ON = "…"
 def put_aside(
     conversation: Conversation, until: int, room: int, tokens: Callable[[str], int]
 ) -> tuple[Conversation, int]:
-    """The conversation with so many of the older words marked as put aside that the rest has at most `room` tokens,
-    as far as they are in messages before `until`. The newest stay, and so does the first request, for it is what the
-    work is for, unless it alone takes most of the room. And the first message after all those that held them, which
-    what is kept of the conversation must not begin before."""
+    """Mark older words as moved to a file, until the rest has at most `room` tokens, limited to messages before
+    `until`. The newest are kept, and so is the first request, the purpose of the work, unless it alone takes most of
+    the room. Also return the first message after those that contained them, before which the kept part must not
+    begin."""
     left = sum(tokens(spoken.text) for spoken in conversation.said)
     spoken, first = list(conversation.spoken), 0
     for number, one in enumerate(spoken[:-1]):
@@ -266,7 +264,7 @@ def put_aside(
 
 
 def can_keep(words: Sequence[str], keep: Keep) -> bool:
-    """Whether the file of these words can be written."""
+    """Return whether the file of these words can be written."""
     try:
         keep(file_of(words))
     except OSError:
@@ -275,8 +273,8 @@ def can_keep(words: Sequence[str], keep: Keep) -> bool:
 
 
 def told_of(conversation: Conversation, keep: Keep) -> str:
-    """The line that says where the words are that were put aside, with how the first request begins where that is one
-    of them; "" where none were."""
+    """Return the line with the place of the words moved to a file, and the beginning of the first request if included.
+    "" if there are none."""
     words = conversation.aside
     if not words:
         return ""
@@ -292,7 +290,7 @@ def told_of(conversation: Conversation, keep: Keep) -> str:
 
 
 def file_of(words: Sequence[str]) -> str:
-    """The text of the file: the words, the oldest first, each under its number."""
+    """Return the file's text: the words, oldest first, each under its number."""
     first = (
         f'What the user said, verbatim, the oldest first. A line that begins with "{_GOES_ON}" goes on the one before.'
     )
@@ -300,7 +298,7 @@ def file_of(words: Sequence[str]) -> str:
 
 
 def _broken(text: str) -> str:
-    """The text with its long lines broken, after a space where there is one."""
+    """Wrap long lines, after a space if there is one."""
     return "\n".join(f"\n{_GOES_ON}".join(_word_pieces(line)) for line in text.split("\n"))
 
 

@@ -1,4 +1,4 @@
-"""Summarise a conversation and hand its work over: what was done, what is open."""
+"""Summarise a conversation for a hand-off: what was done, what is open."""
 
 import re
 import zlib
@@ -46,8 +46,7 @@ _ANSWER_LINE = re.compile(r"^asked: .* → the user: .*$", re.MULTILINE)
 
 
 def record(conversation: Conversation, earlier: str = "") -> str:
-    """The record of a conversation, and of the state `earlier` that was handed over before it; "" where nothing was
-    done."""
+    """Return the record of a conversation, continuing that of the `earlier` state; "" if nothing was done."""
     lines = [
         listed("changed", _with_earlier(files(conversation.messages)[1], earlier)),
         *[*_ANSWER_LINE.findall(earlier), *_answers(conversation)][-_MOST_ANSWERS:],
@@ -58,7 +57,7 @@ def record(conversation: Conversation, earlier: str = "") -> str:
 
 
 def files(messages: Sequence[Message]) -> tuple[list[str], list[str]]:
-    """The files that were read, and those that were changed, the newest first."""
+    """Return the files that were read, and those that were changed, newest first."""
     read: dict[str, None] = {}
     changed: dict[str, None] = {}
     for message in reversed(messages):
@@ -69,7 +68,7 @@ def files(messages: Sequence[Message]) -> tuple[list[str], list[str]]:
 
 
 def listed(what: str, paths: Sequence[str]) -> str:
-    """The paths in one line, "" where there are none."""
+    """Format the paths in one line, "" if there are none."""
     more = f" (… {len(paths) - _MOST_FILES} more)" if len(paths) > _MOST_FILES else ""
     return f"{what}: {', '.join(paths[:_MOST_FILES])}{more}" if paths else ""
 
@@ -80,7 +79,7 @@ def _with_earlier(changed: Sequence[str], earlier: str) -> list[str]:
 
 
 def _answers(conversation: Conversation) -> Iterator[str]:
-    """What the model asked and the person answered in a few words, which say nothing without the question."""
+    """Yield the user's short answers with the model's questions, without which they are meaningless."""
     for number, before in enumerate(conversation.messages[:-1]):
         said = " ".join(" ".join(conversation.words_in(number + 1)).split())
         question = _question(before.text) if isinstance(before, AssistantMessage) and not before.tool_calls else ""
@@ -89,7 +88,7 @@ def _answers(conversation: Conversation) -> Iterator[str]:
 
 
 def _question(text: str) -> str:
-    """The last paragraph of a text, if it asks something."""
+    """Return the last paragraph of a text, if it is a question."""
     last = " ".join(text.strip().split("\n\n")[-1].split())
     return last[-_LONGEST_QUESTION:] if "?" in last or "？" in last else ""
 
@@ -106,7 +105,7 @@ def _newest_results(messages: Sequence[Message], earlier: str) -> Iterator[str]:
 
 
 def _shortened(text: str) -> str:
-    """Its beginning, what in it tells of a fault, and its end."""
+    """Return the beginning, the error lines, and the end of a text."""
     text = text.strip()
     if len(text) <= _LONGEST_RESULT:
         return text
@@ -121,8 +120,8 @@ _LONGEST_SAID = 500
 
 
 def head_text(words: Sequence[str], state: str, surroundings: str = "", request: str = "", *, aside: str = "") -> str:
-    """The text of the message that stands for the older part. `words` are what the person said in it, `aside` tells
-    where what was said before them is; `request` is what is to be answered now, if it is new."""
+    """Format the message that replaces the older part. `words` are the user's in it, `aside` tells where earlier ones
+    are stored; `request` is a new request to answer now."""
     said = [f"<said>\n{text}\n</said>" for text in words]
     parts = [
         BEGINNING,
@@ -136,19 +135,19 @@ def head_text(words: Sequence[str], state: str, surroundings: str = "", request:
 
 
 def earlier_state(messages: Sequence[Message]) -> str:
-    """The state that an earlier hand-off told of, "" where there was none."""
+    """Return the state in an earlier hand-off, or ""."""
     first = next((message for message in messages if isinstance(message, UserMessage)), None)
     return state_in(first.text) if first is not None and is_head(first) else ""
 
 
 def is_head(message: Message) -> bool:
-    """Whether this is a message that stands for an older part."""
+    """Return whether this is a summary message that replaces an older part."""
     return isinstance(message, UserMessage) and is_summed_up(message.text)
 
 
 def plain_state(conversation: Conversation, most_lines: int = 40) -> str:
-    """The state of the work as the messages themselves tell it, without any model: what was called and what came of it,
-    the newest last, the files that were read, what was said last, and the record of the work."""
+    """Return the state of the work without a model: calls and outcomes, newest last, files read, the last answer, and
+    the record."""
     messages = conversation.messages
     done = list(_joined(_outcomes(messages)))
     dropped = len(done) - most_lines
@@ -169,7 +168,7 @@ def plain_state(conversation: Conversation, most_lines: int = 40) -> str:
 
 
 def transcript(conversation: Conversation, most: int) -> str:
-    """The messages as a text, each result and each argument in at most `most` characters."""
+    """Format the messages as text, each result and argument in at most `most` characters."""
     lines: list[str] = []
     for number, (message, call) in enumerate(with_calls(conversation.messages)):
         match message:
@@ -195,13 +194,13 @@ def _outcomes(messages: Sequence[Message]) -> Iterable[str]:
 
 
 def _outcome(tool: str, text: str) -> str:
-    """What came of a call, in a line. The beginning of a file says nothing: of one that was read, its lines count."""
+    """Summarise a call's outcome in a line; for a file that was read, its number of lines."""
     lines = text.count("\n") + 1
     return f"{lines} lines" if tool in _READING and lines > 1 else _short(text, _LONGEST_OUTCOME)
 
 
 def _joined(lines: Iterable[str]) -> Iterable[str]:
-    """The lines, each that comes several times in a row once."""
+    """Merge consecutive equal lines, with their count."""
     before, count = "", 0
     for line in (*lines, ""):
         if line == before:
@@ -218,7 +217,7 @@ def _short(text: str, most: int) -> str:
 
 
 def _ends(text: str, most: int) -> str:
-    """The beginning and the end: errors and results stand there."""
+    """Return beginning and end, where errors and results are."""
     text = text.strip()
     if len(text) <= most:
         return text
@@ -227,34 +226,34 @@ def _ends(text: str, most: int) -> str:
 
 
 _BY_RULE = frozenset({"embedded", "scripted"})
-"""Providers without a model behind them: they have nothing to say to a transcript."""
+"""Providers without a model that could summarise a transcript."""
 
 _FILL = 0.8
-"""Of the window the transcript may fill beside its answer: the estimate may be off."""
+"""Share of the window for the transcript beside the answer, as the estimate may be inexact."""
 
 _LENGTHS = (4_000, 2_000, 1_000, 500, 250, 120)
-"""Characters a result has in the transcript, the most that makes it fit."""
+"""Maximum characters of a result in the transcript; the largest that fits is used."""
 
 _WORDS_PER_TOKEN = 0.6
 _LEAST_LETTERS = 40
 _TOO_LONG = 1.5
-"""A summary so many times as long as was asked for is no summary."""
+"""Ratio to the requested length from which a summary is rejected."""
 
 _CHANTING = 0.2
-"""Text that can be packed into so small a part of itself says one thing over and over: prose needs 0.4 and more."""
+"""Compression ratio below which a text is repetitive: prose needs 0.4 and more."""
 _TELLING = 400
 
 
 Begins = Callable[[], None]
-"""Told before a model is asked for a summary, which may take a while."""
+"""Called before a model is asked for a summary, which may take a while."""
 
 
 def to_nobody() -> None:
-    """Nobody waits."""
+    """Do nothing (the default `begins`)."""
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """What the model says of the work, and what that cost. `text` is empty where it is of no use, `why` tells why."""
+    """The model's summary and its cost. If it is unusable `text` is empty, and `why` gives the reason."""
 
     text: str = ""
     why: str = ""
@@ -262,22 +261,22 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class Summariser:
-    """Asks `client` for hand-offs."""
+    """Asks `client` for summaries."""
 
     def __init__(self, client: LLMClient) -> None:
         self._client = client
 
     @property
     def has_model(self) -> bool:
-        """Whether there is somebody to ask."""
+        """Whether there is a model to ask."""
         return self._client.provider.name not in _BY_RULE
 
     async def summarise(
         self, conversation: Conversation, scale: Scale, budget: Budget, wish: str = "", begins: Begins = to_nobody
     ) -> Summary:
-        """The state of the work in `conversation`. `wish`: what the person wants kept; `begins` is told once before
-        the model is asked. A request that is too long for the server is made again, half as long. Raises nothing but a
-        cancellation."""
+        """Return the state of the work in `conversation`.
+        `wish`: what the user wants preserved; `begins` is called once before the model is asked. A request that is
+        too long for the server is retried at half the length. Raises only cancellation."""
         if not self.has_model:
             return Summary(why=NO_MODEL)
         begins()
@@ -303,7 +302,7 @@ class Summariser:
 
 
 def fitting_transcript(conversation: Conversation, tokens: int, scale: Scale) -> str:
-    """The messages as a text of so many tokens at most, and what an earlier hand-off told, at its beginning."""
+    """Format the messages as text of at most `tokens`, preceded by an earlier hand-off."""
     if before := earlier_state(conversation.messages):
         before = cut(before, tokens // 2, "[… {count:,} characters left out]", scale.text, head=0.5)
     text = ""
@@ -316,7 +315,7 @@ def fitting_transcript(conversation: Conversation, tokens: int, scale: Scale) ->
 
 
 def _fault(text: str, finish: str, tokens: int, wanted: int) -> str:
-    """Why a summary is of no use; empty where it is."""
+    """Explain why a summary is unusable; empty if it is usable."""
     if not text:
         return _("it wrote nothing")
     if len(text) < _LEAST_LETTERS:

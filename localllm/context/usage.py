@@ -1,4 +1,4 @@
-"""Where the window goes: what of it the system prompt, the tools, the person, files, commands and the model take."""
+"""The use of the context window by system prompt, tools, user, files, commands and model."""
 
 from collections import Counter
 from typing import Literal
@@ -18,16 +18,15 @@ PARTS: tuple[PartName, ...] = (
     *("system", "project", "tools", "words", "summary"),
     *("files", "commands", "results", "model"),
 )
-"""In the order they are shown in. `project`: its AGENTS.md, and what is remembered of it; `summary`: what stands for
-the older part of the conversation; `results`: what tools gave besides files and the output of commands; `model`: its
-words and its calls."""
+"""In display order. `project`: its AGENTS.md and remembered notes; `summary`: the replacement of the older part of the
+conversation; `results`: tool results besides files and command output; `model`: its words and calls."""
 
 _FILES = frozenset({"read_file", "analyze_code"})
 _COMMANDS = frozenset({"run_command", "command_output"})
 
 
 class WindowUse(msgspec.Struct, frozen=True):
-    """Tokens of each part, as estimated from what the server has counted; `reserve` is kept free for the answer."""
+    """Tokens of each part, estimated from the server's counts; `reserve` is reserved for the answer."""
 
     window: int
     assumed: bool
@@ -36,17 +35,17 @@ class WindowUse(msgspec.Struct, frozen=True):
 
     @property
     def used(self) -> int:
-        """All parts together."""
+        """The sum of all parts."""
         return sum(self.parts.values())
 
     @property
     def free(self) -> int:
-        """What is left for the conversation."""
+        """What is free for the conversation."""
         return max(0, self.window - self.reserve - self.used)
 
 
 def window_use(conversation: Conversation, scale: Scale, *, assumed: bool) -> WindowUse:
-    """Where the window goes in the next request."""
+    """Return the use of the window by the next request."""
     budget = scale.budget(conversation.messages[0])
     system = scale.messages(conversation.messages[:1])
     own = scale.text(framed_in(conversation.messages[0].text))
@@ -79,7 +78,7 @@ def _part_of(tool: str) -> PartName:
 
 
 def _owner(message: UserMessage | AssistantMessage | ToolMessage, tool: str) -> PartName:
-    """Whose the borders of a message are."""
+    """Return the part to which a message's delimiters belong."""
     if isinstance(message, ToolMessage):
         return _part_of(tool)
     return "model" if isinstance(message, AssistantMessage) else "words"
