@@ -71,6 +71,7 @@ class Selection:
         self._found = not self.automatic
         self._search: asyncio.Task[None] | None = None
         self._ended = 0.0
+        self._has_waited = False
         self._changing = asyncio.Lock()
 
     @property
@@ -196,10 +197,19 @@ class Selection:
         else:
             await self._take(server, model)
 
+    async def _look_for_any(self) -> list[Server]:
+        """Look at every address. Where nobody can be used and somebody takes connections and does not answer, as on a
+        machine that is busy, that one is given more time, once: else the embedded engine would answer beside it."""
+        servers = await self.look()
+        if self._has_waited or choose(servers) or not any(server.state == "silent" for server in servers):
+            return servers
+        self._has_waited = True
+        return await self.look_patiently()
+
     async def _find(self) -> None:
         self.failure = None
         try:
-            if chosen := choose(await self.look(), self._settings.model):
+            if chosen := choose(await self._look_for_any(), self._settings.model):
                 await self._take(*chosen)
                 self._found = True
                 await self._learn()

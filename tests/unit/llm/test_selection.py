@@ -123,6 +123,34 @@ class TestFinding:
             assert next(server.state for server in await desk.selection.look_patiently()) == "ready"
             await desk.close()
 
+    async def test_a_server_that_is_busy_when_it_is_looked_for_is_found(self, closed: str) -> None:
+        site, free = peers.lm_studio(), asyncio.Event()
+
+        async def busy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await free.wait()
+            await site(reader, writer)
+
+        async with serving(busy) as url:
+            desk = Desk(closed, look=partial(discover, also=(), within=0.5), lmstudio=url)
+            asyncio.get_running_loop().call_later(0.7, free.set)
+            await desk.selection.ready()
+            assert desk.asked == ("lmstudio", "qwen/qwen3-8b")
+            await desk.close()
+
+    async def test_one_that_never_answers_is_waited_for_once(self, closed: str) -> None:
+        limits: list[float] = []
+
+        async def look(_settings: LLMSettings, _environ: Mapping[str, str], *, within: float = 0.3) -> list[Server]:
+            limits.append(within)
+            return [Server(base_url=closed, provider="lmstudio", state="silent")]
+
+        desk = Desk(closed, look=look, recent=0)
+        for _ in range(2):
+            await desk.selection.ready()
+        assert limits == [0.3, 3.0, 0.3]
+        assert desk.asked == ("embedded", "embedded")
+        await desk.close()
+
     async def test_a_search_that_has_just_ended_is_not_made_again(self, closed: str) -> None:
         site = peers.lm_studio()
         async with serving(site) as url:
