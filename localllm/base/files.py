@@ -266,13 +266,19 @@ def real_path(path: str | Path) -> str:
     links. A link replaced while it is read (EINVAL) is retried."""
     for attempt in range(_RACES):
         try:
-            return os.path.realpath(path)
+            real = os.path.realpath(path)
+            if sys.version_info < (3, 13) or attempt == _RACES - 1 or not _has_link(real):
+                return real  # from 3.13 on a link that could not be read stays in the path, as those in a circle do
         except RecursionError as error:
             raise _os_error(errno.ELOOP, str(path)) from error
         except OSError as error:
             if error.errno != errno.EINVAL or attempt == _RACES - 1:
                 raise
     raise AssertionError
+
+
+def _has_link(path: str) -> bool:
+    return any(part.is_symlink() for part in (Path(path), *Path(path).parents))
 
 
 def open_beneath(root_fd: int, relative: str, flags: int, mode: int = 0o644, *, links: bool = True) -> int:
