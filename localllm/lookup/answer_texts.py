@@ -1,4 +1,4 @@
-"""What the embedded engine answers, in the language of the question: key → (English, Japanese)."""
+"""The texts of the embedded engine, in the language of the question: key → (English, Japanese)."""
 
 TEXTS: dict[str, tuple[str, str]] = {
     "about_project": (

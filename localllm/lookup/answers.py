@@ -1,4 +1,4 @@
-"""The answers about places and names: where something is, what it is, who uses it, where a message comes from."""
+"""Answers on places and names: where something is defined, used or described; the source of a message."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,23 +28,22 @@ _ORDER = (
     "key",
     "heading",
 )
-"""Kinds of definitions of one name, the likeliest first."""
+"""Kinds of definitions of one name, most likely first."""
 
 _OTHER_CASE = 2
-"""How much less likely a name is that is written in other letters: a class is likelier all the same than a variable of
-a test."""
+"""Penalty for a name in another case: a class is still likelier than a variable of a test."""
 
 _PUT_IN = re.compile(
     r"""\S*[\d/\\=<>{}%@_]\S* | ['"‘’“”`「」][^'"‘’“”`「」]*['"‘’“”`「」] | [:;,.!?]\s | \s[-–—]\s""", re.VERBOSE
 )
-"""What may have been put into a text at run time: numbers, paths, quoted names; and what ends a sentence."""
+"""Text that may have been interpolated at run time: numbers, paths, quoted names; and sentence ends."""
 
 Hit = tuple[str, int, str]
-"""A line of a file: its path, its number, its text."""
+"""A line of a file: path, number, text."""
 
 
 def concept(talk: Talk, index: ProjectIndex, *, wanted: Kind | None = None, prefer: str = "") -> str:
-    """The places that fit the words of the question best, "not sure" above them where they may not be meant."""
+    """Return the places that match the words of the question best, prefixed by "not sure" if the match is weak."""
     terms = terms_of(talk.question, known=frozenset(re.findall(r"\w+", index.root.name.lower())))
     prefer = prefer or ("constant" if vocabulary.pattern("of values").search(talk.question) else "")
     ranking = rank(index, terms, wanted=wanted, prefer=prefer) if terms else None
@@ -64,7 +63,7 @@ def concept(talk: Talk, index: ProjectIndex, *, wanted: Kind | None = None, pref
 
 
 def symbol(talk: Talk, index: ProjectIndex, question: Question) -> str:
-    """Where a name is defined and what is said of it."""
+    """Answer where a name is defined, with its documentation."""
     found = definitions(index, question.subject, question.detail)
     if found:
         return told(talk, index, found)
@@ -83,7 +82,7 @@ def symbol(talk: Talk, index: ProjectIndex, question: Question) -> str:
 
 
 def definitions(index: ProjectIndex, name: str, path: str = "") -> list[Place]:
-    """The definitions of a name, perhaps a dotted one, the likeliest first; `path`: the file it is in."""
+    """Return the definitions of a name, optionally dotted, most likely first; `path`: the file it is in."""
     *owners, last = re.split(r"\.|::|#", name.strip("."))
     found = index.named(last) or index.named(name)
     if owners:
@@ -92,7 +91,7 @@ def definitions(index: ProjectIndex, name: str, path: str = "") -> list[Place]:
     if path:
         found = [place for place in found if place.path.endswith(path)] or found
     exact = [place for place in found if place.name == last]
-    likely = exact if exact and not last.islower() else found  # who types small letters may mean a class
+    likely = exact if exact and not last.islower() else found  # a name typed in lower case may mean a class
     order = {kind: number for number, kinds in enumerate(_ORDER) for kind in kinds.split()}
 
     def unlikely(place: Place) -> float:
@@ -102,7 +101,7 @@ def definitions(index: ProjectIndex, name: str, path: str = "") -> list[Place]:
 
 
 def uses(talk: Talk, index: ProjectIndex, question: Question) -> str:
-    """The lines that use a name, those that call it first."""
+    """List the lines that use a name, calls first."""
     name = question.subject.rpartition(".")[2]
     defined = {(place.path, place.line) for place in index.named(name)}
     hits = [hit for hit in lines_with(index, name) if hit[:2] not in defined and not is_import(hit[2])]
@@ -118,7 +117,7 @@ def uses(talk: Talk, index: ProjectIndex, question: Question) -> str:
 
 
 def imports(talk: Talk, index: ProjectIndex, question: Question) -> str:
-    """The files that import a module, by its whole name."""
+    """List the files that import a module, by its full name."""
     name = question.subject.strip("\"'<>`")
     end = r"(?![\w-])"
     whole = re.compile(rf"(?<![\w./@:-])(?:\./)?{re.escape(name)}{end}|[/.]{re.escape(name)}(?:\.\w+)?[\"'>]")
@@ -142,7 +141,7 @@ def imports(talk: Talk, index: ProjectIndex, question: Question) -> str:
 
 
 def subclasses(talk: Talk, index: ProjectIndex, question: Question) -> str:
-    """The classes that inherit from a name."""
+    """List the subclasses of a class."""
     name = re.escape(question.subject.rpartition(".")[2])
     of = re.compile(
         rf"(?>.*?\bclass\s+\w+)[^:]*[(,.\s]{name}\b\s*[,)(\[]|(?>.*?\b(?:extends|implements|with)\b).*\b{name}\b"
@@ -156,7 +155,7 @@ def subclasses(talk: Talk, index: ProjectIndex, question: Question) -> str:
 
 
 def message(talk: Talk, index: ProjectIndex, text: str) -> str:
-    """The line a message comes from; where it is put together at run time, the one with most of it."""
+    """Find the source line of a message; for a message composed at run time, the one with most of it."""
     pieces = [text, *sorted((piece.strip(" .:;,!?") for piece in _PUT_IN.split(text)), key=len, reverse=True)]
     best: list[tuple[float, Hit]] = []
     for piece in dict.fromkeys(pieces):
@@ -174,7 +173,7 @@ def message(talk: Talk, index: ProjectIndex, text: str) -> str:
 
 
 def told(talk: Talk, index: ProjectIndex, places: Sequence[Place], said: Mapping[Place, str] = {}) -> str:
-    """The best place with its own words, and a few others in a line each. `said`: sentences that are known already."""
+    """Format the best place with its source line, and a few others in a line each. `said`: known sentences."""
     best, *others = places
     lines = [f"`{best.full_name}` — {best.path}:{best.line}"]
     if not is_secret(best.path):
@@ -187,13 +186,13 @@ def told(talk: Talk, index: ProjectIndex, places: Sequence[Place], said: Mapping
 
 
 def in_a_line(index: ProjectIndex, place: Place, said: str = "") -> str:
-    """A place, its name, and its first words, or those that are `said`."""
+    """Format a place with its name and the first words of its documentation, or those in `said`."""
     doc = "" if is_secret(place.path) else said or excerpt(index, place)[1]
     return f"- {place.path}:{place.line} — `{place.full_name}`" + (f": {shorten(doc)}" if doc else "")
 
 
 def excerpt(index: ProjectIndex, place: Place) -> tuple[str, str]:
-    """The line of a place, and the first words that are said of it there."""
+    """Return the line of a place, and the first words of its documentation."""
     lines = index.lines(place.path)
     if not 0 < place.line <= len(lines):
         return "", ""
@@ -204,7 +203,7 @@ def excerpt(index: ProjectIndex, place: Place) -> tuple[str, str]:
 
 
 def numbered(hits: Iterable[Hit]) -> list[str]:
-    """Lines of files, each with its place; what stands in files of secrets is not shown."""
+    """Format lines of files with their positions, hiding the content of secret files."""
     return [
         f"- {path}:{line}" + ("" if is_secret(path) or not text.strip() else f" — `{shorten(text)}`")
         for path, line, text in hits
@@ -212,13 +211,13 @@ def numbered(hits: Iterable[Hit]) -> list[str]:
 
 
 def shorten(text: str, most: int = _LONGEST_LINE) -> str:
-    """`text` in one line of at most `most` characters."""
+    """Return `text` in one line of at most `most` characters."""
     line = " ".join(text.split()).replace("`", "'")
     return line if len(line) <= most else line[:most].rsplit(" ", 1)[0] + " …"
 
 
 def _spread(places: Sequence[Place]) -> list[Place]:
-    """The best places, at most two of one file among the first, and none twice."""
+    """Return the best places without duplicates, at most two per file among the first."""
     first: list[Place] = []
     for place in places:
         if sum(other.path == place.path for other in first) < 2:
@@ -239,7 +238,7 @@ def _more_to_come(talk: Talk, index: ProjectIndex) -> str:
 
 
 def lines_with(index: ProjectIndex, name: str, *, comments: bool = False) -> list[Hit]:
-    """The lines in which a name stands as a whole word, those of the program first."""
+    """Return the lines that contain a name as a whole word, program code first."""
     last = re.split(r"\.|::|#", name.strip("."))[-1]
     word = re.compile(rf"(?<![\w$]){re.escape(last)}(?![\w$])")
     paths = sorted(index.files_with([last]), key=lambda path: (-worth(path), path))
@@ -253,7 +252,7 @@ def lines_with(index: ProjectIndex, name: str, *, comments: bool = False) -> lis
 
 
 def _alike(index: ProjectIndex, path: str, text: str) -> Iterator[tuple[float, Hit]]:
-    """The lines of a file with most of the words of `text`, and how many of them (0 to 1)."""
+    """Yield the lines of a file that share most words with `text`, with the share (0 to 1)."""
     wanted = re.findall(r"[^\W_]+", text.lower())
     plain = " ".join(text.split()).lower()
     for number, line in enumerate(index.lines(path), 1):
@@ -265,7 +264,7 @@ def _alike(index: ProjectIndex, path: str, text: str) -> Iterator[tuple[float, H
 
 
 def tests_for(talk: Talk, index: ProjectIndex, subject: str) -> str:
-    """The files of tests for something, or all of them."""
+    """List the test files for a subject, or all of them."""
     about = vocabulary.named("of_tests")
     terms = [term for term in terms_of(subject or talk.question) if term.text.lower() not in about]
     ranking = rank(index, terms, wanted="test") if terms else None

@@ -1,4 +1,4 @@
-"""The units a file is made of, found line by line: definitions, headings, keys, and the file itself."""
+"""Split a file into units line by line: definitions, headings, keys, and the file itself."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,12 +8,12 @@ from typing import NamedTuple
 from localllm.lookup import vocabulary
 
 LONGEST_LINE = 300
-"""Characters of a line that are looked at; what is longer is data, and would take the patterns long."""
+"""Characters of a line that are matched; longer lines are data, on which the patterns are slow."""
 
 _MOST_UNITS, _MOST_KEYS = 2_000, 150
 _LONGEST_DOC, _LONGEST_HEAD = 600, 4_000
 _COMMENT_LINES = 12
-_NEAR = 4  # columns: what is indented further is inside of something
+_NEAR = 4  # columns: deeper indentation means a nested unit
 _DOCSTRING = re.compile(
     r"(?:[^\n]*(?<!:)\n){0,12}?[^\n]*:[ \t]*(?:\#[^\n]*)?\n\s*[rRuUbB]?(\"\"\"|'''|\")(?P<said>.{0,600}?)(?:\1|\Z)",
     re.DOTALL,
@@ -30,8 +30,8 @@ _CLASS_LIKE = frozenset(
 
 
 class Unit(NamedTuple):
-    """A part of a file: what it is, its name and what it is in ("" for none), its first line, and the words about it:
-    its documentation and what is in it. The whole file is the unit of kind "file"."""
+    """A part of a file: its kind, name and parent ("" for none), first line, documentation and content. The whole file
+    has the kind "file"."""
 
     kind: str
     name: str
@@ -49,7 +49,7 @@ class _Found(NamedTuple):
 
 
 def units(path: str, text: str, longest: int) -> list[Unit]:
-    """The units of the file `path`, the file itself first; of what is in each, `longest` characters."""
+    """Return the units of the file `path`, the file itself first; `longest` characters of each one's content."""
     if len(max(text.split("\n"), key=len)) > LONGEST_LINE:
         text = "\n".join(line[:LONGEST_LINE] for line in text.split("\n"))
     types = types_of(path)
@@ -73,19 +73,19 @@ def _types() -> dict[str, tuple[str, ...]]:
 
 
 def types_of(path: str) -> tuple[str, ...]:
-    """The kinds of file it is, none for one that is not read; a name without an ending is one of a text."""
+    """Return the types of a file; none for one that is not indexed. A name without extension is a text."""
     name = path.rpartition("/")[2].lower()
     stem, dot, ending = name.rpartition(".")
     return _types().get(name) or (_types().get(f".{ending}", ()) if dot and stem else ("text",))
 
 
 def is_import(line: str) -> bool:
-    """Whether `line` imports something, in any of the languages."""
+    """Whether `line` is an import, in any of the languages."""
     return dict(vocabulary.patterns("imports.txt"))["import"].match(line) is not None
 
 
 def documentation(lines: Sequence[str], line: int, *, python: bool) -> str:
-    """What is said of the definition at `line` (from 1): its docstring, or the comment above it."""
+    """Return the docstring of the definition at `line` (from 1), or the comment above it."""
     if python:
         own = re.split(r"\n(?=\s*(?:async def|def|class|@)\b)", "\n".join(lines[line - 1 : line + 25]), maxsplit=1)[0]
         if said := _DOCSTRING.match(own) or (_MODULE_DOC.match(own) if line == 1 else None):
@@ -95,7 +95,7 @@ def documentation(lines: Sequence[str], line: int, *, python: bool) -> str:
 
 @cache
 def _pattern(kind: str) -> tuple[re.Pattern[str], tuple[str, ...]] | None:
-    """A pattern for the definitions of a kind of file, each way in a group of its own, and what each way defines."""
+    """Compile the pattern for definitions in a type of file, with a group per form, and each form's kind."""
     lines = [line.split(" ", 1) for heading, line in vocabulary.sections("definitions.txt") if heading == kind]
     if not lines:
         return None
@@ -142,7 +142,7 @@ def _with_words(found: Sequence[_Found], text: str, types: Sequence[str], longes
     around: list[_Found] = []
     seen = -1
     for number, one in enumerate(found):
-        if one.at == seen:  # found by two patterns
+        if one.at == seen:  # matched by two patterns
             continue
         seen = one.at
         line += text.count("\n", at, one.at)
@@ -165,7 +165,7 @@ def _with_words(found: Sequence[_Found], text: str, types: Sequence[str], longes
 
 
 def _comment_above(lines: Sequence[str], index: int, *, python: bool) -> str:
-    """The lines of a comment that end above the line of this index; in Python a docstring there is another one's."""
+    """Return the comment that ends above this index; in Python a docstring there belongs to another definition."""
     said: list[str] = []
     while index and len(said) < _COMMENT_LINES:
         index -= 1
@@ -178,7 +178,7 @@ def _comment_above(lines: Sequence[str], index: int, *, python: bool) -> str:
 
 
 def _comment_after(text: str) -> str:
-    """The comment a file begins with."""
+    """Return the comment at the start of a file."""
     said: list[str] = []
     for line in text[:2_000].split("\n"):
         if match := _COMMENT.match(line):

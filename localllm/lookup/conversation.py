@@ -1,4 +1,4 @@
-"""What the messages of a request say: the question, what came with it, what came before, and what was done since."""
+"""Parse a request's messages: the question, its attachments, the previous answer, and tool calls since."""
 
 import re
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ _PLACE = re.compile(r"((?:[\w.@+-]+/)*[\w.@+-]+\.\w+):\d+")
 
 
 class Call(msgspec.Struct, frozen=True):
-    """A call of a tool; `result` is what it gave, None where it is still to be made."""
+    """A tool call; `result` is None until it is executed."""
 
     name: str
     arguments: dict[str, Json]
@@ -41,8 +41,8 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Talk(msgspec.Struct, frozen=True, kw_only=True):
-    """All that decides the next step. `attached`: the paths of files that came with the question; `pasted`: text that
-    did; `earlier`: the answer before, "" where there is none; `calls`: what was done for this question."""
+    """Everything that decides the next step. `attached`: paths of attached files; `pasted`: attached text; `earlier`:
+    the previous answer, "" for none; `calls`: tool calls for this question."""
 
     question: str
     attached: tuple[str, ...] = ()
@@ -52,12 +52,12 @@ class Talk(msgspec.Struct, frozen=True, kw_only=True):
     offered: frozenset[str] = frozenset()
 
     def say(self, key: str, /, **params: object) -> str:
-        """The text `key` of the engine in the language of the question."""
+        """Return the engine's text `key` in the language of the question."""
         return fill(TEXTS[key][japanese_in(self.question)], params)
 
 
 def read_talk(request: CompletionRequest) -> Talk:
-    """The conversation of `request`, seen from its last question; a question that points back names what it means."""
+    """Parse the conversation of `request` from its last question; a reference in the question is resolved to a name."""
     messages = [_unpacked(message) for message in request.messages]
     asked = [index for index, message in enumerate(messages) if isinstance(message, UserMessage)]
     last = asked[-1] if asked else len(messages)
@@ -79,7 +79,7 @@ def read_talk(request: CompletionRequest) -> Talk:
 
 
 def _unpacked(message: Message) -> Message:
-    """The message; in place of one that stands for an older part of the conversation, what is asked in it."""
+    """Return the message, or the question in it if it summarises an older part of the conversation."""
     if isinstance(message, UserMessage) and is_summed_up(message.text):
         return UserMessage(newest_request(message.text), message.images)
     return message
@@ -96,7 +96,7 @@ def _calls(messages: Sequence[Message]) -> tuple[Call, ...]:
 
 
 def _question_in(text: str) -> tuple[str, str]:
-    """Of a long text the paragraph that asks (the last or the first one, with a question mark if any), and the rest."""
+    """Split a long text into the paragraph that asks (last or first, preferably with a question mark) and the rest."""
     if len(text) <= _LONGEST_QUESTION:
         return text, ""
     paragraphs = [part.strip() for part in re.split(r"\n\s*\n|\n(?=[^\n]*[?？]\s*(?:\n|$))", text) if part.strip()]
@@ -107,13 +107,13 @@ def _question_in(text: str) -> tuple[str, str]:
 
 
 def _resolved(talk: Talk) -> str:
-    """The question, with the name of what the last answer was about where it only points there ("who calls it?"), or
-    the file that came with it."""
+    """Return the question with a reference ("who calls it?") resolved to the subject of the last answer, or to the
+    attached file."""
     text, points_back = talk.question, vocabulary.pattern("points back")
     if path_in(text) or name_in(text) or any(len(quoted) > 2 for quoted in quoted_in(text)):
         return text
     if not points_back.search(text) or any(not term.soft for term in terms_of(points_back.sub(" ", text))):
-        return text  # it is about something else: "what licence is it under?"
+        return text  # another subject: "what licence is it under?"
     name, place = _NAME.search(talk.earlier), _PLACE.search(talk.earlier)
     subject = talk.attached[0] if talk.attached else ""
     if not subject and (match := name if name and not vocabulary.pattern("that file").search(text) else place):

@@ -1,4 +1,4 @@
-"""The line of a document that fits a question best, and the sentence in it."""
+"""Find the line of a document that matches a question best, and the sentence in it."""
 
 import math
 import re
@@ -10,12 +10,12 @@ from localllm.lookup.index import Place, ProjectIndex, spoken
 from localllm.lookup.terms import Term, stemmed
 
 _MOST_LINES = 5_000
-_HEADING = 0.5  # how much the words of a heading count: what is asked stands below it
+_HEADING = 0.5  # weight of a heading's words: the answer is below it
 _SAYS_LITTLE = re.compile(r"[ぁ-ゖ]+|[a-z]{1,3}")
 
 
 def with_line(index: ProjectIndex, place: Place, question: str, terms: Sequence[Term]) -> tuple[Place, str]:
-    """A document that was found as a whole, at its line that fits best, and the sentence there; else as it is."""
+    """Return a document found as a whole with its best line and sentence; other places unchanged."""
     if place.kind != "file" or "text" not in types_of(place.path) or is_secret(place.path):
         return place, ""
     number, sentence = best_line(index.lines(place.path), question, terms)
@@ -23,8 +23,8 @@ def with_line(index: ProjectIndex, place: Place, question: str, terms: Sequence[
 
 
 def best_line(lines: Sequence[str], question: str, terms: Sequence[Term]) -> tuple[int, str]:
-    """The number of the line with most of the question in it, rare words counting more, and its best sentence; 0 where
-    there is nothing of it."""
+    """Return the number of the best matching line, weighting rare words, and its best sentence; 0 if nothing
+    matches."""
     said = [stemmed(spoken(line)) for line in lines[:_MOST_LINES]]
     worth = _worth(said, question, terms)
 
@@ -41,7 +41,7 @@ def best_line(lines: Sequence[str], question: str, terms: Sequence[Term]) -> tup
 
 
 def _worth(said: Sequence[str], question: str, terms: Sequence[Term]) -> dict[str, float]:
-    """The words of the question and those that stand for them, each with what it says that a line has it."""
+    """Return the words of the question and their synonyms, each with its weight in a line."""
     words = {f" {word} ": 1.0 for word in stemmed(spoken(question)).split() if not _SAYS_LITTLE.fullmatch(word)}
     for term in terms:
         for way in term.ways:

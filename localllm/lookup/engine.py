@@ -1,4 +1,4 @@
-"""The embedded engine: a provider without a model. It answers from an index of the project, by rule."""
+"""The embedded engine: a provider without a model, which answers by rule from an index of the project."""
 
 import asyncio
 import os
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 MODEL = ModelInfo("embedded", context_window=131_072, abilities=frozenset({"tools"}), exact=True)
 
 _COSTS_NOTHING = UsageChunk(0, 0)
-"""No model reads or writes a token."""
+"""No model reads or writes tokens."""
 
 
 class Embedded:
-    """Each step is decided from the messages so far and the files of the project, and nothing else."""
+    """Decides each step only from the messages so far and the files of the project."""
 
     name = "embedded"
     address = ""
@@ -33,7 +33,7 @@ class Embedded:
         self._environ = environ
 
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
-        """The next step: tool calls, or the answer."""
+        """Return the next step: tool calls, or the answer."""
         step = await asyncio.to_thread(self._step, request)
         if isinstance(step, str):
             for line in step.splitlines(keepends=True):
@@ -47,16 +47,16 @@ class Embedded:
         yield FinishChunk("tool_calls")
 
     async def list_models(self) -> list[ModelInfo]:
-        """The engine itself."""
+        """Return the engine itself."""
         return [MODEL]
 
     async def describe(self, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
-        """The engine itself, whatever it is called."""
+        """Return the engine itself, under any name."""
         del model
         return MODEL
 
     async def aclose(self) -> None:
-        """Nothing to give back."""
+        """Do nothing: there are no resources."""
 
     def _step(self, request: CompletionRequest) -> "tuple[Call, ...] | str":
         # Imported here, for the words and patterns take a while to load and most starts of the program need none.
@@ -66,6 +66,6 @@ class Embedded:
 
 
 def make(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> Embedded:
-    """Make it for a project; there is nothing to set."""
+    """Create the engine for a project; it has no settings."""
     del settings
     return Embedded(root, environ)

@@ -1,4 +1,4 @@
-"""What a request names: quoted texts, paths, identifiers."""
+"""Extract what a request names: quoted texts, paths, identifiers."""
 
 import re
 
@@ -6,7 +6,7 @@ from localllm.lookup import vocabulary
 from localllm.lookup.terms import is_identifier
 
 NAME = r"[A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*"
-"""A pattern for an identifier, also a dotted one."""
+"""A pattern for an identifier, optionally dotted."""
 
 _QUOTED = re.compile(
     r"""`([^`]+)` | “([^”]+)” | 「([^」]+)」 | 『([^』]+)』 | "([^"]+)"
@@ -25,7 +25,7 @@ _PATH = re.compile(
     re.ASCII | re.VERBOSE,
 )
 _OTHER_PATH = re.compile(rf"(?:^|\s)@?([^\s「」`\"'@]+{_SUFFIX})(?::(\d+))?(?![A-Za-z0-9])", re.IGNORECASE)
-_ODD = re.compile(r"[^\x21-\x7e]")  # a path with these must be quoted, or nobody could tell where it begins
+_ODD = re.compile(r"[^\x21-\x7e]")  # a path with these must be quoted, since its start is ambiguous
 _WHOLE_NAMES = frozenset({"Makefile", "Dockerfile"})
 _LONGEST_PATH = 200
 _ASCII_NAME = re.compile(rf"(?<![\w/.@-])({NAME})(?:\(\))?(?![\w/-])", re.ASCII)
@@ -34,17 +34,17 @@ _SHORTEST_NAME = 3
 
 
 def quoted_in(text: str) -> list[str]:
-    """The texts in quotation marks or backticks."""
+    """Return the texts in quotation marks or backticks."""
     return [next(filter(None, match.groups())) for match in _QUOTED.finditer(text)]
 
 
 def path_in(text: str) -> str:
-    """The first path of a file or folder named in `text`."""
+    """Return the first path of a file or folder in `text`."""
     return path_and_line(text)[0]
 
 
 def path_and_line(text: str) -> tuple[str, str]:
-    """The first path in `text` and the number of the line named with it, each "" where there is none."""
+    """Return the first path in `text` and its line number, each "" if there is none."""
     if odd := next((quoted for quoted in quoted_in(text) if is_path(quoted) and _ODD.search(quoted)), ""):
         return odd, ""
     for match in _PATH.finditer(text):
@@ -58,19 +58,19 @@ def path_and_line(text: str) -> tuple[str, str]:
 
 
 def folder_in(text: str) -> str:
-    """The folder that is called one: "the views folder", 「views フォルダ」."""
+    """Return a folder named as such: "the views folder", 「views フォルダ」."""
     match = vocabulary.pattern("folder").search(text)
     found = next(filter(None, match.groups()), "") if match else ""
     return "" if found.lower() in vocabulary.stop() else found
 
 
 def is_path(text: str) -> bool:
-    """Whether a quoted text is the name of a file; it may hold blanks and any letters."""
+    """Whether a quoted text is a file name; it may contain spaces and any letters."""
     return len(text) <= _LONGEST_PATH and "\n" not in text and bool(_KNOWN_SUFFIX.search(text.strip()))
 
 
 def name_in(text: str) -> str:
-    """The identifier a question is about: in backticks, or written as no English word is."""
+    """Return the identifier a question is about: in backticks, or spelled unlike an English word."""
     for quoted in quoted_in(text):
         if re.fullmatch(rf"[@#.]?{NAME}(?:\(.*\))?", quoted, re.ASCII):
             return re.sub(r"\(.*\)$", "", quoted).lstrip("@#")
@@ -85,7 +85,7 @@ def _is_written_as_a_name(name: str) -> bool:
 
 
 def _alone(names: list[str], text: str) -> str:
-    """The one foreign word in a Japanese question, or all that was typed."""
+    """Return the single Latin word in a Japanese question, or the whole input."""
     common = vocabulary.named("not_names")
     told = [name for name in names if name.lower() not in common and len(name) >= _SHORTEST_NAME]
     if len(told) != 1:

@@ -1,4 +1,4 @@
-"""Tell the kind of a file by its path: the program itself, a test, a document, somebody else's code, a secret."""
+"""Classify a file by its path: program, test, document, third-party code, secret."""
 
 from functools import cache, lru_cache
 from typing import Literal, cast
@@ -21,7 +21,7 @@ _WORTH: dict[Kind, float] = {
 
 @lru_cache(maxsize=50_000)
 def file_kind(path: str) -> Kind:
-    """What kind of file `path` is, by its name and the folders above it."""
+    """Return the kind of `path`, by its name and parent folders."""
     *folders, name = path.split("/")
     told = [kind for kind, pattern in vocabulary.patterns("file_names.txt") if pattern.search(name)]
     if "secret" in told:
@@ -40,7 +40,7 @@ def _folders() -> dict[str, Kind]:
 
 
 def worth(path: str, wanted: Kind | None = None) -> float:
-    """How likely `path` is what a question means (0 to 1), where it asks for nothing special or for `wanted`."""
+    """Return the likelihood (0 to 1) that a question means `path`, in general or when it asks for the kind `wanted`."""
     kind = file_kind(path)
     if wanted is not None:
         return 1.0 if kind == wanted else 0.5 * _WORTH[kind]
@@ -49,5 +49,5 @@ def worth(path: str, wanted: Kind | None = None) -> float:
 
 
 def is_secret(path: str) -> bool:
-    """Whether what is in `path` must not be repeated."""
+    """Whether the content of `path` must not be shown."""
     return file_kind(path) == "secret"

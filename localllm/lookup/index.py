@@ -1,4 +1,4 @@
-"""The cached word and symbol index of a project: a SQLite database that follows the files."""
+"""The cached word and symbol index of a project: a SQLite database, updated as files change."""
 
 import os
 import re
@@ -20,18 +20,18 @@ from localllm.text.decoding import NotTextError, decode
 
 MOST_FILES = 100_000
 LARGEST_FILE = 400_000
-"""Bytes; of a larger file only the name is known: it is generated, or data."""
+"""Bytes; larger files are generated or data, and only their names are indexed."""
 
 _SMALL = 500
 _START_OF_DATA = 2_000
-_LARGEST_DATA = 20_000  # bytes of a file of keys and values
+_LARGEST_DATA = 20_000  # bytes of a data file
 _SECONDS = 20.0
-_PATIENCE = 5.0  # seconds for another program that writes the same index
+_PATIENCE = 5.0  # seconds to wait for another process that writes the index
 _BATCH = 200
 _KEPT_TEXTS = 200
 _LONGEST_BODY = 2_400
-_LONGEST_LINE = 1_000  # what is looked for in lines takes time that may grow with their square
-_LARGE_PROJECT = 40_000_000  # bytes to be read: from here on less is kept of each definition
+_LONGEST_LINE = 1_000  # matching time may grow with the square of the length
+_LARGE_PROJECT = 40_000_000  # bytes to read, from which less is stored of each definition
 _LONGEST_MEAN_LINE = 400
 _VERSION = 1
 _UNITS = "units(rowid, name, path, doc, body)"
@@ -49,7 +49,7 @@ _WIDE = re.compile(r"[ぁ-ゖァ-ヺー]+|[一-鿿々]+")
 
 
 class Place(NamedTuple):
-    """Where something is: its file and line, what it is, its name, and what it is in."""
+    """A unit of a file: path, line, kind, name, and parent."""
 
     id: int
     path: str
@@ -60,12 +60,12 @@ class Place(NamedTuple):
 
     @property
     def full_name(self) -> str:
-        """The name behind that of what it is in."""
+        """The name qualified by its parent."""
         return f"{self.parent}.{self.name}" if self.parent else self.name
 
 
 class Words(NamedTuple):
-    """A place and the words it was found by: of its name, its path, what is said of it, and what is in it."""
+    """A place and its indexed words: of the name, path, documentation, and body."""
 
     place: Place
     name: str
@@ -75,10 +75,10 @@ class Words(NamedTuple):
 
 
 class ProjectIndex:
-    """The index of the project at `root`, open for one question. `left_out`: files there was no time for yet."""
+    """The index of the project at `root`, opened for one question. `left_out`: files not indexed for lack of time."""
 
     def __init__(self, root: Path, cache: Path | None, exclude: Sequence[str] = (), closed: Sequence[str] = ()) -> None:
-        """`cache`: the file that keeps it between questions; `closed`: paths nothing is read of."""
+        """Open the index. `cache`: the file that stores it; `closed`: paths that must not be read."""
         self.root = root
         self.left_out = 0
         self.exclude = tuple(exclude)
@@ -91,13 +91,13 @@ class ProjectIndex:
         self._db = _opened(cache)
 
     def close(self) -> None:
-        """Give back what is open."""
+        """Close the database."""
         self._db.close()
         os.close(self._root_fd)
 
     def refresh(self, seconds: float = _SECONDS) -> None:
-        """Take in what has changed since, as far as the time goes; what is nearest the top comes first. Where the kept
-        index cannot be had, because another program writes it for long, one is made in memory."""
+        """Index changes within the time limit, files near the root first. If another process holds the cached index for
+        long, an index is built in memory."""
         deadline = time.process_time() + seconds
         there = self._files_there()
         try:
@@ -121,7 +121,7 @@ class ProjectIndex:
         if not any(self._differing(there)):
             return
         self._db.execute("BEGIN IMMEDIATE")
-        gone, waiting = self._differing(there)  # what another program has not taken in meanwhile
+        gone, waiting = self._differing(there)  # what another process has not indexed meanwhile
         read = sum(stamp[2] for path, stamp in waiting if _is_worth_reading(path, stamp[2]))
         self._longest_body = _LONGEST_BODY if read < _LARGE_PROJECT else _LONGEST_BODY // 4
         self._forget(gone)
@@ -137,7 +137,7 @@ class ProjectIndex:
         self._db.execute("COMMIT")
 
     def _differing(self, there: dict[str, Stamp]) -> tuple[list[int], list[tuple[str, Stamp]]]:
-        """The files as they are entered that are gone or have changed, and those to be entered in their order."""
+        """Return the ids of indexed files that are gone or have changed, and the files to index, in order."""
         files = self._rows("SELECT id, path, changed, entered, size FROM files")
         known = {path: (number, tuple(stamp)) for number, path, *stamp in files}
         changed = [path for path, stamp in there.items() if known.get(path, (0, UNKNOWN))[1] != stamp]
@@ -147,32 +147,32 @@ class ProjectIndex:
         return gone, [(path, there[path] if is_settled(there[path]) else UNKNOWN) for path in changed]
 
     def paths(self) -> list[str]:
-        """All files, sorted."""
+        """Return all files, sorted."""
         return [path for (path,) in self._rows("SELECT path FROM files ORDER BY path")]
 
     def size(self) -> int:
-        """How many units there are."""
+        """Return the number of units."""
         return self._number("SELECT count(*) FROM places")
 
     def named(self, name: str) -> list[Place]:
-        """What is called `name`, whatever its case; that of the same case first."""
+        """Return the units called `name` in any case; the same case first."""
         found = self._places("places.name = ? COLLATE NOCASE AND kind != 'file' LIMIT 500", name)
         return sorted(found, key=lambda place: place.name != name)
 
     def count_of(self, kind: str) -> int:
-        """How many definitions of a kind there are."""
+        """Return the number of definitions of a kind."""
         return self._number("SELECT count(*) FROM places WHERE kind = ?", kind)
 
     def units_in(self, path: str) -> list[Place]:
-        """The units of a file in their order."""
+        """Return the units of a file, in order."""
         return self._places("files.path = ? AND kind != 'file' ORDER BY line", path)
 
     def frequency(self, match: str) -> int:
-        """How many units the FTS5 expression `match` is true of."""
+        """Return the number of units that match an FTS5 expression."""
         return self._number("SELECT count(*) FROM units WHERE units MATCH ?", match)
 
     def best(self, match: str, most: int) -> list[Words]:
-        """The units `match` is true of, the best by BM25 first."""
+        """Return the units that match, best by BM25 first."""
         query = (
             "SELECT places.id, files.path, line, kind, places.name, parent, u.name, u.path, doc, body FROM units AS u"
             " JOIN places ON places.id = u.rowid JOIN files ON files.id = places.file"
@@ -182,13 +182,13 @@ class ProjectIndex:
         return [Words(Place(*row[:6]), *row[6:]) for row in rows]
 
     def files_with(self, names: Iterable[str], most: int = 3_000) -> list[str]:
-        """The files in which all these identifiers or words stand."""
+        """Return the files that contain all these identifiers or words."""
         wanted = " ".join(f'"{name}"' for name in dict.fromkeys(names))
         query = "SELECT path FROM words JOIN files ON files.id = words.rowid WHERE words MATCH ? LIMIT ?"
         return sorted(path for (path,) in self._rows(query, wanted, most)) if wanted else []
 
     def lines(self, path: str) -> list[str]:
-        """The lines of a file as they are now, long ones cut; none where it cannot or must not be read."""
+        """Return the current lines of a file, long ones truncated; empty if it cannot or must not be read."""
         if path not in self._texts:
             if len(self._texts) > _KEPT_TEXTS:
                 self._texts.clear()
@@ -216,9 +216,9 @@ class ProjectIndex:
             self._db.execute("DELETE FROM files WHERE id = ?", (number,))
 
     def _take_in(self, paths: Sequence[tuple[str, Stamp]], deadline: float) -> int:
-        """Enter these files, and say how many there was time for.
+        """Index these files; return how many there was time for.
 
-        One that holds the same as another is known by its name alone: the other answers.
+        A duplicate file is indexed by its name alone.
         """
         files, words, places, said = (list[tuple[object, ...]]() for _ in range(4))
         for path, stamp in paths:
@@ -262,16 +262,16 @@ class ProjectIndex:
 
 
 def _opened(cache_file: Path | None) -> sqlite3.Connection:
-    """The database at `cache_file`; made anew where it is none of ours, and in memory where none can be kept."""
+    """Open the database at `cache_file`; recreated if it is not a valid index, in memory if it cannot be stored."""
     for cache in (cache_file,) * 2 if cache_file else ():
         try:
             if cache.is_symlink():
                 cache.unlink()
             return _made(sqlite3.connect(cache, timeout=_PATIENCE, isolation_level=None))
         except (sqlite3.DatabaseError, OSError) as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:  # another program writes it
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:  # another process writes it
                 break
-            with suppress(OSError):  # an older one, or a broken one
+            with suppress(OSError):  # of an older version, or corrupt
                 cache.unlink()
     return _in_memory()
 
@@ -286,7 +286,7 @@ def _made(db: sqlite3.Connection) -> sqlite3.Connection:
             db.execute(f"PRAGMA {pragma}")
         if not _is_ours(db):
             db.execute("BEGIN IMMEDIATE")
-            if not _is_ours(db):  # as another program may have made it meanwhile
+            if not _is_ours(db):  # another process may have created it meanwhile
                 for table in _TABLES:
                     db.execute(table)
                 db.execute("INSERT INTO units(units, rank) VALUES ('hashsize', 16000000)")
@@ -299,7 +299,7 @@ def _made(db: sqlite3.Connection) -> sqlite3.Connection:
 
 
 def _is_ours(db: sqlite3.Connection) -> bool:
-    """Whether the tables are there; False where there are none. sqlite3.DatabaseError where there are others."""
+    """Whether the tables exist; False if there are none. Raises sqlite3.DatabaseError for other tables."""
     ours = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND (type != 'table' OR name NOT GLOB '*_*')"
     own = {sql for (sql,) in db.execute(ours)}
     (version,) = next(db.execute("PRAGMA user_version"))
@@ -315,7 +315,7 @@ def _is_worth_reading(path: str, size: int) -> bool:
 
 
 def spoken(text: str) -> str:
-    """A text cut into words: identifiers at their humps, Japanese into pairs of characters."""
+    """Split a text into words: identifiers at case changes, Japanese into character bigrams."""
     text = _HUMP.sub(r" \g<0>", text)
     return text if text.isascii() else _WIDE.sub(_pairs, text)
 
@@ -327,7 +327,7 @@ def _pairs(run: re.Match[str]) -> str:
 
 @lru_cache(maxsize=50_000)
 def _name_words(name: str) -> str:
-    """The words of a name, the name as it is, and the words of parts written without a break (textwrap, isprime)."""
+    """Return the words of a name, the name itself, and the words of unseparated compounds (textwrap, isprime)."""
     words = spoken(name)
     parts = [cut for part in re.findall(r"[a-z]{5,}", words.lower()) for cut in _cut(part)]
     return " ".join([words, *([name] if words != name else []), *parts])

@@ -1,5 +1,5 @@
-"""Explicit instructions: run a command or the tests, create a file, replace or append a text, commit; and what git is
-asked. What is not said is asked for: nothing is guessed."""
+"""Execute explicit instructions: run a command or the tests, create a file, replace or append text, commit; and git
+queries. Missing details are asked for, never guessed."""
 
 import re
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ OrderKind = Literal["tests", "run", "create", "replace", "append", "commit", "se
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """An instruction. `text` is what is written (None: not said), `old` what it replaces."""
+    """An instruction. `text` is the text to write (None: not given), `old` the text it replaces."""
 
     kind: OrderKind
     path: str = ""
@@ -45,7 +45,7 @@ _ASKS = r"(?:て|てください|て下さい|てほしい|てね|せよ|しろ|
 
 
 def order_in(request: str) -> Order | None:
-    """The instruction in `request`; None where there is none."""
+    """Parse the instruction in `request`; None if there is none."""
     text = request.strip()
     masked = _QUOTE.sub(" Q ", text)
     plain = re.sub(r"\s+", " ", masked).strip()
@@ -77,7 +77,8 @@ def order_in(request: str) -> Order | None:
 
 
 def next_call(talk: Talk, root: Path, order: Order, tests: str) -> Call | str:
-    """The call that carries out an order, or what is missing. `tests`: the command that runs the tests."""
+    """Return the tool call for an order, or a question for what is missing. `tests`: the command that runs the
+    tests."""
     text = order.text
     match order.kind:
         case "several":
@@ -103,7 +104,7 @@ def next_call(talk: Talk, root: Path, order: Order, tests: str) -> Call | str:
 
 
 def git_calls(talk: Talk, kind: Literal["commits", "status", "diff"], path: str) -> tuple[Call, ...] | str:
-    """The calls for a question that git answers."""
+    """Return the tool calls for a question about git."""
     file: Json = path or None
     match kind:
         case "commits":
@@ -117,7 +118,7 @@ def git_calls(talk: Talk, kind: Literal["commits", "status", "diff"], path: str)
 
 
 def report(talk: Talk, root: Path, call: Call) -> str:
-    """What came of a call, seen from the files: the tool's own words are shown, not read."""
+    """Report the result of a call from the state of the files; the tool's output is shown, not parsed."""
     result = (call.result or "").rstrip()
     path = str(call.arguments.get("file_path", ""))
     match call.name:
@@ -142,12 +143,12 @@ def report(talk: Talk, root: Path, call: Call) -> str:
 
 
 def _of_secret(patch: str) -> bool:
-    """Whether a part of a diff is of a file whose lines must not be shown."""
+    """Whether a part of a diff concerns a file whose content must not be shown."""
     return patch.startswith("diff --git ") and is_secret(patch.partition("\n")[0].rpartition(" b/")[2].strip('"'))
 
 
 def _how_many(text: str) -> int:
-    """How many commits are asked for."""
+    """Return the requested number of commits."""
     digits = re.search(r"(?<![\w.])(\d{1,2})(?!\d)", text)
     words = re.search(r"\b(two|three|four|five)\b|([二三四五])(?=つ|個|件)", text, re.IGNORECASE)
     if words:
@@ -175,12 +176,12 @@ def _create(text: str, masked: str, path: str, texts: Sequence[str], quotes: Seq
     said = _said("content", text)
     rest = _CLOSING.sub("", text[said.end() :].strip()) if said else ""
     if rest and path not in rest and not _QUOTE.match(rest):
-        content = rest  # it may hold quotes of its own
+        content = rest  # it may contain quotes
     return Order(kind="create", path=path, text=content)
 
 
 def _edit(talk: Talk, root: Path, order: Order) -> Call | str:
-    """The edit of one file that is named, every time the old text stands there; or a line more at its end."""
+    """Return an edit of one named file: replace every occurrence, or append a line."""
     if not order.path:
         return talk.say("ask_path", example='replace "old" with "new" in FILE')
     if order.text is None or (order.kind == "replace" and not order.old):
@@ -227,7 +228,7 @@ def _short(text: str) -> str:
 
 
 def _said(what: str, text: str) -> re.Match[str] | None:
-    """Where `text` has words of the section `what`."""
+    """Match the words of the section `what` in `text`."""
     return next(
         (
             m
@@ -250,7 +251,7 @@ def _patterns() -> list[tuple[OrderKind, re.Pattern[str]]]:
 
 
 def _path_and_texts(masked: str, quotes: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """The file that is named, and the quoted texts without it."""
+    """Return the named file, and the quoted texts without it."""
     if path := path_in(masked):
         return path, quotes
     named = [quote for quote in quotes if is_path(quote)]

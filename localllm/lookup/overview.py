@@ -1,4 +1,4 @@
-"""The answers about a project as a whole: its files and folders, how it is run, its notes, what is left to do."""
+"""Answers on the project as a whole: files and folders, how to run it, its notes, open tasks."""
 
 import re
 from collections import Counter
@@ -39,7 +39,7 @@ _KINDS = (
 
 
 def project(talk: Talk, index: ProjectIndex) -> str:
-    """README's first words, what the manifest says, and which folders there are."""
+    """Describe the project: the README's introduction, the manifest, and the folders."""
     paths = index.paths()
     said: list[str] = []
     for path in sorted((path for path in paths if "/" not in path and path.lower().startswith("readme")), key=len)[:1]:
@@ -53,7 +53,7 @@ def project(talk: Talk, index: ProjectIndex) -> str:
 
 
 def path_described(talk: Talk, index: ProjectIndex, question: Question) -> str:
-    """What a file or folder is; with a line, what that line is in."""
+    """Describe a file or folder; with a line, the definition around it."""
     path = real_path(index, question.subject)
     if not path:
         return talk.say("no_path", path=question.subject)
@@ -75,7 +75,7 @@ def path_described(talk: Talk, index: ProjectIndex, question: Question) -> str:
 
 
 def listed(talk: Talk, index: ProjectIndex, question: Question) -> str:
-    """The files of a folder or language, or the definitions of a file or class."""
+    """List the files of a folder or language, or the definitions of a file or class."""
     subject = question.subject
     kind = next((kind for kind, pattern in _KINDS if pattern.search(talk.question)), "")
     if subject and (path := real_path(index, subject)):
@@ -100,7 +100,7 @@ def listed(talk: Talk, index: ProjectIndex, question: Question) -> str:
 
 
 def files_in(talk: Talk, index: ProjectIndex, folder: str) -> str:
-    """The files of a folder ("" for all), of the language that is named: a few by name, many by folder."""
+    """List the files of a folder ("" for all) in a named language: few by name, many by folder."""
     paths = [path for path in index.paths() if path.startswith(folder)]
     asked = {word.lower() for word in re.findall(r"[A-Za-z+#]+", talk.question)}
     language = next((name for name in map(language_named, paths) if name and name.lower() in asked), "")
@@ -111,7 +111,7 @@ def files_in(talk: Talk, index: ProjectIndex, folder: str) -> str:
 
 
 def left_to_do(talk: Talk, index: ProjectIndex, memory: str) -> str:
-    """The open TODOs of the project's notes, then the lines that say TODO or FIXME."""
+    """List the open TODOs of the project's notes, then lines with TODO or FIXME."""
     document = _document(index, memory)
     tasks = [f"- {todo.text}" for todo in todos.by_urgency(todos.todos(document)) if todo.is_open]
     said = [talk.say("open_todos", file=memory), *tasks[:_MOST], ""] if tasks else []
@@ -121,7 +121,7 @@ def left_to_do(talk: Talk, index: ProjectIndex, memory: str) -> str:
 
 
 def noted(talk: Talk, index: ProjectIndex, kind: Literal["decided", "preferred", "before"], memory: str) -> str:
-    """What the notes say: the decisions or preferences, those of a subject where one is named, or the last session."""
+    """Return decisions or preferences from the notes, optionally on a subject, or the last session."""
     document = _document(index, memory)
     if kind == "before":
         last = session_records.last(document)
@@ -136,7 +136,7 @@ def noted(talk: Talk, index: ProjectIndex, kind: Literal["decided", "preferred",
 
 
 def how_to(talk: Talk, index: ProjectIndex, memory: str) -> str:
-    """The commands for what is asked: what the analysis of the project tells, then those of README and its like."""
+    """Return the commands for a task: from the analysis of the project, then from the README and similar files."""
     patterns = dict(vocabulary.patterns("howto.txt"))
     ways = [heading.removesuffix(" asked") for heading in patterns if heading.endswith(" asked")]
     what = next(way for way in ways if patterns[f"{way} asked"].search(talk.question))
@@ -159,7 +159,7 @@ def how_to(talk: Talk, index: ProjectIndex, memory: str) -> str:
 
 
 def command_of_tests(index: ProjectIndex, memory: str, path: str) -> str:
-    """The command that runs the tests: the one the notes name, else the one the project's files tell."""
+    """Return the command that runs the tests: from the notes, else from the project's files."""
     if noted := _noted_tests(index, memory):
         own = ".venv/bin/python" if (index.root / ".venv/bin/python").exists() else "python3"
         return narrowed(re.sub(r"^python3?(?= )", own, noted), path)
@@ -168,7 +168,7 @@ def command_of_tests(index: ProjectIndex, memory: str, path: str) -> str:
 
 
 def real_path(index: ProjectIndex, subject: str) -> str:
-    """The file or folder (with a `/` at its end) that is meant, "" where there is none."""
+    """Return the file or folder (ending with `/`) that is meant; "" if there is none."""
     path = subject.removeprefix("./").removeprefix("@").rstrip("/")
     paths = index.paths()
     if path in paths:
@@ -179,7 +179,7 @@ def real_path(index: ProjectIndex, subject: str) -> str:
 
 
 def _folder_lines(paths: Sequence[str], folder: str, most: int) -> list[str]:
-    """What is in a folder, with how many files are below each part of it."""
+    """List the entries of a folder, with the number of files below each."""
     names = (path[len(folder) :].partition("/") for path in paths)
     counts = Counter(name + slash for name, slash, _ in names).most_common(most)
     return [f"- {folder}{name}" + (f" ({count})" if name.endswith("/") else "") for name, count in counts]
@@ -191,7 +191,7 @@ def _definition_lines(places: Sequence[Place], most: int) -> list[str]:
 
 
 def _prose(lines: Sequence[str]) -> tuple[int, str]:
-    """The first paragraph in words among the first lines, and where it begins."""
+    """Return the first paragraph of prose, and its line."""
     for number, line in enumerate(lines[:_HEAD], 1):
         if not _NO_PROSE.match(line) and re.search(r"\w+ \w+|[ぁ-んァ-ヶ一-龠]{4}", line):
             return number, shorten(re.split(r"\n\s*\n", "\n".join(lines[number - 1 : number + 8]))[0], 240)

@@ -1,4 +1,4 @@
-"""What kind of question it is, told by its words, and what it is about."""
+"""Classify a question by its words, and extract its subject."""
 
 import re
 from collections.abc import Iterator
@@ -27,8 +27,8 @@ _WORDS_BESIDE_A_NAME = 2
 
 
 class Question(msgspec.Struct, frozen=True):
-    """A question's kind and its subject: a name, a path, a quoted message, or "". `detail`: a line of that path, or
-    the path that a name is in."""
+    """A question's kind and its subject: a name, a path, a quoted message, or "". `detail`: a line of that path, or the
+    path that a name is in."""
 
     kind: Kind
     subject: str = ""
@@ -36,7 +36,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 def understand(text: str) -> Question:
-    """The kind of question `text` is."""
+    """Classify the question `text`."""
     asked = " ".join(text.split())
     kind = _kind(asked)
     if kind in _WITHOUT_NAMES:
@@ -63,7 +63,7 @@ def _kind(asked: str) -> Kind:
 
 
 def _about_a_path(kind: Kind, asked: str, path: str, line: str) -> Question:
-    """A question with a path in it: about the file, about a name in it, or about something else altogether."""
+    """Classify a question with a path: about the file, a name in it, or something else."""
     rest = asked.replace(path, " ")
     if _firm_words(rest) >= _WORDS_BESIDE_A_NAME and not name_in(rest):
         return Question(kind if kind == "value" else "concept")
@@ -84,7 +84,7 @@ def _firm_words(text: str) -> int:
 
 
 def _message(text: str) -> str:
-    """A quoted text of several words, or one that is called an error or message."""
+    """Return a quoted text of several words, or one called an error or message."""
     for quoted in filterfalse(is_path, quoted_in(text)):
         several = len(re.findall(r"\w+", quoted)) > 1 or re.search(r"[ぁ-んァ-ヶ一-龠]{4}", quoted)
         if several and (" " in quoted or vocabulary.pattern("of errors").search(text.replace(quoted, " "))):
@@ -99,7 +99,7 @@ _CALLED = (
 
 
 def _plain_name(kind: Kind, text: str) -> str:
-    """A name that looks like a word, where the question says that it is one: "the function slugify"."""
+    """Return a name that looks like a word, if the question marks it as a name: "the function slugify"."""
     others = vocabulary.stop() | vocabulary.named("not_names") | vocabulary.named("categories")
     patterns = (
         line
@@ -116,7 +116,7 @@ def _plain_name(kind: Kind, text: str) -> str:
 
 
 def _imported(text: str) -> str:
-    """What is imported: the first name that is quoted, stands behind "import", or is anywhere in the question."""
+    """Return the imported module: the first name quoted, after "import", or anywhere in the question."""
     others = vocabulary.named("not_names") | vocabulary.stop()
     return next((name for name in _modules(text) if name.lower() not in others), "")
 

@@ -1,4 +1,4 @@
-"""Which places of a project fit the words of a question best, and how surely."""
+"""Rank the places of a project by the words of a question, with a confidence."""
 
 import math
 import re
@@ -14,10 +14,10 @@ _CANDIDATES = 300
 _SOFT = 0.35
 _USUAL_BODY = 150
 _NAME, _DOC, _PATH, _BODY = 1.0, 0.8, 0.6, 0.5
-"""What it says that a word stands in the name of a place, in what is said of it, in its path, in what is in it."""
-_BESIDE = 0.2  # of what further fields say
+"""Weight of a word in the name of a place, in its documentation, in its path, in its body."""
+_BESIDE = 0.2  # weight of further fields
 _FIT = 0.35
-_NESTED = 0.8  # a function inside of another
+_NESTED = 0.8  # a nested function
 _OF_FILE = 0.5
 _MANY = 0.1
 _POWER = 0.8
@@ -26,14 +26,14 @@ _KINDS = {"file": 0.8, "heading": 0.5, "key": 0.6, "constant": 0.75, "variable":
 
 
 class Found(NamedTuple):
-    """A place and how well it fits."""
+    """A place and its score."""
 
     place: Place
     score: float
 
 
 class Ranking(NamedTuple):
-    """The best places, and whether they are likely what is meant; `missing`: words that are nowhere."""
+    """The best places, and whether they are likely meant; `missing`: words found nowhere."""
 
     places: Sequence[Found]
     is_sure: bool
@@ -41,10 +41,10 @@ class Ranking(NamedTuple):
 
 
 def rank(index: ProjectIndex, terms: Sequence[Term], *, wanted: Kind | None = None, prefer: str = "") -> Ranking:
-    """The places that fit `terms`, the best first. `wanted`: the kind of file that is asked for; `prefer`: "constant"
-    where a value is."""
+    """Rank the places by `terms`. `wanted`: the requested kind of file; `prefer`: "constant" for a question about a
+    value."""
     weights = _weights(index, terms)
-    # Of Japanese the index has pairs of characters: it does not know of a single one.
+    # The index has character bigrams of Japanese, so it cannot match a single character.
     missing = [
         term.text for term, (_, frequency) in zip(terms, weights, strict=True) if not frequency and len(term.text) > 1
     ]
@@ -64,7 +64,7 @@ def rank(index: ProjectIndex, terms: Sequence[Term], *, wanted: Kind | None = No
 
 
 def _weights(index: ProjectIndex, terms: Sequence[Term]) -> list[tuple[float, int]]:
-    """How much each term counts, by how rare it is here, and how often it occurs."""
+    """Weight each term by its rarity in the project, with its number of occurrences."""
     size = index.size()
     found: list[tuple[float, int]] = []
     for term in terms:
@@ -84,7 +84,7 @@ class _Judge:
         self._strengths: dict[int, list[float]] = {}
 
     def order(self, candidates: Sequence[Words]) -> list[Found]:
-        """The candidates, the best first; of equal ones the first by path and line."""
+        """Sort the candidates, best first; ties by path and line."""
         files: dict[str, list[float]] = {}
         for words in candidates:
             strengths = self._strengths[words.place.id] = self._strength(words)
@@ -94,7 +94,7 @@ class _Judge:
         return sorted(found, key=lambda one: (-one.score, one.place.path, one.place.line))
 
     def coverage(self, words: Words, candidates: Sequence[Words]) -> float:
-        """How much of the question the place covers, with what is in its file (0 to 1)."""
+        """Return the share of the question that the place covers, with the rest of its file (0 to 1)."""
         total = sum(self._weights)
         own = self._strengths[words.place.id]
         beside = [self._strengths[other.place.id] for other in candidates if other.place.path == words.place.path]
@@ -111,14 +111,14 @@ class _Judge:
         return score * nested * worth(place.path, self._wanted) * self._kinds.get(place.kind, 1.0)
 
     def _fit(self, words: Words) -> float:
-        """The share of the name's words that the question has."""
+        """Return the share of the name's words that are in the question."""
         name = [stemmed(part) for part in parts_of(words.place.name)]
         name = [part for part in name if part.strip() not in self._neutral] or name
         asked = [way for ways in self._terms for way, _ in ways]
         return sum(any(part in way for way in asked) for part in name) / len(name) if name else 0.0
 
     def _strength(self, words: Words) -> list[float]:
-        """How strongly each term stands in a place."""
+        """Return the strength of each term in a place."""
         body = stemmed(words.body)
         long = body.count(" ") / _USUAL_BODY
         fields = (
@@ -140,7 +140,7 @@ class _Judge:
 
 
 def words_fit(terms: Sequence[Term], text: str) -> bool:
-    """Whether one of the firm terms (any, where none is) stands in `text`."""
+    """Whether a firm term (any term, if none is firm) is in `text`."""
     stems = stemmed(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text))
     firm = [term for term in terms if not term.soft] or terms
     return any(way.stems in stems for term in firm for way in term.ways)

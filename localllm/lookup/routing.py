@@ -1,4 +1,4 @@
-"""What answers a request: the kind of question it is, and the rule for it."""
+"""Route a request: classify the question and apply the rule for it."""
 
 import os
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _CACHE = "lookup.sqlite"
 
 
 class _Reads(NamedTuple):
-    """What may be read of the project, and where its memory is."""
+    """Which files of the project may be read, and where its memory is."""
 
     exclude: tuple[str, ...] = ()
     closed: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class _Reads(NamedTuple):
 
 
 def next_step(request: CompletionRequest, root: Path, environ: Mapping[str, str]) -> tuple[Call, ...] | str:
-    """The calls to make next, or the answer."""
+    """Return the next tool calls, or the answer."""
     talk = read_talk(request)
     if talk.calls and all(call.result is not None for call in talk.calls):
         return "\n\n".join(report(talk, root, call) for call in talk.calls)
@@ -90,7 +90,7 @@ def _answer(talk: Talk, index: ProjectIndex, question: Question, memory: str) ->
 
 
 def _reads(root: Path, environ: Mapping[str, str]) -> _Reads:
-    """What the settings say; a file of settings that cannot be read has been told of at the start."""
+    """Load the settings; an error in them was reported at start-up."""
     try:
         settings = load(root, environ=environ).settings
     except LocalLLMError:

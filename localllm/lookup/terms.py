@@ -1,4 +1,4 @@
-"""What a question is about: its words, each with the words that code may use for it."""
+"""Extract the terms of a question, each with the words code may use for it."""
 
 import re
 import unicodedata
@@ -23,19 +23,19 @@ _JAPANESE_RUN = re.compile(r"[ァ-ヺー]+|[一-鿿々]+")
 
 
 class Way(msgspec.Struct, frozen=True):
-    """One way code may say it: words that follow one another, and how surely this is meant (0 to 1)."""
+    """One form in code: consecutive words, and the likelihood that they are meant (0 to 1)."""
 
     words: tuple[str, ...]
     weight: float = 1.0
 
     @property
     def stems(self) -> str:
-        """Its words as `stemmed` has them."""
+        """The stemmed words."""
         return f" {' '.join(map(stemmed_word, self.words))} "
 
 
 class Term(msgspec.Struct, frozen=True):
-    """A word of the question. `soft`: its absence means little."""
+    """A word of the question. `soft`: its absence hardly matters."""
 
     text: str
     ways: tuple[Way, ...]
@@ -43,14 +43,14 @@ class Term(msgspec.Struct, frozen=True):
 
     @property
     def match(self) -> str:
-        """The FTS5 expression for what holds it in one of its ways."""
+        """The FTS5 expression that matches any of its forms."""
         return " OR ".join(f'"{" ".join(way.words)}"' for way in self.ways)
 
 
 def terms_of(question: str, *, known: frozenset[str] = frozenset()) -> tuple[Term, ...]:
-    """The terms of a question in English, Japanese or both, each once, in its order.
+    """Extract the terms of a question in English, Japanese or both, in order, without duplicates.
 
-    `known` are words that say little here, such as those of the project's own name.
+    `known` are uninformative words, such as those of the project's name.
     """
     text = unicodedata.normalize("NFKC", question).replace("’", "'")
     found: dict[str, Term] = {}
@@ -61,29 +61,29 @@ def terms_of(question: str, *, known: frozenset[str] = frozenset()) -> tuple[Ter
 
 
 def is_identifier(word: str) -> bool:
-    """Whether a word is written as no English word is: `a_b`, `aB`, `a.b`."""
+    """Whether a word is spelled unlike any English word: `a_b`, `aB`, `a.b`."""
     return bool(_IDENTIFIER.search(word))
 
 
 def parts_of(identifier: str) -> list[str]:
-    """The words of an identifier or path, in small letters: `HTTPServer.do_GET2` is http server do get 2."""
+    """Split an identifier or path into lower-case words: `HTTPServer.do_GET2` is http server do get 2."""
     return [part.lower() for part in _HUMPS.findall(identifier)]
 
 
 @lru_cache(maxsize=100_000)
 def stemmed_word(word: str) -> str:
-    """The stem of a word, in small letters."""
+    """Return the stem of a word, in lower case."""
     word = word.lower()
     return stem(word) if word.isascii() and word.isalpha() else word
 
 
 def stemmed(text: str) -> str:
-    """The stems of the words of a text, each between blanks."""
+    """Return the stems of the words of a text, separated by spaces."""
     return f" {' '.join(map(stemmed_word, _RUNS.findall(text)))} "
 
 
 def japanese_in(text: str) -> bool:
-    """Whether there is Japanese in `text`."""
+    """Whether `text` contains Japanese."""
     return re.search(r"[ぁ-ゖァ-ヺ一-鿿々]", text) is not None
 
 
@@ -144,7 +144,7 @@ def _japanese_terms(text: str) -> Iterator[Term]:
             verb = vocabulary.japanese_verbs().get(word)
             if verb and re.match(r"[ぁ-ん]", text[at + len(word) :]):
                 yield Term(word, tuple(_ways(verb, 1.0)), soft=stem(verb[0]) in vocabulary.soft())
-            elif len(word) > 1:  # a single character is the beginning of a verb, or joins two words
+            elif len(word) > 1:  # a single character starts a verb or joins words
                 yield Term(word, (_literal(word),))
             at += len(word)
         else:
@@ -152,7 +152,7 @@ def _japanese_terms(text: str) -> Iterator[Term]:
 
 
 def _literal(word: str) -> Way:
-    """A Japanese word as the index has it, in pairs of characters."""
+    """Return a Japanese word in the form of the index: character bigrams."""
     return Way(tuple(word[at : at + 2] for at in range(max(1, len(word) - 1))))
 
 
@@ -166,8 +166,8 @@ def _longest_known(text: str, at: int) -> str:
 
 
 def _ends_well(text: str, at: int, word: str) -> bool:
-    """Whether a Katakana word ends where `word` does: it is long enough to stand in a compound by itself, or another
-    known word follows. Other words may end anywhere."""
+    """Whether a Katakana word ends with `word`: it is long enough to be part of a compound, or another known word
+    follows. Other words may end anywhere."""
     rest = re.match(r"[ァ-ヺー]*", text[at + len(word) :])
     if not rest or not rest[0] or not re.fullmatch(r"[ァ-ヺー]", word[-1]):
         return True
@@ -177,7 +177,7 @@ def _ends_well(text: str, at: int, word: str) -> bool:
 
 
 def _unknown(run: str) -> str:
-    """The part of a run of unknown characters before the next known word."""
+    """Return the part of a run of unknown characters before the next known word."""
     if re.match(r"[ァ-ヺー]", run):
         return run
     known = vocabulary.japanese()

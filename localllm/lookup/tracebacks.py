@@ -1,4 +1,4 @@
-"""Recognise a pasted traceback or test failure, and find the places of the project that it names."""
+"""Recognise a pasted traceback or test failure, and locate its frames in the project."""
 
 import re
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ _FRAME = re.compile(
 )
 _ERROR = re.compile(r"^(?:E\s+)?(?:[\w.]+(?:Error|Exception|Warning)|panic|fatal|(?i:error))\s*:\s*(.+)$", re.MULTILINE)
 _RAISED = re.compile(r":\d+: (?:in \S+|[\w.]*(?:Error|Exception|Failed))[ \t]*\r?$", re.MULTILINE)
-"""What stands behind a place in the output of pytest."""
+"""The text after a position in pytest's output."""
 
 
 def pasted_error(talk: Talk, index: ProjectIndex, text: str) -> str:
-    """The places of the project that an error names, the last first, and the line its message comes from."""
+    """List the project's frames of an error, innermost first, and the source line of its message."""
     paths = index.paths()
     frames = dict.fromkeys((m["python"] or m["other"], int(m["at"] or m["line"])) for m in _FRAME.finditer(text))
     known = dict.fromkeys((own, line) for path, line in reversed(frames) if (own := _own(path, paths)))
@@ -29,13 +29,13 @@ def pasted_error(talk: Talk, index: ProjectIndex, text: str) -> str:
 
 
 def has_frames(text: str) -> bool:
-    """Whether a text is an error that names places: at least two, or one and a message or what was raised there."""
+    """Whether a text is an error with positions: at least two, or one with a message or exception."""
     places = {match[0] for match in _FRAME.finditer(text)}
     return len(places) > 1 or (len(places) == 1 and bool(_ERROR.search(text) or _RAISED.search(text)))
 
 
 def _own(path: str, paths: Sequence[str]) -> str:
-    """The file of the project that `path`, perhaps of another machine, is: the one that shares most of its end."""
+    """Map `path`, perhaps from another machine, to the project's file with the longest common suffix."""
     path = path.replace("\\", "/")
     ends = [own for own in paths if f"/{path}".endswith(f"/{own}") or f"/{own}".endswith(f"/{path}")]
     return max(ends, key=len, default="")

@@ -1,4 +1,4 @@
-"""What the engine knows of words, read from the files of `vocabulary_data/` when a question is first asked."""
+"""The engine's vocabulary, read from `vocabulary_data/` with the first question."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _FOLDER = Path(__file__).with_name("vocabulary_data")
 
 @cache
 def english() -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Phrases, as the stems of their words, and the words code uses for them."""
+    """Return phrases, as stems, with the words code uses for them."""
     entries: dict[tuple[str, ...], tuple[str, ...]] = {}
     for line in _lines("english.txt"):
         said, code = line.split("=")
@@ -25,8 +25,7 @@ def english() -> dict[tuple[str, ...], tuple[str, ...]]:
 
 @cache
 def japanese() -> dict[str, tuple[str, ...]]:
-    """Japanese words, or the beginnings of words that inflect, and the words code uses for them; none for those that
-    only hold a question together."""
+    """Return Japanese words or stems of inflected words, with the words code uses for them; none for function words."""
     entries: dict[str, tuple[str, ...]] = {}
     for line in _lines("japanese.txt"):
         said, code = line.split("=")
@@ -37,7 +36,7 @@ def japanese() -> dict[str, tuple[str, ...]]:
 
 @cache
 def japanese_verbs() -> dict[str, tuple[str, ...]]:
-    """The characters that inflected Japanese words begin with, and the words code uses for them."""
+    """Return the first characters of inflected Japanese words, with the words code uses for them."""
     entries: dict[str, tuple[str, ...]] = {}
     for word, code in japanese().items():
         if code and (match := re.fullmatch(r"([一-鿿]+)[ぁ-ん]{1,3}", word)):
@@ -47,25 +46,25 @@ def japanese_verbs() -> dict[str, tuple[str, ...]]:
 
 @cache
 def longest_japanese() -> int:
-    """Characters of the longest word in `japanese`."""
+    """Return the length of the longest word in `japanese`."""
     return max(map(len, japanese()))
 
 
 @cache
 def soft() -> frozenset[str]:
-    """Stems whose absence from the code means little."""
+    """Return stems whose absence from the code hardly matters."""
     return frozenset(map(stem, _words("soft.txt")))
 
 
 @cache
 def stop() -> frozenset[str]:
-    """English words that only hold a question together."""
+    """Return English function words."""
     return frozenset(_words("stop.txt"))
 
 
 @cache
 def code_words() -> frozenset[str]:
-    """Words that names written without a break are made of."""
+    """Return the words that unseparated names are composed of."""
     of_code = (
         word for words in (*english().values(), *japanese().values()) for way in words for word in way.split("_")
     )
@@ -74,12 +73,12 @@ def code_words() -> frozenset[str]:
 
 @cache
 def named(name: str) -> frozenset[str]:
-    """The words of the list `name`."""
+    """Return the words of the list `name`."""
     return frozenset(word for section, line in sections("lists.txt") if section == name for word in line.split())
 
 
 def sections(file: str) -> Iterator[tuple[str, str]]:
-    """The lines of a file, each with the heading it is under; a heading may come more than once."""
+    """Yield the lines of a file with their heading; a heading may occur repeatedly."""
     heading = ""
     for line in _lines(file):
         if line.startswith("[") and line.endswith("]"):
@@ -90,7 +89,7 @@ def sections(file: str) -> Iterator[tuple[str, str]]:
 
 @cache
 def patterns(file: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """The sections of a file of regular expressions, in order: each heading with a pattern for any line below it."""
+    """Compile each section of a file of regular expressions, in order: a heading, and the alternation of its lines."""
     together = [
         (heading, "|".join(line for _, line in lines))
         for heading, lines in groupby(sections(file), lambda item: item[0])
@@ -99,7 +98,7 @@ def patterns(file: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def pattern(name: str) -> re.Pattern[str]:
-    """The pattern `name` for how people word a question."""
+    """Return the pattern `name` for the wording of questions."""
     return dict(patterns("wording.txt"))[name]
 
 

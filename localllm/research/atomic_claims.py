@@ -1,7 +1,7 @@
-"""Take the sentences of a draft apart into atomic claims, each of which is checked by itself.
+"""Split the sentences of a draft into atomic claims, each of which is checked separately.
 
-What the model makes of a sentence is used only where it says the same: no word or number more, and together nothing
-less. Otherwise the sentence itself is the claim.
+The model's split is used only if it is equivalent: no word or number added, and together nothing left out. Otherwise
+the sentence itself is the claim.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,28 +25,28 @@ _CLAIMS = answer_schema(claims=several(sentence=NUMBER, text=TEXT, entity=TEXT, 
 
 _MOST_SENTENCES = 6
 _MOST_TOKENS = 260
-"""Of sentences in one request: the claims made of them are about three times as long, with all that stands around."""
+"""Tokens of the sentences in one request: their claims take about three times as many, with the JSON around them."""
 
 _MOST_CLAIMS = 6
-"""Of a sentence."""
+"""Claims of a sentence."""
 
 _SENTENCES_BEFORE = 2
 _LEAST_SHARE = 0.75
-"""Of a sentence's terms that its claims have to hold."""
+"""Share of a sentence's terms that its claims must contain."""
 
 _LONGEST_LABEL = 80
 _HIRAGANA = late_pattern(r"[\u3041-\u3096\u30fc]+")
 
 
 class _Batch(NamedTuple):
-    """Sentences that follow each other, and what stands before them."""
+    """Consecutive sentences and the text before them."""
 
     before: tuple[str, ...]
     sentences: tuple[Sentence, ...]
 
 
 async def split_draft(run: RunContext) -> list[Claim]:
-    """The claims of the draft in its order. Those of a sentence that reads as it did keep their ids and verdicts."""
+    """Split the draft into claims, in order. Unchanged sentences keep their claims with ids and verdicts."""
     known = _known_claims(run)
     entities = run.state.brief.entities if run.state.brief else ()
     claims: list[Claim] = []
@@ -62,7 +62,7 @@ async def split_draft(run: RunContext) -> list[Claim]:
 
 
 def _known_claims(run: RunContext) -> dict[str, list[Claim]]:
-    """By sentence, the claims that were judged as it reads now."""
+    """Return the already judged claims of unchanged sentences, by sentence."""
     now = {one.id: one for section in run.state.sections for one in section.sentences}
     known: dict[str, list[Claim]] = {}
     for claim in run.state.claims:
@@ -77,7 +77,7 @@ def _known_claims(run: RunContext) -> dict[str, list[Claim]]:
 
 
 def _batches(run: RunContext, section: Section, known: dict[str, list[Claim]]) -> Iterator[_Batch]:
-    """The sentences to be taken apart; what cites nothing stands as it is, because it is rejected anyway."""
+    """Yield batches of sentences to split; sentences without citations are skipped, since they are rejected anyway."""
     taken: list[Sentence] = []
     start = size = 0
     for place, sentence in enumerate(section.sentences):
@@ -100,7 +100,7 @@ def _batch(section: Section, start: int, taken: Sequence[Sentence]) -> _Batch:
 
 
 async def _split(run: RunContext, batch: _Batch, told: Sequence[str]) -> dict[str, list[Claim]]:
-    """By sentence the claims that say what it says; none for one where the model's are of no use."""
+    """Split the sentences of a batch; a sentence maps to no claims if the model's are unusable."""
     numbered = [f"{number}. {_line(one.text)}" for number, one in enumerate(batch.sentences, 1)]
     values = {"before": " ".join(batch.before), "sentences": "\n".join(numbered)}
     try:
@@ -135,7 +135,8 @@ def _line(text: str) -> str:
 
 
 def is_split_of(claims: Sequence[str], sentence: str, before: Sequence[str] = ()) -> bool:
-    """Whether claims say what a sentence says, with names from `before` in it: nothing added, nothing left out."""
+    """Whether claims are equivalent to a sentence, with names from `before` allowed: nothing added, nothing left
+    out."""
     if not 1 <= len(claims) <= _MOST_CLAIMS or not all(claims):
         return False
     ours = _told(sentence)
@@ -154,5 +155,5 @@ def is_split_of(claims: Sequence[str], sentence: str, before: Sequence[str] = ()
 
 
 def _told(text: str) -> set[str]:
-    """The terms of a text but for those of hiragana, which are mostly endings."""
+    """Return the terms of a text without hiragana, which is mostly endings."""
     return {one for one in terms(text) if not _HIRAGANA.fullmatch(one)}

@@ -1,7 +1,7 @@
-"""Read what a model wrote as sentences that cite evidence: its marks (`[E7]`) become ids, all else of it plain text.
+"""Parse a model's text into sentences that cite evidence: marks (`[E7]`) become ids, the rest plain text.
 
-Only ids that were given to the model count. A sentence that is left without one is dropped and counted; neither is one
-guessed. References a model makes up in another form (`[3]`, a link, a list of sources) are no part of a sentence.
+Only ids that were given to the model are valid. A sentence without a valid id is dropped and counted; ids are never
+guessed. References in other forms (`[3]`, a link, a list of sources) are removed.
 """
 
 import re
@@ -33,23 +33,23 @@ _BEFORE_STOP = late_pattern(r"\s+(?=[.,;:!?。、，．！？）)])")
 _WORDS = late_pattern(r"[^\W\d_]")
 
 SHORTEST = 4
-"""Letters that a sentence has at least."""
+"""Fewest letters of a sentence."""
 
 LONGEST = 600
-"""Characters of a sentence; what is longer is no sentence but a list without an end."""
+"""Most characters of a sentence; longer text is an endless list."""
 
 
 class CitedText(NamedTuple):
-    """The sentences of an answer; how many it lost for lack of evidence, and how many citations of unknown evidence."""
+    """The sentences of an answer; the number dropped for lack of evidence, and of citations of unknown evidence."""
 
     sentences: tuple[Sentence, ...]
-    """Without ids of their own."""
+    """Without ids."""
     dropped: int = 0
     unknown: int = 0
 
 
 def read_sentences(text: str, allowed: Collection[str]) -> CitedText:
-    """The sentences of a model's text, each with the evidence it cites of `allowed`, in the order it names it."""
+    """Parse the sentences of a model's text, each with the ids of `allowed` it cites, in order."""
     plain, marks = _without_marks(_bare(text))
     spans = split_sentences(plain)
     cited = _assigned(plain, spans, marks)
@@ -68,7 +68,7 @@ def read_sentences(text: str, allowed: Collection[str]) -> CitedText:
 
 
 def tidy(text: str) -> str:
-    """A sentence on one line, without the signs of a list, emphasis, and references that are none of ours."""
+    """Return a sentence on one line, without list markers, emphasis, and foreign references."""
     line = _ITEM.sub("", " ".join(text.split()))
     line = _MARK.sub("", line)
     line = _FOREIGN.sub(lambda found: found["label"] or "", line)
@@ -77,18 +77,18 @@ def tidy(text: str) -> str:
 
 
 def is_sentence(text: str) -> bool:
-    """Whether there are words in it, and an end."""
+    """Whether a text has words and a sentence's length and ending."""
     return len(_WORDS.findall(text)) >= SHORTEST and len(text) <= LONGEST and text[-1] not in ":："
 
 
 def ids_in(text: str) -> list[str]:
-    """The ids of evidence in a list a model wrote, in whatever form: E7, [E7], 7."""
+    """Parse evidence ids from a model's list in any form: E7, [E7], 7."""
     numbers = _NUMBER.findall(unicodedata.normalize("NFKC", text))
     return list(dict.fromkeys(f"E{int(one)}" for one in numbers))
 
 
 def with_marks(sentence: Sentence) -> str:
-    """A sentence as a model reads it: its marks before the full stop."""
+    """Format a sentence for a model, with its marks before the full stop."""
     marks = "".join(f"[{one}]" for one in sentence.evidence)
     stop = sentence.text[-1:] if sentence.text[-1:] in ".。!?！？" else ""
     body = sentence.text.removesuffix(stop) if stop else sentence.text
@@ -96,12 +96,12 @@ def with_marks(sentence: Sentence) -> str:
 
 
 def _bare(text: str) -> str:
-    """The text without code fences and headings, which are empty lines now."""
+    """Blank code fences and headings."""
     return _HEADING.sub("", _FENCE.sub("", text.replace("\r\n", "\n")))
 
 
 def _without_marks(text: str) -> tuple[str, list[tuple[int, list[str]]]]:
-    """The text without its marks; each mark's place in that, and its ids."""
+    """Remove the marks of a text; return it with each mark's position in it and ids."""
     pieces: list[str] = []
     marks: list[tuple[int, list[str]]] = []
     length = last = 0
@@ -116,7 +116,7 @@ def _without_marks(text: str) -> tuple[str, list[tuple[int, list[str]]]]:
 
 
 def _assigned(text: str, spans: list[Span], marks: list[tuple[int, list[str]]]) -> dict[int, list[str]]:
-    """The ids of each sentence. A mark behind a full stop is of the sentence before; one at a line's start is not."""
+    """Assign ids to sentences. A mark after a full stop belongs to the sentence before it, unless it starts a line."""
     cited: dict[int, list[str]] = {}
     for place, ids in marks:
         before = [number for number, span in enumerate(spans) if span.start < place]
@@ -128,7 +128,7 @@ def _assigned(text: str, spans: list[Span], marks: list[tuple[int, list[str]]]) 
 
 
 def _begins(text: str, span: Span, *, is_first: bool) -> Literal["", "paragraph", "item"]:
-    """Whether a paragraph or an item of a list begins here."""
+    """Return whether a paragraph or a list item starts here."""
     line = text.rfind("\n", 0, span.start) + 1
     if _ITEM.match(text[line : span.end]) and not text[line : span.start].strip(" \t-*•・()0123456789."):
         return "item"

@@ -1,7 +1,7 @@
-"""Reject claims by rule, without a model: what these checks let pass is not yet supported.
+"""Reject claims by rule, without a model; a claim that passes is not yet supported.
 
-A number, a name, a direction or a superlative that is in no passage rejects. Each rule stands in the order of its
-certainty; a rule that rejects true claims is worth less than the lies it finds.
+A number, name, direction or superlative that no passage has is a reason to reject. Rules are ordered by certainty;
+wrongly rejecting true claims costs more than the false ones found are worth.
 """
 
 from collections.abc import Sequence
@@ -29,16 +29,16 @@ from localllm.text.tokenising import terms
 
 
 class Refusal(NamedTuple):
-    """Why a claim cannot stand: a text to be translated and its parameters."""
+    """The reason to reject a claim: a translatable text and its parameters."""
 
     reason: str
     params: dict[str, Json]
 
 
 def refuse(claim: str, passages: Sequence[str], *, today: str, context: Sequence[str] = ()) -> Refusal | None:
-    """The first reason by rule why the passages cannot support a claim; None where a model has to judge.
+    """Return the first rule by which the passages cannot support a claim; None if a model must judge.
 
-    In `context` (the title of a page, its beginning) stand names that a passage need not repeat.
+    Names in `context` (a page's title and beginning) need not be repeated in a passage.
     """
     given = [one for one in passages if one.strip()]
     if not given:
@@ -64,8 +64,8 @@ _ATTRIBUTES = late_pattern(
 
 
 def refuse_quoted(claim: str, sentence: str) -> Refusal | None:
-    """Why the one sentence that is to decide a claim cannot, where both are in one language: it says nearly the same
-    but for a "not", or has hardly a word of what somebody is said to have said."""
+    """Reject a claim by the one quoted sentence, if both are in one language: it differs from the claim only by a
+    negation, or has hardly any word of an attributed statement."""
     if is_japanese(claim) != is_japanese(sentence):
         return None
     wanted = _term_set(claim)
@@ -82,7 +82,7 @@ _CLAUSE = late_pattern(r";|；|、|,\s(?=while|but|whereas|against|and\b|compare
 
 
 def _clauses_about(claim: str, passages: Sequence[str]) -> list[str]:
-    """The clauses that hold a number of the claim; without numbers those with most of its terms."""
+    """Return the clauses with a number of the claim; without numbers, those with most of its terms."""
     clauses = [
         part
         for passage in passages
@@ -97,7 +97,7 @@ def _clauses_about(claim: str, passages: Sequence[str]) -> list[str]:
 
 
 def _is_negation_added(claim: str, passages: Sequence[str]) -> bool:
-    """Whether it denies what a passage says in nearly the same words, and nothing of that denies."""
+    """Whether a claim negates what a passage says in nearly the same words without a negation."""
     if _is_remainder(claim, passages) or not is_negation_invented(claim, passages):
         return False
     wanted = _term_set(claim)
@@ -106,14 +106,14 @@ def _is_negation_added(claim: str, passages: Sequence[str]) -> bool:
 
 
 def _is_remainder(claim: str, passages: Sequence[str]) -> bool:
-    """Whether it may say what is left over: "20 % are not exported", "2,300 did not finish"."""
+    """Whether a claim may state the remainder: "20 % are not exported", "2,300 did not finish"."""
     stated = [one for passage in passages for one in quantities(passage)]
     claimed = [one for one in quantities(claim) if not is_idle(one, claim)]
     return any(one.kind == "percent" or not any(agrees(one, other) for other in stated) for one in claimed)
 
 
 def _is_negation_dropped(claim: str, passages: Sequence[str]) -> bool:
-    """Whether the one sentence that says nearly the same as a claim says that it is not so."""
+    """Whether the one sentence that resembles the claim negates it."""
     if is_negated(claim):
         return False
     wanted = _term_set(claim)
@@ -133,7 +133,7 @@ def _is_unrelated(claim: str, passages: Sequence[str]) -> bool:
     if is_japanese(claim) != is_japanese(everything):
         return False
     if any(not is_idle(one, claim) for one in quantities(claim)):
-        return False  # its numbers are there
+        return False  # the claim's numbers are there
     wanted = _term_set(claim)
     shared = wanted & _term_set(everything)
     return len(wanted) >= 4 and len(shared) < 0.15 * len(wanted)
@@ -145,7 +145,7 @@ def _term_set(text: str) -> frozenset[str]:
 
 
 def support_score(claim: str, passage: str) -> float:
-    """How much of a claim a passage may hold, 0 to 1: terms, pieces of words and numbers. For ranking only."""
+    """Score how much of a claim a passage may contain, 0 to 1: terms, parts of words and numbers. For ranking only."""
     wanted, given = _term_set(claim), _term_set(passage)
     numbers = [one for one in quantities(claim) if not is_idle(one, claim)]
     stated = quantities(passage)
@@ -167,5 +167,5 @@ def _pieces(text: str) -> frozenset[str]:
 
 
 def best_passages(claim: str, evidence: Sequence[Evidence], limit: int = 3) -> list[Evidence]:
-    """The passages most likely to support a claim, best first; ties in the order given."""
+    """Return the passages most likely to support a claim, best first; ties in the given order."""
     return sorted(evidence, key=lambda one: -support_score(claim, one.text))[:limit]

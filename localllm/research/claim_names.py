@@ -39,12 +39,13 @@ _BODIES = frozenset(
      "Federation", "Foundation", "Fund", "Government", "Group", "Institute", "Institution", "Ministry", "Minister",
      "Organisation", "Organization", "Parliament", "President", "University")
 )  # fmt: skip
-"""What a name may be shortened to, once it has been told: the Organisation."""
+"""Words a name may be shortened to once introduced: the Organisation."""
 _WORD_AND_NUMBER = late_pattern(r"[A-Z]?[a-z]{3,}-?\d")
 
 
 def missing_code(claim: str, passages: Sequence[str]) -> str:
-    """A name with digits or a version number, the same in every language, that is nowhere."""
+    """Return a name with digits or a version number that no passage has; "" for none. These are equal in all
+    languages."""
     everything = _squeezed("\n".join(passages))
     is_translated = is_japanese(claim) != is_japanese("\n".join(passages))
     for found in _CODE.finditer(fold(claim)):
@@ -59,7 +60,7 @@ def missing_code(claim: str, passages: Sequence[str]) -> str:
 
 
 def _is_abbreviated(code: str, passages: Sequence[str]) -> bool:
-    """Whether a letter and a number stand for a word and it: M6.4, magnitude 6.4 or マグニチュード6.4."""
+    """Whether a letter with a number abbreviates a word with it: M6.4, magnitude 6.4 or マグニチュード6.4."""
     letter, number = code[0], code[1:]
     if not (letter.isalpha() and number.replace(".", "", 1).isdigit()):
         return False
@@ -74,7 +75,7 @@ def _squeezed(text: str) -> str:
 
 
 def missing_name(claim: str, passages: Sequence[str]) -> str:
-    """A name of the claim that no passage has; between two languages only those that are written alike."""
+    """Return a name of the claim that no passage has; across languages, only names spelled alike are compared."""
     everything = "\n".join(passages)
     if _LATIN.search(everything) and _share_of_latin(everything) > 0.5:
         plain = _squeezed(everything)
@@ -103,7 +104,7 @@ def _is_known(name: str, claim: str, start: int, plain: str, everything: str) ->
     ):
         return True
     if begins and name[1:].islower() and not _LATIN_NAME.match(claim[start + len(name) + 1 : start + len(name) + 20]):
-        return True  # a common word that begins the sentence, as far as one can see
+        return True  # probably a common word at the start of the sentence
     lowered = _squeezed(name.removesuffix("'s"))
     if lowered in plain or lowered[: max(4, len(lowered) - 3)] in plain:
         return True
@@ -119,5 +120,5 @@ _WORD_START = late_pattern(r"\b[A-Z]")
 
 
 def is_japanese(text: str) -> bool:
-    """Whether a text is hardly written in Latin letters."""
+    """Whether a text has few Latin letters."""
     return _share_of_latin(text) < 0.6

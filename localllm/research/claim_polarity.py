@@ -1,4 +1,4 @@
-"""Tell whether a claim turns round what its passages say: a direction, an order, a negation, a superlative added."""
+"""Detect claims that reverse their passages: a direction, an order, a negation, an added superlative."""
 
 import re
 from collections.abc import Sequence
@@ -71,7 +71,7 @@ def _opposites() -> list[tuple["_Finder", "_Finder"]]:
 
 
 class _Finder:
-    """One side of a pair of opposites."""
+    """Finds one side of a pair of opposites."""
 
     def __init__(self, words: str) -> None:
         latin = [one.replace("*", r"\w*") for one in words.split() if one.isascii() and one != "+"]
@@ -83,7 +83,7 @@ class _Finder:
 
 
 def is_reversed(claim: str, clauses: Sequence[str]) -> bool:
-    """Whether a claim has one side of a pair of opposites, and the clauses it is about have the other alone."""
+    """Whether a claim has one side of a pair of opposites, and its clauses have only the other."""
     if not clauses or is_negated(claim) or any(map(is_negated, clauses)):
         return False
     everything = "\n".join(clauses)
@@ -100,19 +100,19 @@ def is_reversed(claim: str, clauses: Sequence[str]) -> bool:
 
 
 def is_negated(text: str) -> bool:
-    """Whether a text says that something is not so."""
+    """Whether a text contains a negation."""
     return _NOT.search(text) is not None
 
 
 def is_negation_invented(claim: str, passages: Sequence[str]) -> bool:
-    """Whether a claim denies something where nothing in its passages denies, or has a word of denying."""
+    """Whether a claim negates something, but its passages contain no negation or word of denial."""
     if not is_negated(claim):
         return False
     return not any(is_negated(one) or _DENIES.search(one) for one in passages)
 
 
 def is_denial_turned(claim: str, sentence: str) -> bool:
-    """Whether one of two says that something is not so, and the other has no word that denies."""
+    """Whether one of the two has a negation, and the other no negation or word of denial."""
     if is_negated(claim) == is_negated(sentence):
         return False
     return not _DENIES.search(sentence if is_negated(claim) else claim)
@@ -124,7 +124,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def added_superlative(claim: str, passages: Sequence[str]) -> str:
-    """The superlative of a claim, as a key, that no passage has; "" where there is none."""
+    """Return the key of a superlative in the claim that no passage has; "" for none."""
     for key, claimed in _CLAIMED.items():
         if _pattern(claimed).search(claim):
             pattern = _pattern(_SUPERLATIVES[key])

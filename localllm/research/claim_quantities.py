@@ -1,4 +1,4 @@
-"""Find the quantities of a claim that none of its passages has, and from which none of them follows."""
+"""Find the quantities of a claim that no passage states or implies."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -59,7 +59,7 @@ _EQUALLY = late_pattern(r"(?i)\bequally\b|\bin equal (?:parts|shares)\b|\bfifty-
 
 
 def _without_number(passage: str) -> list[Quantity]:
-    """Quantities that are told without a number: a week is seven days, a pair two."""
+    """Return quantities expressed without a number: a week is seven days, a pair two."""
     named = [next(filter(None, found.groups())).lower() for found in _ARTICLED.finditer(passage)]
     words = {"dai": "day", "annual": "year", "decade": "decades", "century": "centuries"}
     told = [one for name in set(named) for one in quantities(f"1 {words.get(name, name)}")]
@@ -75,14 +75,14 @@ def _without_number(passage: str) -> list[Quantity]:
 
 @lru_cache(maxsize=64)
 def _windows(passage: str) -> tuple[str, ...]:
-    """Each two sentences that follow each other."""
+    """Return every two adjacent sentences."""
     spans = split_sentences(passage)
     pairs = list(pairwise(spans)) or [(one, one) for one in spans]
     return tuple(passage[first.start : last.end] for first, last in pairs)
 
 
 def _numbers_of(text: str) -> list[Quantity]:
-    """The quantities of a text, with those that words such as "pair" stand for."""
+    """Return the quantities of a text, with those of words such as "pair"."""
     told = [one for one in _without_number(text) if one.kind == "number"]
     if _YEAR_LATE.search(text):
         told.append(Quantity(12.0, "month", "duration", Span(0, 0)))
@@ -101,7 +101,7 @@ _THIS_CENTURY = late_pattern(r"(?i)\b(?:the|this)\scentury\b|今世紀")
 
 
 def _is_relative(quantity: Quantity, claim: str, passages: Sequence[str], today: str) -> bool:
-    """Whether a year or century may be what a passage tells from where it stands: last year, the century."""
+    """Whether a year or century may be expressed relative to the passage's date: last year, the century."""
     if not today[:4].isdigit():
         return False
     everything = "\n".join(passages)
@@ -126,7 +126,7 @@ def _is_relative(quantity: Quantity, claim: str, passages: Sequence[str], today:
 
 
 def _is_part_of_a_name(quantity: Quantity, claim: str, passages: Sequence[str]) -> bool:
-    """Whether a bare number stands in a passage as part of a version, a share or another name: version 4.2."""
+    """Whether a passage has a bare number as part of a version, a share or another name: version 4.2."""
     if quantity.kind not in SOFT:
         return False
     written = fold(claim[quantity.span.start : quantity.span.end]).strip()
@@ -144,7 +144,7 @@ def _is_part_of_a_name(quantity: Quantity, claim: str, passages: Sequence[str]) 
 
 
 def _has_unit_left_out(wanted: Quantity, claim: str, stated: Sequence[Quantity]) -> bool:
-    """Whether the unit stands with another number only: from 8,000 tonnes to under 500."""
+    """Whether the unit is stated only with another number: from 8,000 tonnes to under 500."""
     if wanted.kind in SOFT or not any(one.kind == wanted.kind and one.unit == wanted.unit for one in stated):
         return False
     digits = _DIGITS.search(fold(claim[wanted.span.start : wanted.span.end]))
@@ -161,7 +161,7 @@ _DIGITS = late_pattern(r"\d+(?:[.,]\d+)*")
 
 
 def is_idle(quantity: Quantity, text: str = "") -> bool:
-    """Whether it says too little to be looked for: "one", "second", "a year"."""
+    """Whether a quantity is too unspecific to look for: "one", "second", "a year"."""
     if (quantity.kind in SOFT and abs(quantity.value) <= 1) or (quantity.kind == "ordinal" and quantity.is_word):
         return True
     if quantity.kind in ("date", "percent", "points", "ratio", "time", "quarter", "century", "decade"):
@@ -173,7 +173,7 @@ _SEPARATORS = late_pattern(r",|、|・|と|\band\b|および|;")
 
 
 def _is_enumerated(quantity: Quantity, passages: Sequence[str]) -> bool:
-    """Whether a small number may be the count of what a passage lists."""
+    """Whether a small number may be the count of a list in a passage."""
     if quantity.kind not in SOFT or not 2 <= quantity.value <= 10:
         return False
     return any(

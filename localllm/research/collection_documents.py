@@ -1,4 +1,4 @@
-"""Documents of the knowledge base as sources of a run: those whose passages fit a query, with their whole text."""
+"""Search knowledge base collections for a run: the documents with matching passages, as whole texts."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from localllm.research.role_protocol import remark
 from localllm.text.sanitising import clean
 
 _LONGEST = 1_000_000
-"""Characters of one, as of a page of the web."""
+"""Characters of a document, as of a web page."""
 
 
 class CollectionDocuments:
-    """The documents of these collections. Raises KnowledgeBaseUsageError at once for one that there is not."""
+    """The documents of these collections. Raises KnowledgeBaseUsageError at once for a missing one."""
 
     def __init__(self, knowledge: KnowledgeBase, names: Sequence[str]) -> None:
         self._knowledge = knowledge
@@ -27,7 +27,7 @@ class CollectionDocuments:
         self.remarks: list[Remark] = []
 
     async def search(self, query: str, limit: int) -> list[LocalDocument]:
-        """The documents with the passages that fit the query best, best first. Raises KnowledgeBaseError."""
+        """Return the documents with the best matching passages, best first. Raises KnowledgeBaseError."""
         found = [hit for name in self._names for hit in (await self._knowledge.search(query, name, limit)).hits]
         ranked = sorted(found, key=lambda hit: -hit.scores.total)
         best = {hit.path: hit for hit in reversed(ranked)}
@@ -36,7 +36,7 @@ class CollectionDocuments:
         return [document for document in documents if document is not None]
 
     async def _document(self, hit: Hit) -> LocalDocument | None:
-        """The document of a hit as it is now; None where it cannot be read any more, which is said."""
+        """Load the current document of a hit; None, with a remark, if it cannot be read any more."""
         if hit.path not in self._read:
             self._read[hit.path] = await self._load(hit)
         return self._read[hit.path]

@@ -1,23 +1,23 @@
-"""Decide whether there is another round of searching, correcting and checking."""
+"""Decide whether to run another round of searching, correcting and checking."""
 
 from typing import Literal
 
 from localllm.research.run_context import RunContext
 
 MOST_BARREN_ROUNDS = 2
-"""Rounds in a row without a new independent source, after which the web is taken to know no more."""
+"""Consecutive rounds without a new independent source, after which searching stops."""
 
 Reason = Literal["maximum", "budget", "minimum", "settled", "barren", "open"]
 
 
 def decide(run: RunContext) -> Literal["search", "finalise"]:
-    """Whether there is another round or the report."""
+    """Return whether to search again or to write the report."""
     return "search" if reason_for(run) in ("minimum", "open") else "finalise"
 
 
 def reason_for(run: RunContext) -> Reason:
-    """Why there is another round ("minimum", "open"), or none. The maximum comes first, and it and the budget before
-    the minimum; "budget" only where there would have been another round."""
+    """Return the reason for another round ("minimum", "open"), or against one. The maximum, then the budget, take
+    precedence over the minimum; "budget" only if there would have been another round."""
     state, options = run.state, run.options
     if state.numbers.loops >= options.max_validation:
         return "maximum"

@@ -1,7 +1,7 @@
-"""Tell whether a claim's number can be reckoned from the numbers of its passages.
+"""Check whether a claim's number can be computed from the numbers of its passages.
 
-Over whole passages only what the claim's own words announce is tried: among twenty numbers some sum or quotient is near
-to anything. Over two sentences with a handful of numbers any one step is, where the claim gives two digits to meet.
+On whole passages, only computations the claim's words announce are tried: among twenty numbers, some sum or quotient
+matches anything. On two sentences with a few numbers, any single step is tried, if the claim gives two digits.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from localllm.text.quantities import quantities
 from localllm.text.quantity import SOFT, Quantity
 from localllm.text.quantity_agreement import near
 
-_MOST = 24  # numbers of the passages that are combined
+_MOST = 24  # most numbers of the passages to combine
 
 _SUM = late_pattern(
     r"(?i)\b(?:total|combined|together|altogether|overall|sum|in all)\b|合計|合わせて|あわせて|総計|計|合算|総額|総数"
@@ -39,7 +39,7 @@ _REST = late_pattern(
 
 
 def is_derivable(claim: str, wanted: Quantity, stated: Sequence[Quantity], today: str) -> bool:
-    """Whether a quantity of a claim follows from those of its passages in a way that the claim's words announce."""
+    """Whether a quantity of a claim follows from those of its passages by a computation the claim's words announce."""
     claim = fold(claim)
     if wanted.kind in ("duration", "age") or (wanted.kind in SOFT and _DIFFERENCE.search(claim)):
         years = [one.value // 10_000 for one in stated if one.kind == "date" and one.value >= 10_000_000]
@@ -62,7 +62,7 @@ def is_derivable(claim: str, wanted: Quantity, stated: Sequence[Quantity], today
 
 
 def _is_between(wanted: Quantity, years: list[float], today: str) -> bool:
-    """Whether it is an age or a time between two years; a birthday may be still to come."""
+    """Whether it is an age or the time between two years; a birthday may be yet to come."""
     said = wanted.value / 12 if wanted.unit == "month" else wanted.value
     known = [*years, float(today[:4])] if today[:4].isdigit() else years
     slack = max(1.0, 0.1 * said) if wanted.bound else 1.0
@@ -77,7 +77,7 @@ def _is_since_a_decade(wanted: Quantity, stated: Sequence[Quantity], today: str)
 
 
 def _is_rate(claim: str, wanted: Quantity, stated: Sequence[Quantity]) -> bool:
-    """Whether it is a share, a change in percent, a difference of percentages or a multiple."""
+    """Whether it is a share, a percent change, a difference of percentages or a multiple."""
     percents = [one.value for one in stated if one.kind in ("percent", "points")][:_MOST]
     if wanted.kind != "ratio" and (
         (_REST.search(claim) and any(near(wanted, 100 - one) for one in percents))
@@ -123,13 +123,13 @@ def _is_combined(claim: str, wanted: Quantity, values: list[float]) -> bool:
 _MONTH = 2_629_800.0  # seconds, a twelfth of a year
 _MOMENTS = ("date", "time", "quarter", "century", "decade", "ordinal")
 _MOST_NEAR = 9
-"""Numbers of two sentences: among more some step leads to anything."""
+"""Most numbers in two sentences: with more, some step leads to anything."""
 
 _WRITTEN = late_pattern(r"\d")
 
 
 def is_reckoned(claim: str, wanted: Quantity, text: str, stated: Sequence[Quantity]) -> bool:
-    """Whether one step leads from the quantities of a sentence or two to one of a claim, at the digits it gives."""
+    """Whether one step leads from the quantities of a sentence or two to that of a claim, at its precision."""
     claim, text = fold(claim), fold(text)
     digits = (
         1 if wanted.is_word else len("".join(_WRITTEN.findall(claim[wanted.span.start : wanted.span.end])).strip("0"))
@@ -151,7 +151,7 @@ def is_reckoned(claim: str, wanted: Quantity, text: str, stated: Sequence[Quanti
 
 
 def _one_step(claim: str, text: str, wanted: Quantity, stated: Sequence[Quantity], digits: int) -> Iterator[float]:
-    """The values of a quantity's kind that one step leads to."""
+    """Yield the values of a quantity's kind that one step leads to."""
     if wanted.kind == "date":
         yield from _dates(claim, stated)
         return
@@ -192,21 +192,21 @@ def _one_step(claim: str, text: str, wanted: Quantity, stated: Sequence[Quantity
 
 
 def _times(stated: Sequence[Quantity]) -> Iterator[float]:
-    """Times of a day that lie so long before or after others: closed for 14 hours, until 6 p.m."""
+    """Yield times of day a stated duration before or after others: closed for 14 hours, until 6 p.m."""
     lengths = [one.value / 60 for one in stated if one.kind == "duration" and one.unit == "s"]
     moments = [one.value for one in stated if one.kind == "time"]
     yield from ((one + sign * length) % 1_440 for one in moments for length in lengths for sign in (-1, 1))
 
 
 def _named(claim: str, wanted: Quantity) -> Iterator[float]:
-    """What a claim itself multiplies with: five litres are enough for 60 square metres."""
+    """Yield factors stated in the claim itself: five litres are enough for 60 square metres."""
     for one in quantities(claim):
         if one.kind not in _MOMENTS and one.kind != wanted.kind:
             yield from (one.value / size for size in (1, 1_000) if one.value > size)
 
 
 def _as_kind(one: Quantity, wanted: Quantity) -> Quantity:
-    """A quantity in キロ as what is asked for, a length or a mass; degrees as degrees Celsius."""
+    """Convert a quantity in キロ to the wanted kind, length or mass; degrees to degrees Celsius."""
     if one.kind == "temperature":
         one = one._replace(unit="")
     if one.kind == wanted.kind == "duration" and one.unit != wanted.unit:
@@ -226,14 +226,14 @@ def _as_kind(one: Quantity, wanted: Quantity) -> Quantity:
 
 
 def _group(one: Quantity) -> tuple[str, str]:
-    """What can be added up: values of one unit; counts and bare numbers."""
+    """Return the group of values that can be added: values of one unit; counts and bare numbers."""
     if one.kind in ("percent", "points"):
         return "percent", "%"
     return ("number", "") if one.kind in SOFT else (one.kind, one.unit)
 
 
 def _factors(claim: str, groups: dict[tuple[str, str], list[float]], wanted: Quantity) -> Iterator[float]:
-    """What a value may be multiplied with or divided by: counts, multiples, shares; twelve months of a year."""
+    """Yield possible factors and divisors: counts, multiples, shares; twelve months of a year."""
     yield from (one for one in groups.get(("number", ""), ()) if one > 1)
     yield from (one for one in groups.get(("ratio", "x"), ()) if one > 0)
     for percent in groups.get(("percent", "%"), ()):
@@ -272,7 +272,7 @@ def _rates(wanted: Quantity, groups: dict[tuple[str, str], list[float]], *, has_
 
 
 def _dates(claim: str, stated: Sequence[Quantity]) -> Iterator[float]:
-    """Years and days that lie so long before or after others."""
+    """Yield years and days a stated duration before or after others."""
     dates = [one.value for one in stated if one.kind == "date"]
     lengths = [one for one in stated if one.kind in ("duration", "age")]
     for value in dates:
@@ -298,7 +298,7 @@ _NEXT_DAY = late_pattern(r"(?i)\bday\b|日")
 
 
 def _spans(wanted: Quantity, stated: Sequence[Quantity]) -> Iterator[float]:
-    """Times between years, between days, and between times of a day."""
+    """Yield the times between years, between days, and between times of day."""
     days: list[int] = []
     year = 0.0
     for one in reversed([one for one in stated if one.kind == "date"]):  # from 4 May to 12 June 2023
@@ -319,6 +319,6 @@ def _spans(wanted: Quantity, stated: Sequence[Quantity]) -> Iterator[float]:
 
 
 def _day(value: float) -> int:
-    """The day of a date, counted from the year 1; 0 where it names no month."""
+    """Return the ordinal day of a date; 0 if it has no month."""
     year, month, day = int(value) // 10_000, int(value) // 100 % 100, int(value) % 100
     return date(year or 2_001, month, min(day or 1, 28)).toordinal() + max(0, day - 28) if month else 0

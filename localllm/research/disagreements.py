@@ -1,8 +1,7 @@
-"""Find where sources say different things of the same, and keep both sides.
+"""Find contradicting sources, and keep both sides.
 
-Rules find pairs that may clash: claims that tell of the same attribute of the same thing, and a sentence that a claim
-rests on beside a sentence of another source that is much like it, where their values or directions differ. Whether
-they do clash the model says.
+Rules find candidates: claims about the same attribute of the same thing, and a sentence a claim is based on with a
+similar sentence of another source, if their values or directions differ. The model decides whether they contradict.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,10 +24,10 @@ from localllm.text.tokenising import terms
 _COMPARE = answer_schema(same_subject=YES_OR_NO, agree=YES_OR_NO)
 
 MOST_COMPARED = 8
-"""Pairs that the model is asked about in a round."""
+"""Pairs submitted to the model per round."""
 
 _LEAST_ALIKE = 0.4
-"""Of the terms of the shorter of two sentences, those that the other has too."""
+"""Share of the terms of the shorter sentence that the other must have."""
 
 _LEAST_SHARED = 3
 _NEARLY_THE_SAME = 0.8
@@ -37,7 +36,7 @@ _UNJUDGED = N_("Whether sources disagree on “{about}” could not be checked."
 
 
 class Statement(NamedTuple):
-    """A sentence of a page, and the claim that rests on it where there is one."""
+    """A sentence of a page, and the claim based on it, if any."""
 
     text: str
     evidence: str
@@ -48,12 +47,12 @@ class Statement(NamedTuple):
 class _Pair(NamedTuple):
     alike: float
     one: Statement
-    """The one with a claim."""
+    """The statement with a claim."""
     other: Statement
 
 
 async def find_disagreements(run: RunContext) -> list[Disagreement]:
-    """The disagreements between what claims rest on and what other sources say. Raises BudgetSpent."""
+    """Find contradictions between claims' sentences and other sources. Raises BudgetSpent."""
     clashes: list[tuple[Statement, Statement]] = []
     for pair in candidates(run.state):
         if await _do_clash(run, pair.one, pair.other):
@@ -76,7 +75,7 @@ def _shown(state: ResearchState, statement: Statement) -> str:
 
 
 def candidates(state: ResearchState) -> list[_Pair]:
-    """The pairs that may clash, the most alike first."""
+    """Return candidate pairs, most similar first."""
     ours = [_rested_on(state, claim) for claim in state.claims if claim.verdict and claim.verdict.label == "supported"]
     quoted = {one.text for one in ours}
     others = [one for one in _sentences(state) if one.text not in quoted]
@@ -104,7 +103,7 @@ def _sentences(state: ResearchState) -> Iterator[Statement]:
 
 
 def _likeness(one: Statement, other: Statement) -> float:
-    """How likely two tell of the same: by what their claims are about, or by their terms."""
+    """Score how likely two statements have the same subject: by their claims' subjects, or by terms."""
     if one.claim and other.claim and _are_about_the_same(one.claim, other.claim):
         return 1.0
     ours, theirs = _words(one.text), _words(other.text)
@@ -129,13 +128,13 @@ def _is_alike(one: str, other: str) -> bool:
 
 
 def _words(text: str) -> frozenset[str]:
-    """The terms of a text that are no numbers."""
+    """Return the terms of a text that are no numbers."""
     return frozenset(one for one in terms(text) if not one.isdigit())
 
 
 def may_clash(one: str, other: str, alike: float = 0.0) -> bool:
-    """Whether two sentences give different values of one kind, or one turns round what the other says. Of sentences
-    that are nearly the same one value that differs is enough."""
+    """Whether two sentences give different values of one kind, or one reverses the other. Nearly equal sentences need
+    only one different value."""
     ours, theirs = _values(one), _values(other)
     for kind in {_kind(value) for value in ours} & {_kind(value) for value in theirs}:
         mine, yours = ([value for value in side if _kind(value) == kind] for side in (ours, theirs))
@@ -156,7 +155,7 @@ def _values(text: str) -> list[Quantity]:
 
 
 def _kind(value: Quantity) -> str:
-    """What can be set against each other: values of one unit, dates, and numbers without one."""
+    """Return the kind by which values are compared: values of one unit, dates, and bare numbers."""
     if value.kind in _DATES:
         return "date" if value.kind == "date" else value.kind
     if value.kind in ("percent", "points"):
@@ -165,7 +164,7 @@ def _kind(value: Quantity) -> str:
 
 
 def gathered(state: ResearchState, clashes: Sequence[tuple[Statement, Statement]]) -> list[Disagreement]:
-    """The clashes of one statement as one disagreement, what says the same as one side."""
+    """Group the contradictions of one statement into a disagreement; equivalent statements form one side."""
     groups: list[list[list[Statement]]] = []
     for one, other in clashes:
         known = next((sides for sides in groups if any(one in side or other in side for side in sides)), None)
@@ -199,7 +198,7 @@ def _side(state: ResearchState, statements: Sequence[Statement]) -> Side:
 
 
 def _says(state: ResearchState, name: str, text: str) -> bool:
-    """Whether evidence that was cited beside a sentence says the same as it."""
+    """Whether evidence cited with a sentence says the same as it."""
     sentences = [one.text for one in _sentences(state) if one.evidence == name]
     return any(support_score(text, one) >= 0.6 and not may_clash(text, one) for one in sentences)
 

@@ -1,7 +1,7 @@
-"""Write the first draft: an outline, then each section from its own evidence, its sentences citing pieces of it.
+"""Write the first draft: an outline, then each section from its own evidence, with citations.
 
-Where the model's text of a section is of no use, the section holds the sources' own sentences. So there is always a
-draft, and nothing in it is without evidence.
+If the model's text of a section is unusable, the section quotes the sources' sentences. So there is always a draft, and
+everything in it has evidence.
 """
 
 import re
@@ -21,14 +21,14 @@ from localllm.text.scripts import is_in_language
 from localllm.text.sentences import split_sentences
 
 _MOST_AT_ONCE = 12
-"""Pieces of evidence that a model writes from at a time; of more a small one forgets some."""
+"""Pieces of evidence per request; with more, a small model omits some."""
 
 _OWN_WORDS = 2
-"""Sentences of a piece of evidence that stand in the report where the model wrote none."""
+"""Quoted sentences per piece of evidence if the model wrote none."""
 
 _UNMARKED = "Not usable: no sentence ended with ids of <evidence>. End every sentence with its ids, such as [E3]."
 _NOTHING = late_pattern(r"\W*none\W*", re.IGNORECASE)
-"""What the model says where no evidence belongs to a heading."""
+"""The model's answer if no evidence fits a heading."""
 
 
 async def write_draft(run: RunContext) -> None:
@@ -47,8 +47,8 @@ async def write_draft(run: RunContext) -> None:
 async def write_section(
     run: RunContext, heading: str, evidence: Sequence[Evidence], *, falls_back: bool = True
 ) -> list[Sentence]:
-    """The sentences of a section, without ids, from its evidence alone; where the model wrote none of use, the sources'
-    own unless `falls_back` is false."""
+    """Write the sentences of a section, without ids, from its evidence alone; if the model's are unusable, quote the
+    sources unless `falls_back` is false."""
     roles = run.roles
     asked = {"question": run.state.question, "heading": heading}
     fixed = sum(roles.estimate(value) for value in [*asked.values(), _UNMARKED, *WRONG_SCRIPT.values()])
@@ -67,7 +67,7 @@ async def write_section(
 
 
 async def _write(run: RunContext, asked: dict[str, str], evidence: Sequence[Evidence]) -> list[Sentence]:
-    """The model's sentences from these pieces, asked once more where none cites one or they are in the wrong script."""
+    """Have the model write sentences; retry once if none has a citation or they are in the wrong script."""
     allowed = {one.id for one in evidence}
     language = run.state.language
     best = CitedText(())
@@ -95,7 +95,7 @@ async def _write(run: RunContext, asked: dict[str, str], evidence: Sequence[Evid
 
 
 def own_words(evidence: Sequence[Evidence]) -> list[Sentence]:
-    """The sources' own sentences, an item each, as sentences of the report."""
+    """Quote the sources' sentences, each as a list item."""
     written: list[Sentence] = []
     for one in evidence:
         whole = [tidy(one.text[start:end]) for start, end in split_sentences(one.text)]
@@ -109,7 +109,7 @@ def _is_written_in(sentences: Sequence[Sentence], language: str) -> bool:
 
 
 def _new(sections: Sequence[Section], sentences: Sequence[Sentence]) -> tuple[Sentence, ...]:
-    """The sentences that no section has said yet, each once."""
+    """Return the sentences that no section contains yet, without duplicates."""
     said = {plain_form(sentence.text) for section in sections for sentence in section.sentences}
     fresh: list[Sentence] = []
     for sentence in sentences:
@@ -120,11 +120,11 @@ def _new(sections: Sequence[Section], sentences: Sequence[Sentence]) -> tuple[Se
 
 
 def plain_form(text: str) -> str:
-    """What two sentences are compared by."""
+    """Normalise a sentence for comparison."""
     return "".join(sign for sign in text.casefold() if sign.isalnum())
 
 
 def _numbered(state: ResearchState, section: Section) -> Section:
-    """The section, whose sentences have ids now."""
+    """Return the section with new ids for its sentences."""
     named = [msgspec.structs.replace(one, id=state.new_id("T")) for one in section.sentences]
     return msgspec.structs.replace(section, sentences=tuple(named))

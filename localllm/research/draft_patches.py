@@ -1,8 +1,8 @@
-"""Change single sentences of the draft after a round of checking; the text is never written anew.
+"""Change single sentences of the draft after a round of checking; the text is never rewritten as a whole.
 
-A sentence whose claims did not all stand is put right from better evidence, by the editor or in the source's own words,
-narrowed to what stands, or taken out; what is supported stays as it is. Parts of the question that were not answered
-and have evidence now become new sentences. Each change is logged.
+A sentence with failed claims is corrected from better evidence, by the editor or by quoting the source, narrowed to its
+valid claims, or removed; supported sentences stay. Parts of the question that were open and now have evidence become
+new sentences. Each change is logged.
 """
 
 from collections.abc import Sequence
@@ -34,11 +34,11 @@ from localllm.text.scripts import is_in_language
 _EDIT = answer_schema(action=choice("rewrite", "delete"), sentence=TEXT)
 
 _BEST = 5
-"""Pieces of evidence an editor sees besides those the sentence cites."""
+"""Pieces of evidence shown to the editor besides those the sentence cites."""
 
 
 async def patch_draft(run: RunContext) -> None:
-    """Put right, narrow or take out what did not stand, and add what answers open parts of the question."""
+    """Correct, narrow or remove failed sentences, and add answers to open parts of the question."""
     state = run.state
     freeze_supported(state)
     known = judged(state)
@@ -51,7 +51,7 @@ async def patch_draft(run: RunContext) -> None:
 
 
 async def _patched(run: RunContext, section: Section, sentence: Sentence, known: Judged) -> Sentence | None:
-    """What stands in the place of a sentence; None where nothing does."""
+    """Return the replacement of a sentence; None to remove it."""
     state = run.state
     better = await _edited(run, section, sentence, known)
     if better is None and known.standing == "not_found" and not known.standing_claims:
@@ -67,8 +67,8 @@ async def _patched(run: RunContext, section: Section, sentence: Sentence, known:
 
 
 def _in_own_words(state: ResearchState, sentence: Sentence) -> Sentence | None:
-    """What the source says where the model put it wrongly; None where another sentence that may stand says or cites
-    that, or where it is in another language than the report."""
+    """Replace a misstated sentence by a quote of the source; None if another valid sentence states or cites it, or it
+    is not in the report's language."""
     false = {name for name, verdicts in judged(state).items() if verdicts.standing in FALSE}
     whole = [one for section in state.sections for one in section.sentences if one.id != sentence.id]
     others = [one for one in whole if one.id not in false]
@@ -84,7 +84,7 @@ def _in_own_words(state: ResearchState, sentence: Sentence) -> Sentence | None:
 
 
 async def _edited(run: RunContext, section: Section, sentence: Sentence, known: Judged) -> Sentence | None:
-    """The editor's sentence where it is better than the one before as far as rules can tell, else None."""
+    """Return the editor's sentence if it passes the rules as an improvement, else None."""
     state = run.state
     about = " ".join([sentence.text, *(claim.text for claim in known.failing)])
     cited = [one for one in state.evidence if one.id in sentence.evidence]
@@ -111,7 +111,7 @@ async def _edited(run: RunContext, section: Section, sentence: Sentence, known: 
 
 
 def _is_better(state: ResearchState, written: Sentence, before: Sentence) -> bool:
-    """Whether a sentence is another one, in the report's language, said nowhere yet, and not refused by rule."""
+    """Whether a sentence is different, in the report's language, not a duplicate, and not rejected by rule."""
     said = {plain_form(one.text) for section in state.sections for one in section.sentences if one.id != before.id}
     form = plain_form(written.text)
     if form in said or (form == plain_form(before.text) and set(written.evidence) == set(before.evidence)):
@@ -123,7 +123,7 @@ def _is_better(state: ResearchState, written: Sentence, before: Sentence) -> boo
 
 
 def _problem(claim: Claim) -> str:
-    """What is wrong with a claim, for the model."""
+    """Describe the fault of a claim for the model."""
     verdict = claim.verdict
     reason = in_words(verdict.reason, "en") if verdict and verdict.reason else ""
     quote = f' The page says: "{verdict.quote}"' if verdict and verdict.quote else ""
@@ -131,7 +131,7 @@ def _problem(claim: Claim) -> str:
 
 
 def _replace(state: ResearchState, place: int, before: Sentence, after: Sentence | None) -> None:
-    """Put a sentence in the place of another, or nothing."""
+    """Replace or remove a sentence."""
     section = state.sections[place]
     kept = [after if one is before else one for one in section.sentences]
     sentences = tuple(one for one in kept if one is not None)
@@ -141,7 +141,7 @@ def _replace(state: ResearchState, place: int, before: Sentence, after: Sentence
 
 
 async def _fill_gaps(run: RunContext) -> None:
-    """Write what new evidence says of the parts of the question that were open."""
+    """Write sentences on open parts of the question from new evidence."""
     state = run.state
     gaps = list(dict.fromkeys(entry.subject for entry in state.ledger if entry.kind == "gap"))
     sorted_in: dict[str, list[Evidence]] = {gap: [] for gap in gaps}
@@ -154,7 +154,7 @@ async def _fill_gaps(run: RunContext) -> None:
 
 
 def _new_evidence(state: ResearchState) -> list[Evidence]:
-    """The evidence of this round that nothing cites: of pages a query for a gap has found, else all of it."""
+    """Return this round's uncited evidence: of pages found for a gap, else all of it."""
     cited = {name for section in state.sections for sentence in section.sentences for name in sentence.evidence}
     new = [one for one in state.evidence if one.round == state.round and one.id not in cited]
     aimed = {query.text for query in state.queries if query.round == state.round and query.purpose == "gap"}
@@ -163,7 +163,7 @@ def _new_evidence(state: ResearchState) -> list[Evidence]:
 
 
 def _add(state: ResearchState, gap: str, pieces: Sequence[Evidence], written: Sequence[Sentence]) -> None:
-    """Add sentences to the section of a part of the question, or in one of its own."""
+    """Add sentences to the section of a part of the question, or to a new one."""
     said = {plain_form(one.text) for section in state.sections for one in section.sentences}
     fresh = [
         msgspec.structs.replace(one, id=state.new_id("T"))

@@ -1,7 +1,6 @@
-"""Take evidence from sources: the model points at sentences, the page's own words at that place are what is kept.
+"""Extract evidence from sources: the model selects sentences, the page's own text is stored.
 
-A quote that is not in the stored text is thrown away, whatever the model says, and so is one that differs from it in a
-number, a unit, a negation or a name.
+A quote that is not in the stored text, or differs from it in a number, a unit, a negation or a name, is discarded.
 """
 
 from collections.abc import Sequence
@@ -27,17 +26,17 @@ from localllm.text.tokenising import terms
 _NOTES = answer_schema(relevant=YES_OR_NO, quotes=TEXTS)
 
 WINDOW = 6_000
-"""Characters of a part of a page that the model reads."""
+"""Characters of a window of a page shown to the model."""
 
 _WINDOWS = 2
 _STEP = 1_500
 _READ_TOKENS = 4_000
-"""Tokens of those parts together, as estimated; what is left of the window is the question's and the answer's."""
+"""Estimated tokens of the windows together; the rest of the window is for question and answer."""
 
 _MOST_QUOTES = 8
 _SHORTEST = 12
 _LEAD = 160
-"""Characters before a sentence that are looked at for orders to whoever reads."""
+"""Characters before a sentence that are scanned for prompt injection."""
 _LONGEST_MERGED = 900
 """Characters."""
 
@@ -52,7 +51,7 @@ _PURPOSES = {
 
 
 async def take_notes(run: RunContext, sources: Sequence[Source]) -> None:
-    """Take the evidence of newly read sources into the state. Where the budget is spent the rest is left out."""
+    """Extract the evidence of newly read sources. Stops when the budget is spent."""
     for number, source in enumerate(sources):
         if source.copy_of:
             _take_changes(run, source)
@@ -87,7 +86,7 @@ async def _quotes_of(run: RunContext, source: Source) -> list[str]:
 
 
 def keep_quotes(run: RunContext, source: Source, said: Sequence[str]) -> None:
-    """Keep what of the model's quotes is in the source's text, as that has it; count the others."""
+    """Keep the model's quotes that are in the source's text, in its wording; count the others."""
     text = run.store.text(source.text_hash)
     kept = dropped = 0
     for quote in said[:_MOST_QUOTES]:
@@ -106,13 +105,14 @@ def keep_quotes(run: RunContext, source: Source, said: Sequence[str]) -> None:
 
 
 def _with_lead(text: str, span: Span) -> str:
-    """The sentences of a span with what stands shortly before them in their paragraph: orders may begin there."""
+    """Return the sentences of a span with the preceding text of their paragraph, where an injected instruction may
+    begin."""
     before = text[max(0, span.start - _LEAD) : span.start]
     return before.rpartition("\n")[2] + text[span.start : span.end]
 
 
 def _take_changes(run: RunContext, copy: Source) -> None:
-    """Of a copy, take the sentences in which it says something else than what was noted of the original."""
+    """Extract the sentences of a copy that differ from the evidence of the original."""
     text = run.store.text(copy.text_hash)
     taken = 0
     noted = [one.text for one in run.state.evidence if one.source == copy.copy_of]
@@ -124,7 +124,7 @@ def _take_changes(run: RunContext, copy: Source) -> None:
 
 
 def add_evidence(state: ResearchState, source: Source, text: str, span: Span) -> bool:
-    """Take a passage in; where it overlaps one of the same source they become one. Whether there is a new one."""
+    """Add a passage, merging it with an overlapping one of the same source. Returns whether it is new."""
     start, end = span
     for place, known in enumerate(state.evidence):
         if known.source != source.id or known.end <= start or known.start >= end:
@@ -144,7 +144,7 @@ def add_evidence(state: ResearchState, source: Source, text: str, span: Span) ->
 
 
 def shown_of(text: str, asked: str) -> str:
-    """The parts of a page that fit what is asked best, in the order of the page, as much as the model can read."""
+    """Return the best matching parts of a page, in page order, up to the model's limit."""
     size = WINDOW
     while True:
         shown = "\n[…]\n".join(text[start:end].strip() for start, end in best_windows(text, asked, size))
@@ -155,7 +155,7 @@ def shown_of(text: str, asked: str) -> str:
 
 
 def best_windows(text: str, asked: str, size: int = WINDOW) -> list[Span]:
-    """At most two windows of `size` characters, those that fit best by BM25, in their order; all where it fits."""
+    """Return the best windows of `size` characters by BM25, at most two, in order; the whole text if it fits."""
     if len(text) <= size * _WINDOWS:
         return [Span(0, len(text))]
     step = max(200, min(_STEP, size // 4))
@@ -171,13 +171,13 @@ def best_windows(text: str, asked: str, size: int = WINDOW) -> list[Span]:
 
 
 def _asked(state: ResearchState, source: Source) -> str:
-    """What the windows are chosen for."""
+    """Return the text that windows are matched against."""
     needs = state.brief.needs if state.brief else ()
     return " ".join([state.question, *needs, *source.queries])
 
 
 def _purpose(state: ResearchState, source: Source) -> str:
-    """What the source was looked for."""
+    """Return the purpose of the queries that found the source."""
     aims: list[Query] = [one for one in state.queries if one.round == state.round and one.text in source.queries]
     if not aims or aims[0].purpose in ("viewpoint", "more_sources"):
         return _PURPOSES["viewpoint"]

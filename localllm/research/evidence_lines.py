@@ -1,4 +1,4 @@
-"""Show evidence to a model: a line for each piece, with its id and source, within the tokens there are."""
+"""Format evidence for a model: a line per piece, with id and source, within a token limit."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from localllm.research.cited_sentences import tidy
 from localllm.research.records import Evidence, ResearchState
 
 _LENGTHS = (900, 600, 400, 280, 200, 140)
-"""Characters of a piece, the first at which all of them fit."""
+"""Characters per piece: the first length at which all fit."""
 
 _LONGEST_TITLE = 60
 
@@ -15,8 +15,8 @@ _LONGEST_TITLE = 60
 def evidence_lines(
     state: ResearchState, evidence: Sequence[Evidence], room: int, estimate: Callable[[str], int]
 ) -> str:
-    """As much of the evidence as `room` tokens hold, in the order it was found; what is last in `evidence` is left out
-    where even the shortest form of all does not fit."""
+    """Format as much evidence as fits into `room` tokens, in the order it was found; pieces at the end of `evidence`
+    are dropped if even the shortest form does not fit."""
     chosen = list(evidence)
     while chosen:
         for length in _LENGTHS:
@@ -30,7 +30,7 @@ def evidence_lines(
 def batches(
     state: ResearchState, evidence: Sequence[Evidence], room: int, estimate: Callable[[str], int], most: int
 ) -> list[list[Evidence]]:
-    """The evidence in groups of at most `most` pieces whose full lines fit `room` tokens each."""
+    """Group the evidence into batches of at most `most` pieces whose full lines fit into `room` tokens."""
     groups: list[list[Evidence]] = []
     spent = room
     for one in evidence:

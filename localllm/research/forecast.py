@@ -1,4 +1,4 @@
-"""How many requests of the model a run will take, and for how long, at the speed measured on its server."""
+"""Estimate a run's model requests and duration, from the measured speed of its server."""
 
 from localllm.research.options import ResearchOptions
 from localllm.research.records import STAGES, ResearchState
@@ -8,18 +8,18 @@ from localllm.research.run_events import Forecast
 _OUTLINE = 1
 _SECTIONS = 4
 _CLAIMS = 24
-"""Of a draft, and a verdict for each."""
+"""Claims of a draft, each with a verdict."""
 
 _SPLITS = 4
 _AFTER_VERDICTS = 4
-"""Whether everything is answered, and whether sources disagree."""
+"""Requests on open questions and on disagreements."""
 
 _OPEN_CLAIMS = 6
-"""Of a round of corrections: sentences that are changed, and claims that are judged anew."""
+"""Claims in a round of corrections: sentences changed and claims judged again."""
 
 
 def forecast(options: ResearchOptions, speed: Speed, state: ResearchState | None = None) -> Forecast:
-    """What a run takes, of `state` what is left of it. Fewer sources or claims take less."""
+    """Estimate a run, or the rest of it from `state`. Fewer sources or claims take less."""
     reading = options.max_search
     check = _SPLITS + _CLAIMS + _AFTER_VERDICTS
     another = 1 + reading + _OPEN_CLAIMS + check // 2
@@ -43,7 +43,7 @@ def forecast(options: ResearchOptions, speed: Speed, state: ResearchState | None
 
 
 def _done(state: ResearchState, stages: dict[str, int]) -> int:
-    """The requests of the stages before the one that is next."""
+    """Return the requests of the stages before the next one."""
     if state.next == "done":
         return sum(stages.values())
     return sum(stages.get(stage, 0) for stage in STAGES[: STAGES.index(state.next)])

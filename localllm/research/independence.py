@@ -1,4 +1,4 @@
-"""Count sources that are independent of each other: a copy counts with its original, a site once."""
+"""Count independent sources: a copy counts with its original, a site once."""
 
 from collections.abc import Iterable
 
@@ -9,16 +9,16 @@ from localllm.text.quotes import difference
 
 
 def origins(state: ResearchState, evidence: Iterable[str]) -> set[str]:
-    """The sites that evidence comes from, each of a copy that of its original."""
+    """Return the sites of evidence; a copy counts as its original's site."""
     sources = {one.id: one for one in state.sources}
     of = {one.id: one.source for one in state.evidence}
     return {_origin(sources, sources[of[name]]) for name in evidence if name in of}
 
 
 def is_disputed_by_copies(run: RunContext, source: Source, words: str) -> bool:
-    """Whether copies of a page on other sites have a sentence of it otherwise, and no more have it as it is.
+    """Whether copies on other sites differ in this sentence, and on at least as many sites as have it unchanged.
 
-    Which page was read first tells nothing of which is the original. Pages of one site that differ are two editions.
+    The order of reading does not show which page is the original. Differing pages of one site are editions.
     """
     same, other = {source.site}, set[str]()
     for copy in _copies(run.state, source):
@@ -30,7 +30,7 @@ def is_disputed_by_copies(run: RunContext, source: Source, words: str) -> bool:
 
 
 def _copies(state: ResearchState, source: Source) -> list[Source]:
-    """All sources with nearly the same text as this one, but itself."""
+    """Return the other sources with nearly the same text."""
     first = source.copy_of or source.id
     return [one for one in state.sources if first in (one.id, one.copy_of) and one.id != source.id and one.text_hash]
 

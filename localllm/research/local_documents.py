@@ -1,4 +1,4 @@
-"""Documents in folders of the user's own, searched like the web: the text of each, ranked by BM25."""
+"""Search documents in the user's own folders: their texts, ranked by BM25."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -32,11 +32,11 @@ _MEDIA_TYPES = {
 _LARGEST = 5_000_000  # bytes
 _LARGEST_PDF = 30_000_000
 _MOST = 2_000
-"""Documents of a run."""
+"""Documents per run."""
 _LONGEST = 1_000_000
-"""Characters of one; a book is enough, as of a page of the web."""
+"""Characters of a document; a book fits, as for a web page."""
 _LONGEST_TOGETHER = 30_000_000
-"""Characters of all: they are in memory, with an index that is some times as large."""
+"""Characters of all documents: they are in memory, with an index several times as large."""
 
 
 class LocalDocument(NamedTuple):
@@ -48,45 +48,45 @@ class LocalDocument(NamedTuple):
 
 
 class Documents(Protocol):
-    """Documents that are searched like the web."""
+    """A searchable set of documents."""
 
     @property
     def remarks(self) -> list[Remark]:
-        """What the reader of the report should know of them."""
+        """Notes for the reader of the report."""
         ...
 
     async def search(self, query: str, limit: int) -> list[LocalDocument]:
-        """The documents that fit the query best, best first."""
+        """Return the best matching documents, best first."""
         ...
 
 
 class JoinedDocuments:
-    """Documents of several places: the best of each in turn."""
+    """Documents from several sources, interleaved by rank."""
 
     def __init__(self, places: Sequence[Documents]) -> None:
         self._places = places
 
     @property
     def remarks(self) -> list[Remark]:
-        """Those of all places."""
+        """The remarks of all sources."""
         return [said for place in self._places for said in place.remarks]
 
     async def search(self, query: str, limit: int) -> list[LocalDocument]:
-        """The documents that fit the query best in each place, each document once."""
+        """Return the best matches of each source without duplicates."""
         found = [await place.search(query, limit) for place in self._places]
         in_turn = [document for row in zip_longest(*found) for document in row if document is not None]
         return list({str(document.path): document for document in in_turn}.values())[:limit]
 
 
 def none_closed() -> Callable[[str], bool]:
-    """That no rule closes a file."""
+    """Return a check that denies no file."""
     return lambda _path: False
 
 
 class LocalDocuments:
-    """The documents in `folders`, but for those that a rule closes to reading: `closed` gives what tells so of an
-    absolute path. They are read when they are first searched. Raises ResearchUsageError at once for a folder that
-    cannot be read, and for a link in the `project` that leads out of it."""
+    """The documents in `folders`, without those a rule denies: `closed` returns the check of an absolute path. Read on
+    the first search. Raises ResearchUsageError at once for an unreadable folder, and for a link in the `project` that
+    leads out of it."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class LocalDocuments:
                 raise ResearchUsageError("research_docs", folder=folder, reason=reason) from error
 
     async def search(self, query: str, limit: int) -> list[LocalDocument]:
-        """The documents that fit the query best, best first."""
+        """Return the best matching documents, best first."""
         if self._index is None:
             await self._read_all()
         index = self._index or Bm25()
@@ -147,7 +147,7 @@ class LocalDocuments:
         )
 
     def _files(self) -> Iterator[tuple[Path, str]]:
-        """Each document: the folder it is found in, and its path there."""
+        """Yield each document's folder and its path in it."""
         is_closed = self._closed_now()
         for folder in self._folders:
             for entry in walk(folder, exclude=()):
@@ -164,7 +164,7 @@ def _real(folder: Path, project: Path | None) -> Path:
         return folder.resolve()
     try:
         followed = follow(folder, project)
-    except OSError as error:  # links in circles
+    except OSError as error:  # circular links
         raise ResearchUsageError("research_docs", folder=folder, reason=error.strerror or str(error)) from error
     if followed.leads_out:
         raise ResearchUsageError("research_link_out", folder=folder, target=followed.real)
@@ -172,14 +172,14 @@ def _real(folder: Path, project: Path | None) -> Path:
 
 
 def _largest(path: str) -> int:
-    """How many bytes a document of this name may have; 0 where it is none."""
+    """Return the size limit of a document of this name in bytes; 0 for another file type."""
     kind = Path(path).suffix.lower()
     return (_LARGEST_PDF if kind == ".pdf" else _LARGEST) if kind in _MEDIA_TYPES else 0
 
 
 async def read_document(folder: Path, path: str) -> LocalDocument:
-    """The text of the document at a path below a folder. Whatever is put into its place meanwhile, a link or a pipe is
-    not followed, nor waited for. Raises OSError, NoTextError, PdfError, ValueError."""
+    """Read the document at a path below a folder, without following a link or waiting for a pipe put in its place.
+    Raises OSError, NoTextError, PdfError, ValueError."""
     file = folder / path
     data = await asyncio.to_thread(read_linkless, file, _largest(path))
     kind = file.suffix.lower()
@@ -196,6 +196,6 @@ async def read_document(folder: Path, path: str) -> LocalDocument:
 
 
 def _heading(text: str) -> str:
-    """What a Markdown document calls itself."""
+    """Return the first heading of a Markdown document; "" for none."""
     first = text.lstrip().partition("\n")[0]
     return first.lstrip("# ").strip()[:200] if first.startswith("#") else ""

@@ -1,8 +1,8 @@
-"""Asking the model in a role: the prompt, what fits its window, the answer read, kept and counted.
+"""Call the model in a role: build the prompt, fit it into the window, parse, store and count the answer.
 
-A request is the role's fixed text as system message, the same bytes each time so that a server need not read it anew,
-and the values of this request as user message, with the report's language and today's date at its end. An answer is
-kept in the run's store before it is used; a request that was answered once is never sent again.
+A request is the role's fixed text as system message, identical each time for the server's prompt cache, and the values
+of this request as user message, ending with the report's language and today's date. An answer is stored before it is
+used; an answered request is never sent again.
 """
 
 import asyncio
@@ -27,21 +27,21 @@ from localllm.research.run_store import RunStore, StoredAnswer
 from localllm.research.tracing import ModelCall, NoTracer, RunTracer
 
 WINDOW = 8_192
-"""Tokens of a request and its answer at most, however much more the model could read."""
+"""Most tokens of a request with its answer, even for a model with a larger window."""
 
 _MARGIN = 1.15
-"""A request may be so much longer than estimated."""
+"""Safety factor on the estimated tokens."""
 
 _OF_SCHEMAS = frozenset({"llm_bad_call", "llm_bad_request", "llm_parameter_refused"})
-"""What may fail because of a schema: the server could not read its own answer (llama.cpp, at times), or takes none."""
+"""Errors a schema may cause: the server could not parse its own answer (llama.cpp, at times), or rejects schemas."""
 
 _CUT = "\n[… cut …]"
 _SHOWN_AGAIN = 1_200
-"""Characters of an unusable answer that the model sees again."""
+"""Characters of an unusable answer shown to the model again."""
 
 
 class RoleKind(NamedTuple):
-    """How a role is asked. `judges`: at temperature 0. `writes`: also from what of the budget is kept for writing."""
+    """The options of a role. `judges`: temperature 0. `writes`: may also spend the budget reserved for writing."""
 
     max_tokens: int
     judges: bool = True
@@ -68,11 +68,11 @@ ROLES: dict[str, RoleKind] = {
 
 
 class BudgetSpent(Exception):  # noqa: N818 - the run goes on with what it has
-    """What may be spent is spent, but for what is kept back for writing."""
+    """The budget is spent, except the part reserved for writing."""
 
 
 class Reply(NamedTuple):
-    """What is told of each answer: its role, tokens, seconds, and how fast it was written."""
+    """The statistics of an answer: its role, tokens, seconds, and generation speed."""
 
     role: str
     tokens: int
@@ -81,7 +81,7 @@ class Reply(NamedTuple):
 
 
 def _nobody(_reply: Reply) -> None:
-    """Nobody wants to know."""
+    """Ignore a reply."""
 
 
 def _always(_writes: bool) -> bool:
@@ -89,8 +89,8 @@ def _always(_writes: bool) -> bool:
 
 
 class Roles:
-    """Asks the model behind `client`. `may_ask` says whether the budget allows it, for a role that writes or another;
-    `on_reply` is told of every answer the model gave now. `notes` keeps what the reader noted for other runs."""
+    """Call the model behind `client`. `may_ask` returns whether the budget allows a role, writing or not; `on_reply` is
+    called with each new answer. `notes` caches the reader's notes for other runs."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class Roles:
 
     @property
     def options(self) -> ResearchOptions:
-        """How the run is to be done."""
+        """The options of the run."""
         return self._options
 
     @overload
@@ -160,10 +160,10 @@ class Roles:
         temperature: float | None = None,
         max_tokens: int = 0,
     ) -> dict[str, Json] | str:
-        """The answer of `role` to `values`: its text, or with `schema` the object. What has no value is left out.
+        """Return the role's answer to `values`: text, or an object with `schema`. Empty values are left out.
 
-        `temperature` and `max_tokens` are the role's own unless given. One that cannot be used is asked for once more.
-        Raises AnswerUnusable, BudgetSpent, ResearchError, LLMConnectionError.
+        `temperature` and `max_tokens` default to the role's own. An unusable answer is retried once. Raises
+        AnswerUnusable, BudgetSpent, ResearchError, LLMConnectionError.
         """
         kind = ROLES[role]
         if temperature is None:
@@ -187,13 +187,13 @@ class Roles:
             raise AnswerUnusable(f"{role}: {error}") from error
 
     def room(self, role: str, max_tokens: int = 0) -> int:
-        """The tokens all values of a request may have together, as `estimate` counts them."""
+        """Return the tokens available for all values of a request, as `estimate` counts them."""
         answer = min(max_tokens or ROLES[role].max_tokens, self._options.max_tokens)
         whole = min(self._client.context_window, WINDOW) - min(answer, self._client.context_window // 4)
         return int(whole / _MARGIN) - self.estimate(prompt_of(role)) - self.estimate(self._tail) - 60
 
     def estimate(self, text: str) -> int:
-        """An estimate of the tokens in `text`."""
+        """Estimate the tokens of `text`."""
         return self._client.estimate_tokens(text)
 
     async def _answer(self, request: "_Request") -> StoredAnswer:
@@ -215,16 +215,16 @@ class Roles:
         return answer
 
     async def _share(self, request: "_Request", answer: StoredAnswer) -> None:
-        """Keep an answer that could be used for other runs, once."""
+        """Cache a usable answer for other runs, once."""
         if self._notes and request.role in ROLES_KEPT and answer.tokens:
             await self._notes.put(self._shared_key(request), answer)
 
     def _shared_key(self, request: "_Request") -> str:
-        """What the request is kept under for other runs with this model, on another day too."""
+        """Return the cache key shared by all runs with this model, on any day."""
         return request.key(f"{self._client.model}\n{self._language}")
 
     async def _complete(self, request: "_Request") -> Completion:
-        """The answer of the server, asked again where that may help."""
+        """Complete the request, with retries."""
         await self._client.get_ready()
         times, messages = 0, self._messages(request)
         while True:
@@ -237,7 +237,7 @@ class Roles:
                     seconds = self._options.timeout
                     raise ResearchModelError("research_no_answer", seconds=seconds, count=times) from error
             except LLMConnectionError as error:
-                if overflow_of(error) and times == 1:  # now the client knows better how long the request is
+                if overflow_of(error) and times == 1:  # now the client has a better estimate
                     messages = self._messages(request)
                 elif not await self._client.may_ask_again(error, times, lambda _error, _seconds: None):
                     raise
@@ -280,7 +280,7 @@ class Roles:
         )
 
     def _messages(self, request: "_Request") -> list[Message]:
-        """The request, whose longest values are cut until it fits."""
+        """Build the messages, truncating the longest values until they fit."""
         room = self.room(request.role, request.max_tokens)
         room -= self.estimate(request.said) + self.estimate(request.complaint)
         values = dict(request.values)
@@ -294,7 +294,7 @@ class Roles:
 
 
 class _Request(NamedTuple):
-    """What is asked of a role; the second time with what it said, and what is wrong with that."""
+    """A request to a role; a retry includes the previous answer and its fault."""
 
     role: str
     values: Mapping[str, str]
@@ -305,21 +305,21 @@ class _Request(NamedTuple):
     complaint: str = ""
 
     def messages(self, values: str, tail: str) -> list[Message]:
-        """As the model reads it."""
+        """Build the messages."""
         messages: list[Message] = [SystemMessage(prompt_of(self.role)), UserMessage(f"{values}\n\n{tail}")]
         if self.complaint:
             messages += [AssistantMessage(self.said), UserMessage(f"{self.complaint}\n\n{tail}")]
         return messages
 
     def key(self, tail: str) -> str:
-        """What the answer is kept under: the request before anything of it is cut, whatever model is asked."""
+        """Return the key of the answer: a hash of the untruncated request, independent of the model."""
         messages = self.messages(_rendered(self.values), tail)
         return hashlib.sha256(encode_json([self.role, messages, self.schema, self.temperature])).hexdigest()
 
 
 @cache
 def prompt_of(role: str) -> str:
-    """The fixed text of a role."""
+    """Return the fixed text of a role."""
     return (Path(__file__).parent / "prompts" / f"{role}.md").read_text(encoding="utf-8").strip()
 
 
@@ -332,7 +332,7 @@ def _read(answer: StoredAnswer, schema: Schema | None) -> dict[str, Json] | str:
 
 
 def _rendered(values: Mapping[str, str]) -> str:
-    """Each value in a frame of its name that nothing in it can close."""
+    """Format each value in a frame of its name that nothing in the value can close."""
     return "\n\n".join(_framed(name, value.strip()) for name, value in values.items() if value.strip())
 
 

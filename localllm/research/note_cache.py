@@ -1,4 +1,4 @@
-"""What the model noted of pages, kept for a week: other runs with the same question need not have them read again."""
+"""Cache the model's notes on pages for a week, for other runs on the same question."""
 
 import asyncio
 from pathlib import Path
@@ -14,17 +14,17 @@ FILE = "notes.sqlite"
 SECONDS = 7 * 86_400.0
 
 ROLES_KEPT = frozenset({"reader", "market_reader"})
-"""Roles whose answers depend on their request alone: no other evidence, and not the day."""
+"""Roles whose answers depend only on their request, not on other evidence or the date."""
 
 
 class NoteCache:
-    """Keeps answers in `folder`, which several programs may share. A cache that fails is left alone for the run."""
+    """A cache of answers in `folder`, which several processes may share. After an error it is disabled for the run."""
 
     def __init__(self, folder: Path) -> None:
         self._kept: DiskCache | None = DiskCache(folder / FILE, SECONDS)
 
     async def get(self, key: str) -> StoredAnswer | None:
-        """The answer that is kept for `key`, without its tokens: it costs none now."""
+        """Return the cached answer for `key`, with no tokens, since it costs none now."""
         if self._kept is None:
             return None
         try:
@@ -38,7 +38,7 @@ class NoteCache:
         return None
 
     async def put(self, key: str, answer: StoredAnswer) -> None:
-        """Keep an answer."""
+        """Cache an answer."""
         if self._kept is None:
             return
         try:

@@ -1,4 +1,4 @@
-"""What is open after a check: parts of the question without an answer, claims that the next round has to settle."""
+"""List what is open after a check: unanswered parts of the question, and claims the next round must settle."""
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
@@ -14,13 +14,13 @@ from localllm.text.tokenising import terms
 _COVERAGE = answer_schema(unanswered=TEXTS)
 
 _LEAST_RATIO = 0.6
-"""How alike a line of the model has to be to the part of the question that it means."""
+"""Least similarity of a line of the model to the part of the question it refers to."""
 
 _UNJUDGED = N_("Whether every part of the question is answered could not be checked.")
 
 
 async def find_unanswered(run: RunContext) -> list[str]:
-    """The parts of the question that no supported claim answers. Raises BudgetSpent."""
+    """Return the parts of the question that no supported claim answers. Raises BudgetSpent."""
     needs = needs_of(run.state)
     told = supported_texts(run.state)
     if not told:
@@ -42,23 +42,23 @@ async def find_unanswered(run: RunContext) -> list[str]:
 
 
 def needs_of(state: ResearchState) -> tuple[str, ...]:
-    """What an answer has to tell."""
+    """Return the points an answer must cover."""
     return (state.brief.needs if state.brief else ()) or (state.question,)
 
 
 def supported_texts(state: ResearchState) -> list[str]:
-    """The claims that stand, each once."""
+    """Return the supported claims without duplicates."""
     return list(dict.fromkeys(one.text for one in state.claims if one.verdict and one.verdict.label == "supported"))
 
 
 def untold(state: ResearchState) -> list[str]:
-    """By rule, the parts of the question of which no word is in a supported claim."""
+    """Return, by rule, the parts of the question with no word in a supported claim."""
     told = {term for text in supported_texts(state) for term in terms(text) if len(term) > 1}
     return [need for need in needs_of(state) if not told & set(terms(need))]
 
 
 def _meant(line: str, needs: Sequence[str]) -> str:
-    """The part of the question that a line of the model means, by its words or its number; "" where none is."""
+    """Return the part of the question a line of the model refers to, by words or number; "" for none."""
     number = line.split(".", 1)[0].strip()
     if number.isdecimal() and 1 <= int(number) <= len(needs):
         return needs[int(number) - 1]
@@ -67,10 +67,10 @@ def _meant(line: str, needs: Sequence[str]) -> str:
 
 
 def ledger_of(state: ResearchState) -> list[LedgerEntry]:
-    """What the next round has to settle, each with the rounds in which it was searched for already.
+    """Return the entries the next round must settle, each with the number of rounds that searched for it.
 
-    What nothing answers comes first, what only one source says last: that is settled as far as it goes. A contradiction
-    between sources that was searched for is not searched for again: both sides are shown.
+    Unanswered parts come first, single-source claims last, since those are partly settled. A contradiction that was
+    searched for is not searched again: the report shows both sides.
     """
     tried = {(one.kind, one.subject): one.tried for one in state.ledger}
     countered = {one.claim for one in state.queries if one.purpose == "counter_evidence"}
@@ -93,6 +93,6 @@ def ledger_of(state: ResearchState) -> list[LedgerEntry]:
 
 
 def has_single_source(state: ResearchState, claim: Claim) -> bool:
-    """Whether a claim stands, but all that its sentence cites comes from one source."""
+    """Whether a claim is supported, but only by citations of one source."""
     is_supported = claim.verdict is not None and claim.verdict.label == "supported"
     return is_supported and len(origins(state, claim.evidence)) <= 1

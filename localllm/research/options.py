@@ -1,4 +1,4 @@
-"""How one run is to be done: settings, a preset and the command line, put together and checked."""
+"""The options of one run: settings, preset and command line merged and validated."""
 
 import msgspec
 
@@ -13,13 +13,13 @@ PRESETS: dict[str, dict[str, int]] = {
 
 
 class ResearchOptions(ResearchSettings, frozen=True):
-    """The settings of `[research]` as they hold for one run, and what only a run has."""
+    """The `[research]` settings of one run, and options only a run has."""
 
     sites: tuple[str, ...] = ()
-    """Only these hosts, and those below them."""
+    """Search only these hosts and their subdomains."""
     exclude_sites: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
-    """Queries of the user's own, instead of the model's."""
+    """The user's queries, replacing the model's."""
     use_web: bool = True
     use_cache: bool = True
 
@@ -28,10 +28,10 @@ _PAIRS = (("min_search", "max_search"), ("min_validation", "max_validation"))
 
 
 def options_for(settings: ResearchSettings, preset: str = "", **given: object) -> ResearchOptions:
-    """The options of a run: `given` before the preset before the settings. Of a least and a most that exclude each
-    other the one that was given counts.
+    """Merge the options of a run: `given` over the preset over the settings. If a minimum and a maximum conflict, the
+    given one wins.
 
-    Raises msgspec.ValidationError; ResearchUsageError where both come from one place.
+    Raises msgspec.ValidationError; ResearchUsageError if both are from one layer.
     """
     layers = (given, PRESETS.get(preset, {}), msgspec.to_builtins(settings))
     values: dict[str, object] = {**layers[2], **layers[1], **layers[0]}

@@ -1,8 +1,8 @@
-"""Spans of research runs for OpenTelemetry, under the attribute names of its conventions for generative AI.
+"""OpenTelemetry spans of research runs, with the semantic conventions for generative AI.
 
-A run is a span `invoke_agent`, its stages are spans within it, and each request to the model is a span `chat` within
-its stage. They carry sizes, ids and times; texts only where the settings say so, and masked. The packages of
-OpenTelemetry are imported when a tracer is opened, and only then.
+A run is a span `invoke_agent`, its stages are child spans, and each model request is a span `chat` in its stage. They
+carry sizes, ids and times; texts only if the settings allow it, and masked. The OpenTelemetry packages are imported
+only when a tracer is opened.
 """
 
 import base64
@@ -45,41 +45,41 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Tracer as OTelTracer
 
 DEFAULT_ENDPOINT = "http://localhost:4318"
-"""Where collectors and Jaeger listen for OTLP over HTTP."""
+"""The default OTLP/HTTP endpoint of collectors and Jaeger."""
 
 LANGFUSE = "https://cloud.langfuse.com"
 _LANGFUSE_HOSTS = ("LANGFUSE_BASE_URL", "LANGFUSE_HOST")
 _SIGNAL = "/v1/traces"
 
 _SECONDS = 5.0
-"""For one sending of spans, tries of it included."""
+"""Seconds to export a batch of spans, retries included."""
 
 _PARTING = 2.0
-"""Seconds that the end of the program waits for what is not sent yet."""
+"""Seconds to flush spans at exit."""
 
 _EVERY_MS = 2_000.0
 _LONGEST_TEXT = 32_000
 
 _PROVIDERS = {"azure": "azure.ai.openai", "gemini": "gcp.gemini"}
-"""Providers that the conventions call otherwise than the settings do."""
+"""Providers with another name in the conventions than in the settings."""
 
 
 class Receiver(msgspec.Struct, frozen=True):
-    """Where spans are sent. `headers` may hold a key."""
+    """The endpoint of spans. `headers` may contain a key."""
 
     url: str
     headers: Mapping[str, str] = {}
 
     @property
     def shown(self) -> str:
-        """The address without user and password, which may stand in it."""
+        """The address without user and password."""
         parts = urlsplit(self.url)
         return clean(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}", keep_newlines=False)
 
 
 def receiver_of(settings: TraceSettings, environ: Mapping[str, str], *, asked: bool) -> Receiver:
-    """The receiver the settings name; else Langfuse, where its keys are in the environment and the user has `asked` for
-    a trace of this run; else one on this machine. Raises ResearchUsageError for what is no address."""
+    """Return the configured receiver; else Langfuse, if its keys are in the environment and the user `asked` for a
+    trace of this run; else a local one. Raises ResearchUsageError for an invalid address."""
     public, secret = environ.get("LANGFUSE_PUBLIC_KEY", ""), environ.get("LANGFUSE_SECRET_KEY", "")
     if not settings.endpoint and asked and public and secret:
         host = next((environ[name] for name in _LANGFUSE_HOSTS if environ.get(name)), LANGFUSE)
@@ -103,17 +103,17 @@ def _address(endpoint: str) -> str:
 def open_tracer(
     settings: TraceSettings, environ: Mapping[str, str], *, asked: bool = False
 ) -> "OpenTelemetryTracer | None":
-    """A tracer, where the user has `asked` for one or the settings want every run traced; else None, and nothing is
-    imported. Raises ResearchUsageError."""
+    """Open a tracer if the user `asked` for one or the settings trace every run; otherwise return None and import
+    nothing. Raises ResearchUsageError."""
     if not asked and not settings.enabled:
         return None
     return OpenTelemetryTracer(receiver_of(settings, environ, asked=asked), content=settings.content)
 
 
 class OpenTelemetryTracer:
-    """Sends spans to `receiver` from a thread of its own: neither a slow nor a dead one holds up a run.
+    """Export spans to `receiver` from a background thread, so that a slow or dead receiver delays no run.
 
-    To be closed at the end. Raises ResearchUsageError where the packages are not installed.
+    Must be closed. Raises ResearchUsageError if the packages are not installed.
     """
 
     def __init__(self, receiver: Receiver, *, content: bool = False, seconds: float = _SECONDS) -> None:
@@ -127,7 +127,7 @@ class OpenTelemetryTracer:
 
     @contextmanager
     def run(self, state: ResearchState) -> Generator[RunTracer]:
-        """A span for the run, or for what is left of it."""
+        """Open a span for the run, or for the rest of a resumed one."""
         attributes: dict[str, Any] = {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.name": "research",
@@ -145,7 +145,7 @@ class OpenTelemetryTracer:
             span.set_attribute("localllm.research.partial", state.partial)
 
     def close(self) -> Remark | None:
-        """Send what is left, for a few seconds at most; what is wrong where not everything could be sent."""
+        """Flush the spans within a timeout; return the error if some could not be sent."""
         last = threading.Thread(target=self._provider.shutdown, daemon=True)
         last.start()
         last.join(_PARTING)
@@ -161,7 +161,8 @@ class OpenTelemetryTracer:
 
     @contextmanager
     def _span(self, name: str, attributes: Mapping[str, Any], *, parent: "Span | None" = None) -> "Generator[Span]":
-        """A span around a block; an error that leaves it is noted by its kind alone, since its text may tell more."""
+        """Open a span around a block; an exception is recorded only by its type, since its text may contain private
+        data."""
         from opentelemetry.trace import Status, StatusCode
 
         span = self._tracer.start_span(name, _within(parent), _kind(name), attributes)
@@ -187,7 +188,7 @@ class _RunSpans:
 
     @contextmanager
     def stage(self, stage: Stage, number: int) -> Generator[None]:
-        """A span for a stage, with what there is at its end."""
+        """Open a span for a stage, with its results at the end."""
         state = self._state
         attributes = {
             "gen_ai.conversation.id": state.id,
@@ -205,7 +206,7 @@ class _RunSpans:
 
     @contextmanager
     def model_call(self, call: ModelCall) -> Generator[OnCompletion]:
-        """A span for a request to the model."""
+        """Open a span for a model request."""
         attributes = _attributes_of(call, self._state.id)
         if self._content:
             attributes |= _contents_of(call.messages)
@@ -228,14 +229,14 @@ class _RunSpans:
             span.set_attribute("gen_ai.output.messages", _as_json([said]))
 
     def add_event(self, event: ResearchEvent) -> None:
-        """What happened, as an event of the stage's span."""
+        """Add an event to the stage's span."""
         if found := _details_of(event, content=self._content):
             name, details = found
             self._stage.add_event(name, details)
 
 
 def _details_of(event: ResearchEvent, *, content: bool) -> tuple[str, dict[str, Any]] | None:
-    """Name and attributes of an event; None for one that spans tell of, or that is only for people."""
+    """Return name and attributes of an event; None for one covered by spans, or only for display."""
     texts: dict[str, str] = {}
     match event:
         case QueryMade(query=query, purpose=purpose):
@@ -272,7 +273,7 @@ def _attributes_of(call: ModelCall, run: str) -> dict[str, Any]:
 
 
 def _server(address: str) -> dict[str, Any]:
-    """Host and port of a server's address; nothing of what is none."""
+    """Return host and port of an address; empty for an invalid one."""
     try:
         parts = urlsplit(address)
         found = {"server.address": parts.hostname, "server.port": parts.port}
@@ -282,7 +283,7 @@ def _server(address: str) -> dict[str, Any]:
 
 
 def _contents_of(messages: Sequence[Message]) -> dict[str, str]:
-    """The texts of a request, masked."""
+    """Return the masked texts of a request."""
     roles = [(str(message.__struct_config__.tag), message.text) for message in messages]
     system = [{"type": "text", "content": _text(text)} for role, text in roles if role == "system"]
     rest = [_said(role, text) for role, text in roles if role != "system"]
@@ -306,7 +307,7 @@ def _kind_of(error: BaseException) -> str:
 
 
 def _within(parent: "Span | None") -> "Context":
-    """The context of a span below `parent`; without one, of a trace of its own."""
+    """Return the context of a span below `parent`; without one, of a new trace."""
     from opentelemetry.context import Context
     from opentelemetry.trace import set_span_in_context
 
@@ -320,13 +321,13 @@ def _kind(name: str) -> Any:
 
 
 class _Outcome:
-    """Why the newest sending failed; empty where it did not."""
+    """The error of the last export; empty if it succeeded."""
 
     problem = ""
 
 
 def _provider(receiver: Receiver, seconds: float) -> "tuple[TracerProvider, _Outcome]":
-    """What makes spans and sends them, and what becomes of that. Raises ImportError."""
+    """Create the tracer provider, with the outcome of its exports. Raises ImportError."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
@@ -344,7 +345,7 @@ def _provider(receiver: Receiver, seconds: float) -> "tuple[TracerProvider, _Out
 
 
 def _session(outcome: _Outcome) -> Any:
-    """A session of requests that notes what became of its newest request, and uses no proxy of the environment."""
+    """Create an HTTP session that records the outcome of its last request and ignores proxy variables."""
     import requests
 
     class Session(requests.Session):
@@ -363,7 +364,7 @@ def _session(outcome: _Outcome) -> Any:
 
 
 def _reason(error: BaseException) -> str:
-    """Why a receiver could not be reached, as the system says it."""
+    """Return the system's reason why a receiver is unreachable."""
     if refusal := offline_error_in(error):
         return clean(str(refusal), keep_newlines=False)
     cause: BaseException | None = error
@@ -375,7 +376,7 @@ def _reason(error: BaseException) -> str:
 
 
 class _OwnLog(logging.Handler):
-    """Puts what the packages of OpenTelemetry say into the program's log: never on the screen."""
+    """Redirect the log of the OpenTelemetry packages to the program's log, away from the screen."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Log it."""

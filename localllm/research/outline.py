@@ -1,4 +1,4 @@
-"""Plan the sections of a report: their headings, and the evidence each of them may cite."""
+"""Plan the sections of a report: their headings, and the evidence each may cite."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, cast
@@ -18,7 +18,7 @@ _OUTLINE = answer_schema(heading=TEXT, sections=several(heading=TEXT, evidence=T
 
 MOST_SECTIONS = 6
 LONGEST_HEADING = 100
-"""Characters; a title may have half as many again."""
+"""Characters; a title may be half as long again."""
 
 _AGAIN = "Not usable: no section had an id of <evidence>. Each needs a heading and ids such as E3."
 
@@ -27,18 +27,18 @@ WRONG_SCRIPT = {
     "ja": "Not usable: it was not in Japanese. Write it in Japanese (日本語で書く), with the same ids.",
     "en": "Not usable: it was not in English. Write it in English, with the same ids.",
 }
-"""What a model is told whose text is not in the language of the report."""
+"""Messages to a model that wrote in the wrong language."""
 
 
 class Outline(NamedTuple):
-    """The title of a report, and its sections without sentences."""
+    """The title of a report, and its empty sections."""
 
     title: str
     sections: tuple[Section, ...]
 
 
 async def make_outline(run: RunContext) -> Outline:
-    """The model's outline; where it has none that can be used, also asked again, one by rule."""
+    """Have the model write an outline; after a retry, fall back to one by rule."""
     state = run.state
     asked = {"question": state.question, "needs": "\n".join(f"- {need}" for need in needs_of(state))}
     room = (
@@ -66,7 +66,7 @@ async def make_outline(run: RunContext) -> Outline:
 
 
 def _sections_of(state: ResearchState, answer: dict[str, Json]) -> tuple[Section, ...]:
-    """The sections of an answer that have evidence: each piece is in the first section that names it."""
+    """Return the sections of an answer that have evidence; each piece belongs to the first section that names it."""
     known = {one.id for one in state.evidence}
     sections: list[Section] = []
     for given in cast("list[dict[str, Json]]", answer["sections"])[:MOST_SECTIONS]:
@@ -80,7 +80,7 @@ def _sections_of(state: ResearchState, answer: dict[str, Json]) -> tuple[Section
 
 
 def sections_by_rule(state: ResearchState, evidence: Sequence[Evidence]) -> tuple[Section, ...]:
-    """A section for each part of the question, with the evidence that fits it better than the others."""
+    """Create a section per part of the question, with the evidence that matches it best."""
     needs = needs_of(state)
     sorted_in: dict[str, list[str]] = {need: [] for need in needs}
     for one in evidence:
@@ -89,25 +89,25 @@ def sections_by_rule(state: ResearchState, evidence: Sequence[Evidence]) -> tupl
 
 
 def best_need(state: ResearchState, needs: Sequence[str], evidence: Evidence) -> str:
-    """The part of the question that evidence fits best; the first of equals."""
+    """Return the part of the question that evidence matches best; the first on a tie."""
     source = state.source(evidence.source)
     context = " ".join([source.title, *source.queries])
     return max(needs, key=lambda need: support_score(need, evidence.text) + 0.3 * support_score(need, context))
 
 
 def ranked(state: ResearchState) -> list[Evidence]:
-    """All evidence, what fits the question and its parts best first; in the order it was found among equals."""
+    """Sort all evidence by its match with the question and its parts; ties in the order it was found."""
     asked = " ".join([state.question, *needs_of(state)])
     return sorted(state.evidence, key=lambda one: -support_score(asked, one.text))
 
 
 def needs_of(state: ResearchState) -> tuple[str, ...]:
-    """The parts of the question, or the question."""
+    """Return the parts of the question, or the question itself."""
     return state.brief.needs if state.brief and state.brief.needs else (state.question,)
 
 
 def as_heading(need: str) -> str:
-    """A part of the question as the heading of a section."""
+    """Format a part of the question as a heading."""
     heading = _heading(need, LONGEST_HEADING)
     return heading[:1].upper() + heading[1:]
 
@@ -118,6 +118,6 @@ def _title(state: ResearchState, given: str) -> str:
 
 
 def _heading(text: str, longest: int) -> str:
-    """A heading on one line, without marks and the signs of Markdown."""
+    """Return a heading on one line, without marks and Markdown."""
     line = tidy(text).strip('#*_"“”「」 ')
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"

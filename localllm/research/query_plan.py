@@ -1,7 +1,7 @@
-"""What is asked, and the queries that are made of it: from several viewpoints first, aimed at what is open later.
+"""Analyse the question and create queries: first from several viewpoints, later for open points.
 
-Whatever the model answers, there are queries: one that is of no use is asked once more and then made by rule. A query
-is masked before it is kept; it never leaves this machine in another form.
+There are always queries: an unusable answer is retried once, then replaced by rule. A query is masked before it is
+stored, and sent only in that form.
 """
 
 import re
@@ -27,7 +27,7 @@ _MOST_NEEDS = 6
 _LONGEST_NEED = 200
 _LONGEST_QUERY = 200
 _LONGEST_SUBJECT = 90
-"""Characters; engines read no more than a few words of a query anyway."""
+"""Characters; engines use only a few words of a query."""
 
 _YEARS = late_pattern(r"(?:1[89]|20)\d\d年?|(?:昭和|平成|令和)(?:元|\d{1,2})年")
 _ENTITY = late_pattern(r"「[^」]{2,40}」|\"[^\"]{2,40}\"|[\u30a1-\u30fa\u30fc]{3,}|(?:[A-Z][\w.&-]+(?: (?=[A-Z]))?)+")
@@ -50,7 +50,7 @@ _VIEWPOINTS = {
     ),
     "ja": ("公式", "統計 調査", "最新 ニュース", "課題 批判", "経緯 背景", "比較", "論文", "専門家 解説", "一覧"),
 }
-"""What is put behind the question where the model makes no queries of it."""
+"""Words appended to the question if the model creates no queries."""
 
 _AIMS: dict[str, Purpose] = {
     "not_found": "primary_source",
@@ -71,14 +71,14 @@ _AIM_WORDS = {
 
 
 class _Aim(NamedTuple):
-    """An entry of the ledger, and what is looked for to settle it."""
+    """An entry of the ledger, and the aim of the search that is to settle it."""
 
     entry: LedgerEntry
     purpose: Purpose
 
 
 async def normalise(state: ResearchState, roles: Roles, language: str) -> None:
-    """Find out what is asked: whom and when it is about, and what would count as an answer."""
+    """Analyse the question: its entities and time, and what an answer must cover."""
     question = state.question
     needs: list[str] = []
     entities: list[str] = []
@@ -102,7 +102,7 @@ async def normalise(state: ResearchState, roles: Roles, language: str) -> None:
 
 
 async def plan_queries(state: ResearchState, roles: Roles, options: ResearchOptions) -> dict[str, tuple[str, ...]]:
-    """Exactly as many queries as the options say, or the user's own; for each the kinds of what was masked in it."""
+    """Create as many queries as configured, or use the user's own; return the kinds of masked data for each."""
     count = options.query_count
     if options.queries:
         return _add(state, [(text, "viewpoint", "") for text in map(_tidy, options.queries) if text])
@@ -113,7 +113,7 @@ async def plan_queries(state: ResearchState, roles: Roles, options: ResearchOpti
 
 
 async def _from_model(state: ResearchState, roles: Roles, count: int) -> list[str]:
-    """The model's queries; asked once more where they are fewer than `count`."""
+    """Have the model create queries; retry once if they are fewer than `count`."""
     brief = _brief(state)
     values = {
         "question": brief.question,
@@ -136,15 +136,15 @@ async def _from_model(state: ResearchState, roles: Roles, count: int) -> list[st
 
 
 def more_words(state: ResearchState, count: int) -> dict[str, tuple[str, ...]]:
-    """Further queries by rule, in other words than those made so far; for where too little was found."""
+    """Create more queries by rule, with other words than before, after too few results."""
     return _add(state, [(text, "more_sources", "") for text in _unasked(state, by_rule(state))[:count]])
 
 
 async def aim_queries(state: ResearchState, roles: Roles, options: ResearchOptions) -> dict[str, tuple[str, ...]]:
-    """Queries for what is open, what was tried least first; as many in a round as there were at first.
+    """Create queries for open points, the least tried first; as many per round as in the first.
 
-    Once a document of the user's own is evidence, a claim may repeat it: then no claim goes to the web, nor to the
-    model with what does.
+    Once one of the user's documents is evidence, a claim may repeat its content. Then no claim is sent to the web, nor
+    to the model together with web content.
     """
     aims = _aims(state.ledger)[: options.query_count]
     if not aims:
@@ -167,13 +167,14 @@ async def aim_queries(state: ResearchState, roles: Roles, options: ResearchOptio
 
 
 def _has_own_evidence(state: ResearchState) -> bool:
-    """Whether documents of the user's own are evidence."""
+    """Whether the user's own documents are evidence."""
     own = {source.id for source in state.sources if source.local}
     return any(evidence.source in own for evidence in state.evidence)
 
 
 def _aims(ledger: Sequence[LedgerEntry]) -> list[_Aim]:
-    """What to search for: whatever is open, and then for what one source alone says a second one, and one against."""
+    """Return the search aims: all open points, then for each single-source claim a second source and a
+    counter-argument."""
     aims = [_Aim(entry, _AIMS[entry.kind]) for entry in _least_tried(ledger) if entry.kind != "single_source"]
     for entry in _least_tried(ledger):
         if entry.kind == "single_source":
@@ -186,7 +187,7 @@ def _least_tried(ledger: Sequence[LedgerEntry]) -> list[LedgerEntry]:
 
 
 async def _aimed_by_model(state: ResearchState, roles: Roles, aims: Sequence[_Aim]) -> dict[_Aim, str]:
-    """The model's query for each of the aims; none where their number is another."""
+    """Have the model create a query per aim; empty if their number differs."""
     if not aims:
         return {}
     told = [f"{number}. {_AIM_NAMES[one.purpose]}: {one.entry.subject}" for number, one in enumerate(aims, 1)]
@@ -208,7 +209,7 @@ def _aimed_by_rule(state: ResearchState, aim: _Aim) -> list[str]:
 
 
 def by_rule(state: ResearchState) -> list[str]:
-    """Queries from different viewpoints, made of the question itself."""
+    """Create queries from different viewpoints, from the question itself."""
     brief = _brief(state)
     words = _VIEWPOINTS[brief.language if brief.language in _VIEWPOINTS else "en"]
     core = " ".join([*brief.entities, brief.period]).strip()
@@ -222,8 +223,8 @@ def by_rule(state: ResearchState) -> list[str]:
 def _add(
     state: ResearchState, wanted: Sequence[tuple[str, Purpose, str]], *, keeps_claims: bool = False
 ) -> dict[str, tuple[str, ...]]:
-    """Keep queries as they will leave this machine; by their text the kinds of what was masked. `keeps_claims`: those
-    about claims stay here."""
+    """Store masked queries; return the kinds of masked data by text. `keeps_claims`: queries about claims are not sent
+    to the web."""
     added: dict[str, tuple[str, ...]] = {}
     taken: list[str] = []
     for text, purpose, claim in wanted:
@@ -246,7 +247,7 @@ def _unasked(state: ResearchState, texts: Iterable[str]) -> list[str]:
 
 
 def _tidy(text: str) -> str:
-    """A query on one line, without what models put around it."""
+    """Return a query on one line, without decoration by the model."""
     line = " ".join(_LEADING.sub("", text).split()).strip("\"'“”「」` ")
     return line[:_LONGEST_QUERY].strip()
 
@@ -256,7 +257,7 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 
 
 def _form(text: str) -> str:
-    """What two queries are compared by: their words, in any order."""
+    """Normalise a query for comparison: its words in any order."""
     return " ".join(sorted(unicodedata.normalize("NFKC", text).casefold().rstrip("?.。").split()))
 
 

@@ -1,6 +1,7 @@
-"""What a research run works on: sources, evidence, the draft, claims and verdicts, and the one state that holds them.
+"""The records of a research run: sources, evidence, draft, claims, verdicts, and the state that contains them.
 
-Ids are given at first sight and never used again: sources S1, S2 …, evidence E1, E2 …, sentences T1 …, claims C1 ….
+Ids are assigned in order of appearance and never reused: sources S1, S2 …, evidence E1, E2 …, sentences T1 …, claims C1
+….
 """
 
 from typing import Literal
@@ -11,56 +12,56 @@ from localllm.base.events import Json
 
 Stage = Literal["normalise", "queries", "search", "process", "draft", "validate", "control", "finalise"]
 STAGES: tuple[Stage, ...] = ("normalise", "queries", "search", "process", "draft", "validate", "control", "finalise")
-"""The stages in the order they are run; from `control` a run goes back to `search` or on to `finalise`."""
+"""The stages in order; from `control` a run continues with `search` or `finalise`."""
 
 Purpose = Literal["viewpoint", "more_sources", "primary_source", "counter_evidence", "second_source", "gap"]
 
 
 class Remark(msgspec.Struct, frozen=True):
-    """A sentence for the user, kept as its English template and parameters and translated when it is shown."""
+    """A message for the user, stored as English template with parameters and translated when shown."""
 
     text: str
     params: dict[str, Json] = {}
     plural: str = ""
-    """The form for several; `params["count"]` decides."""
+    """The plural form; `params["count"]` selects it."""
 
 
 class Brief(msgspec.Struct, frozen=True):
-    """What is asked: the question as it was typed, the parts an answer has to have, whom and when it is about."""
+    """The analysed question: its text, the points an answer must cover, its entities and time."""
 
     question: str
     language: str
     """Of the report: "ja" or "en"."""
     needs: tuple[str, ...] = ()
-    """What would count as an answer, a line each."""
+    """The points an answer must cover, a line each."""
     entities: tuple[str, ...] = ()
     period: str = ""
 
 
 class Query(msgspec.Struct, frozen=True):
-    """A query as it left this machine (masked), why it was made, and in which round (0: before the first draft)."""
+    """A query as sent (masked), its purpose, and its round (0: before the first draft)."""
 
     text: str
     purpose: Purpose = "viewpoint"
     round: int = 0
     claim: str = ""
-    """The claim it is to settle; empty where it is about none."""
+    """The claim to settle; empty for none."""
     local: bool = False
-    """It may tell what a document of the user's own says: only these are searched with it."""
+    """It may contain content of the user's documents: only these are searched with it."""
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """A page or a local document. Its whole text is in the run's store under `text_hash`."""
+    """A page or a local document. Its full text is in the run's store under `text_hash`."""
 
     id: str
     url: str
-    """Where it was found, never masked; for a local document its path."""
+    """The unmasked address; for a local document its path."""
     title: str = ""
     site: str = ""
-    """The host, by which sources count as independent; for a local document its path."""
+    """The host, which decides independence; for a local document its path."""
     local: bool = False
     snippet: str = ""
-    """What the search said of it."""
+    """The description in the search result."""
     queries: tuple[str, ...] = ()
     engines: tuple[str, ...] = ()
     round: int = 0
@@ -76,7 +77,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """Whole sentences of a source's stored text: `text` is that text at start:end, never a model's words."""
+    """Whole sentences of a source's stored text: `text` is that text at start:end, never a model's wording."""
 
     id: str
     source: str
@@ -87,15 +88,15 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 class Sentence(msgspec.Struct, frozen=True):
-    """A sentence of the draft, without marks of citation, and the evidence it cites."""
+    """A sentence of the draft, without citation marks, and the evidence it cites."""
 
     id: str
     text: str
     evidence: tuple[str, ...] = ()
     frozen: bool = False
-    """All its claims are supported: nothing changes it any more."""
+    """All its claims are supported, so it is not changed any more."""
     begins: Literal["", "paragraph", "item"] = ""
-    """Whether a paragraph or an item of a list begins with it."""
+    """Whether a paragraph or a list item starts with it."""
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -103,7 +104,7 @@ class Section(msgspec.Struct, frozen=True):
 
     heading: str
     evidence: tuple[str, ...] = ()
-    """What it may cite."""
+    """The evidence it may cite."""
     sentences: tuple[Sentence, ...] = ()
 
 
@@ -111,7 +112,7 @@ Label = Literal["supported", "partial", "contradicted", "not_found", "not_verifi
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What became of a claim. Only a model's answer whose quote was found again makes it `supported`."""
+    """The verdict on a claim. `supported` requires a model's answer whose quote was found in the evidence."""
 
     label: Label
     by: Literal["mechanics", "model"]
@@ -119,11 +120,11 @@ class Verdict(msgspec.Struct, frozen=True):
     quote: str = ""
     """The page's own words that decide it."""
     evidence: str = ""
-    """Where that quote is; it must be among what the claim's sentence cites."""
+    """The evidence with the quote; it must be among the citations of the claim's sentence."""
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """One thing that a sentence says, checked by itself."""
+    """An atomic statement of a sentence, checked separately."""
 
     id: str
     sentence: str
@@ -134,11 +135,11 @@ class Claim(msgspec.Struct, frozen=True):
     attribute: str = ""
     period: str = ""
     taken_from: str = ""
-    """The sentence as it was then: one that reads otherwise now is taken apart and judged anew."""
+    """The sentence when it was split; if the sentence changes, it is split and judged again."""
 
 
 class Side(msgspec.Struct, frozen=True):
-    """What some sources say in a disagreement."""
+    """A position of some sources in a disagreement."""
 
     statement: str
     evidence: tuple[str, ...]
@@ -147,25 +148,25 @@ class Side(msgspec.Struct, frozen=True):
 
 
 class Disagreement(msgspec.Struct, frozen=True):
-    """Sources that say different things of the same."""
+    """Sources that contradict each other."""
 
     about: str
     sides: tuple[Side, ...]
 
 
 class LedgerEntry(msgspec.Struct, frozen=True):
-    """Something the next round has to settle."""
+    """A point the next round must settle."""
 
     kind: Literal["not_found", "contradicted", "single_source", "gap"]
     subject: str
-    """The claim's text, or the part of the question that has no answer."""
+    """The claim's text, or the unanswered part of the question."""
     claim: str = ""
     tried: int = 0
     """Rounds in which it was searched for."""
 
 
 class Unsupported(msgspec.Struct, frozen=True):
-    """A claim of the draft that was taken out, since what it cites does not support it."""
+    """A claim removed from the draft because its citations do not support it."""
 
     text: str
     label: Label
@@ -174,7 +175,7 @@ class Unsupported(msgspec.Struct, frozen=True):
 
 
 class Patch(msgspec.Struct, frozen=True):
-    """A change of one sentence; `after` is empty where it was taken out, `before` where it is new."""
+    """A change of one sentence; `after` is empty for a removed one, `before` for a new one."""
 
     round: int
     sentence: str
@@ -184,7 +185,7 @@ class Patch(msgspec.Struct, frozen=True):
 
 
 class Numbers(msgspec.Struct):
-    """What a run has cost so far."""
+    """The cost of a run so far."""
 
     loops: int = 0
     requests: int = 0
@@ -194,37 +195,37 @@ class Numbers(msgspec.Struct):
     pages: int = 0
     claims_checked: int = 0
     claims_dropped: int = 0
-    """Claims that did not stand and are not in the report any more, whether put right or taken out."""
+    """Failed claims no longer in the report, whether corrected or removed."""
     quotes_dropped: int = 0
-    """Quotes of the model that are not in the page, or differ from it."""
+    """The model's quotes that are not in the page, or differ from it."""
     sentences_dropped: int = 0
-    """Sentences of the model that cited no evidence there is."""
+    """The model's sentences that cited no existing evidence."""
     citations_dropped: int = 0
-    """Citations of the model of evidence there is not."""
+    """The model's citations of unknown evidence."""
     seconds: float = 0.0
     model_seconds: float = 0.0
-    """Of `seconds`, those in which the model was waited for."""
+    """The part of `seconds` spent waiting for the model."""
 
 
 class ResearchState(msgspec.Struct, kw_only=True):
-    """Everything a run knows; saved after each stage, so that it can go on from there."""
+    """The complete state of a run; saved after each stage, so that the run can be resumed."""
 
     id: str
     """YYYY-NNNN."""
     question: str
     today: str
-    """The date the run began, ISO 8601; every prompt of it says the same."""
+    """The start date of the run, ISO 8601, the same in all its prompts."""
     language: str = "en"
     """Of the report."""
     task: str = ""
-    """The id of the task it was run for; empty where it was for none."""
+    """The id of its task; empty for none."""
     started: str = ""
     finished: str = ""
-    """When the run began and when its report was made: ISO 8601 with the time zone."""
+    """Start of the run and completion of its report: ISO 8601 with the time zone."""
     options: dict[str, Json] = {}
-    """How it is done, as ResearchOptions has it; the same when it is taken up again."""
+    """Its options, as in ResearchOptions; unchanged when it is resumed."""
     model: str = ""
-    """The model that worked on it last."""
+    """The model used last."""
     next: Stage | Literal["done"] = "normalise"
     round: int = 0
     brief: Brief | None = None
@@ -241,23 +242,23 @@ class ResearchState(msgspec.Struct, kw_only=True):
     unsupported: list[Unsupported] = []
     patches: list[Patch] = []
     remarks: list[Remark] = []
-    """What the reader of the report should know of how it came about, shown under "Limits"."""
+    """Notes for the reader on how the report was made, shown under "Limits"."""
     partial: bool = False
     barren_rounds: int = 0
-    """Rounds in a row without a new independent source."""
+    """Consecutive rounds without a new independent source."""
     given: dict[str, int] = {}
-    """The last number given of each kind of id."""
+    """The last number assigned for each kind of id."""
     numbers: Numbers = msgspec.field(default_factory=Numbers)
 
     def new_id(self, kind: Literal["S", "E", "T", "C"]) -> str:
-        """Give the next id of a kind."""
+        """Assign the next id of a kind."""
         self.given[kind] = self.given.get(kind, 0) + 1
         return f"{kind}{self.given[kind]}"
 
     def source(self, name: str) -> Source:
-        """The source with this id. Raises KeyError."""
+        """Return the source with this id. Raises KeyError."""
         return {one.id: one for one in self.sources}[name]
 
     def evidence_named(self, name: str) -> Evidence:
-        """The evidence with this id. Raises KeyError."""
+        """Return the evidence with this id. Raises KeyError."""
         return {one.id: one for one in self.evidence}[name]

@@ -1,8 +1,8 @@
-"""The report of a run as data: sections of sentences, each with the numbers of its references, made from the state.
+"""Build the report from the state as data: sections of sentences with numbered references.
 
-Only here are references numbered: in the order they are first cited, one number for an address, none for what is not
-cited. So a number that leads nowhere, stands twice or was made up by a model cannot occur. `report_markdown` and
-`report_html` render it, `report_files` writes it.
+References are numbered only here: in the order of their first citation, one number per address, none for uncited ones.
+So invalid, duplicate or invented numbers cannot occur. `report_markdown` and `report_html` render the report,
+`report_files` writes it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,14 +18,14 @@ from localllm.research.role_protocol import in_words, remark
 from localllm.research.unsupported_claims import REASONS, Judged, Standing, judged, reason_of, standing_of
 
 VERSION = 1
-"""Of the report as JSON; a field that is new does not change it."""
+"""Version of the report's JSON; adding a field does not change it."""
 
 _MEDIUM = 0.75
-"""The share of a section's sentences that are supported where its confidence is not low."""
+"""Least share of supported sentences for a section's confidence to be above low."""
 
 
 class Citation(msgspec.Struct, frozen=True):
-    """A mark of citation: the number of a reference, and what of it supports the sentence."""
+    """A citation: the number of a reference, and the passage that supports the sentence."""
 
     number: int
     evidence: tuple[str, ...]
@@ -34,7 +34,7 @@ class Citation(msgspec.Struct, frozen=True):
 
 
 class ReportSentence(msgspec.Struct, frozen=True):
-    """A sentence of the report. What is not "supported" is rendered with a mark that says so."""
+    """A sentence of the report. If it is not "supported", it is rendered with a mark."""
 
     text: str
     standing: Standing
@@ -43,21 +43,21 @@ class ReportSentence(msgspec.Struct, frozen=True):
 
 
 class Confidence(msgspec.Struct, frozen=True):
-    """How far a section can be trusted, with the numbers it is made of.
+    """The confidence in a section, with the numbers it is based on.
 
-    high: every sentence is supported, by two independent sources or more, and no source disagrees. low: fewer than
-    three in four sentences are supported. medium: what is between. unchecked: no sentence was checked.
+    high: every sentence is supported by two or more independent sources, and none disagrees. low: fewer than three in
+    four sentences are supported. medium: in between. unchecked: no sentence was checked.
     """
 
     level: Literal["high", "medium", "low", "unchecked"]
     supported: int
     sentences: int
     sources: int
-    """Independent ones that are cited: of one host, or copies of one text, count once."""
+    """Independent cited sources: those of one host, or copies of one text, count once."""
 
 
 class ReportSection(msgspec.Struct, frozen=True):
-    """A section that has sentences."""
+    """A section with sentences."""
 
     heading: str
     sentences: tuple[ReportSentence, ...]
@@ -65,14 +65,14 @@ class ReportSection(msgspec.Struct, frozen=True):
 
 
 class Quote(msgspec.Struct, frozen=True):
-    """A passage of a source as its stored text has it."""
+    """A passage from the stored text of a source."""
 
     evidence: str
     text: str
 
 
 class Reference(msgspec.Struct, frozen=True, kw_only=True):
-    """A source that is cited."""
+    """A cited source."""
 
     number: int
     source: str
@@ -82,12 +82,12 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     local: bool
     accessed: str
     text_hash: str
-    """The name of the page's whole text in the run's store."""
+    """The key of the page's full text in the run's store."""
     quotes: tuple[Quote, ...]
 
 
 class ReportSide(msgspec.Struct, frozen=True):
-    """What some sources say in a disagreement. `sources`: how many independent ones."""
+    """A position of some sources in a disagreement. `sources`: the number of independent ones."""
 
     statement: str
     sources: int
@@ -95,14 +95,14 @@ class ReportSide(msgspec.Struct, frozen=True):
 
 
 class ReportDisagreement(msgspec.Struct, frozen=True):
-    """Sources that say different things of the same."""
+    """Sources that contradict each other."""
 
     about: str
     sides: tuple[ReportSide, ...]
 
 
 class UnsupportedClaim(msgspec.Struct, frozen=True):
-    """A claim that no source supports, or not wholly. `is_in_text`: it stands there, with a mark."""
+    """A claim without full support. `is_in_text`: it is in the report, with a mark."""
 
     text: str
     label: Label
@@ -112,7 +112,7 @@ class UnsupportedClaim(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """A report. All its texts are in `language`, but for what sources say."""
+    """A report. All texts are in `language`, except quotes."""
 
     version: int = VERSION
     id: str
@@ -122,7 +122,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     date: str
     partial: bool
     checked: bool
-    """Whether its claims were checked at all."""
+    """Whether its claims were checked."""
     sections: tuple[ReportSection, ...]
     disagreements: tuple[ReportDisagreement, ...]
     unanswered: tuple[str, ...]
@@ -133,7 +133,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build_report(state: ResearchState) -> Report:
-    """The report of a run, from its state alone: the same state gives the same report."""
+    """Build the report of a run from its state alone, deterministically."""
     known = judged(state)
     references = _References(state)
     spoken: list[UnsupportedClaim] = []
@@ -162,7 +162,7 @@ def build_report(state: ResearchState) -> Report:
 
 
 class _References:
-    """Numbers sources as they are cited."""
+    """Number sources in the order of citation."""
 
     def __init__(self, state: ResearchState) -> None:
         sources = {source.id: source for source in state.sources}
@@ -173,7 +173,7 @@ class _References:
         self._quotes: dict[int, dict[str, str]] = {}
 
     def cite(self, evidence: Iterable[str], quotes: dict[str, str] | None = None) -> tuple[Citation, ...]:
-        """A mark for each reference that evidence leads to, in order; evidence there is not is passed over."""
+        """Return a citation per reference of the evidence, in order; unknown evidence is skipped."""
         cited: dict[int, list[str]] = {}
         for name in dict.fromkeys(evidence):
             if name in self._evidence:
@@ -184,11 +184,11 @@ class _References:
         )
 
     def knows(self, evidence: Iterable[str]) -> bool:
-        """Whether any of the evidence is there."""
+        """Whether any of the evidence exists."""
         return any(name in self._evidence for name in evidence)
 
     def listed(self) -> tuple[Reference, ...]:
-        """All that were cited, by their numbers."""
+        """Return all cited references by number."""
         return tuple(
             Reference(
                 number=number,
@@ -213,7 +213,7 @@ class _References:
         return number
 
     def _quote(self, name: str, quotes: dict[str, str]) -> str:
-        """The words that a verdict rests on where they are in the evidence, else the whole of it."""
+        """Return the quote of the verdict if it is in the evidence, else the whole evidence."""
         text, quote = self._evidence[name].text, quotes.get(name, "")
         return " ".join((quote if quote and quote in text else text).split())
 
@@ -225,7 +225,7 @@ def _section(
     references: _References,
     spoken: list[UnsupportedClaim],
 ) -> ReportSection | None:
-    """A section as the report has it, None where nothing of it can be cited. Marked claims are added to `spoken`."""
+    """Build a section; None if nothing in it can be cited. Marked claims are appended to `spoken`."""
     sentences: list[ReportSentence] = []
     for sentence in section.sentences:
         verdicts = known.get(sentence.id, Judged("unchecked"))
@@ -240,13 +240,13 @@ def _section(
 
 
 def _quotes(verdicts: Judged) -> dict[str, str]:
-    """By evidence the words that verdicts rest on."""
+    """Return the quotes of verdicts, by evidence."""
     found = [claim.verdict for claim in verdicts.claims if claim.verdict and claim.verdict.label == "supported"]
     return {verdict.evidence: verdict.quote for verdict in found if verdict.quote}
 
 
 def _marked(state: ResearchState, verdicts: Judged, cited: tuple[Citation, ...]) -> list[UnsupportedClaim]:
-    """The claims of a sentence in the text that are not supported."""
+    """Return the unsupported claims of a sentence in the text."""
     return [
         UnsupportedClaim(tidy(claim.text), label, _said(reason_of([claim]), state), is_in_text=True, citations=cited)
         for claim in verdicts.failing
@@ -273,7 +273,7 @@ def _confidence(state: ResearchState, sentences: Sequence[ReportSentence], refer
 
 
 def _disagreements(state: ResearchState, references: _References) -> Iterable[ReportDisagreement]:
-    """Those of which two sides can be cited."""
+    """Return the disagreements with two citable sides."""
     for one in state.disagreements:
         sides = [side for side in one.sides if tidy(side.statement) and references.knows(side.evidence)]
         if len(sides) > 1:
@@ -282,7 +282,7 @@ def _disagreements(state: ResearchState, references: _References) -> Iterable[Re
 
 
 def _taken_out(state: ResearchState, references: _References) -> Iterable[UnsupportedClaim]:
-    """The claims that are in the text no more."""
+    """Return the claims removed from the text."""
     for one in state.unsupported:
         reason = _said(one.reason or remark(REASONS[one.label]), state)
         cited = references.cite(one.evidence)

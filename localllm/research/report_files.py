@@ -1,4 +1,4 @@
-"""Write a report's files into the run's folder, and render it in every form it is exported in."""
+"""Write a report's files to the run's folder, and render its export formats."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,19 +19,19 @@ Format = Literal["md", "html", "json"]
 
 
 class ReportFiles(NamedTuple):
-    """Where the files of a report are."""
+    """The paths of a report's files."""
 
     report: Path
     metadata: Path
 
 
 def report_files(folder: Path) -> ReportFiles:
-    """The files of the run in `folder`, there or not."""
+    """Return the paths of the run's files in `folder`; they need not exist."""
     return ReportFiles(folder / f"report-{folder.name}.md", folder / f"report-{folder.name}.meta.yaml")
 
 
 def to_json(report: Report) -> str:
-    """The report as JSON; docs/research.md has the fields."""
+    """Return the report as JSON; docs/research.md lists the fields."""
     return msgspec.json.format(encode_json(report), indent=2).decode() + "\n"
 
 
@@ -40,12 +40,12 @@ FORMATS: tuple[Format, ...] = tuple(_RENDERERS)
 
 
 def render(report: Report, form: Format) -> str:
-    """The report as text in one of the `FORMATS`."""
+    """Render the report in one of the `FORMATS`."""
     return _RENDERERS[form](report)
 
 
 def write_report(state: ResearchState, folder: Path) -> ReportFiles:
-    """Write the report and its metadata; the same state gives the same bytes. Raises ResearchError (research_disk)."""
+    """Write the report and its metadata, deterministically from the state. Raises ResearchError (research_disk)."""
     report, files = build_report(state), report_files(folder)
     _write(files.report, to_markdown(report), state)
     _write(files.metadata, to_yaml(report.metadata), state)
@@ -53,7 +53,7 @@ def write_report(state: ResearchState, folder: Path) -> ReportFiles:
 
 
 def write_failure(state: ResearchState, folder: Path, error: LocalLLMError) -> None:
-    """Write the metadata of a run that an error ended; a report of it that is there stays."""
+    """Write the metadata of a failed run; an existing report is kept."""
     _write(report_files(folder).metadata, to_yaml(metadata_of(state, error=error)), state)
 
 

@@ -1,7 +1,7 @@
-"""A report as one HTML file that needs nothing else: no script, no picture, no font from elsewhere.
+"""Render a report as one self-contained HTML file: no script, picture or external font.
 
-Every text is escaped, and only addresses of the web become links. The quote behind a citation is shown where that is
-pointed at or focused; in print it stands in the list of references.
+Every text is escaped, and only web addresses become links. The quote of a citation is shown on hover or focus; in print
+it is in the list of references.
 """
 
 from functools import cache
@@ -29,7 +29,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 
 
 def to_html(report: Report) -> str:
-    """The report as HTML, ending with a line break."""
+    """Render the report as HTML, ending with a line break."""
     page = _Page(report)
     parts = [f"<h1>{html_text(report.title)}</h1>", *page.heading()]
     parts += [page.section(section) for section in report.sections] or [f"<p>{html_text(page.words.nothing())}</p>"]
@@ -139,7 +139,7 @@ class _Page:
 
 
 def _headed(heading: str, content: str) -> str:
-    """A part of the page; nothing where it has no content."""
+    """Return a section of the page; empty without content."""
     return f"<section>\n<h2>{heading}</h2>\n{content}\n</section>" if content else ""
 
 
@@ -148,12 +148,12 @@ def _list(items: list[str]) -> str:
 
 
 def html_text(text: str) -> str:
-    """A text on one line, escaped, without signs that hide or reorder it."""
+    """Return an escaped text on one line, without characters that hide or reorder it."""
     return escape(" ".join(clean(text).split()))
 
 
 def _text_after(text: str) -> str:
-    """As `html_text`, with the blank it may begin with."""
+    """As `html_text`, keeping a leading space."""
     return f"{' ' if text[:1] == ' ' else ''}{html_text(text)}"
 
 

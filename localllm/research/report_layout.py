@@ -1,4 +1,4 @@
-"""What all forms of a report share: its words in its own language, its blocks of sentences, and its addresses."""
+"""Shared parts of all report formats: fixed texts in the report's language, paragraphs, and addresses."""
 
 import re
 from collections.abc import Sequence
@@ -26,25 +26,25 @@ _LINKED = ("http", "https")
 
 
 class Block(NamedTuple):
-    """A paragraph, or an item of a list."""
+    """A paragraph or a list item."""
 
     is_item: bool
     sentences: tuple[ReportSentence, ...]
 
 
 class Words:
-    """Says what stands in every report, in its language."""
+    """The fixed texts of a report, in its language."""
 
     def __init__(self, report: Report) -> None:
         self.language = report.language if report.language in ("en", "ja") else "en"
         self._report = report
 
     def say(self, text: str, **params: object) -> str:
-        """A text marked with `N_`."""
+        """Translate a text marked with `N_`."""
         return translated(self.language, text, **params)
 
     def about(self) -> list[str]:
-        """What stands below the title: the question, unless that is the title, the date, and the model."""
+        """Return the lines below the title: the question, if it is not the title, the date, and the model."""
         report = self._report
         question = " ".join(report.question.split())
         date = self.say(N_("Date: {date} · Model: {model}"), date=report.date, model=report.metadata.model or "?")
@@ -53,7 +53,7 @@ class Words:
         return [self.say(N_("Question: {question}"), question=question), date]
 
     def warnings(self) -> list[str]:
-        """What the reader has to know before anything else."""
+        """Return the warnings at the top of the report."""
         lines: list[str] = []
         if self._report.partial:
             lines.append(self.say(N_("This report is partial: see “Limits”.")))
@@ -62,15 +62,15 @@ class Words:
         return lines
 
     def nothing(self) -> str:
-        """What stands in the place of sections where there are none."""
+        """Return the text of a report without sections."""
         return self.say(N_("No part of the question could be answered from what was found."))
 
     def mark(self, standing: Standing) -> str:
-        """What stands behind a sentence that is not supported; empty for one that is."""
+        """Return the mark after an unsupported sentence; empty for a supported one."""
         return self.say(_MARKS[standing]) if standing in _MARKS else ""
 
     def confidence(self, confidence: Confidence) -> str:
-        """The line below a section."""
+        """Return the line below a section."""
         level = self.say(_LEVELS[confidence.level])
         if confidence.level == "unchecked":
             return self.say(
@@ -87,17 +87,17 @@ class Words:
         )
 
     def accessed(self, reference: Reference) -> str:
-        """When a source was read."""
+        """Return when a source was read."""
         date = reference.accessed[:10]
         return self.say(N_("Accessed {date}"), date=date) if date else ""
 
     def backing(self, sources: int) -> str:
-        """What stands behind one side of a disagreement: how many independent sources say it."""
+        """Return the number of independent sources of a side in a disagreement."""
         return self.say(N_(" (independent sources: {sources})"), sources=sources)
 
 
 def blocks(sentences: Sequence[ReportSentence]) -> list[Block]:
-    """Sentences in their paragraphs and items."""
+    """Group sentences into paragraphs and list items."""
     groups: list[list[ReportSentence]] = []
     for sentence in sentences:
         if not groups or sentence.begins:
@@ -107,14 +107,14 @@ def blocks(sentences: Sequence[ReportSentence]) -> list[Block]:
 
 
 def with_mark(text: str, mark: str) -> str:
-    """A text with its marks before the full stop."""
+    """Insert a mark before the full stop."""
     stop = text[-1:] if text[-1:] in _STOPS else ""
     body = text.removesuffix(stop) if stop else text
     return f"{body}{'' if is_wide(body[-1:]) else ' '}{mark}{stop}" if mark else text
 
 
 def joined(texts: Sequence[str]) -> str:
-    """Sentences one after another, with a blank where the script has one."""
+    """Join sentences, with a space where the script has one."""
     whole = ""
     for text in texts:
         whole += text if not whole or is_wide(whole[-1:]) else f" {text}"
@@ -122,12 +122,12 @@ def joined(texts: Sequence[str]) -> str:
 
 
 def is_wide(sign: str) -> bool:
-    """Whether a sign is of a script without blanks."""
+    """Whether a character is of a script without spaces."""
     return sign >= "\u3000"
 
 
 def link_of(reference: Reference) -> str:
-    """The address to follow, with nothing in it that could end it; empty where it is none of the web."""
+    """Return a safe link; empty unless it is a web address."""
     try:
         parts = urlsplit(reference.url)
     except ValueError:
@@ -137,12 +137,12 @@ def link_of(reference: Reference) -> str:
 
 
 def shown_address(url: str) -> str:
-    """An address on one line, its blanks and invisible signs percent-encoded."""
+    """Return an address on one line, with spaces and invisible characters percent-encoded."""
     return _UNSAFE.sub(lambda found: quote(found[0], safe=""), url)
 
 
 def shortened(text: str, longest: int) -> str:
-    """A quote on one line, cut at a word where it is too long."""
+    """Return a quote on one line, truncated at a word."""
     line = " ".join(text.split())
     if len(line) <= longest:
         return line

@@ -1,4 +1,4 @@
-"""A report as Markdown: the title, its sections, what is open or disputed, and numbered references."""
+"""Render a report as Markdown: title, sections, open and disputed points, numbered references."""
 
 from localllm.base.i18n import N_
 from localllm.base.lazy_patterns import late_pattern
@@ -14,7 +14,7 @@ _AT_START = late_pattern(r"^(?:(?=[#>+=-])|(\d{1,9})(?=[.)]))")
 
 
 def to_markdown(report: Report) -> str:
-    """The report as Markdown, ending with a line break."""
+    """Render the report as Markdown, ending with a line break."""
     words = Words(report)
     about = "  \n".join(f"> {markdown_text(line)}" for line in [*words.about(), *words.warnings()])
     parts = [f"# {markdown_text(report.title)}", about]
@@ -49,7 +49,7 @@ def _sentence(sentence: ReportSentence, words: Words) -> str:
 
 
 def _open_parts(report: Report, words: Words) -> list[str]:
-    """What is disputed, not answered, and not supported."""
+    """Return the disputed, unanswered and unsupported points."""
     parts: list[str] = []
     if report.disagreements:
         parts.append(_headed(words, N_("Sources disagree")))
@@ -99,6 +99,6 @@ def _list(items: list[str]) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """A text on one line in which nothing is a sign of Markdown."""
+    """Return a text on one line with Markdown escaped."""
     line = _SPECIAL.sub(lambda found: f"\\{found[0]}", " ".join(clean(text).split()))
     return _AT_START.sub(lambda found: f"{found[1]}\\" if found[1] else "\\", line)

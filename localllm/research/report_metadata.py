@@ -1,6 +1,6 @@
-"""What a run was, in numbers: the `.meta.yaml` beside a report, written and read back.
+"""The statistics of a run: write and read the `.meta.yaml` beside a report.
 
-Each line is a key and a value in JSON, which YAML contains: any reader of YAML reads it.
+Each line is a key with a JSON value; since YAML contains JSON, any YAML parser can read it.
 """
 
 from pathlib import Path
@@ -19,21 +19,21 @@ _LARGEST = 1_000_000  # bytes of a file
 
 
 class ReportMetadata(msgspec.Struct, frozen=True, kw_only=True):
-    """A run as its history knows it."""
+    """The metadata of a run in the history."""
 
     task_id: str
-    """The task it was run for, else its own id."""
+    """The id of its task, else its own."""
     status: Literal["success", "failed"]
     start_at: str
     finish_at: str
     """ISO 8601 with the time zone."""
     duration: float
-    """Seconds in which it was worked on, over all its sittings."""
+    """Seconds of work, over all sessions."""
     model: str
     loops: int
     """Rounds of checking."""
     sources: int
-    """Pages and documents that were read."""
+    """Pages and documents read."""
     error: str | None = None
     """Why it failed; it can be resumed."""
     run_id: str
@@ -57,11 +57,11 @@ class ReportMetadata(msgspec.Struct, frozen=True, kw_only=True):
     pages: int = 0
     seconds: float = 0.0
     model_seconds: float = 0.0
-    """Of `seconds`, those in which the model was waited for."""
+    """The part of `seconds` spent waiting for the model."""
 
 
 def metadata_of(state: ResearchState, *, cited: int = 0, error: LocalLLMError | None = None) -> ReportMetadata:
-    """What a state tells of its run."""
+    """Extract the metadata of a state."""
     numbers = state.numbers
     seconds = round(numbers.seconds, 3)
     return ReportMetadata(
@@ -99,15 +99,15 @@ def metadata_of(state: ResearchState, *, cited: int = 0, error: LocalLLMError | 
 
 
 def to_yaml(metadata: ReportMetadata) -> str:
-    """The metadata as YAML, a line for each field."""
+    """Serialise the metadata as YAML, a line per field."""
     values: dict[str, Json] = msgspec.to_builtins(metadata)
     return "".join(f"{name}: {_scalar(value)}\n" for name, value in values.items())
 
 
 def read_metadata(file: Path) -> ReportMetadata:
-    """The metadata in a file. Lines that are no `key: value` and keys that are not known are passed over.
+    """Read the metadata of a file. Invalid lines and unknown keys are skipped.
 
-    Raises ResearchError (research_damaged) where it cannot be read, or what has to be there is not.
+    Raises ResearchError (research_damaged) if it is unreadable or a required field is missing.
     """
     run = file.name.removeprefix("report-").removesuffix(".meta.yaml")
     try:
@@ -124,7 +124,7 @@ def read_metadata(file: Path) -> ReportMetadata:
 
 
 def _read_line(line: str) -> tuple[str, Json]:
-    """A key and its value; one that somebody wrote without quotes is a text."""
+    """Parse a key and its value; an unquoted value is a text."""
     name, _, written = line.partition(": ")
     try:
         value: Json = msgspec.json.decode(written)
@@ -134,7 +134,7 @@ def _read_line(line: str) -> tuple[str, Json]:
 
 
 def _scalar(value: Json) -> str:
-    """JSON that YAML reads as the same: line and paragraph separators and control characters are escaped."""
+    """Serialise to JSON that is also YAML: line and paragraph separators and control characters are escaped."""
     text = encode_json(value).decode()
     return "".join(f"\\u{ord(one):04x}" if _is_unprintable(one) else one for one in text)
 

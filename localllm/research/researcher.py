@@ -1,4 +1,4 @@
-"""Researcher: the one entry to research, for the command line, the chat's tool and tasks."""
+"""The entry point of research, for the command line, the chat's tool and tasks."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -32,7 +32,7 @@ from localllm.web.meta_search import MetaSearch
 from localllm.web.page_reader import PageReader
 
 CACHE = "cache"
-"""The folder of what is kept for other runs, in the data folder."""
+"""The folder of caches shared by runs, in the data folder."""
 
 if TYPE_CHECKING:
     from localllm.rag.knowledge_base import KnowledgeBase
@@ -41,12 +41,12 @@ _RUNS_LOOKED_AT = 5
 
 
 class Researcher:
-    """Runs research with one model. `search` and `reader` are None where the web is off; `data_folder` holds the
-    history. They are not closed here.
+    """Run research with one model. `search` and `reader` are None if the web is off; `data_folder` has the history.
+    They are not closed here.
 
-    `language` is that of the report ("ja" or "en") where the options leave it open. `tracer` traces the runs; None
-    traces nothing. `task` is the id of the task the runs are for. `open_store` opens the store in the folder of a run.
-    No link in the `project` leads out of it to documents; those that a rule closes, as `closed` tells, are not read.
+    `language` is the default language of the report ("ja" or "en"). `tracer` traces the runs; None for no trace. `task`
+    is the id of the runs' task. `open_store` opens the store in a run's folder. Links in the `project` that lead out of
+    it, and documents that `closed` denies, are not read.
     """
 
     def __init__(
@@ -86,22 +86,22 @@ class Researcher:
         self._closed = closed
 
     async def forecast(self) -> Forecast:
-        """What a run will take, at the speed this model had in the newest run with it. Raises LLMConnectionError."""
+        """Estimate a run, at the speed of the latest run with this model. Raises LLMConnectionError."""
         model = await self._client.resolve_model()
         return forecast(self._options, self._speed if self._speed.requests else self._earlier_speed(model))
 
     async def run(self, question: str = "", *, resume: str = "", queries: tuple[str, ...] = ()) -> ResearchState:
-        """Answer a question, or go on with the run `resume`, as it was begun; with `queries` in place of the first
-        ones where it has not searched yet. The state that comes back is finished.
+        """Answer a question, or resume the run `resume` with its options; `queries` replace the first ones if it has
+        not searched yet. Returns the finished state.
 
-        Raises ResearchError, LLMConnectionError (before anything is begun). Cancelled, it can be resumed.
+        Raises ResearchError, LLMConnectionError (before the run starts). If cancelled, it can be resumed.
         """
         return await self._work(question, resume, lambda run: self._go_on(run, queries))
 
     async def plan(self, question: str = "", *, resume: str = "") -> ResearchState:
-        """Begin a run, or go on with one, only as far as its queries; `run` with its id goes on.
+        """Start or resume a run, up to its queries; `run` with its id continues.
 
-        Raises as `run`; ResearchUsageError (research_searched) where it has searched already.
+        Raises as `run`; ResearchUsageError (research_searched) if it has searched already.
         """
 
         async def until_search(run: RunContext) -> ResearchState:
@@ -113,7 +113,7 @@ class Researcher:
         return await self._work(question, resume, until_search)
 
     async def run_alone(self, stage: Stage, question: str = "", *, resume: str = "") -> ResearchState:
-        """Work on one stage alone: of a new run, after the stages before it; of another, on what these had come to.
+        """Run one stage: of a new run, after the stages before it; of an existing run, on its results.
 
         Raises as `run`.
         """
@@ -148,7 +148,7 @@ class Researcher:
                 try:
                     return await work(self._context(store, state, tracer))
                 except LocalLLMError as error:
-                    with suppress(ResearchError):  # the disk may be full: what ended the run is what counts
+                    with suppress(ResearchError):  # on a full disk: report the error that ended the run
                         write_failure(state, folder, error)
                     raise
 
@@ -168,7 +168,7 @@ class Researcher:
         self._documents(options)
 
     def _documents(self, options: ResearchOptions) -> Documents | None:
-        """What is searched besides the web. Raises ResearchUsageError, KnowledgeBaseUsageError."""
+        """Return the sources searched besides the web. Raises ResearchUsageError, KnowledgeBaseUsageError."""
         places: list[Documents] = []
         if options.docs:
             places.append(LocalDocuments(list(map(Path, options.docs)), self._project, self._closed))
@@ -210,7 +210,7 @@ class Researcher:
                 ModelAnswered(run=state.id, role=reply.role, tokens=reply.tokens, seconds=reply.seconds, forecast=left)
             )
 
-        def may_ask(writes: bool) -> bool:  # a report without a text is no report, however late it is
+        def may_ask(writes: bool) -> bool:  # a report needs a text, however late it is
             return budget.allows(writes) or (writes and not state.sections)
 
         roles = Roles(
@@ -241,7 +241,7 @@ class Researcher:
         return run
 
     def _earlier_speed(self, model: str) -> Speed:
-        """How fast this model answered in the newest run with it."""
+        """Return this model's speed in its latest run."""
         history = self._data_folder / HISTORY
         names = sorted((one.name for one in history.iterdir()), reverse=True) if history.is_dir() else []
         for name in [one for one in names if RUN_ID.fullmatch(one)][:_RUNS_LOOKED_AT]:
@@ -255,7 +255,7 @@ class Researcher:
 def new_state(
     name: str, question: str, options: ResearchOptions, *, language: str, today: date, task: str = ""
 ) -> ResearchState:
-    """The state of a run that was not begun yet."""
+    """Create the state of a new run."""
     return ResearchState(
         id=name,
         question=question.strip(),

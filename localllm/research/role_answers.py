@@ -1,4 +1,4 @@
-"""The JSON a role answers: its schema, and the object read out of what a model wrote, or what is wrong with it."""
+"""The JSON answer of a role: build its schema, and parse and validate what a model wrote."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -19,17 +19,17 @@ _YES = {"true": True, "yes": True, "false": False, "no": False}
 
 
 def choice(*words: str) -> Schema:
-    """One of these words."""
+    """The schema of one of these words."""
     return {"type": "string", "enum": list(words)}
 
 
 def several(**properties: Schema) -> Schema:
-    """A list of objects with these properties."""
+    """The schema of a list of objects with these properties."""
     return {"type": "array", "items": answer_schema(**properties)}
 
 
 def answer_schema(**properties: Schema) -> Schema:
-    """An object with these properties, all of which it has to have."""
+    """The schema of an object with these required properties."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -39,13 +39,13 @@ def answer_schema(**properties: Schema) -> Schema:
 
 
 class UnreadableError(ValueError):
-    """The answer cannot be used; the message says why, for the model."""
+    """The answer is unusable; the message explains it to the model."""
 
 
 def read_answer(text: str, schema: Schema, *, was_cut: bool = False) -> dict[str, Json]:
-    """The object in `text`, also in a fence or between words, with the properties of `schema` and no others.
+    """Parse the object in `text`, also in a fence or within prose, with exactly the properties of `schema`.
 
-    Raises UnreadableError: nothing is guessed where a text is cut off, a property is missing or has another type.
+    Raises UnreadableError for a truncated text, a missing property or a wrong type: nothing is guessed.
     """
     found = _object_in(text, was_cut=was_cut)
     if found is None:
@@ -73,8 +73,7 @@ def _object_in(text: str, *, was_cut: bool) -> dict[str, Json] | None:
 
 
 def _fitted(value: Json, schema: Schema, where: str) -> Json:
-    """The value as the schema has it. What differs only in form (a number as text, one text for a list of one) is put
-    right."""
+    """Convert the value to the schema. Formal deviations are corrected (a number as text, a single text for a list)."""
     match schema["type"], value:
         case "object", dict():
             return _fitted_object(cast("dict[str, Json]", value), schema, where)

@@ -1,4 +1,4 @@
-"""What the stages need of the model: to ask it in a role, and to know when an answer was of no use."""
+"""The interface of the model for the stages: call it in a role, and detect an unusable answer."""
 
 import re
 from collections.abc import Mapping
@@ -27,44 +27,44 @@ class AskRole(Protocol):
         temperature: float,
         max_tokens: int,
     ) -> dict[str, Json] | str:
-        """The answer: an object that fits the schema, or prose where there is none. Raises AnswerUnusable."""
+        """Return an object that fits the schema, or prose without one. Raises AnswerUnusable."""
         ...
 
 
 class AnswerUnusable(Exception):  # noqa: N818 - the name by which the roles are spoken of
-    """The model gave no answer in the form that was asked for, asked once more too."""
+    """The model gave no answer in the requested form, even after a retry."""
 
 
 def remark(text: str | Counted, **params: Json) -> Remark:
-    """A remark of a text marked with `N_`."""
+    """Create a remark from a text marked with `N_`."""
     if isinstance(text, Counted):
         return Remark(text.singular, params, text.plural)
     return Remark(text, params)
 
 
 _FIELD = late_pattern(r"\{[a-z_]\w{0,40}(?::(?:,|g|,?\.\d[f%]|\?[^{}]{0,40}))?\}")
-"""A place for a value in the texts of ours: as it is, with commas, rounded, or one word or the other for a number."""
+"""A placeholder in our texts: plain, with commas, rounded, or a choice of two words by number."""
 
 
 def in_words(said: Remark, language: str = "") -> str:
-    """A remark in `language`, else in the one spoken now. One of which the text is none of ours, for whoever can write
-    to a queue or a work folder can make one, stays as it stands."""
+    """Translate a remark to `language`, else the current one. A text that is not one of ours stays as it is, since
+    anyone who can write to a queue or a work folder can insert one."""
     if any(re.search("[{}]", _FIELD.sub("", text)) for text in (said.text, said.plural)):
         return said.text
     text = Counted(said.text, said.plural) if said.plural else said.text
     try:
         return translated(language or spoken(), text, **said.params)
-    except (KeyError, ValueError, TypeError):  # no such value, or one of another kind
+    except (KeyError, ValueError, TypeError):  # no such value, or of the wrong type
         return said.text
 
 
 def texts_of(answer: dict[str, Json] | str, name: str) -> list[str]:
-    """The texts of a list in an answer, without white space around them; none where there is no such list."""
+    """Return the stripped texts of a list in an answer; empty if there is no such list."""
     given = answer.get(name) if isinstance(answer, dict) else None
     items = cast("list[Json]", given) if isinstance(given, list) else []
     return [" ".join(item.split()) for item in items if isinstance(item, str) and item.strip()]
 
 
 def object_schema(**properties: Json) -> dict[str, Json]:
-    """The schema of an object in which every property has to be there."""
+    """The schema of an object whose properties are all required."""
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}

@@ -1,4 +1,4 @@
-"""What the stages of a run share: its state, store and parts, whom to tell, and what it may spend."""
+"""The context shared by the stages of a run: state, store, services, event callback, and budget."""
 
 import time
 from collections.abc import Callable
@@ -21,22 +21,22 @@ from localllm.web.meta_search import MetaSearch
 from localllm.web.page_reader import PageReader
 
 KEPT_FOR_WRITING = 0.15
-"""The part of the budget that only roles that write may spend."""
+"""Share of the budget reserved for roles that write."""
 
 OnEvent = Callable[[ResearchEvent], None]
 
 
 def nobody(_event: ResearchEvent) -> None:
-    """Nobody wants to know."""
+    """Ignore an event."""
 
 
 def local_now() -> str:
-    """The time now: ISO 8601 with the time zone."""
+    """Return the current time: ISO 8601 with the time zone."""
     return datetime.now().astimezone().isoformat(timespec="seconds")
 
 
 class Budget:
-    """What a run may spend: minutes and tokens, counted over all its sittings."""
+    """The budget of a run: minutes and tokens, over all sessions."""
 
     def __init__(self, options: ResearchOptions, before: float, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._most_seconds = options.max_minutes * 60
@@ -47,29 +47,29 @@ class Budget:
         self.tokens = 0
 
     def seconds(self) -> float:
-        """How long the run has been worked on."""
+        """Return the seconds the run has been worked on."""
         return self._before + self._clock() - self._begun
 
     def share(self) -> float:
-        """The part of the budget that is spent; 0 where there is no limit."""
+        """Return the spent share of the budget; 0 without a limit."""
         of_time = self.seconds() / self._most_seconds if self._most_seconds else 0.0
         return max(of_time, self.tokens / self._most_tokens if self._most_tokens else 0.0)
 
     def allows(self, writes: bool = False) -> bool:
-        """Whether something may be begun; what `writes` may use all of it."""
+        """Whether the budget allows another step; one that `writes` may use all of it."""
         return self.share() < (1.0 if writes else 1.0 - KEPT_FOR_WRITING)
 
 
 @dataclass
 class Speed:
-    """How fast this server answered in this run."""
+    """The measured speed of the server in this run."""
 
     requests: int = 0
     seconds: float = 0.0
     tokens_per_second: float = 0.0
 
     def note(self, reply: Reply) -> None:
-        """Take an answer into account."""
+        """Add an answer to the measurement."""
         self.requests += 1
         self.seconds += reply.seconds
         if reply.tokens_per_second:
@@ -79,7 +79,7 @@ class Speed:
 
 @dataclass
 class RunContext:
-    """A run while it is worked on."""
+    """A run in progress."""
 
     state: ResearchState
     store: RunStore
@@ -95,26 +95,26 @@ class RunContext:
     tracer: RunTracer = field(default_factory=NoTracer)
 
     def numbers(self) -> Numbers:
-        """What the run has cost until now. Requests and tokens are those in the store, however often it was begun."""
+        """Return the cost so far. Requests and tokens are from the store, over all sessions."""
         spent = self.store.spent()
         numbers = self.state.numbers
         numbers.requests, numbers.tokens, numbers.seconds = spent.requests, spent.tokens, self.budget.seconds()
         return msgspec.structs.replace(numbers)
 
     def tell(self, event: ResearchEvent) -> None:
-        """Tell of an event, with the numbers of now."""
+        """Emit an event with the current numbers."""
         self.tracer.add_event(event)
         self.on_event(msgspec.structs.replace(event, numbers=self.numbers()))
 
     def remark(self, said: Remark) -> None:
-        """Note what the reader of the report should know, once."""
+        """Add a note for the reader of the report, without duplicates."""
         if said not in self.state.remarks:
             self.state.remarks.append(said)
             self.tell(RemarkMade(run=self.state.id, remark=said))
 
 
 def remark_of(error: LocalLLMError) -> Remark:
-    """What an error says happened, as a remark."""
+    """Convert the text of an error to a remark."""
     text = error.what_phrase.text
     params = {name: _plain(value) for name, value in error.params.items()}
     return Remark(text.singular, params, text.plural) if isinstance(text, Counted) else Remark(text, params)

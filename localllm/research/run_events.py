@@ -1,4 +1,4 @@
-"""What happens in a research run, for whoever shows it. The numbers are those at that moment."""
+"""Events of a research run, for displays. The numbers are those at that moment."""
 
 from typing import Literal
 
@@ -9,9 +9,9 @@ from localllm.research.records import Label, Numbers, Purpose, Remark, Stage
 
 
 class Forecast(msgspec.Struct, frozen=True):
-    """What is still to be expected of a run: requests of the model, and seconds at the speed measured in this run.
+    """The estimated rest of a run: model requests, and seconds at the measured speed.
 
-    `seconds` is 0 as long as nothing was measured. `least` and `most`: with the fewest and the most rounds.
+    `seconds` is 0 until a speed was measured. `least` and `most`: with the fewest and the most rounds.
     """
 
     least_requests: int
@@ -29,7 +29,7 @@ class ResearchEvent(Event, frozen=True, kw_only=True):
 
 
 class StageBegun(ResearchEvent, frozen=True):
-    """A stage is being worked on."""
+    """A stage has started."""
 
     stage: Stage
     round: int
@@ -37,7 +37,7 @@ class StageBegun(ResearchEvent, frozen=True):
 
 
 class QueryMade(ResearchEvent, frozen=True):
-    """A query, as it will leave this machine. `masked`: the kinds of private data that were taken out of it."""
+    """A query, as it will be sent. `masked`: the kinds of private data removed from it."""
 
     query: str
     purpose: Purpose
@@ -45,7 +45,7 @@ class QueryMade(ResearchEvent, frozen=True):
 
 
 class SearchDone(ResearchEvent, frozen=True):
-    """A search over all engines and folders. `new`: sources that were not known before."""
+    """A search over all engines and folders. `new`: the number of new sources."""
 
     queries: int
     found: int
@@ -54,7 +54,7 @@ class SearchDone(ResearchEvent, frozen=True):
 
 
 class PageRead(ResearchEvent, frozen=True):
-    """A page or document was read, or could not be."""
+    """A page or document was read, or failed to be."""
 
     source: str
     url: str
@@ -63,7 +63,7 @@ class PageRead(ResearchEvent, frozen=True):
 
 
 class NotesTaken(ResearchEvent, frozen=True):
-    """The model's quotes of a source. `dropped`: those that are not in the page, or differ from it."""
+    """The model's quotes from a source. `dropped`: those that are not in the page, or differ from it."""
 
     source: str
     evidence: int
@@ -87,7 +87,7 @@ class ModelAnswered(ResearchEvent, frozen=True):
 
 
 class RoundDone(ResearchEvent, frozen=True):
-    """A round of checking is over. `open`: what is still to be settled."""
+    """A round of checking has ended. `open`: the number of open points."""
 
     round: int
     goes_on: bool
@@ -95,13 +95,13 @@ class RoundDone(ResearchEvent, frozen=True):
 
 
 class RemarkMade(ResearchEvent, frozen=True):
-    """Something the reader of the report should know."""
+    """A note for the reader of the report."""
 
     remark: Remark
     level: Literal["info", "warning"] = "warning"
 
 
 class Finished(ResearchEvent, frozen=True):
-    """The run is over and its report written."""
+    """The run has ended and its report is written."""
 
     partial: bool

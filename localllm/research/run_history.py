@@ -1,4 +1,4 @@
-"""Past research runs: what they were about and how they ended; and deleting them."""
+"""List and delete past research runs."""
 
 import shutil
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ from localllm.text.tokenising import terms
 
 
 class PastRun(msgspec.Struct, frozen=True):
-    """A run: finished with a report, failed, or `unfinished`, which can be gone on with, as one that failed can.
+    """A run: finished with a report, failed, or `unfinished`; the latter two can be resumed.
 
-    `facts`: what its metadata tell, or would tell now.
+    `facts`: its metadata, current if it has none yet.
     """
 
     id: str
@@ -29,14 +29,14 @@ class PastRun(msgspec.Struct, frozen=True):
 
 
 def past_runs(work: Path) -> tuple[list[PastRun], list[ResearchError]]:
-    """All runs of a work folder, the newest first; and what is wrong with those that cannot be read."""
+    """List all runs of a work folder, newest first, with the errors of unreadable ones."""
     history = work / HISTORY
     names = [one.name for one in history.iterdir() if RUN_ID.fullmatch(one.name)] if history.is_dir() else []
     runs: list[PastRun] = []
     faults: list[ResearchError] = []
     for name in sorted(names, reverse=True):
         if not (history / name / STORE).is_file():
-            continue  # reserved for a task that has not been run, or deleted
+            continue  # reserved for a task that has not run, or was deleted
         try:
             runs.append(past_run(work, name))
         except ResearchError as error:
@@ -45,11 +45,11 @@ def past_runs(work: Path) -> tuple[list[PastRun], list[ResearchError]]:
 
 
 def past_run(work: Path, name: str) -> PastRun:
-    """The run `name`. Raises ResearchUsageError where there is none, ResearchError where it cannot be read."""
+    """Return the run `name`. Raises ResearchUsageError for an unknown one, ResearchError for an unreadable one."""
     folder = run_folder(work, name)
     files = report_files(folder)
     if files.metadata.is_file():
-        with suppress(ResearchError):  # a file that somebody has changed: the store has it all
+        with suppress(ResearchError):  # an edited file: the store has all of it
             facts = read_metadata(files.metadata)
             return PastRun(name, facts.status, files.report if files.report.is_file() else None, facts)
     with RunStore(folder) as store:
@@ -62,14 +62,14 @@ def past_run(work: Path, name: str) -> PastRun:
 
 
 def matching(runs: Sequence[PastRun], words: str) -> list[PastRun]:
-    """The runs whose question or title fit the words, the best first."""
+    """Return the runs whose question or title matches the words, best first."""
     by_id = {run.id: run for run in runs}
     index = Bm25({run.id: terms(f"{run.facts.title}\n{run.facts.question}") for run in runs})
     return [by_id[name] for name, _score in index.best(terms(words), len(runs))]
 
 
 def delete_run(work: Path, name: str) -> None:
-    """Delete a run with its report for good, unless somebody works on it. Its id is not given again.
+    """Delete a run with its report, unless it is in use. Its id is not reused.
 
     Raises ResearchError.
     """

@@ -1,7 +1,7 @@
-"""The store of a run: its state, the model's answers, searches and pages, so that nothing is asked for twice.
+"""The store of a run: its state, and cached answers, searches and pages, so that no request is repeated.
 
-One SQLite file for each run, in `history/YYYY-NNNN` of the user's data folder. Whatever was kept stays, also when the
-program is killed in the middle; what was not kept whole is not there.
+One SQLite file per run, in `history/YYYY-NNNN` of the user's data folder. Committed data survives a killed process;
+partial writes are rolled back.
 """
 
 import hashlib
@@ -47,31 +47,31 @@ Value = TypeVar("Value")
 
 
 class StoredRow(NamedTuple):
-    """Something that was kept: the table it is in, and its values, of which the first is its key."""
+    """A stored row: its table, and its values, of which the first is the key."""
 
     table: str
     values: tuple[str | int | bytes, ...]
 
 
 def _nobody(_row: StoredRow) -> None:
-    """Nobody wants to know."""
+    """Ignore a row."""
 
 
 class StoredAnswer(msgspec.Struct, frozen=True):
-    """An answer of the model as it was given, usable or not."""
+    """A model's raw answer, usable or not."""
 
     text: str
     cut: bool = False
-    """It was cut off at its limit."""
+    """It was truncated at its limit."""
     tokens: int = 0
-    """Of the request and the answer together."""
+    """Of request and answer together."""
 
 
 class StoredPage(msgspec.Struct, frozen=True):
-    """What came of reading a page: its whole text is kept under `text_hash`; or the problem there was."""
+    """The result of reading a page: its full text is stored under `text_hash`; or the error."""
 
     url: str
-    """Where it was found in the end."""
+    """The final address."""
     title: str = ""
     kind: str = ""
     accessed: str = ""
@@ -81,21 +81,21 @@ class StoredPage(msgspec.Struct, frozen=True):
 
 
 class Spent(msgspec.Struct, frozen=True):
-    """What the model was asked in a run so far."""
+    """The model requests of a run so far."""
 
     requests: int
     tokens: int
 
 
 def reserve_run(data_folder: Path, year: int) -> tuple[str, Path]:
-    """A new id and its folder, which nobody else gets. Raises ResearchError where the folder cannot be made."""
+    """Reserve a new unique id with its folder. Raises ResearchError if the folder cannot be created."""
     history = data_folder / HISTORY
     try:
         history.mkdir(mode=0o700, parents=True, exist_ok=True)
         names = [folder.name for folder in history.iterdir() if RUN_ID.fullmatch(folder.name)]
         taken = [int(name[5:]) for name in names if int(name[:4]) == year]
         for number in range(max(taken, default=0) + 1, _MOST_RUNS + 1):
-            with suppress(FileExistsError):  # somebody else was faster
+            with suppress(FileExistsError):  # another process was faster
                 folder = history / f"{year:04}-{number:04}"
                 folder.mkdir(mode=0o700)
                 return folder.name, folder
@@ -107,7 +107,7 @@ def reserve_run(data_folder: Path, year: int) -> tuple[str, Path]:
 
 
 def run_folder(data_folder: Path, name: str) -> Path:
-    """The folder of the run `name`. Raises ResearchUsageError where there is none."""
+    """Return the folder of the run `name`. Raises ResearchUsageError if there is none."""
     folder = data_folder / HISTORY / name
     if not RUN_ID.fullmatch(name) or folder.is_symlink() or not (folder / STORE).is_file():
         raise ResearchUsageError("research_no_run", id=name, folder=data_folder / HISTORY)
@@ -115,12 +115,12 @@ def run_folder(data_folder: Path, name: str) -> Path:
 
 
 def text_hash(text: str) -> str:
-    """The name a text is kept under."""
+    """Return the key of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 class RunLock:
-    """Holds a run for a `with` block, so that no two processes work on it. Raises ResearchError (research_busy)."""
+    """Lock a run for a `with` block against other processes. Raises ResearchError (research_busy)."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -137,7 +137,7 @@ class RunLock:
             who = os.read(fd, 100).decode("ascii", "replace").strip()
             os.close(fd)
             raise ResearchError("research_busy", id=self._folder.name, who=Phrase("Process {pid}", pid=who or "?"))
-        with suppress(OSError):  # a full disk: who has it is only a comfort
+        with suppress(OSError):  # on a full disk: the holder's name is only informative
             os.ftruncate(fd, 0)
             os.write(fd, str(os.getpid()).encode())
         self._fd = fd
@@ -146,15 +146,14 @@ class RunLock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        os.close(self._fd)  # closing gives the lock back
+        os.close(self._fd)  # closing releases the lock
 
 
 class RunStore:
-    """What is kept of one run, in `folder`, which has to be there. To be closed, or used in a `with` block.
-    `on_kept` is told of each row after it was kept.
+    """The store of one run in `folder`, which must exist. Close it, or use it in a `with` block. `on_kept` is called
+    with each row after it was stored.
 
-    Its methods raise ResearchError: research_disk where something cannot be kept, research_damaged where what was kept
-    cannot be read.
+    Raises ResearchError: research_disk if a write fails, research_damaged if stored data is unreadable.
     """
 
     def __init__(self, folder: Path, on_kept: Callable[[StoredRow], None] = _nobody) -> None:
@@ -191,19 +190,19 @@ class RunStore:
         self._db.close()
 
     def save_state(self, state: ResearchState) -> None:
-        """Keep the state in place of the one before."""
+        """Save the state, replacing the previous one."""
         self._keep(StoredRow("state", (1, encode_json(state))))
 
     def load_state(self) -> ResearchState | None:
-        """The state that was kept last, None where none was."""
+        """Return the saved state; None if there is none."""
         return self._read("SELECT value FROM state", "", ResearchState)
 
     def answer(self, key: str) -> StoredAnswer | None:
-        """The model's answer to the request `key` stands for."""
+        """Return the stored answer to the request with this key."""
         return self._read("SELECT value FROM answers WHERE key = ?", key, StoredAnswer)
 
     def keep_answer(self, key: str, role: str, answer: StoredAnswer) -> None:
-        """Keep an answer."""
+        """Store an answer."""
         self._keep(StoredRow("answers", (key, role, answer.tokens, encode_json(answer))))
 
     def forget_answers(self) -> None:
@@ -212,7 +211,7 @@ class RunStore:
             db.execute("DELETE FROM answers")
 
     def spent(self) -> Spent:
-        """The requests that were answered, and their tokens; without those whose answer another run had kept."""
+        """Return the answered requests and their tokens, without answers cached from other runs."""
         with self._failing():
             requests, tokens = self._db.execute(
                 "SELECT count(nullif(tokens, 0)), coalesce(sum(tokens), 0) FROM answers"
@@ -220,27 +219,27 @@ class RunStore:
         return Spent(requests, tokens)
 
     def search(self, key: str, kind: type[Value]) -> Value | None:
-        """What a search has found."""
+        """Return the stored result of a search."""
         return self._read("SELECT value FROM searches WHERE key = ?", key, kind)
 
     def keep_search(self, key: str, found: msgspec.Struct) -> None:
-        """Keep what a search has found."""
+        """Store the result of a search."""
         self._keep(StoredRow("searches", (key, encode_json(found))))
 
     def page(self, url: str) -> StoredPage | None:
-        """What came of reading the page at `url`."""
+        """Return the stored result of reading the page at `url`."""
         return self._read("SELECT value FROM pages WHERE url = ?", url, StoredPage)
 
     def keep_page(self, url: str, page: StoredPage, text: str = "") -> StoredPage:
-        """Keep what came of reading the page at `url`, with its whole text."""
-        text = text.encode("utf-8", "replace").decode()  # halves of surrogate pairs have no place in a file
+        """Store the result of reading the page at `url`, with its full text."""
+        text = text.encode("utf-8", "replace").decode()  # lone surrogates cannot be written
         kept = msgspec.structs.replace(page, text_hash=text_hash(text) if text else "", characters=len(text))
         texts = [StoredRow("texts", (kept.text_hash, text))] if text else []
         self._keep(*texts, StoredRow("pages", (url, encode_json(kept))))
         return kept
 
     def text(self, name: str) -> str:
-        """The text that is kept under the hash `name`. Raises ResearchError where it is not there any more."""
+        """Return the text with the hash `name`. Raises ResearchError if it is missing."""
         with self._failing():
             row = self._db.execute("SELECT text FROM texts WHERE hash = ?", (name,)).fetchone()
         if row is None:
@@ -248,12 +247,12 @@ class RunStore:
         return row[0]
 
     def rows(self) -> list[StoredRow]:
-        """All that is kept, for a store elsewhere."""
+        """Return all rows, for replication."""
         with self._failing():
             return [StoredRow(table, row) for table in _COLUMNS for row in self._db.execute(f"SELECT * FROM {table}")]  # noqa: S608 - names of ours
 
     def add_rows(self, rows: Iterable[StoredRow]) -> None:
-        """Keep what a store elsewhere has kept of the same run. Raises ResearchError for what is no row of one."""
+        """Add rows of a replicated store of the same run. Raises ResearchError for an invalid row."""
         rows = list(rows)
         if any(len(row.values) != _COLUMNS.get(row.table) for row in rows):
             raise self._damaged(Phrase("It is not what a run keeps"))
@@ -288,7 +287,7 @@ class RunStore:
 
     @contextmanager
     def _failing(self) -> Generator[None]:
-        """What goes wrong with the file, as errors of this program."""
+        """Convert errors of the file."""
         import sqlite3
 
         try:

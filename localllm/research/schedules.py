@@ -1,4 +1,4 @@
-"""When a task is due: at a time, every so often, or both. Times of the day are those of this machine's clock."""
+"""Schedules of tasks: once at a time, repeated, or both, in local time."""
 
 import re
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ _LENGTHS = {
     "w": timedelta(weeks=1),
 }
 _BY_CLOCK = ("d", "w")
-"""Units that keep the time of the day, also where clocks are put forward or back."""
+"""Units that keep the time of day across daylight saving changes."""
 
 _TIME = late_pattern(r"([01]?\d|2[0-3]):([0-5]\d)")
 
@@ -31,10 +31,10 @@ class Schedule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
 
 
 def make_schedule(every: str, at: str, now: datetime) -> Schedule | None:
-    """The schedule of what was typed; None where nothing was. `now` has a time zone.
+    """Parse a schedule; None for empty input. `now` has a time zone.
 
-    `every` may also be hourly, daily or weekly; `at` a time of the day, which is the next one then. Without `at` the
-    first time is now. Raises ResearchUsageError.
+    `every` may also be hourly, daily or weekly; `at` may be a time of day, meaning the next one. Without `at` the first
+    time is now. Raises ResearchUsageError.
     """
     if not every and not at:
         return None
@@ -45,12 +45,12 @@ def make_schedule(every: str, at: str, now: datetime) -> Schedule | None:
 
 
 def first_time(schedule: Schedule) -> datetime:
-    """When it is due for the first time. Raises ResearchUsageError."""
+    """Return the first due time. Raises ResearchUsageError."""
     return _read(schedule.at)
 
 
 def next_time(schedule: Schedule, after: datetime) -> datetime | None:
-    """The first of its times after `after`, None where there is none: times that were missed are not made up for.
+    """Return the first due time after `after`, None if there is none. Missed times are skipped.
 
     Raises ResearchUsageError.
     """
@@ -75,7 +75,7 @@ def _parts(every: str) -> tuple[int, str]:
 
 
 def _moment(at: str, now: datetime) -> datetime:
-    """The time `at` means: a time of the day that comes next, or a date with or without one."""
+    """Parse `at`: the next such time of day, or a date with or without one."""
     if match := _TIME.fullmatch(at.strip()):
         local = now.astimezone().replace(hour=int(match[1]), minute=int(match[2]), second=0, microsecond=0, tzinfo=None)
         today = local.astimezone()
@@ -84,7 +84,7 @@ def _moment(at: str, now: datetime) -> datetime:
 
 
 def _read(at: str) -> datetime:
-    """A date and time in ISO 8601; without a time zone it is this machine's."""
+    """Parse a date and time in ISO 8601; local time without a time zone."""
     try:
         read = datetime.fromisoformat(re.sub(r"^(\d{4})/(\d{1,2})/(\d{1,2})", _with_dashes, at.strip()))
         return read.astimezone()

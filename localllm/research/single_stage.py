@@ -1,4 +1,4 @@
-"""Work on one stage of a run alone, to see what it does: nothing of the run it begins from is changed."""
+"""Run one stage separately for inspection, without changing the run it starts from."""
 
 from pathlib import Path
 from typing import cast
@@ -20,7 +20,7 @@ _MADE: dict[Stage, tuple[str, ...]] = {
     "control": (),
     "finalise": (),
 }
-"""What of the state a stage makes, and so what is empty before it."""
+"""The fields of the state each stage sets; they are empty before it."""
 
 _SHOWN: dict[Stage, tuple[str, ...]] = {
     **_MADE,
@@ -31,8 +31,8 @@ _SHOWN: dict[Stage, tuple[str, ...]] = {
 
 
 def copy_run(work: Path, run: str, other: Path, *, anew: bool = False) -> None:
-    """Copy what a run has kept from one work folder into another, where it may be changed, and no file that lies beside
-    it; with `anew` without the answers of the model, so that it is asked again. Raises ResearchError."""
+    """Copy a run's stored data, but no other file of its folder, to another work folder, where it may be changed; with
+    `anew` without the model's answers, so that the model is called again. Raises ResearchError."""
     folder = run_folder(work, run)
     target = other / HISTORY / run
     try:
@@ -46,8 +46,8 @@ def copy_run(work: Path, run: str, other: Path, *, anew: bool = False) -> None:
 
 
 def rewind(state: ResearchState, stage: Stage) -> None:
-    """Have `stage` be the next one: what it and those after it made of the report is taken back; sources and evidence
-    stay where it comes after them."""
+    """Rewind the state to `stage`: its and later results are cleared; sources and evidence of earlier stages are
+    kept."""
     place = STAGES.index(stage)
     unmade = ResearchState(id=state.id, question=state.question, today=state.today)
     for name in (name for later in STAGES[place:] for name in _MADE[later]):
@@ -60,6 +60,6 @@ def rewind(state: ResearchState, stage: Stage) -> None:
 
 
 def made_by(stage: Stage, state: ResearchState) -> dict[str, Json]:
-    """What a stage has made, as JSON."""
+    """Return the results of a stage as JSON."""
     whole = cast("dict[str, Json]", msgspec.to_builtins(state))
     return {name: whole[name] for name in _SHOWN[stage]}

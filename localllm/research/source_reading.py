@@ -1,4 +1,4 @@
-"""Read the sources of a round: the pages in parallel, each kept before it is used, copies of one text marked."""
+"""Read the sources of a round in parallel; store each page before use, and mark copies."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,17 +21,17 @@ _ONLY_SO_MANY = N_(
 )
 _OFFLINE = N_("Pages are not read while the program is offline.")
 _LONGEST_TEXT = 1_000_000
-"""Characters of a page that are kept: a book is enough."""
+"""Characters stored per page: a book fits."""
 
 
 async def read_sources(run: RunContext) -> list[Source]:
-    """Read what was found and not read yet, as many pages as the options and the budget allow; the newly read.
+    """Read the unread sources, as many pages as options and budget allow; return the newly read.
 
-    A page that cannot be read makes room for the next one found. Of fewer than wanted the report tells.
+    An unreadable page is replaced by the next one found. A shortage is mentioned in the report.
     """
     state, options = run.state, run.options
     found = [source for source in state.sources if source.state == "found"]
-    waiting = [source.id for source in sorted(found, key=lambda one: -one.round)]  # what this round looked for first
+    waiting = [source.id for source in sorted(found, key=lambda one: -one.round)]  # this round's sources first
     left = options.max_search
     if options.max_pages:
         left = min(left, max(0, options.max_pages - state.numbers.pages))
@@ -50,14 +50,14 @@ async def read_sources(run: RunContext) -> list[Source]:
 
 
 async def read_batch(run: RunContext, sources: Sequence[Source]) -> list[Source]:
-    """Read these sources, and put them back into the state, read or failed."""
+    """Read these sources and update them in the state as read or failed."""
     done = await _read_all(run, sources)
     _put(run, done)
     return done
 
 
 async def _read_all(run: RunContext, sources: Sequence[Source]) -> list[Source]:
-    """All of them at a time; the reader sees to it that no host gets more than one request at once."""
+    """Read all concurrently; the reader limits each host to one request at a time."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(_read(run, source)) for source in sources]
@@ -67,7 +67,7 @@ async def _read_all(run: RunContext, sources: Sequence[Source]) -> list[Source]:
 
 
 async def _read(run: RunContext, source: Source) -> Source:
-    """The source, read or failed."""
+    """Return the source as read or failed."""
     page = run.store.page(source.url) or await _fetched(run, source)
     if page.problem is not None or not page.text_hash:
         problem = page.problem or remark(N_("The page has no text."))
@@ -80,14 +80,14 @@ async def _read(run: RunContext, source: Source) -> Source:
             accessed=page.accessed,
             text_hash=page.text_hash,
             characters=page.characters,
-            local=source.local or page.kind == "local",  # whose text it is counts, not who found it
+            local=source.local or page.kind == "local",  # decided by the text's origin, not by who found it
         )
     run.tell(PageRead(run=run.state.id, source=done.id, url=done.url, title=done.title, problem=done.problem))
     return done
 
 
 async def _fetched(run: RunContext, source: Source) -> StoredPage:
-    """The page, fetched and kept; also that it could not be read is kept."""
+    """Fetch and store the page, or its error."""
     if run.reader is None:
         problem = remark(_OFFLINE if offline.is_on() else N_("The web is off."))
         run.remark(problem)
@@ -105,7 +105,7 @@ async def _fetched(run: RunContext, source: Source) -> StoredPage:
 
 
 def _put(run: RunContext, done: Sequence[Source]) -> None:
-    """Put the sources back in their places."""
+    """Replace the sources in the state."""
     places = {source.id: place for place, source in enumerate(run.state.sources)}
     for source in done:
         run.state.sources[places[source.id]] = source
@@ -113,7 +113,7 @@ def _put(run: RunContext, done: Sequence[Source]) -> None:
 
 
 def mark_copies(run: RunContext, names: Sequence[str]) -> None:
-    """Mark each source whose text is nearly that of one before it."""
+    """Mark each source whose text nearly equals an earlier one's."""
     signatures: dict[str, tuple[int, ...]] = {}
     places = {source.id: place for place, source in enumerate(run.state.sources)}
     for source in list(run.state.sources):

@@ -1,4 +1,4 @@
-"""Search for sources: the web and the user's own folders, registered under ids that are never used again."""
+"""Search the web and the user's folders for sources, and register them under unique ids."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ from localllm.research.run_store import StoredPage
 
 _FOUND_A_QUERY = 10
 _KEPT_FOR_EACH_READ = 3
-"""Of what was found in a round so many times more is registered than may be read: some pages cannot be read."""
+"""Found sources registered per page to read, since some pages are unreadable."""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class SearchRecord(msgspec.Struct, frozen=True):
-    """A search as it is kept in the run's store."""
+    """A search as stored in the run's store."""
 
     found: tuple[Found, ...] = ()
     failures: tuple[Remark, ...] = ()
@@ -43,9 +43,9 @@ class SearchRecord(msgspec.Struct, frozen=True):
 
 
 async def search_sources(run: RunContext) -> None:
-    """Search with the queries of this round; once more in other words where that found fewer sources than wanted.
+    """Run the queries of this round; retry with other words if they found too few sources.
 
-    Raises ResearchError (research_search_dead) where nothing could be searched before there is any source.
+    Raises ResearchError (research_search_dead) if no search worked and there is no source yet.
     """
     state = run.state
     new = await _search_once(run, [query for query in state.queries if query.round == state.round])
@@ -59,15 +59,15 @@ async def search_sources(run: RunContext) -> None:
 
 
 def tell_queries(run: RunContext, added: dict[str, tuple[str, ...]]) -> None:
-    """Tell of queries that were made, and of what was masked in them."""
+    """Emit events for new queries, with the kinds of masked data."""
     purposes: dict[str, Purpose] = {query.text: query.purpose for query in run.state.queries}
     for text, kinds in added.items():
         run.tell(QueryMade(run=run.state.id, query=text, purpose=purposes[text], masked=kinds))
 
 
 async def _search_once(run: RunContext, queries: Sequence[Query]) -> int:
-    """Search the web and the folders with `queries`, but the web not with those that are for the folders alone; the
-    number of sources that were not known."""
+    """Search the web and the folders with `queries`, local ones in the folders only; return the number of new
+    sources."""
     if not queries:
         return 0
     texts = [query.text for query in queries]
@@ -88,7 +88,7 @@ async def _search_once(run: RunContext, queries: Sequence[Query]) -> int:
 
 
 async def _search_web(run: RunContext, texts: Sequence[str]) -> SearchRecord:
-    """What the engines found; what was found once is not searched for again in this run."""
+    """Search with the engines; repeated searches in a run are answered from the store."""
     if run.search is None or not texts:
         return SearchRecord()
     language = run.language
@@ -98,7 +98,7 @@ async def _search_web(run: RunContext, texts: Sequence[str]) -> SearchRecord:
         return kept
     try:
         answer = await run.search.search(asked, language=language, limit=_FOUND_A_QUERY)
-    except WebSearchError as error:  # nothing is kept: when it is tried again the engines may be well
+    except WebSearchError as error:  # not stored: a retry may find the engines working
         return SearchRecord(failures=(remark_of(error),), searches=len(asked))
     back = dict(zip(asked, texts, strict=True))
     found = (
@@ -118,7 +118,7 @@ async def _search_web(run: RunContext, texts: Sequence[str]) -> SearchRecord:
 
 
 async def _search_folders(run: RunContext, texts: Sequence[str]) -> list[Found]:
-    """The documents that fit, their text kept in the run's store; those that fit several queries first."""
+    """Return the matching documents, with their texts stored; those that match several queries first."""
     if run.documents is None:
         return []
     ranks: dict[str, float] = {}
@@ -139,7 +139,7 @@ async def _search_folders(run: RunContext, texts: Sequence[str]) -> list[Found]:
 
 
 def register(run: RunContext, found: Iterable[Found]) -> int:
-    """Give each page an id, or add to its source what found it now; the number of new ones."""
+    """Register each page under an id, or add this query to its known source; return the number of new ones."""
     state = run.state
     known = {_key(source): place for place, source in enumerate(state.sources)}
     most = run.options.max_search * _KEPT_FOR_EACH_READ
@@ -173,12 +173,12 @@ def register(run: RunContext, found: Iterable[Found]) -> int:
 
 
 def _key(one: Found | Source) -> tuple[bool, str]:
-    """What is equal of one page or document found twice; no address makes a page of the web a document."""
+    """Return the key for deduplication; a page and a document never share one."""
     return one.local, one.url if one.local else same_page(one.url)
 
 
 def site_of(url: str) -> str:
-    """The host of an address, without www."""
+    """Return the host of an address, without www."""
     try:
         host = urlsplit(url).hostname or ""
     except ValueError:
@@ -187,7 +187,7 @@ def site_of(url: str) -> str:
 
 
 def same_page(url: str) -> str:
-    """What two addresses of one page have in common."""
+    """Normalise an address for comparison."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -199,7 +199,7 @@ def same_page(url: str) -> str:
 
 
 def _with_sites(text: str, sites: Sequence[str], without: Sequence[str]) -> str:
-    """The query as engines read it that are to look only at some hosts."""
+    """Add site operators to a query."""
     words = [" OR ".join(f"site:{site}" for site in sites)] if sites else []
     return " ".join([text, *words, *(f"-site:{site}" for site in without)])
 

@@ -1,7 +1,7 @@
-"""Research tasks: a YAML file each in `task/` of the work folder, which runners take one at a time.
+"""Research tasks: a YAML file each in `task/` of the work folder; runners take one at a time.
 
-A runner holds the task's lock while it works, and gives it back however it ends: a task that is left `running` with
-nobody holding it is taken again.
+A runner holds the task's lock while it works, and releases it however it ends: a task that is `running` without a lock
+is taken again.
 """
 
 import os
@@ -29,11 +29,11 @@ Status = Literal["scheduled", "running", "completed", "failed"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 
 _LARGEST = 200_000  # bytes of a file
-_MOST_RUNS, _LONGEST_ERROR = 100, 500  # of a task, the newest; characters
+_MOST_RUNS, _LONGEST_ERROR = 100, 500  # runs of a task, the newest; characters
 
 
 class TaskRun(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A run of a task. `status` is empty as long as it can be gone on with; `error` says why it stopped."""
+    """A run of a task. `status` is empty while it can be resumed; `error` is why it stopped."""
 
     id: str
     started_at: str
@@ -51,13 +51,11 @@ class Runner(msgspec.Struct, frozen=True):
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A question that is researched once or several times.
+    """A question to research once or repeatedly.
 
-    id: YYYY-NNNN; its first run has the same.
-    options: what its runs do otherwise than the settings say, by the names of ResearchOptions; and `preset`.
-    schedule: when it is due; None means at once, and once.
-    next_run: when it is due next, ISO 8601; None where it is not waited for.
-    runs: the newest hundred, the newest last.
+    id: YYYY-NNNN, shared with its first run. options: overrides of the settings for its runs, by the names of
+    ResearchOptions; and `preset`. schedule: when it is due; None means at once, and once. next_run: the next due time,
+    ISO 8601; None if there is none. runs: the newest hundred, newest last.
     """
 
     id: str
@@ -73,11 +71,11 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def unfinished(self) -> TaskRun | None:
-        """The run that was begun last, where it can be gone on with."""
+        """The last run, if it can be resumed."""
         return self.runs[-1] if self.runs and self.runs[-1].status == "" else None
 
     def is_due(self, now: datetime) -> bool:
-        """Whether its time has come. One that is `running` is due as well, if its runner turns out to be dead."""
+        """Whether it is due. A `running` one is due as well, in case its runner is dead."""
         if self.status == "scheduled":
             return self.next_run is None or datetime.fromisoformat(self.next_run) <= now
         return self.status == "running"
@@ -91,11 +89,11 @@ class TaskStore:
         self.folder = work / TASKS
 
     def add(self, prompt: str, options: dict[str, Json], schedule: Schedule | None, now: datetime) -> Task:
-        """Keep a new task under an id that nobody else gets, no run either. Raises ResearchError."""
+        """Create a task under an id that no other task or run gets. Raises ResearchError."""
         if not prompt.strip():
             raise ResearchUsageError("research_no_question")
         name, _folder = reserve_run(self._work, now.year)
-        while self.file(name).exists():  # one that was put there by hand
+        while self.file(name).exists():  # one created by hand
             name, _folder = reserve_run(self._work, now.year)
         task = Task(
             id=name,
@@ -109,7 +107,7 @@ class TaskStore:
         return task
 
     def all(self) -> tuple[list[Task], list[ResearchError]]:
-        """All tasks, the oldest first; and what is wrong with the files of those that cannot be read."""
+        """Return all tasks, oldest first, with the errors of unreadable files."""
         tasks: list[Task] = []
         faults: list[ResearchError] = []
         files = self.folder.glob("*.yaml") if self.folder.is_dir() else ()
@@ -121,12 +119,12 @@ class TaskStore:
         return tasks, faults
 
     def due(self, now: datetime) -> list[Task]:
-        """The tasks whose time has come, the longest due first."""
+        """Return the due tasks, the longest due first."""
         tasks = [task for task in self.all()[0] if task.is_due(now)]
         return sorted(tasks, key=lambda task: (task.next_run or task.created_at, task.id))
 
     def read(self, name: str) -> Task:
-        """The task `name`. Raises ResearchUsageError where there is none, ResearchError where its file is damaged."""
+        """Read the task `name`. Raises ResearchUsageError for an unknown one, ResearchError for a damaged file."""
         file = self.file(name)
         task = _task_of(self.text(name), file)
         if task.id != name:
@@ -134,7 +132,7 @@ class TaskStore:
         return task
 
     def text(self, name: str) -> str:
-        """What stands in the file of the task `name`. Raises as `read`."""
+        """Return the text of the task's file. Raises as `read`."""
         file = self.file(name)
         try:
             return read_regular(file, _LARGEST).decode()
@@ -144,7 +142,7 @@ class TaskStore:
             raise ResearchError("task_damaged", file=file, reason=str(error)) from error
 
     def delete(self, name: str) -> None:
-        """Delete a task that nobody works on; its reports stay. Raises ResearchError."""
+        """Delete a task that is not in use; its reports are kept. Raises ResearchError."""
         self.read(name)
         with self.locked(name) as is_ours:
             if not is_ours:
@@ -154,8 +152,8 @@ class TaskStore:
 
     @contextmanager
     def taken(self, name: str, now: datetime, *, due_only: bool = False) -> Generator["TakenTask | None"]:
-        """A task to work on, which nobody else gets meanwhile; None where somebody works on it, or, with `due_only`,
-        has done so since it was found to be due. Raises ResearchError."""
+        """Lock a task to work on it; None if another process works on it, or, with `due_only`, has done so since it was
+        found due. Raises ResearchError."""
         with self.locked(name) as is_ours:
             task = self.read(name) if is_ours else None
             if task is None or (due_only and not task.is_due(now)):
@@ -164,7 +162,7 @@ class TaskStore:
             yield TakenTask(self, msgspec.structs.replace(task, runner=Runner(os.getpid(), socket.gethostname())), now)
 
     def write(self, task: Task) -> None:
-        """Keep a task in place of what was kept of it. Raises ResearchError."""
+        """Write a task, replacing its file. Raises ResearchError."""
         import yaml
 
         text = yaml.safe_dump(_plain(task), allow_unicode=True, default_flow_style=False, sort_keys=False, width=100)
@@ -176,14 +174,14 @@ class TaskStore:
             raise ResearchError("task_unsaved", id=task.id, folder=self.folder, reason=reason) from error
 
     def file(self, name: str) -> Path:
-        """The file of the task `name`, there or not. Raises ResearchUsageError where that is no id."""
+        """Return the path of the task's file, which need not exist. Raises ResearchUsageError for an invalid id."""
         if not RUN_ID.fullmatch(name):
             raise ResearchUsageError("task_none", id=name, folder=self.folder)
         return self.folder / f"{name}.yaml"
 
     @contextmanager
     def locked(self, name: str) -> Generator[bool]:
-        """Hold a task, if nobody else does; whether that is so. Raises ResearchError."""
+        """Try to lock a task; yields whether that succeeded. Raises ResearchError."""
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             held = os.open(self._lock_file(name), os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
@@ -193,14 +191,14 @@ class TaskStore:
         try:
             yield try_lock(held)
         finally:
-            os.close(held)  # gives the lock back
+            os.close(held)  # releases the lock
 
     def _lock_file(self, name: str) -> Path:
         return self.file(name).with_name(f".{name}.lock")
 
 
 class TakenTask:
-    """A task while it is worked on; each change is kept at once."""
+    """A task in progress; each change is saved at once."""
 
     def __init__(self, store: TaskStore, task: Task, now: datetime) -> None:
         self._store = store
@@ -208,22 +206,22 @@ class TakenTask:
         self._keep(now, status="running")
 
     def begin(self, run: str, now: datetime) -> None:
-        """A run was begun, or is gone on with."""
+        """Record that a run started or was resumed."""
         others = tuple(one for one in self.task.runs if one.id != run)
         known = next((one for one in self.task.runs if one.id == run), TaskRun(run, written(now)))
         self._keep(now, runs=(*others, msgspec.structs.replace(known, error=""))[-_MOST_RUNS:])
 
     def succeed(self, now: datetime, *, partial: bool) -> None:
-        """The run has come to its end."""
+        """Record that the run has ended."""
         self._end(now, "completed", {"finished_at": written(now), "status": "success", "partial": partial})
 
     def fail(self, now: datetime, error: str, *, can_go_on: bool) -> None:
-        """The run has stopped for a reason; with `can_go_on` the task's next run goes on with it."""
+        """Record that the run failed; with `can_go_on` the next run resumes it."""
         ended = {} if can_go_on else {"finished_at": written(now), "status": "failed"}
         self._end(now, "failed", {**ended, "error": error[:_LONGEST_ERROR]})
 
     def put_back(self, now: datetime) -> None:
-        """The user stopped it: it is due as before, and its run is gone on with then."""
+        """Record that the user stopped the run: the task is due as before and will resume the run."""
         self._keep(now, status="scheduled", runner=None)
 
     def _end(self, now: datetime, status: Status, of_run: dict[str, Any]) -> None:
@@ -241,7 +239,7 @@ class TakenTask:
 
 
 def written(moment: datetime) -> str:
-    """A moment as it stands in a task's file."""
+    """Format a time for the task's file."""
     return moment.isoformat(timespec="seconds")
 
 
@@ -263,7 +261,7 @@ def _task_of(text: str, file: Path) -> Task:
 
 
 def _composed(loader: Any, parent: Any, index: Any) -> Any:
-    """Compose a node as yaml does, but no reference: it could stand for any length."""
+    """Compose a node as yaml does, but reject references, which could expand without limit."""
     import yaml
 
     if loader.check_event(yaml.AliasEvent):
@@ -272,7 +270,7 @@ def _composed(loader: Any, parent: Any, index: Any) -> Any:
 
 
 def _as_text(value: Any) -> Any:
-    """What YAML takes for times as the texts they were."""
+    """Convert times parsed by YAML back to text."""
     match value:
         case dict():
             return {str(key): _as_text(item) for key, item in cast("dict[Any, Any]", value).items()}
@@ -285,7 +283,7 @@ def _as_text(value: Any) -> Any:
 
 
 def _plain(task: Task) -> dict[str, Json]:
-    """What stands in the file: the fields every task has, and of the others those that say something."""
+    """Return the content of the file: the required fields, and others that are not empty."""
     whole = cast("dict[str, Json]", msgspec.to_builtins(task))
     always = ("id", "prompt", "status", "created_at", "updated_at", "options")
     return {name: value for name, value in whole.items() if name in always or value}

@@ -1,4 +1,4 @@
-"""Tell those who trace a run of it, its stages and its calls of the model, each from begin to end."""
+"""The interface for tracing a run, its stages and its model calls."""
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -11,11 +11,11 @@ from localllm.research.records import ResearchState, Stage
 from localllm.research.run_events import ResearchEvent
 
 OnCompletion = Callable[[Completion], None]
-"""Told of the answer of a call."""
+"""Called with the answer of a call."""
 
 
 class ModelCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A request as it is sent to the model. `provider` and `address` are those of its server."""
+    """A request sent to the model. `provider` and `address` are those of its server."""
 
     role: str
     provider: str
@@ -28,18 +28,18 @@ class ModelCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunTracer(Protocol):
-    """Traces one run. What is told within a stage belongs to it; an error that leaves a block is its end."""
+    """Traces one run. Events within a stage belong to it; an exception that leaves a block ends it."""
 
     def stage(self, stage: Stage, number: int) -> AbstractContextManager[None]:
-        """A stage, in the round with this number."""
+        """Trace a stage in the round with this number."""
         ...
 
     def model_call(self, call: ModelCall) -> AbstractContextManager[OnCompletion]:
-        """A request to the model, and what is to be told of its answer."""
+        """Trace a model request; the yielded callback receives its answer."""
         ...
 
     def add_event(self, event: ResearchEvent) -> None:
-        """Something that happened at this moment."""
+        """Trace an event."""
         ...
 
 
@@ -47,31 +47,31 @@ class Tracer(Protocol):
     """Traces runs."""
 
     def run(self, state: ResearchState) -> AbstractContextManager[RunTracer]:
-        """A run, or what is left of it where it is taken up again."""
+        """Trace a run, or the rest of a resumed one."""
         ...
 
 
 def _nobody(_completion: Completion) -> None:
-    """Nobody wants to know."""
+    """Ignore an answer."""
 
 
 class NoTracer:
-    """Traces nothing."""
+    """A tracer that does nothing."""
 
     @contextmanager
     def run(self, state: ResearchState) -> Generator[RunTracer]:
-        """A run."""
+        """See Tracer."""
         yield self
 
     @contextmanager
     def stage(self, stage: Stage, number: int) -> Generator[None]:
-        """A stage."""
+        """See RunTracer."""
         yield
 
     @contextmanager
     def model_call(self, call: ModelCall) -> Generator[OnCompletion]:
-        """A request."""
+        """See RunTracer."""
         yield _nobody
 
     def add_event(self, event: ResearchEvent) -> None:
-        """An event."""
+        """See RunTracer."""

@@ -1,7 +1,7 @@
-"""What of the draft stands by the verdicts on its claims, and by rule take out what does not.
+"""Derive which sentences of the draft hold from the verdicts on their claims; remove the others by rule.
 
-A claim that a source contradicts, or that no source makes, never stays in the text. One that is supported in part, or
-could not be judged, stays with a mark that says so.
+A claim that a source contradicts, or that no source makes, is removed. One that is partly supported, or could not be
+judged, stays with a mark.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,10 +15,10 @@ from localllm.research.records import Claim, Label, Patch, Remark, ResearchState
 from localllm.research.role_protocol import remark
 
 Standing = Literal[Label, "unchecked"]
-"""What is known of a sentence: the worst of its claims, or that none of it was judged."""
+"""The state of a sentence: that of its worst claim, or unchecked."""
 
 FALSE: tuple[Standing, ...] = ("contradicted", "not_found")
-"""What may not stay in the text."""
+"""States that must not stay in the text."""
 
 _WORST_FIRST: tuple[Standing, ...] = ("contradicted", "not_found", "not_verified", "partial", "unchecked", "supported")
 
@@ -32,7 +32,7 @@ REASONS: dict[Standing, str] = {
 
 
 class Judged(NamedTuple):
-    """A sentence's claims, and what is known of it by them."""
+    """A sentence's claims and the state they give it."""
 
     standing: Standing
     claims: tuple[Claim, ...] = ()
@@ -44,17 +44,17 @@ class Judged(NamedTuple):
 
     @property
     def failing(self) -> tuple[Claim, ...]:
-        """The claims that are not supported, but for those nobody has judged."""
+        """The claims that were judged and are not supported."""
         return tuple(claim for claim in self.claims if standing_of(claim) not in ("supported", "unchecked"))
 
 
 def standing_of(claim: Claim) -> Standing:
-    """What is known of one claim."""
+    """Return the state of one claim."""
     return claim.verdict.label if claim.verdict else "unchecked"
 
 
 def judged(state: ResearchState) -> dict[str, Judged]:
-    """What is known of each sentence that has claims, by the sentence's id."""
+    """Return the state of each sentence with claims, by the sentence's id."""
     claims: dict[str, list[Claim]] = {}
     for claim in state.claims:
         claims.setdefault(claim.sentence, []).append(claim)
@@ -62,7 +62,7 @@ def judged(state: ResearchState) -> dict[str, Judged]:
 
 
 def reason_of(claims: Sequence[Claim]) -> Remark:
-    """Why claims do not stand: what is said of the worst of them, or what its label means."""
+    """Return why claims fail: the reason of the worst, or the meaning of its label."""
     worst = min(claims, key=lambda claim: _WORST_FIRST.index(standing_of(claim)))
     said = worst.verdict.reason if worst.verdict else None
     return said or remark(REASONS[standing_of(worst)])
@@ -82,7 +82,7 @@ def freeze_supported(state: ResearchState) -> None:
 
 
 def settle_draft(state: ResearchState) -> None:
-    """Bring the draft to its end: without claims that are contradicted or that no source makes."""
+    """Finalise the draft: remove claims that are contradicted or that no source makes."""
     freeze_supported(state)
     known = judged(state)
     sections: list[Section] = []
@@ -101,7 +101,7 @@ def settle_draft(state: ResearchState) -> None:
 
 
 def narrowed(state: ResearchState, sentence: Sentence, known: Judged) -> Sentence | None:
-    """The sentence with those of its claims alone that may stay, None where none may. What goes is noted."""
+    """Reduce a sentence to its valid claims, None without any. Removed claims are recorded."""
     gone = tuple(claim for claim in known.claims if standing_of(claim) in FALSE)
     left = known.standing_claims
     text = " ".join(tidy(claim.text) for claim in left)
@@ -124,7 +124,7 @@ def note_change(state: ResearchState, before: Sentence, after: Sentence | None, 
 
 
 def list_unsupported(state: ResearchState, claims: Iterable[Claim]) -> None:
-    """Keep claims that were taken out, each once, for the report's list of them."""
+    """Add removed claims, without duplicates, to the report's list."""
     listed = {one.text for one in state.unsupported}
     for claim in claims:
         standing = standing_of(claim)

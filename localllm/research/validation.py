@@ -1,7 +1,7 @@
-"""Check what a draft says: claims, verdicts, what else sources say, disagreements, what is unanswered, what is open.
+"""Check a draft: split claims, judge them, find second sources and disagreements, list open points.
 
-Whatever happens to the model in the middle, each claim has a verdict afterwards: one that was not judged is "not
-verified". A claim of a sentence that reads as it did before keeps its verdict and is not asked for again.
+Even if the model fails in between, each claim ends with a verdict: an unjudged one is "not verified". A claim of an
+unchanged sentence keeps its verdict without another request.
 """
 
 from collections.abc import Sequence
@@ -23,18 +23,18 @@ from localllm.research.unsupported_claims import freeze_supported
 from localllm.research.verdicts import judge, judge_by
 
 _MOST_SECONDED = 8
-"""Claims of a single source for which a second one is looked for among what was read, in a round."""
+"""Single-source claims per round for which a second source is looked for among the read pages."""
 
 _LEAST_SCORE = 0.4
-"""Of a passage that may say the same."""
+"""Least support score of a passage that may say the same."""
 
 _NOT_REACHED = N_("The budget was spent before it was checked.")
 
 
 async def check_claims(run: RunContext) -> None:
-    """Give each claim of the draft its verdict, and note disagreements, what is unanswered and what is open.
+    """Judge each claim of the draft, and record disagreements, unanswered parts and open points.
 
-    Raises BudgetSpent once all that is done as far as the budget goes.
+    Raises BudgetSpent after completing as much as the budget allows.
     """
     state = run.state
     spent = await _judge_claims(run)
@@ -55,7 +55,7 @@ async def check_claims(run: RunContext) -> None:
 
 
 async def _judge_claims(run: RunContext) -> bool:
-    """Judge what has no verdict yet; whether the budget was spent meanwhile."""
+    """Judge the claims without a verdict; return whether the budget ran out."""
     state = run.state
     spent = False
     state.claims = await split_draft(run)
@@ -73,8 +73,8 @@ async def _judge_claims(run: RunContext) -> bool:
 
 
 async def second_claims(run: RunContext) -> None:
-    """Look for a second source of claims that rest on one among the evidence of this round; where the model finds
-    that it says the same, the sentence cites it too."""
+    """Look for a second source of single-source claims in this round's evidence; if the model confirms it, the sentence
+    cites it too."""
     state = run.state
     lone = [claim for claim in state.claims if has_single_source(state, claim)]
     for claim in lone[:_MOST_SECONDED]:
@@ -88,7 +88,7 @@ async def second_claims(run: RunContext) -> None:
 
 
 def _likeliest(state: ResearchState, claim: Claim, among: Sequence[Evidence]) -> Evidence | None:
-    """The passage most likely to say the same, of those that rules do not reject."""
+    """Return the passage most likely to say the same, among those that rules do not reject."""
     scored = [(support_score(claim.text, one.text), one) for one in among]
     fit = [
         (score, one)
@@ -99,7 +99,7 @@ def _likeliest(state: ResearchState, claim: Claim, among: Sequence[Evidence]) ->
 
 
 def _cite_too(state: ResearchState, name: str, passage: Evidence) -> None:
-    """Let a sentence cite one more passage, and its claims with it."""
+    """Add a citation to a sentence and its claims."""
 
     def with_passage(cited: tuple[str, ...]) -> tuple[str, ...]:
         return cited if passage.id in cited else (*cited, passage.id)

@@ -1,8 +1,8 @@
 """Judge one claim by the passages that its sentence cites.
 
-Mechanics only ever reject. What they let pass the model judges, with the words that decide it; these have to be in the
-passages, and what stands at that place, with the sentences around it, has to pass the mechanics once more. A model that
-agrees with everything and quotes something else is found out by that as far as rules can see it.
+Rules only reject. A claim that passes them is judged by the model, which quotes the decisive words; the quote must be
+in the passages, and the sentences around it must pass the rules again. This catches, as far as rules can, a model that
+agrees with everything and quotes something unrelated.
 """
 
 from collections.abc import Sequence
@@ -22,13 +22,13 @@ _VERDICT = answer_schema(quote=TEXT, verdict=choice("supported", "partial", "con
 
 MOST_PASSAGES = 3
 _AROUND = 700
-"""Characters of the page that are looked at on each side of a quote for the sentences next to it."""
+"""Characters of the page on each side of a quote that are searched for adjacent sentences."""
 
 _BEGINNING = 400
-"""Characters of a page that say what it is about."""
+"""Characters of a page's beginning, which names its subject."""
 
 _SHOWN_ID = late_pattern(r"^\s*\[E\d+\]:?\s*")
-"""The id before a passage, which small models copy along with its words."""
+"""The id before a passage, which small models copy with its text."""
 
 _OMISSION = late_pattern(r"\s*(?:\[(?:…|\.\.\.)\]|…+|\.{3,})\s*")
 
@@ -44,7 +44,7 @@ _ALTERED = N_("Copies of this page have it otherwise, and nothing tells which on
 
 
 class Place(NamedTuple):
-    """Where a quote is: the page's own whole sentences at it, and the same with the sentences next to them."""
+    """The position of a quote: the page's whole sentences there, and the same with adjacent sentences."""
 
     evidence: Evidence
     words: str
@@ -52,7 +52,7 @@ class Place(NamedTuple):
 
 
 async def judge(run: RunContext, claim: Claim) -> Verdict:
-    """The verdict on a claim. Raises BudgetSpent where the model would have to be asked and may not."""
+    """Judge a claim. Raises BudgetSpent if the model is needed and the budget is spent."""
     cited = [one for one in run.state.evidence if one.id in claim.evidence]
     context = [text for one in cited for text in _context_of(run, one)]
     if refusal := refuse(claim.text, [one.text for one in cited], today=run.state.today, context=context):
@@ -61,7 +61,7 @@ async def judge(run: RunContext, claim: Claim) -> Verdict:
 
 
 async def judge_by(run: RunContext, claim: str, shown: Sequence[Evidence]) -> Verdict:
-    """The model's verdict on a claim by these passages, as far as its quote bears it. Raises BudgetSpent."""
+    """Have the model judge a claim by these passages, as far as its quote supports the verdict. Raises BudgetSpent."""
     values = {"passages": "\n\n".join(_shown(run.state, one) for one in shown), "claim": claim}
     try:
         answer = await run.roles.ask("verdict", values, _VERDICT)
@@ -71,13 +71,13 @@ async def judge_by(run: RunContext, claim: str, shown: Sequence[Evidence]) -> Ve
 
 
 def shown_passages(claim: str, cited: Sequence[Evidence]) -> list[Evidence]:
-    """The best passages for a claim, in the order of their ids: claims of one sentence then begin with the same."""
+    """Return the best passages for a claim, sorted by id, so that claims of one sentence share a prompt prefix."""
     best = {one.id for one in best_passages(claim, cited, MOST_PASSAGES)}
     return [one for one in cited if one.id in best]
 
 
 def _context_of(run: RunContext, evidence: Evidence) -> list[str]:
-    """Where a page names what it is about: its title and its beginning."""
+    """Return the parts of a page that name its subject: title and beginning."""
     source = run.state.source(evidence.source)
     return [source.title, run.store.text(source.text_hash)[:_BEGINNING]]
 
@@ -87,13 +87,13 @@ def _shown(state: ResearchState, evidence: Evidence) -> str:
 
 
 def settle(run: RunContext, claim: str, shown: Sequence[Evidence], said: str, quote: str) -> Verdict:
-    """What becomes of the model's verdict once its quote was looked for."""
+    """Revise the model's verdict after searching for its quote."""
     place = find_place(run, quote, shown)
     where = {"quote": place.words, "evidence": place.evidence.id} if place else {}
     if said != "supported":
         label: Label = "partial" if said == "partial" else "contradicted" if said == "contradicted" else "not_found"
         if label == "contradicted" and place is None:
-            label = "not_found"  # what contradicts it stands nowhere
+            label = "not_found"  # the contradicting quote was not found
         return Verdict(label, "model", remark(_REASONS[label]), **where)
     if place is None:
         return Verdict("not_verified", "mechanics", remark(_NO_QUOTE))
@@ -117,7 +117,7 @@ def _reason(refusal: Refusal) -> Remark:
 
 
 def find_place(run: RunContext, quote: str, shown: Sequence[Evidence]) -> Place | None:
-    """Where the passages hold a quote as it is, or all of its parts around what it leaves out; None else."""
+    """Find a quote in the passages, verbatim, or all parts of it around omissions; None if not found."""
     words = _SHOWN_ID.sub("", quote).strip()
     parts = [one for one in _OMISSION.split(words) if one.strip()]
     places = [_place_of(run, part, shown) for part in parts]
@@ -141,7 +141,7 @@ def _place_of(run: RunContext, quote: str, shown: Sequence[Evidence]) -> Place |
 
 
 def _with_neighbours(text: str, span: Span) -> str:
-    """The sentences of a span, with the one before and the one after it."""
+    """Return the sentences of a span with the adjacent ones."""
     base = max(0, span.start - _AROUND)
     near = [Span(one.start + base, one.end + base) for one in split_sentences(text[base : span.end + _AROUND])]
     touched = [place for place, one in enumerate(near) if one.start < span.end and one.end > span.start]

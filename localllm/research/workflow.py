@@ -1,11 +1,11 @@
-"""The way of a run: stages in order over one state, which is saved after each of them.
+"""The workflow of a run: stages in order on one state, which is saved after each.
 
     normalise → queries → search → process → draft → validate → control → finalise
                             ↑                                     │
                             └──────── another round ──────────────┘
 
-A run that is stopped, however, goes on with the stage that was not finished; what that had asked the model, searched
-and read until then is in the store and not asked for again. A stage therefore must do the same when it is done anew.
+An interrupted run resumes with the unfinished stage; its answers, searches and pages are read from the store. So a
+stage must do the same when it is repeated.
 """
 
 from collections.abc import Awaitable, Callable
@@ -34,9 +34,9 @@ Next = Stage | Literal["done"]
 
 
 async def run_stages(run: RunContext, *, until: Next = "done") -> ResearchState:
-    """Go on with the run until its next stage would be `until`.
+    """Run stages until the next one is `until`.
 
-    Raises ResearchModelError where the model does not answer any more, and other ResearchErrors; what was saved stays.
+    Raises ResearchModelError if the model stops answering, and other ResearchErrors; saved data is kept.
     """
     while run.state.next not in (until, "done"):
         await run_stage(run, run.state.next)
@@ -46,7 +46,7 @@ async def run_stages(run: RunContext, *, until: Next = "done") -> ResearchState:
 
 
 async def run_stage(run: RunContext, stage: Stage) -> None:
-    """Work on one stage, and note which one is next."""
+    """Run one stage and set the next one."""
     state = run.state
     expected = forecast(run.options, run.speed, state)
     run.tell(StageBegun(run=state.id, stage=stage, round=state.round, forecast=expected))
@@ -148,7 +148,7 @@ _STAGES: dict[Stage, Callable[[RunContext], Awaitable[Next]]] = {
 
 
 def _end_early(run: RunContext, stage: Stage) -> Next:
-    """Where a run goes whose budget ends in `stage`: to its report, over the draft where there is none yet."""
+    """Return the next stage when the budget ends in `stage`: the report, after a draft if there is none yet."""
     _note_spent(run)
     has_new_evidence = stage == "process" and any(one.round == run.state.round for one in run.state.evidence)
     return "draft" if has_new_evidence else "finalise"

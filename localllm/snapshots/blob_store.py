@@ -1,4 +1,4 @@
-"""Earlier contents of files, who uses them, and what is recovered after a crash."""
+"""Store earlier contents of files, track the processes that use them, and recover after a crash."""
 
 import hashlib
 import os
@@ -20,9 +20,9 @@ from localllm.snapshots.file_state import is_in_state, look
 
 
 class Programs:
-    """The programs that work on a project: a file for each in `folder`, locked by it for as long as it lives.
+    """The processes that work on a project: a file for each in `folder`, locked for as long as it lives.
 
-    `own` is the name of this one.
+    `own` is the name of this process.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -31,7 +31,7 @@ class Programs:
         self._alive = -1
 
     def show_alive(self) -> None:
-        """Let the others see that this program is running. Raises OSError."""
+        """Create this process's lock file. Raises OSError."""
         if self._alive < 0:
             make_folder(self._folder.parent)
             make_folder(self._folder)
@@ -39,32 +39,32 @@ class Programs:
             weakref.finalize(self, os.close, self._alive)
 
     def dead(self) -> list[str]:
-        """Those that were killed, or ended without being forgotten."""
+        """Return the processes that were killed, or ended without being removed."""
         return [name for name in _names(self._folder) if name != self.own and _is_free(self._folder / name)]
 
     def living(self) -> list[str]:
-        """Those that are running, this one aside."""
+        """Return the other running processes."""
         return [name for name in _names(self._folder) if name != self.own and not _is_free(self._folder / name)]
 
     def forget(self, name: str) -> None:
-        """Remove the file of a dead one."""
+        """Remove the file of a dead process."""
         (self._folder / name).unlink(missing_ok=True)
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, closed to others, if it is not there."""
+    """Create a private folder if it does not exist."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
 def _hold(file: Path) -> int:
-    """A lock on `file` that lasts until the descriptor is closed, or the process ends however it ends."""
+    """Lock `file` until the descriptor is closed or the process ends."""
     fd = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try_lock(fd)
     return fd
 
 
 def _is_free(file: Path) -> bool:
-    """Whether nobody holds `file`."""
+    """Whether `file` is not locked."""
     try:
         fd = os.open(file, os.O_RDWR | os.O_CLOEXEC)
     except OSError:
@@ -82,7 +82,7 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
-_GRACE = 3600.0  # seconds: a content not yet in the journal may belong to a call that is still running
+_GRACE = 3600.0  # seconds: a content not yet in the journal may belong to a running call
 
 
 class Contents:
@@ -93,7 +93,7 @@ class Contents:
         self._programs = programs
 
     def put(self, chunks: Iterable[bytes]) -> str:
-        """Keep a content; its SHA-256."""
+        """Store a content; return its SHA-256."""
         self._programs.show_alive()
         make_folder(self._folder)
         temporary = self._folder / f"{self._programs.own}-{uuid4().hex[:8]}.tmp"
@@ -111,7 +111,7 @@ class Contents:
         return name
 
     def put_bytes(self, data: bytes) -> str:
-        """Keep a content that is in memory; its SHA-256. Cheap where it is there already."""
+        """Store a content in memory; return its SHA-256. Cheap if it is stored already."""
         name = hashlib.sha256(data).hexdigest()
         try:
             os.utime(self.path(name))
@@ -120,8 +120,8 @@ class Contents:
         return name
 
     def put_file(self, name: str, file: int) -> None:
-        """Keep what an open file holds under a name that stands for it (64 hexadecimal digits); blocks are shared with
-        it where the file system can."""
+        """Store an open file under a name that identifies its content (64 hexadecimal digits); the file system may
+        share its blocks."""
         self._programs.show_alive()
         make_folder(self._folder)
         temporary = self._folder / f"{self._programs.own}-{uuid4().hex[:8]}.tmp"
@@ -137,8 +137,8 @@ class Contents:
             temporary.unlink(missing_ok=True)
 
     def put_small(self, name: str, data: bytes) -> None:
-        """Keep a content under a name that stands for it: quicker than `put_file`, but where the program is killed
-        meanwhile its `size` is not that of `data`."""
+        """Store a content under a name that identifies it: faster than `put_file`, but if the process is killed
+        meanwhile, its `size` is not that of `data`."""
         try:
             self.path(name).write_bytes(data)
         except FileNotFoundError:
@@ -146,22 +146,22 @@ class Contents:
             self.path(name).write_bytes(data)
 
     def get(self, name: str) -> bytes:
-        """The content."""
+        """Read a content."""
         return self.path(name).read_bytes()
 
     def size(self, name: str) -> int:
-        """Its bytes; 0 where it is not there."""
+        """Return its size in bytes; 0 if it is missing."""
         try:
             return self.path(name).stat().st_size
         except FileNotFoundError:
             return 0
 
     def path(self, name: str) -> Path:
-        """Where a content lies."""
+        """Return the path of a content."""
         return self._folder / name[:2] / name
 
     def forget_all_but(self, names: set[str], grace: float = _GRACE) -> None:
-        """Remove the others, but for those of the last hour, or of `grace` seconds."""
+        """Remove all other contents, except those of the last `grace` seconds."""
         young = time.time() - grace
         for file in self._folder.glob("*/*"):
             with suppress(FileNotFoundError):
@@ -169,19 +169,19 @@ class Contents:
                     file.unlink()
 
     def remove_half_written(self, program: str) -> None:
-        """Remove what another program, which was killed, left half written."""
+        """Remove temporary files of a killed process."""
         for temporary in self._folder.glob(f"{program}-*.tmp"):
             temporary.unlink(missing_ok=True)
 
 
 Finder = Callable[[Begun], list[Change]]
-"""What a call that never ended has changed."""
+"""Returns the changes of a call that never ended."""
 
 
 def recover(root: ProjectRoot, log: ChangeLog, dead: list[str], find: Finder) -> list[Change]:
-    """Record what the `dead` programs' calls had changed by when they were killed; these changes.
+    """Record and return what the calls of the `dead` processes had changed when they were killed.
 
-    Whoever calls it holds the journal's lock.
+    The caller holds the journal's lock.
     """
     changes: list[Change] = []
     logged = log.read()
@@ -196,22 +196,22 @@ def recover(root: ProjectRoot, log: ChangeLog, dead: list[str], find: Finder) ->
 
 
 def changed_by(root: ProjectRoot, begun: Begun, make: Callable[[str, str, str], Change]) -> list[Change]:
-    """What a call on known files has changed; what it left half written beside them is removed.
+    """Return what a call on known files has changed; remove its temporary files.
 
-    `make` gives the change of a path, its state before and after.
+    `make` creates the change from a path and its states before and after.
     """
     changes: list[Change] = []
     for path, before in begun.paths.items():
         with suppress(LocalLLMError, OSError):
             root.remove_leftovers(path)
-        with suppress(LocalLLMError):  # something else stands there now: what was kept of it can still be named
+        with suppress(LocalLLMError):  # replaced by something else: its stored version can still be named
             if (after := look(root, path)) != before and not begun.undoes:
                 changes.append(make(path, before, after))
     return changes
 
 
 def remove_temporaries(folder: Path) -> None:
-    """Remove what `atomic_write` left in `folder`."""
+    """Remove the temporary files of `atomic_write` in `folder`."""
     for file in folder.glob("*"):
         if is_temporary(file.name):
             file.unlink()

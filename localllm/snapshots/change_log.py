@@ -1,4 +1,4 @@
-"""The journal of changes: which call made what of which file, what was taken back, and which calls never ended."""
+"""The journal of changes: which call changed which file, which changes were undone, which calls never ended."""
 
 import json
 import os
@@ -13,12 +13,12 @@ from localllm.base.files import atomic_write
 from localllm.snapshots.file_state import content_of
 
 OWN_WRITE = "localllm"
-"""The tool of a change that localllm made by itself: a session's record, or a change taken out of a later version.
-`undo` does not come to it."""
+"""The tool of a change by localllm itself: a session's record, or a change removed from a later version. `undo` skips
+it."""
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True, tag="change"):
-    """What one call made of one file. `before` and `after` are states; `time` is seconds since the epoch."""
+    """A change of one file by one call. `before` and `after` are states; `time` is seconds since the epoch."""
 
     call: str
     turn: str
@@ -31,20 +31,20 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, tag="change"):
 
     @property
     def name(self) -> str:
-        """What tells it from every other change."""
+        """The unique name of the change."""
         return f"{self.call} {self.path}"
 
 
 class TakenBack(msgspec.Struct, frozen=True, tag="undo"):
-    """Changes, by their names, that were taken back."""
+    """Undone changes, by name."""
 
     changes: tuple[str, ...]
 
 
 class Begun(msgspec.Struct, frozen=True, kw_only=True, tag="begun"):
-    """A call that is about to change `paths`, whose states are these (none of a command: it may change any).
+    """A call that is about to change `paths`, with their states (empty for a command, which may change any file).
 
-    `undoes` names the changes it takes back.
+    `undoes` names the changes it undoes.
     """
 
     call: str
@@ -57,7 +57,7 @@ class Begun(msgspec.Struct, frozen=True, kw_only=True, tag="begun"):
 
 
 class Ended(msgspec.Struct, frozen=True, tag="ended"):
-    """A call that is over, by its name."""
+    """A finished call, by name."""
 
     call: str
 
@@ -66,15 +66,15 @@ Line = Change | TakenBack | Begun | Ended
 
 
 class Logged(NamedTuple):
-    """All changes, the oldest first; the names of those that were taken back; the calls that never ended."""
+    """All changes, oldest first; the names of undone ones; the calls that never ended."""
 
     changes: list[Change]
     taken_back: set[str]
     open_calls: list[Begun]
 
     def own_states(self, path: str, state: str) -> set[str]:
-        """The states localllm alone may have brought a file into since it was in `state`: with what it wrote by itself,
-        and with changes that were taken back."""
+        """Return the states that only localllm can have given a file since it was in `state`: by its own writes and by
+        undone changes."""
         states = {state}
         for change in self.changes:
             is_own = change.tool == OWN_WRITE or change.name in self.taken_back
@@ -84,21 +84,21 @@ class Logged(NamedTuple):
 
 
 class ChangeLog:
-    """The journal in `file`. Whoever writes, or reads to write, holds a lock meanwhile. Methods raise OSError."""
+    """The journal in `file`. The caller holds a lock to write, or to read before writing. Methods raise OSError."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
     @property
     def size(self) -> int:
-        """Its bytes by now, for `read`."""
+        """Its size in bytes, for `read`."""
         try:
             return self._file.stat().st_size
         except FileNotFoundError:
             return 0
 
     def append(self, lines: Sequence[Line]) -> None:
-        """Add lines, all of them in one go. A torn line before them stays one."""
+        """Append lines in one write. A torn line before them stays separate."""
         fd = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
         try:
             size = os.fstat(fd).st_size
@@ -108,11 +108,11 @@ class ChangeLog:
             os.close(fd)
 
     def replace(self, lines: Iterable[Line]) -> None:
-        """Make these lines all there is."""
+        """Replace all lines."""
         atomic_write(self._file, _encoded(lines), mode=0o600)
 
     def read(self, since: int = 0) -> Logged:
-        """What it says, or what was added since it was of the size `since`. A torn line is passed over."""
+        """Read the journal, or what was added after the size `since`. Torn lines are skipped."""
         changes: list[Change] = []
         taken_back: set[str] = set()
         open_calls: dict[str, Begun] = {}
@@ -142,8 +142,8 @@ class ChangeLog:
 def worth_keeping(
     changes: list[Change], since: float, always: int, max_bytes: int, size: Callable[[str], int]
 ) -> list[Change]:
-    """The newest changes that are young enough, or of the newest `always` calls, and whose contents, of these sizes,
-    fit; in their order."""
+    """Return the newest changes, in order, that are young enough or of the newest `always` calls, and whose contents,
+    with these sizes, fit."""
     counted: set[str] = set()
     calls: set[str] = set()
     kept: list[Change] = []
@@ -166,12 +166,12 @@ def _encoded(lines: Iterable[Line]) -> bytes:
 def _line(line: Line) -> bytes:
     try:
         return msgspec.json.encode(line)
-    except UnicodeEncodeError:  # a file name that is not UTF-8: msgspec writes no lone surrogates, and reads none
+    except UnicodeEncodeError:  # a file name that is not UTF-8: msgspec handles no lone surrogates
         return json.dumps(msgspec.to_builtins(line)).encode()
 
 
 def _decoded(line: bytes) -> Line:
-    """Raises ValueError where it is torn."""
+    """Decode a line. Raises ValueError if it is torn."""
     try:
         return msgspec.json.decode(line, type=Line)
     except msgspec.DecodeError:

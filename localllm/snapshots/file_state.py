@@ -1,4 +1,4 @@
-"""States of files, and the index by which unchanged ones are known."""
+"""States of files, and the index that identifies unchanged ones."""
 
 import hashlib
 import os
@@ -16,18 +16,18 @@ from localllm.safety.paths import ProjectRoot
 from localllm.snapshots.project_scan import Sign
 
 ABSENT = "absent"
-"""The state of a file that is not there. Any other is `<SHA-256 of the content>:<permissions in octal>`, or what
-`unkept` gives."""
+"""The state of a missing file. Any other is `<SHA-256 of the content>:<permissions in octal>`, or a result of
+`unkept`."""
 
 _UNKEPT = "unkept:"
 _REPOSITORY = "repository:"
 LOST = f"{_REPOSITORY}lost:0"
-"""The state of a repository in which a command destroyed something."""
+"""The state of a repository after a command destroyed part of it."""
 
 
 def look(root: ProjectRoot, relative: str) -> str:
-    """The state of a file as it is now (its digest and its mode, or ABSENT), without keeping it. Raises what
-    ProjectRoot.open_file does."""
+    """Return the current state of a file (digest and mode, or ABSENT) without storing it. Raises as
+    ProjectRoot.open_file."""
     if not root.exists(relative):
         return ABSENT
     with root.open_file(relative) as file:
@@ -36,7 +36,7 @@ def look(root: ProjectRoot, relative: str) -> str:
 
 
 def is_in_state(root: ProjectRoot, relative: str, state: str) -> bool:
-    """Whether a file is in a state that was recorded of it."""
+    """Whether a file is in a recorded state."""
     if is_repository(state):
         return False
     if not is_unkept(state):
@@ -48,27 +48,27 @@ def is_in_state(root: ProjectRoot, relative: str, state: str) -> bool:
 
 
 def state_of(content: str, mode: int) -> str:
-    """The state of a file that has the content of this SHA-256 and these permissions."""
+    """Return the state of a file with this content's SHA-256 and these permissions."""
     return f"{content}:{mode:o}"
 
 
 def content_of(state: str) -> str:
-    """The SHA-256 of the content; of a state that has none, something that is no SHA-256."""
+    """Return the content's SHA-256; for a state without one, a string that is no SHA-256."""
     return state.partition(":")[0]
 
 
 def mode_of(state: str) -> int:
-    """The permissions."""
+    """Return the permissions."""
     return int(state.rpartition(":")[2], 8)
 
 
 def unkept(facts: Sign) -> str:
-    """The state of a file whose content is not kept."""
+    """Return the state of a file whose content is not stored."""
     return f"{_UNKEPT}{facts.size}-{facts.mtime_ns}:{facts.mode:o}"
 
 
 def state_of_losses(version: str) -> str:
-    """The state of a repository before it lost what the content of this SHA-256 lists."""
+    """Return the state of a repository before it lost what the content of this SHA-256 lists."""
     return f"{_REPOSITORY}{version}:0"
 
 
@@ -78,21 +78,21 @@ def is_repository(state: str) -> bool:
 
 
 def losses_of(state: str) -> str:
-    """The SHA-256 of the content that lists what a repository lost."""
+    """Return the SHA-256 of the content that lists a repository's losses."""
     return state.removeprefix(_REPOSITORY).partition(":")[0]
 
 
 def is_unkept(state: str) -> bool:
-    """Whether `unkept` gave it."""
+    """Whether it is a result of `unkept`."""
     return state.startswith(_UNKEPT)
 
 
-_LENGTH = 4  # bytes that say how long the entries behind them are
+_LENGTH = 4  # bytes of the length prefix of the entries
 _MOST_PARTS = 100
 
 
 class Place(Protocol):
-    """Where an index is kept."""
+    """The storage of an index."""
 
     @property
     def index_file(self) -> Path:
@@ -100,12 +100,12 @@ class Place(Protocol):
         ...
 
     def write_index(self, data: bytes, *, add: bool = False) -> None:
-        """Replace the file, or add to it. Raises OSError."""
+        """Replace the file, or append to it. Raises OSError."""
 
 
 class Known(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A file as it was seen. `state` as Snapshots writes it, "" where the content is not kept. Not `settled`: it may
-    have been changed again unseen."""
+    """The last observation of a file. `state` is from Snapshots, "" if the content is not stored. Not `settled`: it may
+    have changed again unnoticed."""
 
     sign: Sign
     state: str
@@ -114,11 +114,11 @@ class Known(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class FileIndex:
-    """What is known of each file, by its path. It is no more than a hint: each entry counts as long as the file still
-    has its sign. Lies beside the snapshots' journal; changes are added at its end until it is written anew.
+    """The observations of files, by path. Each entry is only a hint, valid while the file has its sign. Stored beside
+    the snapshots' journal; changes are appended until it is rewritten.
 
-    `left_out` are the paths of the files that are not kept, `pending` those to be read next time; `size` is the bytes
-    of those that are kept.
+    `left_out` are the paths of files that are not stored, `pending` those to be read next time; `size` is the bytes of
+    the stored ones.
     """
 
     def __init__(self, place: Place) -> None:
@@ -131,16 +131,16 @@ class FileIndex:
         self.size = sum(known.sign.size for known in self._files.values() if known.state)
 
     def paths(self) -> Collection[str]:
-        """The files that are known."""
+        """Return the known files."""
         return self._files.keys()
 
     def get(self, path: str) -> Known | None:
-        """What is known of a file; None of one that was not there."""
+        """Return the observation of a file; None if it did not exist."""
         return self._files.get(path)
 
     def holds(self, path: str) -> bool:
-        """Whether the file, or one below the folder where `path` ends with `/`, is known and counts as the user's own:
-        .gitignore did not leave it out when it was first seen."""
+        """Whether the file, or one below the folder if `path` ends with `/`, is known and is the user's own: not
+        ignored by .gitignore when it was first seen."""
         if not path.endswith("/"):
             known = self._files.get(path)
             return known is not None and not known.ignored
@@ -150,7 +150,7 @@ class FileIndex:
         return at < len(self._wanted) and self._wanted[at].startswith(path)
 
     def put(self, path: str, known: Known | None) -> None:
-        """Take note of a file as it is now; None where it is gone."""
+        """Record the observation of a file; None if it is gone."""
         old = self._files.pop(path, None)
         if old is not None and old.state:
             self.size -= old.sign.size
@@ -169,7 +169,7 @@ class FileIndex:
             self._wanted = None
 
     def save(self) -> None:
-        """Write down what is new. Raises OSError."""
+        """Save new entries. Raises OSError."""
         if not self._unsaved:
             return
         anew = self._anew or len(self._unsaved) * 2 > len(self._files)
@@ -183,7 +183,7 @@ def _encoded(entries: Mapping[str, Known | None]) -> bytes:
 
 
 def _decoded(place: Place) -> tuple[dict[str, Known], bool]:
-    """What was written down, and whether to write it anew: it is torn, of another version, or in many parts."""
+    """Decode the stored entries, and whether to rewrite the file: it is torn, of another version, or in many parts."""
     files: dict[bytes, Known | None] = {}
     torn = False
     at = parts = 0

@@ -1,4 +1,4 @@
-"""The files of a project that are worth keeping before a command may change them: found quickly, told apart cheaply."""
+"""Find the files of a project to snapshot before a command runs, and detect changed ones cheaply."""
 
 import os
 import stat
@@ -16,20 +16,20 @@ from localllm.base.regular_files import content_time, read_beginning
 NEVER_KEPT = frozenset(
     {".git", ".localllm", "__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache", ".tox", ".nox", ".gradle"}
 )
-"""Folders that are not looked into: git keeps its own, and caches are made again."""
+"""Folders that are skipped: git has its own history, and caches are regenerated."""
 
 HEAVY = frozenset({"node_modules", ".venv", "venv", "bower_components"})
-"""Folders treated as if .gitignore left them out: what is in them is installed again."""
+"""Folders treated as ignored by .gitignore: their content is reinstalled."""
 
 MOST_FILES = 200_000
-_MOST_LINKED = 1_000  # files with several hard links, which are looked at each time
+_MOST_LINKED = 1_000  # files with several hard links, which are checked each time
 _SMALL_FILES = 200
 _SMALL_BYTES = 5_000_000
 _DEEPEST = 200
 
 
 class Sign(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What tells a version of a file from the one before without reading it."""
+    """Metadata that identify a version of a file without reading it."""
 
     inode: int
     size: int
@@ -39,7 +39,7 @@ class Sign(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Found(msgspec.Struct, frozen=True, gc=False):
-    """A regular file. `ignored`: .gitignore leaves it out, so it is probably made by a program."""
+    """A regular file. `ignored`: .gitignore ignores it, so it is probably generated."""
 
     path: str
     sign: Sign
@@ -47,9 +47,8 @@ class Found(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Folder:
-    """A folder that was looked into. `prefix` is its path with a `/`, "" for the root; `ignored` the prefix of the
-    outermost folder around it that .gitignore leaves out, "" for none. `held_only`: of its files only those count that
-    are held."""
+    """A scanned folder. `prefix` is its path with a `/`, "" for the root; `ignored` the prefix of the outermost ignored
+    folder around it, "" for none. `held_only`: only those of its files count that `holds` accepts."""
 
     __slots__ = ("depth", "files", "folders", "held_only", "ignored", "inode", "prefix", "rules")
 
@@ -67,12 +66,12 @@ class _Folder:
 class ProjectTree:
     """The regular files below a folder, at most MOST_FILES. Links are not followed.
 
-    Of what .gitignore leaves out single files are among them, and folders only while they are small. Where the system
-    tells what is touched (and `watch` is not off) the tree is walked once; elsewhere at each `refresh`.
+    Ignored files are included one by one, ignored folders only while they are small. If the system reports file events
+    (and `watch` is not off), the tree is walked once; otherwise at each `refresh`.
 
-    `repositories` are the folders called .git that were seen, with a `/`; `links` those called like a text that
-    assistants obey, with where they lead. `is_cut`: there are more files.
-    `holds` tells of a file, or of a folder by its path with a `/`, that it counts whatever .gitignore says by now.
+    `repositories` are the folders called .git, with a `/`; `links` those named like an instruction file of assistants,
+    with their targets. `is_cut`: there are more files. `holds` returns whether a file, or a folder by its path with a
+    `/`, counts regardless of .gitignore.
     """
 
     def __init__(self, root: Path, *, watch: bool = True, holds: Callable[[str], bool] = lambda _: False) -> None:
@@ -90,10 +89,11 @@ class ProjectTree:
         self._device = self._inode = -1
 
     def refresh(self) -> set[str] | None:
-        """Look again. The paths whose files may have changed, come or gone since the last time; None: any may."""
+        """Rescan. Returns the paths whose files may have changed, appeared or gone since the last time; None: any may
+        have."""
         self._reader = RulesReader()
         touched = self._watcher.touched() if self._watcher and self._is_same() else None
-        if touched is None or touched.passing or "" in touched.lost:  # what passed may have been a link to any file
+        if touched is None or touched.passing or "" in touched.lost:  # such an entry may link to any file
             return self._walk_all()
         for path in self._linked:
             touched.entries.add((_above(path), path.rpartition("/")[2]))
@@ -107,7 +107,7 @@ class ProjectTree:
         return changed
 
     def forget(self) -> None:
-        """Let the next `refresh` look at everything."""
+        """Make the next `refresh` scan everything."""
         if self._watcher:
             self._watcher.close()
             self._watcher = None
@@ -120,7 +120,7 @@ class ProjectTree:
         return (facts.st_dev, facts.st_ino) == (self._device, self._inode)
 
     def _walk_all(self) -> None:
-        """Look at everything; None, for anything may have changed."""
+        """Scan everything; returns None, since anything may have changed."""
         self.forget()
         self.files, self.links, self._folders, self._linked = {}, {}, {}, set()
         try:
@@ -136,14 +136,14 @@ class ProjectTree:
         self._walk(_Folder("", (), "", 0, self._inode), None)
 
     def _find_links(self, changed: set[str]) -> None:
-        """Note the other names of files that were linked: of these nothing is told."""
+        """Add the other names of changed hard-linked files, for which no events are reported."""
         inodes = {self.files[path].sign.inode for path in self._linked}
         paths = [path for path, found in self.files.items() if found.sign.inode in inodes]
         for path in paths:
             self._look_at(self._folders[_above(path)], path.rpartition("/")[2], changed)
 
     def _follow(self, touched: Touched, changed: set[str]) -> None:
-        """Look at what was touched, and note in `changed` which files that may concern."""
+        """Scan the touched paths, and add the files that may have changed to `changed`."""
         grown: set[str] = set()
         for prefix in touched.lost:
             self._drop(prefix, changed)
@@ -178,7 +178,7 @@ class ProjectTree:
         changed.add(path)
 
     def _walk(self, start: _Folder, changed: set[str] | None) -> None:
-        """Note all files below a folder, and watch its folders: each before it is looked into, so nothing is missed."""
+        """Scan all files below a folder and watch its folders, each before it is scanned, so that nothing is missed."""
         waiting = [start]
         while waiting:
             folder = waiting.pop()
@@ -209,10 +209,10 @@ class ProjectTree:
             try:
                 self.links[path] = os.readlink(self._root + path)  # noqa: PTH115 - as above
             except OSError:
-                return  # it is none
+                return  # not a folder
 
     def _enter(self, folder: _Folder, name: str) -> _Folder | None:
-        """The folder of this name, if it is to be looked into."""
+        """Return the folder of this name, if it is to be scanned."""
         if name == ".git":
             self.repositories.add(f"{folder.prefix}{name}/")
         if name in NEVER_KEPT or folder.depth > _DEEPEST:
@@ -229,7 +229,7 @@ class ProjectTree:
         return inner
 
     def _watch(self, folder: _Folder) -> bool:
-        """Make the folder one of ours; whether it can be looked into."""
+        """Register the folder; return whether it can be scanned."""
         path = self._root + folder.prefix
         if self._watcher:
             try:
@@ -248,7 +248,7 @@ class ProjectTree:
         return True
 
     def _unwatch(self) -> None:
-        """Part of the tree cannot be watched: from now on it is walked."""
+        """Walk the tree from now on, since part of it cannot be watched."""
         self._watchable = False
         self.forget()
 
@@ -272,7 +272,7 @@ class ProjectTree:
         self._linked.discard(folder.prefix + name)
 
     def _drop(self, prefix: str, changed: set[str]) -> None:
-        """Forget a folder with all that is in it."""
+        """Remove a folder with all its content."""
         for path in [path for path in self.links if path.startswith(prefix)]:
             del self.links[path]
         if prefix in self._folders and (parent := self._folders.get(_above(prefix))):
@@ -291,7 +291,7 @@ class ProjectTree:
 
 
 def _above(path: str) -> str:
-    """The prefix of the folder that a file, or a folder given by its prefix, is in."""
+    """Return the prefix of the parent of a file, or of a folder given by its prefix."""
     parent = path.rstrip("/").rpartition("/")[0]
     return f"{parent}/" if parent else ""
 
@@ -300,7 +300,7 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as found:
             return list(found)
-    except OSError:  # gone meanwhile, or not readable: then nothing in it can be kept
+    except OSError:  # gone meanwhile, or unreadable: nothing in it can be stored
         return []
 
 
@@ -312,7 +312,7 @@ def _facts(entry: "os.DirEntry[str]") -> os.stat_result | None:
 
 
 def sign_of(facts: os.stat_result) -> Sign:
-    """The sign of a file from its facts."""
+    """Return the sign of a file from its stat result."""
     return Sign(facts.st_ino, facts.st_size, content_time(facts), facts.st_ctime_ns, stat.S_IMODE(facts.st_mode))
 
 
@@ -324,7 +324,7 @@ def _ignore_file(folder: str) -> bytes:
 
 
 def _is_small(folder: str) -> bool:
-    """Whether a folder holds few files and few bytes; it is counted no further than that."""
+    """Whether a folder has few files and bytes; counting stops at the limits."""
     files = size = 0
     waiting = [folder]
     while waiting:

@@ -1,6 +1,6 @@
-"""What a command may change, kept before it runs, and what it did change, found afterwards.
+"""Snapshot what a command may change before it runs, and detect its changes afterwards.
 
-The first time every file of the project is read; after that only those whose inode, size, times or mode differ.
+The first time, every file of the project is read; after that only those whose inode, size, times or mode differ.
 """
 
 import asyncio
@@ -31,27 +31,28 @@ if TYPE_CHECKING:
     from localllm.snapshots.repository_backup import RepositoryBackup
 
 LARGEST_TEXT = 5_000_000
-"""Bytes of the largest text that is kept."""
+"""Bytes of the largest text that is stored."""
 
 LARGEST_BINARY = 1_000_000
-"""Bytes of the largest file that is no text and is kept."""
+"""Bytes of the largest non-text file that is stored."""
 
 MOST_SECONDS = 3.0
-"""How long files are read before one command; what is left is read before the next."""
+"""Seconds to read files before one command; the rest is read before the next."""
 
 MOST_BYTES = 300_000_000
-"""Bytes kept for commands at most."""
+"""Most bytes stored for commands."""
 
 MOST_CHANGES = 10_000
-"""Files a command made that are recorded; what it changed or deleted is recorded whatever there is of it."""
+"""Most recorded files created by a command; changed or deleted ones are always recorded."""
 
 _MOST_LOOKED_AT = 20_000  # files and folders that one command would remove
 
-_UNSETTLED = 50_000_000  # ns: a file changed this short before it was looked at may change again unseen
+_UNSETTLED = 50_000_000  # ns: a file changed this shortly before its scan may change again unnoticed
 
 
 class _Call(msgspec.Struct, frozen=True):
-    """A command that is under way: what others record from then on is theirs. `links`: those of the tree then."""
+    """A running command: changes that others record from then on are theirs. `links`: those of the tree at its
+    start."""
 
     name: str
     tool: str
@@ -72,7 +73,7 @@ class CommandSnapshots:
         self._is_hidden = False
         self._noted: set[str] = set()
         self._left_out_before = 0
-        """How many files were not kept when the last command began: it may have removed them."""
+        """Number of files not stored when the last command began, which may have removed them."""
         self._obeyed: list[str] = []
 
     @cached_property
@@ -83,14 +84,14 @@ class CommandSnapshots:
 
     @property
     def _keeps_repositories(self) -> bool:
-        """Whether they are kept whole, as far as there was a command to keep them for."""
+        """Whether the repositories are stored completely, or no command has needed it yet."""
         return "_repositories" not in vars(self) or self._repositories.is_complete
 
     @asynccontextmanager
     async def around(self, root: ProjectRoot, *, tool: str) -> AsyncGenerator[list[Change]]:
-        """Keep the project as it is, let a command run, and record what it changed; the changes are in the list then.
+        """Snapshot the project, let a command run, and record its changes; the list is then filled with them.
 
-        Raises ToolExecutionError undo_cannot_keep before the command runs, where nothing can be kept.
+        Raises ToolExecutionError undo_cannot_keep before the command runs, if nothing can be stored.
         """
         call = await asyncio.to_thread(self._begin, root, tool)
         changes: list[Change] = []
@@ -101,11 +102,11 @@ class CommandSnapshots:
 
     @property
     def left_out(self) -> int:
-        """How many files are not kept, for their size or for want of time."""
+        """Number of files not stored, for their size or for lack of time."""
         return len(self._loaded.left_out) if self._loaded else 0
 
     def take_note(self) -> str:
-        """What the person should know of what is not kept, when it is first so; else empty."""
+        """Return a note for the user on files that are not stored, once; otherwise empty."""
         count = max(self.left_out, self._left_out_before)
         notes = {
             N_(
@@ -125,12 +126,12 @@ class CommandSnapshots:
         return sentences(*(_(key, count=count, most=project_scan.MOST_FILES) for key in notes if key in new))
 
     def take_obeyed(self) -> Sequence[str]:
-        """What the last command has changed that assistants obey by way of a link: the link, or what it leads to."""
+        """Return the links to instruction files, or their targets, that the last command changed."""
         obeyed, self._obeyed = self._obeyed, []
         return obeyed
 
     def recover(self, root: ProjectRoot) -> list[Change]:
-        """`Snapshots.recover`, also of commands during which the program was killed."""
+        """`Snapshots.recover`, also for commands during which the program was killed."""
 
         def of_command(begun: Begun) -> list[Change]:
             with self._working:
@@ -139,7 +140,7 @@ class CommandSnapshots:
         return self._snapshots.recover(root, of_command)
 
     def keep(self, root: ProjectRoot) -> int:
-        """Read what is not known yet; how many files are not kept. Raises OSError."""
+        """Read unknown files; return the number of files that are not stored. Raises OSError."""
         with self._working:
             tree, deadline = self._tree_of(root), time.monotonic() + MOST_SECONDS
             unlisted = _Unlisted(root)
@@ -160,8 +161,8 @@ class CommandSnapshots:
         return self.left_out
 
     def would_bring_back(self, root: ProjectRoot, paths: Iterable[str]) -> bool:
-        """Whether /undo brings back all that is at these paths if a command removes it: regular files that are kept,
-        none that .gitignore leaves out, no links, no repository."""
+        """Whether /undo could restore everything at these paths if a command removes it: only stored regular files,
+        none ignored by .gitignore, no links, no repository."""
         try:
             self.keep(root)
             with self._working:
@@ -195,7 +196,7 @@ class CommandSnapshots:
         return True
 
     def keep_repositories(self, root: ProjectRoot) -> bool:
-        """Keep the project's repositories; whether all of them is kept now."""
+        """Back up the project's repositories; return whether they are complete."""
         with self._working:
             tops = self._tree.repositories if self._tree else ()
             try:
@@ -215,7 +216,7 @@ class CommandSnapshots:
         return _Call(self._snapshots.begin({}, tool=tool), tool, since, recorded, links)
 
     def _finish(self, root: ProjectRoot, call: _Call) -> list[Change]:
-        """Find and record what changed since `_begin`."""
+        """Detect and record the changes since `_begin`."""
         try:
             with self._working:
                 changes = self._changes(root, call)
@@ -235,7 +236,7 @@ class CommandSnapshots:
             made.sort(key=lambda path: (not is_instruction(path), (found := now[path]) is not None and found.ignored))
             theirs = self._snapshots.recorded_since(call.since, call.recorded) if differ else {}
             changes: list[Change] = []
-            for path in (*old, *made[:MOST_CHANGES]):  # taken back from the end: what was made goes first
+            for path in (*old, *made[:MOST_CHANGES]):  # undone from the end: created files first
                 for states in self._change(path, now[path], theirs.get(path), root, unlisted):
                     changes.append(self._snapshots.make(call.name, call.tool, path, *states))
             for top, state in self._repositories.losses(root):
@@ -263,29 +264,29 @@ class CommandSnapshots:
         return changes
 
     def _find(self, path: str, tree: ProjectTree, unlisted: "_Unlisted") -> Found | None:
-        """The file as it is now, also where the tree does not look any more but there is a file of the user's own."""
+        """Return the current file, including a user's own file the tree no longer scans."""
         if found := tree.files.get(path):
             return found
         facts = unlisted.facts(path) if self._index.holds(path) else None
         return Found(path, sign_of(facts), ignored=False) if facts else None
 
     def _touched(self, tree: ProjectTree) -> Iterable[str]:
-        """The files to look at: those that may have changed since the last time, and those that are pending."""
+        """Return the files to check: those that may have changed, and pending ones."""
         touched = tree.refresh()
         if touched is None:
             return {*tree.files, *self._index.paths()}
         return touched | self._index.pending
 
     def _differs(self, path: str, found: Found | None) -> bool:
-        """Whether the file may be another than the one that is known."""
+        """Whether the file may differ from the known one."""
         known = self._index.get(path)
         return (known and known.sign) != (found and found.sign) or (found is not None and self._is_hidden)
 
     def _change(
         self, path: str, new: Found | None, theirs: tuple[str, str] | None, root: ProjectRoot, unlisted: "_Unlisted"
     ) -> list[tuple[str, str]]:
-        """What became of one file: before what others made of it (`theirs`), and after that. Nothing where a program
-        makes it again."""
+        """Return the transitions of one file: before and after the changes of others (`theirs`). Empty for a file that
+        a program regenerates."""
         old = self._index.get(path)
         before = ABSENT if old is None else old.state or unkept(old.sign)
         after = ABSENT
@@ -294,7 +295,7 @@ class CommandSnapshots:
             seen = self._read(root, new, LARGEST_TEXT, time.monotonic() + MOST_SECONDS)
             self._index.put(path, seen)
             after = seen.state or unkept(new.sign)
-        elif unlisted.facts(path):  # its folder, which was left out before as well, is not looked into any more
+        elif unlisted.facts(path):  # its folder, ignored before as well, is no longer scanned
             return []
         if new is not None and new.ignored and not _is_told(path):
             return []
@@ -305,7 +306,7 @@ class CommandSnapshots:
         return [part for part in parts if part[0] != part[1]]
 
     def _read(self, root: ProjectRoot, found: Found, room: int, deadline: float) -> Known:
-        """The file with its content kept, as far as that is wanted."""
+        """Read a file and store its content, if it qualifies."""
         settled = found.sign.ctime_ns < time.time_ns() - _UNSETTLED
         unread = Known(found.sign, "", settled, found.ignored)
         if found.sign.size > min(LARGEST_TEXT, room):
@@ -315,7 +316,7 @@ class CommandSnapshots:
         try:
             with root.open_listed(found.path) as file:
                 data = file.read(LARGEST_TEXT + 1)
-        except OSError:  # gone meanwhile, or not readable
+        except OSError:  # gone meanwhile, or unreadable
             return unread
         if len(data) > LARGEST_BINARY and b"\0" in data[:8_000]:
             return unread
@@ -335,7 +336,7 @@ class CommandSnapshots:
 
 
 def _obeyed(root: Path, before: Mapping[str, str], now: Mapping[str, str], changes: Iterable[Change]) -> list[str]:
-    """The links that are new or lead elsewhere, and the changed files that a link stands for."""
+    """Return the links that are new or have another target, and the changed files that are targets of links."""
     leads = {os.path.relpath(os.path.realpath(root / link), root) for link in now} - {"."}
     paths = (change.path for change in changes)
     led_to = (path for path in paths if not leads.isdisjoint((path, *map(str, PurePath(path).parents))))
@@ -343,21 +344,21 @@ def _obeyed(root: Path, before: Mapping[str, str], now: Mapping[str, str], chang
 
 
 def _is_told(path: str) -> bool:
-    """Whether a change is recorded although .gitignore leaves the file out. Packages bring texts for assistants too."""
+    """Whether a change of an ignored file is recorded. Instruction files in packages are excluded."""
     *folders, name = path.split("/")
     return name.startswith(".env") or (is_instruction(path) and HEAVY.isdisjoint(folders))
 
 
 class _Unlisted:
-    """Files the tree does not list, looked up by their own names: what is behind a link is not what was there, nor is
-    a file whose name is written in other letters, which some file systems take for the same."""
+    """Files outside the tree, looked up by exact name: neither through links, nor by a name in other case, which some
+    file systems accept."""
 
     def __init__(self, root: ProjectRoot) -> None:
         self._root = root.path
         self._names: dict[str, frozenset[str]] = {}
 
     def facts(self, path: str) -> os.stat_result | None:
-        """Those of the regular file; None where there is none."""
+        """Return the stat result of the regular file; None if there is none."""
         folder, _, name = path.rpartition("/")
         if folder not in self._names:
             self._names[folder] = self._listed(str(self._root / folder))

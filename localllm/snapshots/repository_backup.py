@@ -1,7 +1,7 @@
-"""The git repositories in a project, kept outside of it: each object once, the small files beside them as they change.
+"""Back up the git repositories of a project outside of it: each object once, small files as they change.
 
-What a command destroyed in one is found by looking for what was there before: git's own work (commit, checkout, rebase,
-gc) moves and packs, but loses nothing that is named.
+Damage by a command is detected by looking for what existed before: git's own operations (commit, checkout, rebase, gc)
+move and pack, but lose nothing that is referenced.
 """
 
 import os
@@ -28,30 +28,31 @@ from localllm.snapshots.repository_restore import Loss, differs, encoded, files_
 from localllm.snapshots.store import MAX_AGE, Snapshots
 
 MOST_BYTES = 300_000_000
-"""Bytes kept of a project's repositories together. Of larger ones only the small files are kept, not the objects."""
+"""Bytes stored for a project's repositories together. Of larger ones only the small files are stored, not the
+objects."""
 
 MOST_REPOSITORIES = 20
-"""Repositories of a project that are kept: those that were before, then the outermost."""
+"""Repositories stored per project: known ones first, then the outermost."""
 
 LARGEST_SMALL_FILE = 20_000_000
-"""Bytes of the largest file that is kept and is no object, such as the index."""
+"""Bytes of the largest stored file that is no object, such as the index."""
 
-_SMALL = 1 << 16  # bytes of an object that is written in one go
+_SMALL = 1 << 16  # bytes of an object that is written in one call
 _PLACE = "place"
 _INDEX = "index"
 _DAY = 24 * 3600.0
-_UNSETTLED = 50_000_000  # ns: see command_snapshots
+_UNSETTLED = 50_000_000  # ns: see recorder
 
 
 class _Kept:
-    """What is known of one repository's files, by their paths in its folder."""
+    """The known files of one repository, by path in its folder."""
 
     def __init__(self) -> None:
         self.known: dict[str, Known] = {}
         self.signs: dict[str, Sign] = {}
 
     def note(self, path: str, known: Known | None) -> None:
-        """Take note of a file; None where it is gone."""
+        """Record a file; None if it is gone."""
         if known is None:
             self.known.pop(path, None)
             self.signs.pop(path, None)
@@ -61,18 +62,18 @@ class _Kept:
 
 
 class _Place:
-    """Where the index of what is kept lies."""
+    """The storage of the backup's index."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @property
     def index_file(self) -> Path:
-        """Where it is written down which version of each file is kept."""
+        """The index of stored file versions."""
         return self._folder / _INDEX
 
     def write_index(self, data: bytes, *, add: bool = False) -> None:
-        """Replace `index_file`, or add to it."""
+        """Replace `index_file`, or append to it."""
         make_folder(self._folder)
         with FileLock(self._folder / "lock"):
             if not add:
@@ -83,7 +84,7 @@ class _Place:
 
 
 class RepositoryBackup:
-    """The copies of one project's repositories, in `folder`."""
+    """The backups of one project's repositories, in `folder`."""
 
     def __init__(self, snapshots: Snapshots, *, watch: bool = True) -> None:
         self._snapshots = snapshots
@@ -102,12 +103,12 @@ class RepositoryBackup:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all that was there at the last `keep` is kept."""
+        """Whether everything found by the last `keep` is stored."""
         return not (self._index.left_out or any(files.is_too_large for files in self._files.values()))
 
     def keep(self, root: ProjectRoot, tops: Iterable[str], deadline: float) -> bool:
-        """Copy what is new in the repositories (folders called .git, with a `/`), until `deadline` by time.monotonic;
-        whether all is kept now. Raises OSError where it cannot be stored."""
+        """Copy new content of the repositories (folders called .git, with a `/`), until `deadline` by time.monotonic;
+        return whether the backup is complete. Raises OSError if it cannot be stored."""
         known = {_top_of(path) for path in self._index.paths()}
         wanted = sorted({".git/", *tops}, key=lambda top: (top not in known, top.count("/"), top))[:MOST_REPOSITORIES]
         for top in wanted:
@@ -119,13 +120,13 @@ class RepositoryBackup:
             self._is_placed = True
             atomic_write(self._folder / _PLACE, os.fsencode(root.path), mode=0o600)
             remove_unused(self._folder.parent.parent)
-        if self._copied > MOST_BYTES:  # packed anew again and again
+        if self._copied > MOST_BYTES:  # repeatedly repacked
             self._copied = 0
             self._contents.forget_all_but(self._snapshots.needed_of_repositories(), grace=60.0)
         return self.is_complete
 
     def _files_of(self, root: ProjectRoot, top: str) -> RepositoryFiles:
-        """Those of a repository; at first as they were when they were last kept."""
+        """Return the files of a repository; initially as of the last backup."""
         if top not in self._files:
             kept = self._kept_of[top] = _Kept()
             for path in self._index.paths():
@@ -139,13 +140,13 @@ class RepositoryBackup:
         pending = {path.removeprefix(top) for path in self._index.pending if path.startswith(top)}
         for path in due - files.files.keys():
             self._note(top, path, None)
-        if files.is_too_large:  # what is kept already is kept up to date
+        if files.is_too_large:  # stored files are still updated
             self._due[top] = due - self._kept_of[top].known.keys()
             due &= self._kept_of[top].known.keys()
         new = [path for path in (due | pending) if self._is_new(top + path, files.files.get(path))]
         objects = sum(files.files[path].size for path in new if is_object(path))
         room = MOST_BYTES - self._index.size
-        with_objects = objects <= room  # else none of them: a part of a history is of no use
+        with_objects = objects <= room  # all objects or none: part of a history is useless
         room = room if with_objects else LARGEST_SMALL_FILE
         new.sort(key=lambda path: (is_object(path), path.rpartition("/")[0]))
         for _, paths in groupby(new, key=lambda path: path.rpartition("/")[0]):
@@ -169,7 +170,7 @@ class RepositoryBackup:
         return sign is not None and (known is None or known.sign != sign or not known.settled)
 
     def _kept(self, folder: int, path: str, sign: Sign, deadline: float, *, fits: bool) -> Known:
-        """One file of the open `folder`, copied if that is wanted and possible."""
+        """Copy one file of the open `folder`, if it qualifies."""
         settled = sign.ctime_ns < time.time_ns() - _UNSETTLED
         unkept = Known(sign, "", settled=True, ignored=False)
         if not fits or (sign.size > LARGEST_SMALL_FILE and not is_object(path)):
@@ -184,7 +185,7 @@ class RepositoryBackup:
                 return Known(sign, state_of(name, sign.mode), settled=True, ignored=False)
         try:
             file = open_file(folder, path)
-        except OSError:  # gone meanwhile, or closed
+        except OSError:  # gone meanwhile, or not permitted
             return msgspec.structs.replace(unkept, settled=False)
         with os.fdopen(file, "rb") as source:
             if is_object(path):
@@ -198,8 +199,8 @@ class RepositoryBackup:
         return Known(sign, state_of(name, sign.mode), settled=settled, ignored=False)
 
     def losses(self, root: ProjectRoot) -> list[tuple[str, str]]:
-        """What was destroyed in the repositories since the last `keep`: for each its path, and the state to go back to.
-        Raises OSError where that cannot be stored."""
+        """Return the damage since the last `keep`: for each repository its path, and the state to restore. Raises
+        OSError if that cannot be stored."""
         found: list[tuple[str, str]] = []
         tops = list(self._files) or dict.fromkeys(sorted({_top_of(path) for path in self._index.paths()} - {""}))
         for top in tops:
@@ -222,7 +223,7 @@ class RepositoryBackup:
         return found
 
     def _named_by_losses(self) -> set[str]:
-        """The objects that refs, logs and indexes name which were lost and may still be put back."""
+        """Return the objects named by lost refs, logs and indexes that may still be restored."""
         names: set[str] = set()
         for state in self._snapshots.repositories_to_put_back():
             for path, known in files_lost(self._contents, state).items():
@@ -244,7 +245,7 @@ class RepositoryBackup:
         return Known(Sign(0, len(data), 0, 0, 0o644), state, settled=True, ignored=False)
 
     def _is_altered(self, root: ProjectRoot, top: str, path: str) -> bool:
-        """Whether a file holds something else than the copy of it."""
+        """Whether a file differs from its copy."""
         known = self._kept_of[top].known[path]
         try:
             return bool(known.state) and differs(root, top + path, known, self._contents)
@@ -253,8 +254,8 @@ class RepositoryBackup:
 
 
 def remove_unused(snapshots: Path) -> None:
-    """Remove the copies of repositories whose project is gone since a day, or had no command for as long as changes are
-    kept, unless something that was lost of it can still be put back."""
+    """Remove the backups of projects that were deleted a day ago or had no command within the retention time, unless
+    something lost can still be restored."""
     for place in snapshots.glob(f"*/repositories/{_PLACE}"):
         with suppress(OSError):
             age = time.time() - place.stat().st_mtime

@@ -1,4 +1,4 @@
-"""What a repository lost, told from what git moved, packed or removed as it does."""
+"""Detect what a repository lost, as opposed to what git moved, packed or removed itself."""
 
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -27,13 +27,13 @@ _INNER = re.compile(r"(?:modules/(?!.*/(?:logs|refs)/).+|worktrees/[^/]+)/")
 _OF_INNER = re.compile(r"(.*/)(?:HEAD|(?<!lfs/)objects/(?:[0-9a-f]{2}|pack)/[^/]+)", re.DOTALL)
 _DERIVED = re.compile(r"objects/(?:info/commit-graph.*|pack/multi-pack-index.*)|shallow")
 _CHECKSUMMED = re.compile(r"objects/(?:info/(?:commit-graph|commit-graphs/.*\.graph)|pack/multi-pack-index)$")
-_STASHES = "logs/refs/stash"  # git keeps what it names for good
+_STASHES = "logs/refs/stash"  # git keeps everything it names
 _FOLDERS = ("objects/", "refs/")
-_MOST_GONE = 0.5  # of the objects of a pack: a repack drops what nothing leads to, not more than it keeps
+_MOST_GONE = 0.5  # of the objects of a pack: a repack drops unreachable ones, not more than it keeps
 
 
 class Side:
-    """A repository before a command, or after it: its files with their signs, its folders, and what a file holds."""
+    """A repository before or after a command: files with signs, folders, and a function that reads a file."""
 
     def __init__(self, files: Mapping[str, Sign], folders: Collection[str], read: Read) -> None:
         self.files = files
@@ -41,7 +41,7 @@ class Side:
         self.read = read
 
     def content(self, path: str) -> bytes:
-        """What a file holds; nothing where it cannot be read."""
+        """Return a file's content; empty if it cannot be read."""
         if path not in self.files:
             return b""
         try:
@@ -50,7 +50,7 @@ class Side:
             return b""
 
     def below(self, prefix: str, others: Collection[str]) -> "Side":
-        """The repository in the folder `prefix`, without those in `others`."""
+        """Return the repository in the folder `prefix`, without those in `others`."""
 
         def inside(path: str) -> bool:
             deeper = (other for other in others if other != prefix and other.startswith(prefix))
@@ -62,7 +62,7 @@ class Side:
 
 
 class Lost:
-    """Files to put back; small files to write, with their content; folders to make."""
+    """Files to restore; small files to write, with their content; folders to create."""
 
     def __init__(self) -> None:
         self.paths: set[str] = set()
@@ -71,7 +71,7 @@ class Lost:
 
 
 def is_sound(path: str, data: bytes) -> bool:
-    """Whether a file of a repository holds what git expects in it."""
+    """Whether a file of a repository has the format git expects."""
     name = path.rpartition("/")[2]
     if loose := loose_name(path):
         return is_whole_object(loose, data)
@@ -92,8 +92,8 @@ def is_sound(path: str, data: bytes) -> bool:
 def lost_in(
     before: Side, now: Side, changed: set[str], is_altered: Callable[[str], bool], named: Collection[str] = ()
 ) -> Lost:
-    """What was in the repository `before` and is destroyed `now`, among the files that `changed`. `is_altered`: whether
-    an object's file holds something else by now. `named`: objects that earlier losses name."""
+    """Return what `before` had and `now` has lost, among the `changed` files. `is_altered`: whether an object's file
+    has other content now. `named`: objects that earlier losses name."""
     lost = Lost()
     tops = {found[1] for path in before.files if (found := _OF_INNER.fullmatch(path))}
     prefixes = {"", *filter(_INNER.fullmatch, tops)}
@@ -150,7 +150,7 @@ class _Comparison:
         return self._lost
 
     def _is_broken(self) -> bool:
-        """Whether git would not take it for a repository any more."""
+        """Whether git would not recognise it as a repository any more."""
         had_objects = any(map(is_object, self._before.files))
         no_folder = had_objects and not all(name in self._now.folders for name in _FOLDERS)
         if no_folder or not is_sound("HEAD", self._now.content("HEAD")):
@@ -171,7 +171,7 @@ class _Comparison:
             self._lost.folders |= {name for name in _FOLDERS if name not in self._now.folders}
 
     def _compare_refs(self) -> None:
-        """Refs that are gone, hold no name of an object, or that of none that is there."""
+        """Find refs that are gone, invalid, or name a missing object."""
         loose = {path for path in self._changed if path.startswith("refs/") and not path.startswith(_PASSING_REFS)}
         for path in loose:
             data = self._now.content(path)
@@ -194,7 +194,7 @@ class _Comparison:
             self._lost.paths |= {_STASHES, *({"refs/stash"} & self._changed)}
 
     def _is_set_back(self, path: str) -> bool:
-        """Whether a ref that is gone is what packed-refs held of it long since, and no work of git's made it so."""
+        """Whether a missing ref falls back to an outdated entry of packed-refs, and not by git's own work."""
         name = self._packed_now[path]
         if name != self._packed_before.get(path) or name == id_in(self._before.content(path)):
             return False
@@ -209,7 +209,7 @@ class _Comparison:
     def _compare_objects(self) -> None:
         gone = {path for path in self._gone if is_object(path)}
         for path in gone:
-            if path.startswith("lfs/"):  # removed by nothing but its own prune
+            if path.startswith("lfs/"):  # removed only by git-lfs's own prune
                 self._lost.paths.add(path)
         packs = {path for path in gone if path.endswith((".idx", ".pack"))}
         for stem in {path.rpartition(".")[0] for path in packs}:
@@ -221,7 +221,7 @@ class _Comparison:
             self._lost.paths |= {path for name, path in loose.items() if needed is None or name in needed}
 
     def _is_pack_lost(self, path: str) -> bool:
-        """Whether what the pack held and git would have kept is nowhere else."""
+        """Whether objects of the pack that git would have kept exist nowhere else."""
         try:
             held = PackIndex(self._before.read(path))
         except (OSError, ValueError):
@@ -248,13 +248,13 @@ class _Comparison:
 
     @cached_property
     def _tips(self) -> set[str]:
-        """The objects that refs and HEAD named."""
+        """Return the objects that refs and HEAD named."""
         loose = {path for path in self._before.files if path.startswith("refs/") or path == "HEAD"}
         return {*self._packed_before.values(), *(id_in(self._before.content(path)) for path in loose)} - {""}
 
     @cached_property
     def _named(self) -> set[str]:
-        """The objects that refs, logs and the index name: all that they lead to git keeps."""
+        """Return the objects that refs, logs and the index name: git keeps everything reachable from them."""
         names = {*self._tips, *self._also_named}
         for path in self._before.files:
             if path.startswith("logs/"):

@@ -1,4 +1,4 @@
-"""A repository's files and objects, as they are kept for undo."""
+"""Parse a repository's files and objects, for the backup and undo."""
 
 import hashlib
 import os
@@ -16,11 +16,10 @@ from localllm.base.file_watch import Watcher
 from localllm.snapshots.project_scan import Sign, sign_of
 
 MOST_FILES = 20_000
-"""Files of one repository; where there are more it `is_too_large`, and of the rest those are looked at that were there
-before."""
+"""Files of one repository; with more it `is_too_large`, and of the rest only previously known ones are scanned."""
 
-_FIRST = ("objects", "pack")  # folders without which it cannot be told what is lost
-_SETTLED = 3_000_000_000  # ns: a folder changed this short before may change again without its times telling
+_FIRST = ("objects", "pack")  # folders required to detect losses
+_SETTLED = 3_000_000_000  # ns: a folder changed this recently may change again with equal times
 _PASSED_OVER = re.compile(
     r"(?:^|.*/)[^/]*\.lock$"
     r"|(?!(?:.*/)?(?:refs|logs)/)(?:.*/)?(?:gc\.pid|fsmonitor--daemon[^/]*|objects/(?:.*/)?(?:tmp_|\.tmp-)[^/]*)$",
@@ -34,22 +33,22 @@ _OBJECT = re.compile(
 
 
 _Listed = tuple[int, list[str], list[str]]
-"""The time of a folder, the files in it, and the folders."""
+"""The time of a folder, its files, and its subfolders."""
 
 _UNLISTED: _Listed = (0, [], [])
 
 
 def is_object(path: str) -> bool:
-    """Whether it is a file of git's (or git-lfs's) store of objects, whose content its name stands for."""
+    """Whether it is in git's (or git-lfs's) object store, where the name identifies the content."""
     return _OBJECT.search(path) is not None
 
 
 class RepositoryFiles:
-    """The regular files below `folder` by their paths there; locks and half-written files are passed over, links not
-    followed. `folders` are those that are there, with a `/` at the end, "" for the whole."""
+    """The regular files below `folder` by relative path, without locks and temporary files; links are not followed.
+    `folders` are the existing ones, with a `/` at the end, "" for the root."""
 
     def __init__(self, folder: Path, files: dict[str, Sign], *, watch: bool = True) -> None:
-        """`files` are those of an earlier look."""
+        """Start from the `files` of an earlier scan."""
         self.files: dict[str, Sign] = files
         self.is_too_large = False
         self._top = f"{folder}/"
@@ -60,11 +59,11 @@ class RepositoryFiles:
 
     @property
     def folders(self) -> set[str]:
-        """The folders that are there."""
+        """The existing folders."""
         return set(self._listed)
 
     def refresh(self) -> set[str]:
-        """Look again; the files that came, went or changed since the last time."""
+        """Rescan; return the files that appeared, disappeared or changed."""
         try:
             facts = os.lstat(self._top.rstrip("/"))
             identity = (facts.st_dev, facts.st_ino) if stat.S_ISDIR(facts.st_mode) else (-1, -1)
@@ -87,21 +86,21 @@ class RepositoryFiles:
         return {path for path, sign in now.items() if before.get(path) != sign} | (before.keys() - now.keys())
 
     def _touched_folders(self) -> set[str] | None:
-        """The folders in which files came, went or changed; None where it may be any."""
+        """Return the folders with changed files; None if any may have."""
         touched = self._watcher.touched() if self._watcher else None
         if (
             touched is None
             or touched.lost
             or any(not _PASSED_OVER.match(folder + name) for folder, name in touched.passing)
         ):
-            return None  # what passed may have been a link to any file; git's own temporary files are none
+            return None  # a temporary entry may have been a link to any file; git's own temporary files are no links
         for folder, name in touched.entries:
             if f"{folder}{name}/" in self._listed:
                 return None
         return {folder for folder, _ in touched.entries}
 
     def _look_into(self, folders: set[str]) -> set[str] | None:
-        """Look at the files of these folders alone; those that changed, None where there are other folders in them."""
+        """Scan only these folders; return the changed files, None if their subfolders changed."""
         try:
             listed = {prefix: self._list(prefix) for prefix in folders if prefix in self._listed}
         except OSError:
@@ -143,8 +142,8 @@ class RepositoryFiles:
                 self._watch = False
 
     def _look(self, before: Iterable[str]) -> None:
-        """Look at every file; folders whose times are the same are not listed again. `before` are the files of an
-        earlier look."""
+        """Scan every file; folders with unchanged times are not listed again. `before` are the files of an earlier
+        scan."""
         listed: dict[str, _Listed] = {}
         waiting = [""]
         self.is_too_large = False
@@ -203,13 +202,13 @@ _PEELED = re.compile(rf"\^{_ID}".encode())
 _IDS = re.compile(rf"\b{_ID}\b".encode())
 _LOOSE = re.compile(r"objects/([0-9a-f]{2})/([0-9a-f]{38}(?:[0-9a-f]{24})?)$")
 _MODE_OF_COMMIT = b"160000"  # in a tree: a submodule, whose commit is elsewhere
-_MOST_INFLATED = 50_000_000  # bytes of trees, commits and tags that are looked into
+_MOST_INFLATED = 50_000_000  # bytes of trees, commits and tags that are decompressed
 _HEAD_OF_INDEX = 8 + 256 * 4
 _CHUNK = 1 << 20
 
 
 class Read(Protocol):
-    """Gives the content of a file by its path in the repository's folder, or its `last` bytes. Raises OSError."""
+    """Reads a file by its path in the repository, or its `last` bytes. Raises OSError."""
 
     def __call__(self, path: str, last: int = 0) -> bytes: ...
 
@@ -220,13 +219,13 @@ def is_ref(data: bytes) -> bool:
 
 
 def id_in(data: bytes) -> str:
-    """The object a ref names; "" of one that names another ref, or is none."""
+    """Return the object a ref names; "" for a symbolic or invalid ref."""
     found = _REF.fullmatch(data)
     return (found[1] or b"").decode() if found else ""
 
 
 def packed_refs(data: bytes) -> dict[str, str] | None:
-    """The objects that the refs in `packed-refs` name; None where it is no such file."""
+    """Parse `packed-refs` to the objects of its refs; None if it is invalid."""
     refs: dict[str, str] = {}
     for line in data.splitlines():
         if found := _PACKED.fullmatch(line):
@@ -237,12 +236,12 @@ def packed_refs(data: bytes) -> dict[str, str] | None:
 
 
 def is_index(data: bytes) -> bool:
-    """Whether it is a whole index."""
-    return data[:4] == b"DIRC" and len(data) >= 32 and (not any(data[-20:]) or has_checksum(data))  # zeros: it has none
+    """Whether it is a complete index."""
+    return data[:4] == b"DIRC" and len(data) >= 32 and (not any(data[-20:]) or has_checksum(data))  # zeros: no checksum
 
 
 def is_whole_object(name: str, data: bytes) -> bool:
-    """Whether it is what a loose object of this name is to hold."""
+    """Whether it is the content of a loose object of this name."""
     digest = hashlib.new("sha1" if len(name) == 40 else "sha256", usedforsecurity=False)
     inflating = zlib.decompressobj()
     try:
@@ -260,12 +259,12 @@ def has_checksum(data: bytes) -> bool:
 
 
 def ids_in_log(data: bytes) -> set[str]:
-    """The objects a log of a ref names."""
+    """Return the objects named in a reflog."""
     return {found.decode() for line in data.splitlines() for found in _IDS.findall(line[:130])} - {"0" * 40, "0" * 64}
 
 
 def ids_in(path: str, data: bytes) -> set[str]:
-    """The objects that a ref, a log, the index or `packed-refs` names."""
+    """Return the objects that a ref, a log, the index or `packed-refs` names."""
     name = path.rpartition("/")[2]
     if "/logs/" in path:
         return ids_in_log(data)
@@ -280,7 +279,8 @@ class PackIndex:
     """The index of a pack (version 2)."""
 
     def __init__(self, data: bytes, size: int = 0) -> None:
-        """`size` is that of a name, for an index that needs no checking. Raises ValueError where it is none."""
+        """Parse an index; `size` is the size of a name, for an index that needs no check. Raises ValueError if it is
+        invalid."""
         if data[:8] != b"\xfftOc\0\0\0\2" or len(data) < _HEAD_OF_INDEX + 40:
             raise ValueError("not an index of a pack")
         self.count = int.from_bytes(data[_HEAD_OF_INDEX - 4 : _HEAD_OF_INDEX], "big")
@@ -291,7 +291,7 @@ class PackIndex:
 
     @property
     def checksum(self) -> bytes:
-        """What the pack ends with."""
+        """The checksum of the pack."""
         return self._data[-2 * self._size : -self._size]
 
     def has(self, name: str) -> bool:
@@ -304,7 +304,7 @@ class PackIndex:
         return at < self.count and self._name(at) == wanted
 
     def names(self) -> set[bytes]:
-        """All objects."""
+        """Return all object names."""
         return {self._name(at) for at in range(self.count)}
 
     def _name(self, at: int) -> bytes:
@@ -318,8 +318,8 @@ def _digest(data: bytes, size: int) -> bytes:
 
 
 class Objects:
-    """The objects in these files of a repository, without the `ruined` ones; `read` reads a file. `is_known` tells
-    which need not be checked."""
+    """The objects in these files of a repository, without the `ruined` ones; `read` reads a file. `is_known` returns
+    which need no check."""
 
     def __init__(
         self, paths: Collection[str], read: Read, ruined: Collection[str], is_known: Callable[[str], bool]
@@ -344,12 +344,12 @@ class Objects:
         return index if whole else None
 
     def has(self, name: str) -> bool:
-        """Whether the object is there."""
+        """Whether the object exists."""
         path = f"objects/{name[:2]}/{name[2:]}"
         return self._is_whole(path) or self.is_packed(name) or self._is_unlisted(path)
 
     def _is_unlisted(self, path: str) -> bool:
-        """Whether it is there all the same: where there are too many files, not all are listed."""
+        """Whether a file that is not listed exists, since not all are listed in a large repository."""
         try:
             return path not in self._ruined and bool(self._read(path, 1))
         except OSError:
@@ -363,7 +363,7 @@ class Objects:
         return any(pack.has(name) for pack in self._packs)
 
     def without(self, names: set[bytes]) -> set[str]:
-        """Those of the objects that are not there."""
+        """Return the objects of `names` that do not exist."""
         for pack in self._packs:
             names = names - pack.names()
         return {name for name in (raw.hex() for raw in names) if not self.has(name)}
@@ -374,15 +374,15 @@ def _pack_of(path: str) -> str:
 
 
 def loose_name(path: str) -> str:
-    """The object in the file at this path; "" where it holds no single one."""
+    """Return the object in the file at this path; "" if it is no loose object."""
     found = _LOOSE.search(path)
     return found[1] + found[2] if found else ""
 
 
 def reached(names: Iterable[str], read_loose: Callable[[str], bytes | None]) -> set[str] | None:
-    """The objects that these lead to, themselves included, through those that are loose; None where that is too much to
-    look into. `read_loose` gives the file of an object, None where it is not loose: what a packed one leads to is older
-    than the pack."""
+    """Return the objects reachable from these, themselves included, through loose ones; None if there are too many.
+    `read_loose` returns the file of an object, None if it is not loose: what a packed one references is older than the
+    pack."""
     seen: set[str] = set()
     room = _MOST_INFLATED
     waiting = list(names)
@@ -403,7 +403,7 @@ def reached(names: Iterable[str], read_loose: Callable[[str], bytes | None]) -> 
 
 
 def _inflated(data: bytes, most: int) -> bytes:
-    """What a commit, tag or tree in a loose file holds."""
+    """Decompress a commit, tag or tree."""
     try:
         if zlib.decompressobj().decompress(data, 32).startswith(b"blob"):
             return b""
@@ -413,7 +413,7 @@ def _inflated(data: bytes, most: int) -> bytes:
 
 
 def _leads_to(data: bytes, size: int) -> list[str]:
-    """What a commit, tag or tree leads to."""
+    """Return the objects that a commit, tag or tree references."""
     kind, _, body = data.partition(b"\0")
     if not kind.startswith(b"tree"):
         lines = body.partition(b"\n\n")[0].splitlines()
@@ -429,7 +429,7 @@ def _leads_to(data: bytes, size: int) -> list[str]:
 
 
 def ids_in_index(data: bytes, size: int) -> set[str]:
-    """The objects an index (version 2 or 3) names, `size` bytes each; none of one that is written otherwise."""
+    """Return the objects an index (version 2 or 3) names, `size` bytes each; empty for another format."""
     if data[:4] != b"DIRC" or int.from_bytes(data[4:8], "big") not in (2, 3):
         return set()
     names: set[str] = set()

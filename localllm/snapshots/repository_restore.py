@@ -1,5 +1,5 @@
-"""Putting back what a repository lost: what is still missing or ruined, and nothing else. No link is followed, for a
-command may have put one where the repository was."""
+"""Restore what a repository lost: only what is still missing or corrupt. No link is followed, since a command may have
+placed one where the repository was."""
 
 import errno
 import io
@@ -40,24 +40,24 @@ from localllm.snapshots.repository_objects import (
 
 _CHUNK = 1 << 20
 _ObjectsOf = Callable[[str], Objects | None]
-_MOST_READ = 500_000_000  # bytes of one file that is looked into
-_MODE = ~0o111  # git runs none of its data
+_MOST_READ = 500_000_000  # bytes of one file that is examined
+_MODE = ~0o111  # git executes none of its data
 
 
 class Loss(msgspec.Struct, frozen=True, array_like=True):
-    """A file to put back: what is kept of it (None: a folder), and the sign of what was left in its place, if any."""
+    """A file to restore: its stored version (None: a folder), and the sign of what was left in its place, if any."""
 
     known: Known | None = None
     left: Sign | None = None
 
 
 def contents_of(contents: Contents, state: str) -> set[str]:
-    """The contents that are needed to go back to a state."""
+    """Return the contents needed to restore a state."""
     return {losses_of(state), *(content_of(known.state) for known in files_lost(contents, state).values())}
 
 
 def files_lost(contents: Contents, state: str) -> dict[str, Known]:
-    """What is kept of the files that were lost after a state."""
+    """Return the stored versions of the files lost after a state."""
     try:
         losses = _decoded(contents.get(losses_of(state)))
     except (OSError, msgspec.DecodeError):
@@ -66,9 +66,9 @@ def files_lost(contents: Contents, state: str) -> dict[str, Known]:
 
 
 def restore(root: ProjectRoot, state: str, contents: Contents, since: float) -> int:
-    """Put back what was lost, as far as it is still not there; the number of files. `since` is when it was lost
-    (seconds since the epoch): what was put in its way later is left. Raises ToolExecutionError, when all that can be
-    put back is there, or nothing was for what stands in its place by now."""
+    """Restore what is still missing; return the number of files. `since` is the time of the loss (seconds since the
+    epoch): later files in the way are kept. Raises ToolExecutionError if nothing is missing, or other files are in the
+    way of everything."""
     try:
         losses = _decoded(contents.get(losses_of(state)))
     except (OSError, msgspec.DecodeError) as error:
@@ -93,7 +93,7 @@ def restore(root: ProjectRoot, state: str, contents: Contents, since: float) -> 
 def _brought_back(
     root: ProjectRoot, path: str, losses: dict[str, Loss], contents: Contents, since: float, objects: _ObjectsOf
 ) -> bool:
-    """Put one file or folder back, if it is not there; whether a file was. Raises OSError, ToolExecutionError."""
+    """Restore one missing file or folder; return whether a file was restored. Raises OSError, ToolExecutionError."""
     known, left = losses[path].known, losses[path].left
     if other := _ref_in_the_way(root, path):
         if known is None or "/logs/" in path:
@@ -119,8 +119,8 @@ def _brought_back(
 
 
 def _ref_in_the_way(root: ProjectRoot, path: str) -> str:
-    """The ref (of a log: its log) that is by now where the folder of this one is to be, or in a folder of its name; ""
-    where there is none."""
+    """Return the ref (for a log: its log) that now exists in place of this one's folder, or in a folder of its name; ""
+    for none."""
     top, found, name = path.partition("/refs/")
     folders = [f"{top}{found}{name[:at]}" for at, letter in enumerate(name) if letter == "/"]
     for folder in folders:
@@ -135,7 +135,7 @@ def _ref_in_the_way(root: ProjectRoot, path: str) -> str:
 
 
 def _objects(root: ProjectRoot, top: str) -> Objects | None:
-    """The objects in the folder of a repository; None where it keeps them elsewhere."""
+    """Return the objects in the folder of a repository; None if it keeps them elsewhere."""
     files = RepositoryFiles(root.path / top, {}, watch=False)
     files.refresh()
     if "objects/" not in files.folders or "objects/info/alternates" in files.files:
@@ -144,7 +144,7 @@ def _objects(root: ProjectRoot, top: str) -> Objects | None:
 
 
 def _is_ref_to_something(path: str, known: Known, contents: Contents, objects_of: _ObjectsOf) -> bool:
-    """Whether it is no ref, or its object is there: a ref that leads nowhere keeps git from its work."""
+    """Whether it is no ref, or its object exists: a dangling ref makes git fail."""
     top, found, _ = path.partition("/refs/")
     name = id_in(contents.get(content_of(known.state))) if found and not top.endswith("/logs") else ""
     return not name or not (objects := objects_of(top)) or objects.has(name)
@@ -155,14 +155,14 @@ def _is_known_commondir(_data: Path, copy: Path) -> bool:
 
 
 def _is_known_gitdir(data: Path, copy: Path) -> bool:
-    """Whether it leads to a work tree that says it is this one's."""
+    """Whether it points to a work tree that points back."""
     git = data / line_of(copy.read_bytes())
     said = led_to(git)
     return bool(said) and os.path.realpath(git.parent / said) == str(data)
 
 
 def _is_index(data: Path, copy: Path) -> bool:
-    """Whether git would read and write nothing by it that it does not track."""
+    """Whether the index lets git read and write only paths it tracks."""
     return not names_refused_path(copy, settings_of(data / "index"))
 
 
@@ -174,23 +174,23 @@ _WRITTEN = re.compile(
     re.DOTALL,
 )
 _JUDGED = {"commondir": _is_known_commondir, "gitdir": _is_known_gitdir, "index": _is_index}
-"""Whether the copy of a file by which git finds others may be put back, into the folder of its data. A command that ran
-in the background may have changed it just before it was kept."""
+"""Checks of files by which git finds other files, before they are restored, with the folder of their data. A background
+command may have changed such a file just before it was stored."""
 
 
 def _may_be_written(path: str) -> bool:
-    """Whether nothing outside the sandbox runs what is put back there. A command can have anything counted as lost, so
-    hooks, attributes, what leads to other repositories and steps left to do are never among it."""
+    """Whether the file can be restored without anything outside the sandbox executing its content. A command can fake a
+    loss of any file, so hooks, attributes, references to other repositories and pending steps are never restored."""
     return bool(_WRITTEN.fullmatch(path)) and ".." not in path.split("/")
 
 
 def _order(path: str) -> tuple[bool, bool, bool, str]:
-    """Objects first, HEAD last: should the program be killed, git sees no repository that is half there."""
+    """Sort objects first, HEAD last: if the program is killed, git sees no half-restored repository."""
     return path.endswith("/HEAD"), path.endswith("/packed-refs"), not is_object(path), path
 
 
 def _was_mended(root: ProjectRoot, path: str, left: Sign | None) -> bool:
-    """Whether somebody has put a sound file there since."""
+    """Whether a valid file was placed there since."""
     try:
         with _opened(root, path) as file:
             if left == sign_of(os.fstat(file)):
@@ -217,7 +217,7 @@ def _is_packed_since(root: ProjectRoot, path: str, since: float) -> bool:
 
 
 def _kept(root: ProjectRoot, path: str, copy: Path) -> IO[bytes]:
-    """What is put back: the copy, of settings only those that cannot make git run something, or lead elsewhere."""
+    """Open the stored version; of settings, only those that cannot make git execute something or use other places."""
     data, _, name = path.rpartition("/")
     if name != "config":
         return copy.open("rb")
@@ -254,8 +254,7 @@ def _put_back(root: ProjectRoot, path: str, known: Known, contents: Contents) ->
 
 
 def _clear(root: ProjectRoot, path: str, since: float) -> None:
-    """Remove links and other things that are no folders in the place of the folders above a file, and what is no file
-    in its own."""
+    """Remove links and other non-folders in place of the parent folders, and a non-file in place of the file."""
     parts = path.rstrip("/").split("/")
     for at in range(1, len(parts) + 1):
         is_file = at == len(parts) and not path.endswith("/")
@@ -276,7 +275,7 @@ def _clear(root: ProjectRoot, path: str, since: float) -> None:
 
 
 def open_file(folder: int, path: str) -> int:
-    """A regular file of an open folder, by the last part of its path. Raises OSError."""
+    """Open a regular file of an open folder, by the last part of its path. Raises OSError."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     file = os.open(path.rpartition("/")[2], flags, dir_fd=folder)
     if not stat.S_ISREG(os.fstat(file).st_mode):
@@ -296,7 +295,7 @@ def _opened(root: ProjectRoot, path: str) -> Generator[int]:
 
 
 def read(root: ProjectRoot, path: str, last: int = 0) -> bytes:
-    """A file, or its `last` bytes. Raises OSError."""
+    """Read a file, or its `last` bytes. Raises OSError."""
     with _opened(root, path) as file, os.fdopen(os.dup(file), "rb") as data:
         size = os.fstat(file).st_size
         if last:
@@ -307,8 +306,7 @@ def read(root: ProjectRoot, path: str, last: int = 0) -> bytes:
 
 
 def differs(root: ProjectRoot, path: str, known: Known, contents: Contents) -> bool:
-    """Whether a file holds something else than the copy of it, or is not there. Raises FileNotFoundError where there is
-    no copy."""
+    """Whether a file differs from its copy, or is missing. Raises FileNotFoundError if there is no copy."""
     copy = contents.path(content_of(known.state))
     size = copy.stat().st_size
     try:
@@ -324,7 +322,7 @@ def differs(root: ProjectRoot, path: str, known: Known, contents: Contents) -> b
 
 
 def encoded(losses: dict[str, Loss]) -> bytes:
-    """The content that lists losses: see `restore`."""
+    """Serialise losses: see `restore`."""
     return msgspec.msgpack.encode({os.fsencode(path): loss for path, loss in losses.items()})
 
 

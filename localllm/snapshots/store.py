@@ -1,7 +1,7 @@
-"""Earlier versions of the files the tools changed, so that a change can be taken back.
+"""Store earlier versions of the files that tools changed, and undo changes.
 
-They lie outside the project: the store of contents (contents.py) beside the journal of changes (change_log.py).
-Several programs may work on one project: the journal has a lock, contents never change.
+They are outside the project: the store of contents (blob_store.py) beside the journal of changes (change_log.py).
+Several processes may work on one project: the journal has a lock, contents never change.
 """
 
 import os
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from localllm.snapshots.undo import Undone
 
 MAX_AGE = 30 * 24 * 3600.0
-"""Seconds a version is kept, unless it is one of the newest."""
+"""Seconds a version is retained, unless it is one of the newest."""
 
-_ALWAYS_KEPT = 20  # calls, whatever their age: a clock may be wrong, and people come back after months
+_ALWAYS_KEPT = 20  # calls retained at any age: a clock may be wrong, and users return after months
 
 MAX_BYTES = 500_000_000
-"""Bytes of all versions of a project together."""
+"""Bytes of all versions of a project."""
 
 _CHUNK = 1_000_000
 _DAY = 24 * 3600.0
 
 
 class Transition(msgspec.Struct, frozen=True):
-    """What this program made of one file, or took back."""
+    """A change of one file that this process made or undid."""
 
     path: str
     before: str
@@ -53,7 +53,7 @@ class Transition(msgspec.Struct, frozen=True):
 class Snapshots:
     """The earlier versions of one project's files, in `folder`.
 
-    `patience`: the seconds that taking back waits for a write under way to end. `begun` is called before each change.
+    `patience`: seconds that an undo waits for a concurrent write. `begun` is called before each change.
     """
 
     def __init__(self, folder: Path, *, patience: float = 5.0, begun: Callable[[], None] = lambda: None) -> None:
@@ -72,13 +72,13 @@ class Snapshots:
 
     @classmethod
     def of_project(cls, root: Path) -> "Snapshots":
-        """Those of the project at `root`, in the user's state folder."""
+        """Return the snapshots of the project at `root`, in the user's state folder."""
         snapshots = state_folder() / "snapshots"
         _follow(snapshots, root)
         return cls(snapshots / project_name(root), begun=partial(note_place, snapshots, root))
 
     def begin_turn(self) -> None:
-        """What is changed from here on is taken back together by `undo(turn=True)`."""
+        """Start a new turn: its changes are undone together by `undo(turn=True)`."""
         self._turn = uuid4().hex
         self._passed_over.clear()
 
@@ -86,10 +86,10 @@ class Snapshots:
     def around(
         self, root: ProjectRoot, paths: Sequence[str], *, tool: str, enabled: bool = True
     ) -> Generator[list[Change]]:
-        """Keep `paths` as they are, let a call run, and record what it changed; the changes are in the list then.
+        """Store `paths`, let a call run, and record its changes; the list is then filled with them.
 
-        Without `enabled` nothing is kept or recorded, but the list is filled. Raises ToolExecutionError
-        undo_cannot_keep, before the call ran, where a version cannot be stored.
+        Without `enabled` nothing is stored or recorded, but the list is filled. Raises ToolExecutionError
+        undo_cannot_keep before the call runs, if a version cannot be stored.
         """
         before = {path: self.take(root, path) if enabled else look(root, path) for path in paths}
         call = self.begin(before, tool=tool) if enabled and before else ""
@@ -100,9 +100,9 @@ class Snapshots:
             self._note(changes, root, before, tool, call)
 
     def begin(self, before: dict[str, str], *, tool: str, undoes: tuple[str, ...] = ()) -> str:
-        """Write down that a call is about to change the files of these states; its name. `record` says that it ended.
+        """Record that a call is about to change files with these states; return its name. `record` ends it.
 
-        Should this program be killed before that, the next one finds out what became of them: `recover`.
+        If this process is killed before that, the next one detects the changes: `recover`.
         """
         begun = Begun(
             call=uuid4().hex,
@@ -118,21 +118,21 @@ class Snapshots:
                 self._programs.show_alive()
                 self._log.append([begun])
             self._begun()
-        except OSError as error:  # then `record` fails as well, and the person is told after the call
+        except OSError as error:  # `record` fails as well then, and the user is notified after the call
             self._failure = str(error)
         return begun.call
 
     def fail(self, reason: str) -> None:
-        """Keep for `take_failure` why changes could not be recorded."""
+        """Store the reason for `take_failure` why changes could not be recorded."""
         self._failure = reason
 
     def take_failure(self) -> str:
-        """Why the last changes could not be recorded, once; empty where they were."""
+        """Return why the last changes could not be recorded, once; otherwise empty."""
         reason, self._failure = self._failure, ""
         return reason
 
     def _note(self, changes: list[Change], root: ProjectRoot, before: dict[str, str], tool: str, call: str) -> None:
-        """Find and record the changes. The files are as they are by now: a failure is kept, not raised."""
+        """Detect and record the changes. A failure is stored, not raised, since the files are changed already."""
         try:
             for path, state in before.items():
                 if (after := self._left(root, path, keep=bool(call))) != state:
@@ -143,14 +143,15 @@ class Snapshots:
             self._failure = str(error)
 
     def _left(self, root: ProjectRoot, path: str, *, keep: bool) -> str:
-        """The state a call left a file in, kept if it can be: the change can be taken out of a later version then."""
+        """Return the state a call left a file in, stored if possible, so that the change can be removed from a later
+        version."""
         if keep:
             with suppress(ToolExecutionError):
                 return self.take(root, path)
         return look(root, path)
 
     def make(self, call: str, tool: str, path: str, before: str, after: str) -> Change:
-        """A change of this program's, now."""
+        """Create a change by this process, with the current time."""
         return Change(
             call=call,
             turn=self._turn,
@@ -163,7 +164,7 @@ class Snapshots:
         )
 
     def take(self, root: ProjectRoot, relative: str) -> str:
-        """Keep a file as it is now; its state. Raises ToolExecutionError undo_cannot_keep."""
+        """Store the current version of a file; return its state. Raises ToolExecutionError undo_cannot_keep."""
         if not root.exists(relative):
             return ABSENT
         with root.open_file(relative) as file:
@@ -176,16 +177,15 @@ class Snapshots:
                 ) from error
 
     def keep_bytes(self, data: bytes) -> str:
-        """Keep a content that is in memory; its SHA-256."""
+        """Store a content in memory; return its SHA-256."""
         return self._contents.put_bytes(data)
 
     def content(self, state: str) -> bytes:
-        """What a file held in that state, nothing where there was none. Raises OSError where it was not kept."""
+        """Return a file's content in that state, empty if it did not exist. Raises OSError if it was not stored."""
         return b"" if state == ABSENT else self._contents.get(content_of(state))
 
     def record(self, *changes: Change, ended: str = "", taken_back: Sequence[Change] = ()) -> None:
-        """Put changes into the journal, which were `taken_back`, and that the call `ended`; now and then what is too
-        old or too much is dropped."""
+        """Append changes to the journal, with the ones they undo, and the end of a call; occasionally prune it."""
         undone = [TakenBack(tuple(change.name for change in taken_back))] if taken_back else []
         lines = [*changes, *undone, *([Ended(ended)] if ended else [])]
         if lines:
@@ -198,12 +198,12 @@ class Snapshots:
 
     @property
     def recorded(self) -> int:
-        """How much has been recorded, by all programs, for `recorded_since`."""
+        """The size of the journal, for `recorded_since`."""
         return self._log.size
 
     def recorded_since(self, since: float, recorded: int = 0) -> dict[str, tuple[str, str]]:
-        """The states in which changes found and left files that were recorded from `since` on (seconds since the
-        epoch), and when that much was `recorded` already."""
+        """Return the first and last state of each file in the changes recorded from `since` on (seconds since the
+        epoch), after the journal had the size `recorded`."""
         states: dict[str, tuple[str, str]] = {}
         for change in self._log.read(recorded).changes:
             if change.time >= since:
@@ -212,35 +212,35 @@ class Snapshots:
 
     @property
     def position(self) -> int:
-        """How many changes this program has made by now, for `rewind`."""
+        """The number of changes by this process, for `rewind`."""
         return len(self._made)
 
     def made_since(self, position: int) -> list[Transition]:
-        """What this program has made since `position`, in order."""
+        """Return this process's changes since `position`, in order."""
         return self._made[position:]
 
     def adopt(self, made: Sequence[Transition]) -> None:
-        """Count what an earlier program has made as made before all that this one makes."""
+        """Insert the changes of an earlier process before those of this one."""
         self._made = [*made, *self._made]
         self._adopted = frozenset(made)
 
     def changed_since(self, position: int) -> list[str]:
-        """The files that are not as they were at `position`, as far as this program knows; sorted."""
+        """Return the files that differ from their state at `position`, as far as this process knows; sorted."""
         return sorted(self.states_since(position))
 
     def states_since(self, position: int) -> dict[str, tuple[str, str]]:
-        """For each file its state at `position`, and the one this program left it in."""
+        """Return the state of each file at `position`, and the state this process left it in."""
         states: dict[str, tuple[str, str]] = {}
         for made in self._made[position:]:
-            if is_repository(made.before) or made.path == SETTINGS_FILE:  # settings do not go with a conversation
+            if is_repository(made.before) or made.path == SETTINGS_FILE:  # settings are not part of a conversation
                 continue
             first = states[made.path][0] if made.path in states else made.before
             states[made.path] = first, made.after
         return {path: (then, now) for path, (then, now) in states.items() if then != now}
 
     def rewind(self, root: ProjectRoot, position: int, *, tool: str = "rewind") -> "list[Undone]":
-        """Make the files what they were at `position`; one of what became of each. It is a change itself, by `tool`, so
-        `undo` takes it back. A file that somebody else changed since is left as it is; its `error` says so.
+        """Restore the files to their state at `position`; return the result for each. This is a change by `tool`
+        itself, so `undo` reverts it. A file that was changed by others since is left as it is, with an `error`.
 
         Raises ToolExecutionError undo_busy.
         """
@@ -253,7 +253,7 @@ class Snapshots:
         with self._writing_soon():
             call = self.begin(_as_they_are(root, states), tool=tool)
             changes = [self.make(call, tool, path, now, then) for path, (then, now) in sorted(states.items())]
-            changes.sort(key=lambda change: change.after != ABSENT)  # what is to go goes first: it may be in the way
+            changes.sort(key=lambda change: change.after != ABSENT)  # deletions first: those files may be in the way
             logged = self._log.read().changes
             times = {change.path: change.time for change in logged}
             repositories = [self._take_back(root, change) for change in reversed(logged) if change.before in lost]
@@ -263,11 +263,11 @@ class Snapshots:
         return [*undone, *repositories]
 
     def undo(self, root: ProjectRoot, *, turn: bool = False) -> "list[Undone]":
-        """Take back the last call's changes, or all of the last turn's, the newest first.
+        """Undo the changes of the last call, or all of the last turn, newest first.
 
-        This program's own changes come first, then those of earlier ones. Where a file was changed since, that stays;
-        if it contradicts, the file is left as it is (its `error` says so), and its change passed over until the next
-        turn begins or no other is left. Raises ToolExecutionError undo_nothing, undo_busy.
+        This process's own changes come first, then those of earlier ones. Later changes to a file are preserved; if
+        they conflict, the file is left as it is (with an `error`), and its change skipped until the next turn begins or
+        no other is left. Raises ToolExecutionError undo_nothing, undo_busy.
         """
         root = root.for_any_name()
         with self._writing_soon():
@@ -284,7 +284,7 @@ class Snapshots:
 
     def _take_back(self, root: ProjectRoot, change: Change) -> "Undone":
         earlier = 0.0 if self._is_own(change) else change.time
-        from localllm.snapshots.undo import put_back_losses, take_back, told_of  # few are ever taken back
+        from localllm.snapshots.undo import put_back_losses, take_back, told_of  # rarely needed
 
         if is_repository(change.before):
             return put_back_losses(root, change, self.repositories, earlier=earlier)
@@ -296,37 +296,36 @@ class Snapshots:
         return msgspec.structs.replace(undone, tool=change.tool, told=told_of(change, self._contents))
 
     def _as_left(self, change: Change, now: str) -> Change:
-        """The change of a file that it made as one to what the file is `now`, where only localllm has written to it
-        since: nobody's work goes with it."""
+        """Extend the creation of a file to its state `now`, if only localllm has written to it since, so that no other
+        work is lost."""
         if change.before != ABSENT or now == change.after or ABSENT in (change.after, now):
             return change
         is_ours = now in self._log.read().own_states(change.path, change.after)
         return msgspec.structs.replace(change, after=now) if is_ours else change
 
     def note_own(self, path: str, before: str, after: str) -> None:
-        """Write down that localllm itself has written to a file, which `undo` must not take for somebody else's work.
-        Where nothing was recorded yet there is nothing to undo either."""
+        """Record a write by localllm itself, which `undo` must not take for someone else's work. Does nothing without
+        earlier records, since there is nothing to undo."""
         if before != after and self.recorded:
             with self._locked():
                 self._log.append([self.make(uuid4().hex, OWN_WRITE, path, before, after)])
 
     def goes_on(self) -> Literal["", "own", "earlier"]:
-        """Whose change `undo` comes to next: this session's or an earlier one's; "" where only those are left that it
-        could not take back."""
+        """Whose change `undo` reaches next: this session's or an earlier one's; "" if only failed ones are left."""
         if not any(change.name not in self._passed_over for change in self._not_taken_back()):
             return ""
         return "earlier" if self.earlier(turn=False) else "own"
 
     def earlier(self, *, turn: bool) -> list[Change]:
-        """What `undo` would take back of an earlier session or another one; nothing where it is this session's."""
+        """Return what `undo` would revert of another session; empty if the next change is this session's."""
         try:
             chosen = self._last(turn=turn)[::-1]
-        except OSError:  # `undo` says why
+        except OSError:  # `undo` reports the error
             return []
         return [change for change in chosen if not self._is_own(change)]
 
     def _is_own(self, change: Change) -> bool:
-        """Whether this program made it, or an earlier one in the session that is gone on with."""
+        """Whether this process made the change, or an earlier process in the resumed session."""
         return change.program == self._programs.own or _made_by(change) in self._adopted
 
     def _not_taken_back(self) -> list[Change]:
@@ -345,10 +344,10 @@ class Snapshots:
         return [change for change in left if change.call == left[-1].call]
 
     def recover(self, root: ProjectRoot, of_command: Callable[[Begun], list[Change]] | None = None) -> list[Change]:
-        """Find out what programs that were killed had changed, so that it can be undone; remove what they left half
-        written. The changes that are recorded by this. Cheap where no program was killed.
+        """Detect and record the changes of killed processes, so that they can be undone, and remove their temporary
+        files. Returns the new changes. Cheap if no process was killed.
 
-        `of_command` finds those of a command, which may have changed any file.
+        `of_command` detects those of a command, which may have changed any file.
         """
         root = root.for_any_name()
 
@@ -370,7 +369,7 @@ class Snapshots:
         return changes
 
     def prune(self, *, max_age: float = MAX_AGE, max_bytes: int = MAX_BYTES, always: int = _ALWAYS_KEPT) -> None:
-        """Forget changes older than `max_age` seconds, but for those of the newest `always` calls, and the oldest where
+        """Delete changes older than `max_age` seconds, except those of the newest `always` calls, and the oldest if
         contents exceed `max_bytes`."""
         with self._locked():
             changes, taken_back, open_calls = self._log.read()
@@ -383,13 +382,13 @@ class Snapshots:
             self.repositories.forget_all_but(self._needed_of_repositories(kept))
 
     def repositories_to_put_back(self) -> list[str]:
-        """The states of repositories before losses that were not taken back. The log is not locked, for
-        `recover` asks while it holds that lock."""
+        """Return the states of repositories before losses that were not undone. Does not lock the log, since `recover`
+        calls this while it holds the lock."""
         changes, taken_back, _ = self._log.read()
         return [change.before for change in changes if is_repository(change.before) and change.name not in taken_back]
 
     def needed_of_repositories(self) -> set[str]:
-        """What `repositories` must keep."""
+        """Return the contents `repositories` must retain."""
         with self._locked():
             return self._needed_of_repositories(self._log.read().changes)
 
@@ -402,7 +401,7 @@ class Snapshots:
 
     @property
     def repository_folder(self) -> Path:
-        """Where the copies of the project's repositories lie."""
+        """The folder of the repository backups."""
         return self._folder / "repositories"
 
     def _prune_daily(self) -> None:
@@ -415,11 +414,11 @@ class Snapshots:
 
     @property
     def index_file(self) -> Path:
-        """Where `CommandSnapshots` keeps which version of each file it has."""
+        """The index of stored file versions of `CommandSnapshots`."""
         return self._folder / "index"
 
     def write_index(self, data: bytes, *, add: bool = False) -> None:
-        """Replace `index_file`, or add to it."""
+        """Replace `index_file`, or append to it."""
         with self._locked():
             if not add:
                 return atomic_write(self.index_file, data, mode=0o600)
@@ -428,9 +427,10 @@ class Snapshots:
         return None
 
     def writing(self, patience: float | None = None) -> FileLock:
-        """Held by whoever looks at a file, changes it and records that, so that nobody else does in between.
+        """The lock to inspect a file, change it and record the change atomically.
 
-        It is waited for, `patience` seconds at most: then TimeoutError. Raises ToolExecutionError undo_no_folder.
+        Acquiring it waits at most `patience` seconds, then raises TimeoutError. Raises ToolExecutionError
+        undo_no_folder.
         """
         try:
             make_folder(self._folder)
@@ -440,8 +440,8 @@ class Snapshots:
 
     @contextmanager
     def _writing_soon(self) -> Generator[None]:
-        """`writing`, not waited for longer than a person likes to: a call of this very program may hold it and be
-        unable to go on meanwhile."""
+        """Acquire `writing` with a short timeout: a call of this very process may hold it and be unable to continue
+        meanwhile."""
         lock = self.writing(self._patience)
         try:
             lock.__enter__()
@@ -458,8 +458,8 @@ class Snapshots:
 
 
 def _follow(snapshots: Path, root: Path) -> None:
-    """Give the project the snapshots it had in another place, where it has none in this one, is no longer there, and no
-    program works on them."""
+    """Move the snapshots of a relocated project to its new place, if it has none there, is gone from the old place, and
+    no process uses them."""
     new = snapshots / project_name(root)
     if new.exists() or not (before := earlier_place(snapshots, root)):
         return
@@ -471,7 +471,7 @@ def _follow(snapshots: Path, root: Path) -> None:
 
 
 def _named_in(index: Path) -> set[str]:
-    """The contents an index of files names, which may be of files that never changed yet."""
+    """Return the contents an index names, including those of files that never changed."""
     try:
         return {name.decode() for name in re.findall(rb"([0-9a-f]{64}):", index.read_bytes())}
     except OSError:
@@ -483,8 +483,8 @@ def _made_by(change: Change) -> Transition:
 
 
 def _as_they_are(root: ProjectRoot, paths: Iterable[str]) -> dict[str, str]:
-    """The states of those of the files that can be looked at. They may have been changed by others: should this
-    program be killed now, that must not count as its doing."""
+    """Return the states of the readable files. Others may have changed them: if this process is killed now, that must
+    not count as its doing."""
     states: dict[str, str] = {}
     for path in paths:
         with suppress(LocalLLMError):
@@ -493,5 +493,5 @@ def _as_they_are(root: ProjectRoot, paths: Iterable[str]) -> dict[str, str]:
 
 
 def _backwards(change: Change, time: float) -> Change:
-    """The change that led from the state `change` leads to; `time` is when that was made."""
+    """Return the inverse of a change; `time` is when it was made."""
     return msgspec.structs.replace(change, before=change.after, after=change.before, time=time)

@@ -1,4 +1,4 @@
-"""Undo one change of one file, and keep what others changed in the file since (three-way merge)."""
+"""Undo one change of one file while preserving later changes (three-way merge)."""
 
 import time
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _MOST_LINES = 50_000
 
 
 class _Hunk(NamedTuple):
-    """Lines `start` to `end` of the text both began with become these."""
+    """Lines `start` to `end` of the base text are replaced by these."""
 
     start: int
     end: int
@@ -28,12 +28,11 @@ class _Hunk(NamedTuple):
 
 
 def merged(base: bytes, one: bytes, other: bytes, *, is_list: bool = False) -> bytes | None:
-    """`base` after both changes, the one to `one` and the one to `other`; None where they contradict.
+    """Merge the changes from `base` to `one` and to `other`; None for a conflict.
 
-    They do where they change the same lines, each in its own way, or add different lines at the same place; also where
-    neighbouring lines are changed, unless each line stands for itself (`is_list`) and one of the two only deletes.
-    Lines are compared byte by byte, in any encoding. None as well for what is no text (a zero byte), and above some
-    50,000 lines.
+    It is a conflict if both change the same lines differently, or add different lines at one place; also if they change
+    adjacent lines, unless each line is independent (`is_list`) and one of the two only deletes. Lines are compared byte
+    by byte, in any encoding. Also None for binary data (a zero byte), and above some 50,000 lines.
     """
     if any(b"\0" in text or text.count(b"\n") > _MOST_LINES for text in (base, one, other)):
         return None
@@ -52,7 +51,7 @@ def _hunks(before: list[str], changed: bytes) -> set[_Hunk]:
 
 
 def _contradict(first: _Hunk, second: _Hunk, *, is_list: bool) -> bool:
-    """Of two hunks in order: whether both cannot be made."""
+    """Whether two consecutive hunks conflict."""
     if second.start != first.end:
         return second.start < first.end
     return not is_list or bool(first.lines and second.lines)
@@ -64,13 +63,13 @@ _LONGEST = 100  # cells of a line
 
 
 class Told(msgspec.Struct, frozen=True):
-    """The lines of a list that came back with a change that was taken back, and those that went."""
+    """The list lines restored and removed by an undone change."""
 
     back: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """What came back; where nothing did, what went."""
+        """The restored lines; if there are none, the removed ones."""
         if not (self.back or self.gone):
             return ""
         key, lines = (N_("Back: {lines}"), self.back) if self.back else (N_("Gone: {lines}"), self.gone)
@@ -79,16 +78,16 @@ class Told(msgspec.Struct, frozen=True):
 
 
 _LISTS = (".md", ".markdown", ".txt")
-"""Files in which a line mostly stands for itself; in code it may stand on its neighbours."""
+"""Files whose lines are mostly independent; in code they may depend on adjacent lines."""
 
 
 class Undone(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one file when a change was taken back: `error` says why it was left as it is.
+    """The result of undoing the change of one file: `error` is why it was left unchanged.
 
-    `is_gone`: somebody had deleted it already. `merged`: what others changed since is still in it. `again`: it was made
-    again by /redo. `earlier` is when it had been changed (seconds since the epoch), where another program or session
-    did it; else 0. `tool` is what had changed it; `told` what that was, where a line can say it. Of a repository
-    `files` counts those that came back. `aside` is where something is now that stood in the file's place.
+    `is_gone`: it had been deleted already. `merged`: later changes are preserved in it. `again`: it was restored by
+    /redo. `earlier` is when it had been changed (seconds since the epoch), if by another process or session; else 0.
+    `tool` is what had changed it; `told` describes the change, if a line can. For a repository, `files` counts the
+    restored ones. `aside` is where an obstacle in the file's place was moved.
     """
 
     path: str
@@ -144,9 +143,9 @@ def take_back(
     keep: Callable[[ProjectRoot, str], str],
     earlier: float = 0.0,
 ) -> Undone:
-    """Make the file what it was before `change`; `keep` keeps it as it is now. Whoever calls it holds `writing()`.
+    """Restore the file to its state before `change`; `keep` stores its current state. The caller holds `writing()`.
 
-    Where it was changed since, only the change is taken out of it, if what came later does not stand on it.
+    If it was changed since, only the change is removed from it, unless later changes depend on it.
     """
     aside = ""
     try:
@@ -155,7 +154,7 @@ def take_back(
         if change.before == ABSENT and not root.exists(change.path):
             return Undone(path=change.path, is_gone=True, earlier=earlier)
         if root.relative(change.path) != change.path and (change.after == ABSENT or root.exists(change.path)):
-            raise _changed_since(change, contents)  # a link by now: what it leads to is another file
+            raise _changed_since(change, contents)  # now a link: its target is another file
         if not is_in_state(root, change.path, change.after):
             _take_out(root, change, contents, keep)
             return Undone(path=change.path, merged=True, earlier=earlier)
@@ -163,7 +162,7 @@ def take_back(
             raise ToolExecutionError("undo_not_kept", path=shown(change.path))
         over = _kept_now(root, change, contents, keep)
         if change.before == ABSENT:
-            root.delete(change.path, even_protected=change.tool.startswith("/"))  # what the user's own command made
+            root.delete(change.path, even_protected=change.tool.startswith("/"))  # created by the user's own command
             return Undone(path=change.path, deleted=True, earlier=earlier)
         content, mode = _content(change.path, change.before, contents), mode_of(change.before)
         if change.after == ABSENT:
@@ -179,7 +178,7 @@ def take_back(
 
 
 def put_back_losses(root: ProjectRoot, change: Change, contents: Contents, *, earlier: float = 0.0) -> Undone:
-    """Put back what a command destroyed in a repository, and is still not there."""
+    """Restore what a command destroyed in a repository and is still missing."""
     from localllm.snapshots.repository_restore import restore
 
     try:
@@ -190,7 +189,7 @@ def put_back_losses(root: ProjectRoot, change: Change, contents: Contents, *, ea
 
 
 def told_of(change: Change, contents: Contents) -> Told:
-    """What the change of a Markdown file was about: the few items of lists that it changed; nothing of a larger one."""
+    """Describe the change of a Markdown file by its few changed list items; empty for a larger one."""
     if not change.path.endswith(".md"):
         return Told()
     try:
@@ -211,8 +210,8 @@ def _items(state: str, contents: Contents) -> dict[str, None]:
 
 
 def _take_out(root: ProjectRoot, change: Change, contents: Contents, keep: Callable[[ProjectRoot, str], str]) -> None:
-    """Take the change out of what the file holds by now, and out of its permissions unless others changed those too.
-    Raises ToolExecutionError undo_changed_since(_made)."""
+    """Remove the change from the current content, and from the permissions unless others changed those too. Raises
+    ToolExecutionError undo_changed_since(_made)."""
     states = (change.before, change.after)
     if any(state == ABSENT or is_unkept(state) for state in states) or not root.exists(change.path):
         raise _changed_since(change, contents)
@@ -232,7 +231,7 @@ def _take_out(root: ProjectRoot, change: Change, contents: Contents, keep: Calla
 def _kept_now(
     root: ProjectRoot, change: Change, contents: Contents, keep: Callable[[ProjectRoot, str], str]
 ) -> bytes | None:
-    """What the file holds, which is kept; None where it is not there, or not to be kept."""
+    """Store and return the current content; None if the file is missing or not to be stored."""
     if change.after == ABSENT or is_unkept(change.after):
         return None
     if keep(root, change.path) != change.after:  # changed just now

@@ -1,5 +1,5 @@
-"""Which addresses of the web may be fetched: public ones, spelt plainly. The machine itself and its neighbours are not
-the web, whatever a page or a model says; the user can name exceptions."""
+"""Validate web addresses: only public, plainly spelled ones may be fetched. This machine and its network are not
+public, whatever a page or a model says; the user can configure exceptions."""
 
 import ipaddress
 import re
@@ -21,22 +21,22 @@ _PORTS = {"http": 80, "https": 443}
 _ODD = re.compile(r"[\x00-\x20\x7f\\\ud800-\udfff]")
 _NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?")
 _NUMBER = re.compile(r"(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$")
-"""How names end that resolvers read as an IPv4 address in another spelling (0x7f.1, 127.1, 1.2.3.4 with a dot)."""
+"""Endings of names that resolvers read as an IPv4 address in another notation (0x7f.1, 127.1, 1.2.3.4 with a dot)."""
 _PRIVATE_NAMES = re.compile(
     r"(?:^|\.)(?:localhost|local|localdomain|internal|intranet|private|corp|home|lan|home\.arpa|onion|arpa)\.?$"
 )
-"""Names that lead to this machine or its network, or nowhere (RFC 6761, 6762, 8375; ICANN's list for private use)."""
+"""Names of this machine or its network, or of nothing (RFC 6761, 6762, 8375; ICANN's list for private use)."""
 
 
 def shown_address(url: str) -> str:
-    """An address as people and models may see it: on one line, nothing invisible in it, not without end."""
+    """Format an address for users and models: on one line, without invisible characters, truncated."""
     return clean(url, keep_newlines=False)[:300]
 
 
 def checked_url(url: str, allowed: Collection[str] = ()) -> "httpx.URL":
-    """The address, parsed. Raises SafetyViolationError web_address_refused where it is none of the public web's.
+    """Parse and validate an address. Raises SafetyViolationError web_address_refused unless it is a public web address.
 
-    `allowed` are the `host:port` the user has named: for these it may be private and on any port.
+    `allowed` are the `host:port` the user has configured: these may be private and on any port.
     """
     parsed = parsed_url(url)
     if place_of(parsed) not in allowed:
@@ -45,8 +45,8 @@ def checked_url(url: str, allowed: Collection[str] = ()) -> "httpx.URL":
 
 
 class Address(msgspec.Struct, frozen=True):
-    """An address in the one spelling in which it is compared: the host in ASCII, lower case, without a dot at its end;
-    `port` is None where it is the scheme's own."""
+    """An address normalised for comparison: the host in ASCII and lower case without a trailing dot; `port` is None for
+    the scheme's default."""
 
     scheme: str
     host: str
@@ -56,13 +56,13 @@ class Address(msgspec.Struct, frozen=True):
 
     @property
     def site(self) -> str:
-        """The address of the host."""
+        """The origin: scheme, host and port."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}" if self.port is None else f"{self.scheme}://{host}:{self.port}"
 
 
 def read_address(url: str) -> Address | None:
-    """The address as it would be fetched, of a private place too; None where nothing would fetch it."""
+    """Parse an address as it would be fetched, private ones included; None if it cannot be fetched."""
     try:
         parsed = parsed_url(url)
     except SafetyViolationError:
@@ -73,8 +73,8 @@ def read_address(url: str) -> Address | None:
 
 
 def parsed_url(url: str) -> "httpx.URL":
-    """The address, of whatever place, its host in the one spelling in which it is compared and sent. Raises
-    SafetyViolationError where it is not spelt plainly."""
+    """Parse an address, private ones included, with a normalised host. Raises SafetyViolationError unless it is spelled
+    plainly."""
     import httpx
 
     given = url.strip()
@@ -107,27 +107,27 @@ def _check_place(parsed: "httpx.URL", url: str) -> None:
 
 
 def host_of(url: "httpx.URL") -> str:
-    """The host in ASCII, as resolvers and certificates have it."""
+    """Return the host in ASCII, as for resolvers and certificates."""
     return url.raw_host.decode("ascii").lower()
 
 
 def port_of(url: "httpx.URL") -> int:
-    """The port, named or not."""
+    """Return the port, explicit or default."""
     return _PORTS[url.scheme] if url.port is None else url.port
 
 
 def is_usual_port(url: "httpx.URL") -> bool:
-    """Whether the port is the one of its scheme."""
+    """Whether the port is the scheme's default."""
     return port_of(url) == _PORTS[url.scheme]
 
 
 def place_of(url: "httpx.URL") -> str:
-    """`host:port`, as `web.allow_private` names it."""
+    """Return `host:port`, as in `web.allow_private`."""
     return f"{host_of(url)}:{port_of(url)}"
 
 
 def refuse_private(url: str) -> SafetyViolationError:
-    """The error for a name that leads to an address that is not public."""
+    """Return the error for a name that resolves to a private address."""
     return _refused(url, N_("it leads to this machine or its network, not to the public web"))
 
 

@@ -1,7 +1,7 @@
-"""Addresses of one page made equal: tracking parameters, mobile hosts, AMP copies and spellings do not count.
+"""Normalise addresses of one page: drop tracking parameters, mobile hosts, AMP copies and spelling variants.
 
-For comparing only; what is fetched is an address as it was found. Two different pages must never become one, so a
-variant counts only where its site family documents it or the form can hardly mean anything else.
+For comparison only; a page is fetched at the address that was found. Two different pages must never become one, so a
+variant is normalised only if its site documents it or the form is unambiguous.
 """
 
 import re
@@ -16,7 +16,7 @@ _TRACKING = frozenset(
     ]
 )
 _TRACKING_FAMILIES = ("utm_", "pk_", "mtm_", "oly_", "vero_")
-"""Parameters that say where a visitor came from, and the beginnings of the names of such."""
+"""Parameters that record where a visitor came from, and the prefixes of such names."""
 
 _AMP_PARAMETERS = frozenset(["amp", "amp=", "amp=1", "amp=true", "outputtype=amp"])
 
@@ -29,7 +29,7 @@ _MOBILE_HOSTS = {
     "sp.nicovideo.jp": "nicovideo.jp",
     "s.tabelog.com": "tabelog.com",
 }
-"""Mobile hosts of other names than `m.`: elsewhere `mobile.` and `sp.` are often sites of their own."""
+"""Mobile hosts with other names than `m.`: elsewhere `mobile.` and `sp.` are often separate sites."""
 
 _WIKI = late_pattern(
     r"(?P<language>[a-z-]+)\.m\.(?P<wiki>wik(?:ipedia|tionary|ibooks|inews|iquote|isource|iversity|ivoyage)\.org)"
@@ -103,7 +103,7 @@ def _host(parts: SplitResult) -> str:
 
 
 def _desktop_host(host: str) -> str:
-    """The host whose page of the same path is the same one, of `m.example.org` and the like; else the host."""
+    """Return the desktop host for `m.example.org` and the like, which has the same paths; else the host."""
     if host in _MOBILE_HOSTS:
         return _MOBILE_HOSTS[host]
     if found := _WIKI.fullmatch(host):
@@ -117,7 +117,7 @@ def _desktop_host(host: str) -> str:
 
 
 def _without_amp(path: str) -> str:
-    """The path of the page whose AMP copy this one names; else the path."""
+    """Return the path of the page of an AMP copy; else the path."""
     if path.endswith(".amp.html"):
         return path.removesuffix(".amp.html") + ".html"
     article, _, last = path.rpartition("/")
@@ -125,7 +125,7 @@ def _without_amp(path: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escapes in the one spelling of RFC 3986, 6.2.2: what needs none has none, the others in capitals."""
+    """Normalise escapes to RFC 3986, 6.2.2: unnecessary ones decoded, the others in capitals."""
     return _ESCAPED.sub(_normal_escape, quote(text, safe=_SAFE) if not text.isascii() else text)
 
 

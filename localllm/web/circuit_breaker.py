@@ -1,18 +1,18 @@
-"""A circuit breaker: what failed again and again is left alone for a while."""
+"""A circuit breaker: pause requests to a service after repeated failures."""
 
 import time
 from collections.abc import Callable
 
 FAILURES = 3
-"""So many failures in a row open it."""
+"""Consecutive failures that open it."""
 
 REST = 60.0
-"""Seconds until what failed is tried again."""
+"""Seconds until the next attempt."""
 
 
 class CircuitBreaker:
-    """Whether something may be asked: closed, it may; open, after `failures` in a row, it may not for `rest` seconds;
-    then, half open, once: that closes it, or opens it again."""
+    """Closed, it admits requests; open, after `failures` in a row, it rejects them for `rest` seconds; then, half open,
+    it admits one, which closes or reopens it."""
 
     def __init__(
         self, *, failures: int = FAILURES, rest: float = REST, clock: Callable[[], float] = time.monotonic
@@ -26,16 +26,17 @@ class CircuitBreaker:
 
     @property
     def failures(self) -> int:
-        """How often it failed in a row."""
+        """The number of consecutive failures."""
         return self._failures
 
     @property
     def is_open(self) -> bool:
-        """Whether nobody may ask now."""
+        """Whether requests are rejected now."""
         return self._failures >= self._limit and self._clock() < self._open_until
 
     def begin(self) -> float:
-        """Ask for admission: 0 grants it, and `succeed`, `fail` or `release` must follow; else the seconds to wait."""
+        """Request admission: 0 grants it, and `succeed`, `fail` or `release` must follow; otherwise the seconds to
+        wait."""
         if self._failures < self._limit:
             return 0.0
         if self.is_open:
@@ -46,16 +47,16 @@ class CircuitBreaker:
         return 0.0
 
     def succeed(self) -> None:
-        """It answered."""
+        """Record a success."""
         self._failures, self._is_tried = 0, False
 
     def fail(self, rest: float = 0.0) -> None:
-        """It failed; a `rest` of its own opens the breaker at once, for so many seconds."""
+        """Record a failure; an explicit `rest` opens the breaker at once, for so many seconds."""
         self._is_tried = False
         self._failures = max(self._failures + 1, self._limit if rest else 0)
         if self._failures >= self._limit:
             self._open_until = self._clock() + (rest or self._rest)
 
     def release(self) -> None:
-        """It was not asked after all."""
+        """Return the admission unused."""
         self._is_tried = False

@@ -1,4 +1,4 @@
-"""The blocks of text of a page in their order, each with what tells content from what stands around it."""
+"""Split a page into its text blocks, in order, with the features that separate content from boilerplate."""
 
 import importlib
 import re
@@ -12,7 +12,7 @@ from localllm.base.lazy_patterns import late_pattern
 
 _SECONDS = 5.0
 _DEEPEST = 200
-"""Elements within one another; what lies deeper is read as the text of the one at this depth. lxml stops at 256."""
+"""Nesting depth; deeper elements are read as text of the one at this depth. lxml stops at 256."""
 
 _SKIPPED = frozenset(
     """
@@ -35,16 +35,15 @@ _AROUND = late_pattern(
     r"(?=$|[\s_-])",
     re.IGNORECASE,
 )
-"""Words in a class or an id of what stands around the content."""
+"""Words in the class or id of boilerplate elements."""
 
 _HIDDEN = late_pattern(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _SPACES = late_pattern(r"\s+")
 
 
 class Block(msgspec.Struct, frozen=True):
-    """A run of text without a block in it. `links` is the share of its letters that are links; `around` says that it,
-    or what it lies in, is named like something that is not content; `place` has the elements it lies in, from the root.
-    """
+    """A run of text without nested blocks. `links` is the share of its letters in links; `around` says that it or an
+    ancestor is named like boilerplate; `place` has its ancestors, from the root."""
 
     text: str
     tag: str
@@ -65,7 +64,7 @@ class Block(msgspec.Struct, frozen=True):
 
 
 class _Open:
-    """A block that is being read."""
+    """A block being read."""
 
     def __init__(self, tag: str, place: tuple[int, ...], *, around: bool) -> None:
         self.tag, self.place, self.around = tag, place, around
@@ -73,7 +72,7 @@ class _Open:
         self.linked = 0
 
     def take(self) -> Iterator[Block]:
-        """What was read so far, as a block; nothing where that is blank."""
+        """Yield the text so far as a block, unless it is blank."""
         text = _SPACES.sub(" ", "".join(self.parts)).strip()
         if text:
             yield Block(text, self.tag, min(1.0, self.linked / len(text)), self.around, self.place)
@@ -81,7 +80,7 @@ class _Open:
 
 
 def parse_page(html: str) -> Any:
-    """The tree of a page; None where there is none to be made."""
+    """Parse a page; None if it cannot be parsed."""
     lxml_html: Any = importlib.import_module("lxml.html")
     etree: Any = importlib.import_module("lxml.etree")
     parser = lxml_html.HTMLParser(encoding="utf-8", huge_tree=False, remove_comments=True, remove_pis=True)
@@ -92,7 +91,7 @@ def parse_page(html: str) -> Any:
 
 
 def content_blocks(tree: Any) -> list[Block]:
-    """The blocks of a page. What the time does not suffice for is left out."""
+    """Return the blocks of a page, as far as the time limit allows."""
     found: list[Block] = []
     end = time.monotonic() + _SECONDS
     for block in _walk(tree):
@@ -103,7 +102,7 @@ def content_blocks(tree: Any) -> list[Block]:
 
 
 def _walk(tree: Any) -> Iterator[Block]:
-    """Depth first, without recursion: pages may be nested as deep as they like."""
+    """Walk depth first, without recursion, since pages may be nested arbitrarily deep."""
     number = 0
     open_blocks = [_Open("body", (), around=False)]
     steps: list[tuple[str, Any, bool]] = [("in", tree, False)]
@@ -159,7 +158,7 @@ def _is_skipped(element: Any) -> bool:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text by which it is recognised; of scripts without blanks each letter is one."""
+    """Return the words by which a text is recognised; in scripts without spaces, each letter."""
     return _WORDS.findall(text.lower())
 
 

@@ -1,4 +1,4 @@
-"""Asking an engine as it wants: in turn, not too often, again where that helps, and not at all while it is ill."""
+"""Call a search engine within its limits: concurrency, rate, retries, and a circuit breaker."""
 
 import asyncio
 import time
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 RETRIES = 2
 LONGEST_WAIT = 10.0
-"""Seconds of a Retry-After that a search waits. An engine that asks for more rests so long."""
+"""Longest Retry-After, in seconds, that a search waits for. A longer one opens the breaker."""
 
 LONGEST_REST = 3_600.0
 
 
 class EngineGuard:
-    """An engine, asked within its limits. `clock` tells seconds, `pause` waits them."""
+    """An engine called within its limits. `clock` returns seconds, `pause` sleeps for them."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class EngineGuard:
         self._failure: WebSearchError | None = None
 
     async def search(self, query: str, limit: int, view: ResultView = FIRST_PAGE) -> SearchAnswer:
-        """What the engine finds, asked again twice where it is busy, failed or was too slow. Raises WebSearchError."""
+        """Search, with two retries if the engine is busy, fails or times out. Raises WebSearchError."""
         from tenacity import AsyncRetrying, retry_if_exception
 
         retrying = AsyncRetrying(
@@ -73,7 +73,7 @@ class EngineGuard:
             )
 
     def _record(self, error: WebSearchError) -> None:
-        """Count what may pass; an engine that refuses one search for good is well."""
+        """Count transient failures; permanently rejecting one search counts as a success."""
         if not error.retryable:
             self._breaker.succeed()
             return
@@ -94,7 +94,7 @@ def _is_passing(error: BaseException) -> bool:
 
 
 def _wait(state: "RetryCallState") -> float:
-    """Seconds before the next attempt, longer each time; none where the engine said how long: all wait for that."""
+    """Return the back-off in seconds; 0 if the engine sent a Retry-After, for which all searches wait."""
     from tenacity import wait_exponential, wait_random
 
     error = state.outcome.exception() if state.outcome else None

@@ -1,4 +1,4 @@
-"""The search engines of the settings, each asked as it can bear, and what they answered kept for a while."""
+"""The configured search engines, with their limits and a cache of answers."""
 
 import asyncio
 import time
@@ -17,19 +17,18 @@ from localllm.web.engines.base import FIRST_PAGE, ResultView, SearchAnswer, Sear
 from localllm.web.search_cache import SearchCache, open_cache, search_key
 
 _MOST_SILENT, _LONGEST_SILENT = 20, 80
-"""How many silent engines are named, and in how many characters each."""
+"""How many silent engines are named, and characters each."""
 
 
 class EngineReply(msgspec.Struct, frozen=True):
-    """What an engine answered; `was_kept` where it was not asked again for that: somebody had asked before, or was just
-    asking."""
+    """An engine's answer; `was_kept` if it came from the cache or from a concurrent request."""
 
     answer: SearchAnswer
     was_kept: bool
 
 
 class EnginePool:
-    """Engines in their order. Who shares a pool shares the engines' limits, their rest after failures, the cache."""
+    """The engines, in order. Users of one pool share rate limits, circuit breakers and the cache."""
 
     def __init__(
         self,
@@ -39,18 +38,18 @@ class EnginePool:
         clock: Callable[[], float] = time.monotonic,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`clock` tells seconds and `pause` waits them, between the searches of one engine."""
+        """Create the pool. `clock` returns seconds and `pause` sleeps for them, between the searches of one engine."""
         self.engines = tuple(engines)
         self.cache = cache
         self._guards = {engine.name: EngineGuard(engine, clock=clock, pause=pause) for engine in self.engines}
 
     async def ask(self, name: str, query: str, limit: int, view: ResultView = FIRST_PAGE) -> EngineReply:
-        """At most `limit` pages of the web, of the engine `name`, as they were kept or as it gives them now.
+        """Return at most `limit` web pages from the engine `name`, cached or new.
 
-        While the program is offline no engine is asked, not even one on this machine: it would ask the web itself.
+        While the program is offline no engine is called, not even a local one: it would search the web itself.
 
         Raises:
-            WebSearchError: The engine failed, or rests.
+            WebSearchError: The engine failed, or its circuit breaker is open.
         """
         guard, was_asked = self._guards[name], False
 
@@ -71,13 +70,13 @@ class EnginePool:
 def open_pool(
     settings: WebSettings, environ: Mapping[str, str], *, cache_ttl: float | None = None, use_cache: bool = True
 ) -> EnginePool:
-    """The engines the settings name, in their order.
+    """Create the configured engines, in order.
 
     Args:
-        settings: The `[web]` ones.
-        environ: Where the cache's password is.
-        cache_ttl: For how many seconds an answer is kept, in place of the settings' `cache_ttl`.
-        use_cache: Whether answers are kept and looked up at all.
+        settings: The `[web]` settings.
+        environ: Contains the cache's password.
+        cache_ttl: Cache lifetime in seconds, overriding the settings' `cache_ttl`.
+        use_cache: Whether to use the cache.
     """
     if cache_ttl is not None:
         settings = msgspec.structs.replace(settings, cache_ttl=cache_ttl)
@@ -86,8 +85,8 @@ def open_pool(
 
 
 def _bounded(answer: SearchAnswer) -> SearchAnswer:
-    """The answer without results that are no pages of the web (a path would be taken for a file of this machine), and
-    with no more of the engines behind than their names and short reasons."""
+    """Drop results that are not web pages (a path would be taken for a local file), and truncate the names and reasons
+    of the engines behind."""
     return msgspec.structs.replace(
         answer,
         results=tuple(one for one in answer.results if _is_of_the_web(one.url)),

@@ -1,7 +1,7 @@
-"""The text of a page: what it says, without what stands around it.
+"""Extract the text of a page without boilerplate.
 
-With the package trafilatura, where it is installed, the main text is found (main_text.py); without it all text is taken
-but for scripts, navigation and forms.
+With the optional package trafilatura, the main text is extracted (main_text.py); otherwise all text except scripts,
+navigation and forms.
 """
 
 import asyncio
@@ -23,39 +23,39 @@ from localllm.web.main_text import main_text
 
 _SECONDS = 20.0
 _FREE_THREADS = threading.BoundedSemaphore(6)
-"""A page may keep its thread busy long after nobody waits for it. So these are none of those that every tool needs, the
-end of the program waits for none, and while all stay taken the main text of no page is looked for."""
+"""A page may block its thread long after its timeout. So these threads are separate from the shared pool, do not delay
+the program's exit, and while all are blocked, no main text is extracted."""
 
 _SECONDS_TO_BEGIN, _SECONDS_BETWEEN_LOOKS = 5.0, 0.02
 """How long a page waits for a free thread: several are read at once, each in a fraction of a second."""
 
 _SNIFFED = 4_096
-_SHORTEST = 400  # characters; in less there is no main text to be found, and all of it is taken
+_SHORTEST = 400  # characters; a shorter page is taken as a whole
 _CHARSET = re.compile(
     rb"""<meta[^>]{0,300}?charset\s*=\s*["']?\s*([\w.:-]{1,40})|encoding=["']([\w.:-]{1,40})["']""", re.I
 )
 _WIDER = {"shift_jis": "cp932", "iso8859-1": "cp1252", "ascii": "cp1252", "euc_kr": "cp949", "gb2312": "gb18030"}
-"""Encodings as the web means them: browsers read more by these names (encoding.spec.whatwg.org)."""
+"""Supersets of encodings that browsers use for these names (encoding.spec.whatwg.org)."""
 
 _NOT_OF_THE_WEB = frozenset(
     {"unicode-escape", "raw-unicode-escape", "idna", "punycode", "undefined", "utf-7", "mbcs", "oem"}
 )
-"""Codecs that no browser knows; they would let a page write any character in ASCII, or fail."""
+"""Codecs that no browser supports; they would let a page encode any character in ASCII, or fail."""
 
 _ALIASES = {"x-sjis": "cp932", "windows-31j": "cp932", "x-euc-jp": "euc_jp"}
 
 
 _UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 _FEW_UNREADABLE, _UNREADABLE_SHARE = 2, 0.005
-"""Characters that cannot be read, and their share, up to which an encoding was named rightly."""
+"""Undecodable characters, in number and share, up to which the declared encoding is accepted."""
 
 
 class NoTextError(Exception):
-    """The page holds nothing that can be read as text."""
+    """The page contains no readable text."""
 
 
 class Extracted(msgspec.Struct, frozen=True):
-    """A page's title ("" where it has none), its text, and what found it: trafilatura, html, text or pdf."""
+    """A page's title ("" for none), its text, and the extractor: trafilatura, html, text or pdf."""
 
     title: str
     text: str
@@ -63,8 +63,8 @@ class Extracted(msgspec.Struct, frozen=True):
 
 
 async def page_text(page: Page) -> Extracted:
-    """What the page says. Raises ToolExecutionError (web_no_text, web_pdf_large, pdf_…)."""
-    if page.cut and _is_pdf(page):  # its table of contents stands at its end
+    """Extract the text of a page. Raises ToolExecutionError (web_no_text, web_pdf_large, pdf_…)."""
+    if page.cut and _is_pdf(page):  # its cross-reference table is at the end
         raise ToolExecutionError("web_pdf_large", url=shown_address(page.url), megabytes=len(page.data) / 1e6)
     try:
         return await extract(page)
@@ -77,7 +77,7 @@ async def page_text(page: Page) -> Extracted:
 
 
 async def extract(page: Page) -> Extracted:
-    """What the page says. Raises NoTextError, and PdfError for a PDF without text."""
+    """Extract the text of a page. Raises NoTextError, and PdfError for a PDF without text."""
     kind = page.media_type
     if _is_pdf(page):
         found = await read_pdf(page.data)
@@ -101,10 +101,9 @@ def _looks_like_html(data: bytes) -> bool:
 
 
 def decoded(page: Page) -> str:
-    """The text of a page in the encoding its server names, else the one it names itself, else the one it reads as.
+    """Decode a page in the encoding its server declares, else the one it declares itself, else a detected one.
 
-    An encoding in which much of it cannot be read was named by mistake: then the next one is taken. Raises NoTextError
-    where it is binary.
+    A declared encoding that fails on many characters is skipped. Raises NoTextError for binary data.
     """
     data = page.data
     named = dict.fromkeys(map(_codec, (page.charset, _named_in(data[:_SNIFFED]))))
@@ -130,7 +129,7 @@ def _named_in(head: bytes) -> str:
 
 
 def _codec(name: str) -> str:
-    """The codec for a name of the web; "" for one that is not known, or is none of text."""
+    """Return the codec for an encoding name of the web; "" for an unknown or non-text one."""
     try:
         codec = codecs.lookup(_ALIASES.get(name.lower(), name or "?"))
     except (LookupError, ValueError):
@@ -142,7 +141,7 @@ def _codec(name: str) -> str:
 
 
 async def extract_html(html: str) -> Extracted:
-    """What an HTML page says."""
+    """Extract the text of an HTML page."""
     plain = await asyncio.to_thread(html_text, html)
     main = await _main_text(html) if len(plain.text) >= _SHORTEST else ""
     if main:
@@ -151,7 +150,7 @@ async def extract_html(html: str) -> Extracted:
 
 
 async def _main_text(html: str) -> str:
-    """The page's main text; "" where there is none to be found, that takes too long, or earlier pages still do."""
+    """Extract the page's main text; "" if there is none, after a timeout, or if no thread is free."""
     try:
         async with asyncio.timeout(_SECONDS_TO_BEGIN):
             while not _FREE_THREADS.acquire(blocking=False):  # noqa: ASYNC110 - threads give them back
@@ -159,7 +158,7 @@ async def _main_text(html: str) -> str:
     except TimeoutError:
         return ""
     found: Future[str] = Future()
-    found.set_running_or_notify_cancel()  # one who stops waiting leaves it as it is
+    found.set_running_or_notify_cancel()  # so that cancelling the wait does not cancel it
 
     def look() -> None:
         try:

@@ -1,4 +1,4 @@
-"""Fetching one page: few redirects, each checked; to the very address that was checked; bounded in size and time."""
+"""Fetch a page: few redirects, each checked; connect to the checked address; limit size and time."""
 
 import asyncio
 import socket
@@ -20,37 +20,37 @@ if TYPE_CHECKING:
     import httpx
 
 LARGEST = 2_000_000
-"""Bytes of a page that are read; of a longer one the beginning."""
+"""Bytes read of a page; a longer one is truncated."""
 
 LARGEST_PDF = 10_000_000
-"""The same for a PDF, which cannot be read in part."""
+"""The same for a PDF, which cannot be read partially."""
 
 _REDIRECTS = 3
 _LONGEST_REASON = 200
 _REDIRECTING = frozenset({301, 302, 303, 307, 308})
 USER_AGENT = "localllm (reads pages for one person)"
-"""What the program calls itself; robots.txt knows it by its first word."""
+"""The program's user agent; its first word is matched in robots.txt."""
 
 _ACCEPT = "text/html,application/xhtml+xml,text/plain,application/json,application/pdf;q=0.9,*/*;q=0.5"
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-"""The IP addresses of a host name, for a port. Raises OSError."""
+"""Resolves a host name for a port to IP addresses. Raises OSError."""
 
 
 MayFollow = Callable[[str, str], bool]
-"""Whether a page may lead from the first address to the second. May raise SafetyViolationError."""
+"""Whether a redirect from the first address to the second may be followed. May raise SafetyViolationError."""
 
 
 class Moved(msgspec.Struct, frozen=True):
-    """A page that was not read: `url`, which was asked for, leads to the address `to`, which may not be followed."""
+    """A redirect not followed: from `url`, as requested, to `to`."""
 
     url: str
     to: str
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """What was fetched. `url` is where it was found in the end; `media_type` and `charset` are the server's words, in
-    lower case; `cut` says that there is more."""
+    """A fetched page. `url` is the final address; `media_type` and `charset` are the server's, in lower case; `cut`
+    means it was truncated."""
 
     url: str
     media_type: str
@@ -60,17 +60,17 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def resolve_host(host: str, port: int) -> list[str]:
-    """The IP addresses of a host, as the system's resolver gives them."""
+    """Resolve a host with the system's resolver."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 class Fetcher:
-    """Fetches pages of the public web. No cookies are kept, and no proxy of the environment is used.
+    """Fetch pages of the public web, without cookies and proxy variables.
 
     `allow_private`: the `host:port` that may be private. `proxy`: the address of a proxy, which then resolves the
-    names. `seconds`: for a page with all its redirects. `user_agent`: what it calls itself. `resolve` and `transport`
-    are for tests, `trust` for servers with certificates of one's own.
+    names. `seconds`: timeout of a page with all its redirects. `user_agent`: the User-Agent header. `resolve` and
+    `transport` are for tests, `trust` for servers with private certificates.
     """
 
     def __init__(
@@ -93,8 +93,8 @@ class Fetcher:
         self._trust = trust
 
     async def fetch(self, url: str, may_follow: MayFollow, *, redirects: int = _REDIRECTS) -> Page | Moved:
-        """The page at `url`. Raises SafetyViolationError and ToolExecutionError (web_…). `may_follow` is asked before
-        each redirect is followed, also to the same host; `redirects` are followed at most."""
+        """Fetch the page at `url`. Raises SafetyViolationError and ToolExecutionError (web_…). `may_follow` is called
+        before each redirect, even to the same host; at most `redirects` are followed."""
         import httpx
 
         target = checked_url(url, self._allowed)
@@ -119,7 +119,7 @@ class Fetcher:
     def _client(self) -> "httpx.AsyncClient":
         import httpx
 
-        if self._trust is None:  # made once: it takes 20 ms
+        if self._trust is None:  # created once: it takes 20 ms
             self._trust = httpx.create_ssl_context(trust_env=False)
         return httpx.AsyncClient(
             trust_env=False,
@@ -132,7 +132,7 @@ class Fetcher:
         )
 
     async def _get(self, client: "httpx.AsyncClient", target: "httpx.URL", stack: AsyncExitStack) -> "httpx.Response":
-        """The head of the answer. Of several addresses the first that takes the connection; all must be public."""
+        """Return the response's head from the first address that accepts the connection; all must be public."""
         import httpx
 
         client.cookies.clear()
@@ -183,7 +183,7 @@ async def _read(url: "httpx.URL", response: "httpx.Response") -> Page:
 
 
 async def _unpacked(pieces: AsyncIterator[bytes], limit: int, *, packed: bool) -> AsyncIterator[bytes]:
-    """The pieces, unpacked where they are packed, each of at most `limit` bytes however little it was packed in."""
+    """Decompress the pieces if needed, each into pieces of at most `limit` bytes, whatever the compression ratio."""
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32) if packed else None
     async for piece in pieces:
         try:

@@ -1,4 +1,4 @@
-"""Turns at a host: one request at a time, and a pause before the next."""
+"""Serialise the requests to each host, with a pause between them."""
 
 import asyncio
 import time
@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 PAUSE = 0.2
-"""Seconds a host is left in peace between two requests, unless it asks for more."""
+"""Seconds between two requests to a host, unless it asks for more."""
 
 
 @dataclass
 class Turn:
-    """Whose turn it is; `pause` is how long, in seconds, the host is left in peace afterwards."""
+    """The lock on a host; `pause` is the seconds to wait after the request."""
 
     pause: float
 
@@ -24,7 +24,7 @@ class _Host:
 
 
 class HostTurns:
-    """Gives out the turns, at each host in the order they were asked for."""
+    """Locks on hosts, granted in the order of requests."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class HostTurns:
 
     @asynccontextmanager
     async def turn(self, host: str) -> AsyncGenerator[Turn]:
-        """Hold the turn at a host as long as the block runs."""
+        """Hold the lock on a host during the block."""
         place = self._hosts.setdefault(host, _Host())
         async with place.lock:
             if (wait := place.free_at - self._clock()) > 0:

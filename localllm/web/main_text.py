@@ -1,7 +1,7 @@
-"""The main text of an HTML page: what its author wrote, without what the site put around it.
+"""Extract the main text of an HTML page, without boilerplate.
 
-trafilatura finds articles. It is blind to pages whose text lies in many small pieces (answers of a forum, entries of a
-list, the description of a product), and drops pieces amid an article; those come from the blocks of the page.
+trafilatura finds articles. It misses pages whose text is in many small pieces (forum answers, list entries, a product
+description), and drops pieces within an article; those are taken from the blocks of the page.
 """
 
 import importlib
@@ -13,25 +13,25 @@ from localllm.web.content_blocks import Block, content_blocks, parse_page, words
 
 _MOST_TAGS = 60_000  # opening and closing; trafilatura takes 2 s for these, and ten times that for three times as many
 _SHORTEST = 300
-"""Characters of an article: of less, trafilatura has mostly missed what the page is about."""
+"""Characters of an article: with less, trafilatura has usually missed the subject of the page."""
 _GRAM = 4
 _PROSE = 80  # characters of a line of prose
 _STRICT_SHARE = 0.5
-"""Of the prose that trafilatura finds when it wants all, how much it must find when it wants to be sure."""
+"""Share of the prose found in recall mode that precision mode must find."""
 _LINKED = 0.33
-"""The share of links from which on a block leads elsewhere."""
+"""Share of links from which on a block is navigation."""
 _COVERED = 0.6
 _UNCOVERED = 0.2
-"""Shares of a block's word sequences from which on, and below which, it is in a text, and is not."""
+"""Shares of a block's word sequences above which it is in a text, and below which it is not."""
 _SEEN = 0.75
-"""The share of a page's pieces that an article must have, unless the page calls itself one: of less, trafilatura has
-taken a part for the whole."""
-_MOST_BESIDE = 1.25  # times as long as the pieces; of more, a text without prose is mostly menus
-_MOST_HEADINGS_LOST = 3  # of entries of a list
+"""Share of a page's pieces an article must contain, unless the page declares itself one: with less, trafilatura has
+extracted only a part."""
+_MOST_BESIDE = 1.25  # times the length of the pieces; a longer text without prose is mostly menus
+_MOST_HEADINGS_LOST = 3  # headings of list entries
 _ALL_LINK = 0.9
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_NEIGHBOURS = 2  # blocks of prose beside a gap that belong to the article
-_FIRST_LINES = 3  # among which the title may be repeated
+_NEIGHBOURS = 2  # blocks of prose around a gap that belong to the article
+_FIRST_LINES = 3  # which may repeat the title
 _LONGEST_ASIDE, _LONGEST_REQUEST = 200, 80  # characters of a line
 
 _DENSE = late_pattern("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -53,16 +53,16 @@ _ASKS_SOMETHING = late_pattern(
 
 
 class Place(NamedTuple):
-    """How much of a text was found in the lines of another, and in which line last (-1: in none)."""
+    """The share of a text found in the lines of another, and the last line with it (-1: none)."""
 
     share: float
     line: int
 
 
 def main_text(html: str) -> str:
-    """The main text of a page as Markdown; "" where trafilatura is not installed, or there is none to be found.
+    """Extract the main text of a page as Markdown; "" if trafilatura is not installed or finds none.
 
-    It takes time: some 50 ms a page, up to 2 s for what is within the limits.
+    Takes about 50 ms per page, up to 2 s within the limits.
     """
     if html.count("<") > _MOST_TAGS or (tree := parse_page(html)) is None or (text := _article(html)) is None:
         return ""
@@ -82,13 +82,13 @@ def _is_content(block: Block) -> bool:
 
 
 def _length(text: str) -> int:
-    """The length of a text in Latin letters: one of Chinese, Japanese or Korean says as much as two."""
+    """Return the length of a text in Latin letters: a Chinese, Japanese or Korean one counts as two."""
     return len(text) + len(_DENSE.findall(text))
 
 
 def _pieces(blocks: Sequence[Block]) -> list[Block]:
-    """What a page of small pieces says: the blocks that are content, and links with content beside them, which are the
-    headings of entries and cells of tables."""
+    """Return the pieces of a page: content blocks, and links with content beside them, such as entry headings and table
+    cells."""
     beside: set[tuple[int, ...]] = set()
     for block in filter(_is_content, blocks):
         beside |= {block.place[:-1], block.place[:-2]}
@@ -101,14 +101,14 @@ def _pieces(blocks: Sequence[Block]) -> list[Block]:
 
 
 def _is_article(html: str, text: str, pieces: Sequence[Block]) -> bool:
-    """Whether what trafilatura found is what the page is about, and neither a part of it nor its menus as well."""
+    """Whether trafilatura's text is what the page is about, neither a part of it nor including menus."""
     if _has_prose(text):
         return _calls_itself_article(html) or _holds(text, pieces)
     return len(text) <= _MOST_BESIDE * sum(len(block.line) for block in pieces) and _holds(text, pieces)
 
 
 def _holds(text: str, pieces: Sequence[Block]) -> bool:
-    """Whether the text has most of the pieces, and the headings of entries among them."""
+    """Whether the text has most of the pieces, and the entries' headings among them."""
     there = _Lines(_lines(text), short=True)
     missing = [block for block in pieces if there.find(block.text).share < _COVERED]
     headings, lost = (sum(map(_heads_entry, part)) for part in (pieces, missing))
@@ -125,13 +125,13 @@ def _has_prose(text: str) -> bool:
 
 
 def _calls_itself_article(html: str) -> bool:
-    """Whether the page says by its metadata (Open Graph, schema.org) that it is one article."""
+    """Whether the page's metadata (Open Graph, schema.org) declare one article."""
     return bool(_ARTICLE_MARK.search(html))
 
 
 def _article(html: str) -> str | None:
-    """What trafilatura takes for the article; None where it is not installed. It is asked twice: what it is sure of is
-    better, unless much of the prose is lost so."""
+    """Extract the article with trafilatura; None if it is not installed. Two passes: precision mode is preferred unless
+    it loses much of the prose."""
     try:
         trafilatura: Any = importlib.import_module("trafilatura")
     except ImportError:
@@ -145,13 +145,13 @@ def _article(html: str) -> str | None:
 
 
 def _prose(text: str) -> int:
-    """Letters of the prose in a text, each line once; of all of it where there is none."""
+    """Count the letters of prose in a text, each line once; of the whole text if it has no prose."""
     return sum(len(line) for line in {*text.split("\n")} if len(line) >= _PROSE) or len(text)
 
 
 class _Lines:
-    """The lines of a text, to look up what is in them: by sequences of four words, shorter lines by themselves, or
-    (`short`) wherever they stand, such as in a row of a table."""
+    """An index of the lines of a text: by four-word sequences, shorter lines as a whole or (`short`) anywhere, such as
+    in a table row."""
 
     def __init__(self, lines: Sequence[str], *, short: bool = False) -> None:
         self._grams: dict[tuple[str, ...], int] = {}
@@ -166,7 +166,7 @@ class _Lines:
                 self._grams.setdefault(gram, number)
 
     def find(self, text: str) -> Place:
-        """Where a text is in the lines."""
+        """Locate a text in the lines."""
         words = words_of(text)
         if len(words) < _GRAM:
             line = self._whole.get(tuple(words), -1)
@@ -181,7 +181,7 @@ def _grams(words: Sequence[str], size: int = _GRAM) -> list[tuple[str, ...]]:
 
 
 def _filled(lines: Sequence[str], blocks: Sequence[Block]) -> list[str]:
-    """The lines, with the blocks dropped from amid them: neighbours of prose that was kept, before the last of it."""
+    """Insert the blocks dropped from within the lines: neighbours of kept prose, before the last of it."""
     there = _Lines(lines)
     places = [there.find(block.text) for block in blocks]
     prose_of: dict[tuple[int, ...], int] = {}
@@ -208,7 +208,7 @@ def _filled(lines: Sequence[str], blocks: Sequence[Block]) -> list[str]:
 
 
 def _titles(tree: Any) -> set[str]:
-    """The page's title and headings, as `_without_titles` compares them."""
+    """Return the page's title and headings, in the form `_without_titles` compares."""
     found = [tree.findtext(".//title") or ""]
     found += ["".join(element.itertext()) for element in list(tree.iter("h1"))[:_FIRST_LINES]]
     found += [element.get("content") or "" for element in tree.iter("meta") if element.get("property") == "og:title"]
@@ -216,13 +216,13 @@ def _titles(tree: Any) -> set[str]:
 
 
 def _without_titles(lines: Sequence[str], titles: Collection[str]) -> list[str]:
-    """The lines without the title at their beginning."""
+    """Drop the title from the first lines."""
     first = [line for line in lines[:_FIRST_LINES] if " ".join(words_of(line)) not in titles]
     return [*first, *lines[_FIRST_LINES:]]
 
 
 def _without_asides(lines: Sequence[str]) -> list[str]:
-    """The lines without links to other articles, and requests to the reader."""
+    """Drop links to other articles, and appeals to the reader."""
     return [
         line
         for line in lines

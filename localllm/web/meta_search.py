@@ -1,7 +1,7 @@
-"""Search for several things with all engines at once, and merge what they find into one ranking of pages.
+"""Run several queries on all engines concurrently, and merge the results into one ranking of pages.
 
-Engines work side by side, each through its own queries as its limits allow, so that a slow one delays nobody else's
-searches; one that fails is named beside what the others found.
+Each engine processes its own queries within its limits, so that a slow one does not delay the others; a failed one is
+reported beside the results.
 """
 
 import asyncio
@@ -19,38 +19,38 @@ from localllm.web.engines.base import ResultView, SearchResult
 from localllm.web.rank_fusion import fuse
 
 _NOT_ASKED = ("search_engine_resting", "search_offline")
-"""Failures of engines that nobody asked."""
+"""Errors raised without calling the engine."""
 
 
 class FoundPage(msgspec.Struct, frozen=True):
-    """A page that was found, under the best spelling of its address."""
+    """A found page, under its plainest address."""
 
     url: str
     title: str
     snippet: str
     engines: tuple[str, ...]
-    """By their names in the settings, in the order of those."""
+    """Names in the settings, in their order."""
     queries: tuple[str, ...]
-    """The queries that found it, as they left this machine."""
+    """The queries that found it, as sent."""
     score: float
-    """Of the rank fusion; for comparing within one answer."""
+    """The rank fusion score; comparable within one answer only."""
 
 
 class MetaAnswer(msgspec.Struct, frozen=True):
-    """What was found, the best first, and what failed meanwhile."""
+    """The pages found, best first, and the failures."""
 
     pages: tuple[FoundPage, ...]
     failures: tuple[WebSearchError, ...] = ()
-    """Why engines did not answer, each reason of each engine once, in the order of the engines."""
+    """Why engines did not answer, each reason of an engine once, in the order of the engines."""
     degraded: tuple[str, ...] = ()
-    """The engines behind an engine that were silent, each as “google: timeout (searxng)”."""
+    """The silent backend engines of an engine, as “google: timeout (searxng)”."""
     searches: int = 0
-    """How often an engine was asked, failed searches included; what was asked again within one is not counted."""
+    """Number of searches sent to engines, failed ones included, retries not."""
     cache_hits: int = 0
 
 
 class _Finding(msgspec.Struct, frozen=True):
-    """What one engine answered to one query, or why it did not."""
+    """The answer of one engine to one query, or its error."""
 
     engine: str
     query: str
@@ -58,7 +58,7 @@ class _Finding(msgspec.Struct, frozen=True):
 
 
 class MetaSearch:
-    """All engines of a pool, asked together."""
+    """All engines of a pool, searched together."""
 
     def __init__(self, pool: EnginePool) -> None:
         self.pool = pool
@@ -66,18 +66,18 @@ class MetaSearch:
     async def search(
         self, queries: Sequence[str], *, language: str = "", limit: int = 10, page: int = 1, country: str = ""
     ) -> MetaAnswer:
-        """All pages that the queries find, the best first.
+        """Return all pages the queries find, best first.
 
         Args:
-            queries: What to search for, at least one. Each is masked before it goes out, also if it was masked before;
-                equal ones are one.
-            language: The one results should be in (ISO 639-1); empty leaves that to the engines.
-            limit: How many results of each engine are taken for each query.
-            page: Which page of results, from 1.
-            country: The one results should be meant for (ISO 3166); empty leaves that to the engines.
+            queries: The queries, at least one. Each is masked before it is sent, even if masked before; duplicates are
+                merged.
+            language: The language of results (ISO 639-1); empty leaves it to the engines.
+            limit: Results per engine and query.
+            page: The page of results, from 1.
+            country: The country of results (ISO 3166); empty leaves it to the engines.
 
         Raises:
-            WebSearchError: There is no engine, no query left after masking, or no engine answered any of them.
+            WebSearchError: There is no engine, no query left after masking, or no engine answered.
         """
         if not self.pool.engines:
             raise WebSearchError("web_no_engine")
@@ -91,7 +91,7 @@ class MetaSearch:
         return answer
 
     async def aclose(self) -> None:
-        """Leave the engines. Each search closes its own connections; nothing stays open between them."""
+        """Do nothing: each search closes its own connections."""
 
     async def _ask(self, engine: str, query: str, limit: int, view: ResultView) -> _Finding:
         try:
@@ -103,12 +103,12 @@ class MetaSearch:
 def open_meta_search(
     settings: WebSettings, environ: Mapping[str, str], *, cache_ttl: float, use_cache: bool
 ) -> MetaSearch:
-    """The engines of the settings. Without the cache nothing is looked up in it and nothing kept."""
+    """Create the configured engines, with or without the cache."""
     return MetaSearch(open_pool(settings, environ, cache_ttl=cache_ttl, use_cache=use_cache))
 
 
 def _leaving(queries: Sequence[str]) -> list[str]:
-    """The queries as they leave this machine, each once; none of which only marks of what was masked are left."""
+    """Mask and deduplicate the queries; drop those with nothing left but masks."""
     asked = list(dict.fromkeys(text for query in queries if (text := " ".join(query.split()))))
     if not asked:
         raise WebSearchError("web_no_query")
@@ -139,7 +139,7 @@ def _merged(findings: Sequence[_Finding], engines: Sequence[str]) -> MetaAnswer:
 
 
 def _page(found: Sequence[tuple[_Finding, SearchResult]], score: float, engines: Sequence[str]) -> FoundPage:
-    """One page of all that was found of it: its plainest address, the first title, the longest snippet."""
+    """Merge all findings of a page: its plainest address, the first title, the longest snippet."""
     by = {finding.engine for finding, _ in found}
     return FoundPage(
         url=min((result.url for _, result in found), key=lambda url: (not url.startswith("https:"), len(url))),
@@ -152,7 +152,7 @@ def _page(found: Sequence[tuple[_Finding, SearchResult]], score: float, engines:
 
 
 def _failures(findings: Sequence[_Finding], engine: str) -> list[WebSearchError]:
-    """Why an engine failed, each reason once; that it rests is said only where nothing says why."""
+    """Return the reasons an engine failed, without duplicates; an open breaker only if there is no other reason."""
     errors: dict[str, WebSearchError] = {}
     for finding in findings:
         if finding.engine == engine and (error := _failure(finding)):
@@ -162,7 +162,7 @@ def _failures(findings: Sequence[_Finding], engine: str) -> list[WebSearchError]
 
 
 def _failure(finding: _Finding) -> WebSearchError | None:
-    """Why there was no answer: also where an engine gave an empty one because all those behind it were silent."""
+    """Return the error of a search; an empty answer counts as one if all backend engines were silent."""
     if isinstance(finding.reply, WebSearchError):
         return finding.reply
     answer = finding.reply.answer
@@ -172,7 +172,7 @@ def _failure(finding: _Finding) -> WebSearchError | None:
 
 
 def _was_asked(finding: _Finding) -> bool:
-    """Whether the engine was asked, be it in vain."""
+    """Whether the engine was called, successfully or not."""
     if isinstance(finding.reply, WebSearchError):
         return finding.reply.key not in _NOT_ASKED
     return not finding.reply.was_kept

@@ -1,4 +1,4 @@
-"""What reads pages for research: politely, their main text extracted."""
+"""The interface for reading pages in research."""
 
 from typing import Protocol
 
@@ -8,9 +8,8 @@ from localllm.base.errors import LocalLLMError
 
 
 class ReadPage(msgspec.Struct, frozen=True):
-    """A page that was read. `url` is where it was found in the end, `kind` html, pdf, text or browser, `accessed` when
-    it was read (ISO 8601). `failure` is why it could not be read as well as it might have been, such as
-    without a browser."""
+    """A page that was read. `url` is the final address, `kind` html, pdf, text or browser, `accessed` the time of
+    reading (ISO 8601). `failure` is why the reading was degraded, such as without a browser."""
 
     url: str
     title: str
@@ -21,7 +20,7 @@ class ReadPage(msgspec.Struct, frozen=True):
 
 
 class PageReader(Protocol):
-    """Reads pages, several at a time."""
+    """Reads pages, several concurrently."""
 
     async def read(self, url: str) -> ReadPage:
         """Read the page at `url`. Raises LocalLLMError."""

@@ -1,4 +1,4 @@
-"""Read pages for research: what their sites allow, one request at a time at each host, wherever redirects lead."""
+"""Read pages for research: obey robots.txt, one request at a time per host, redirects included."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,30 +15,29 @@ from localllm.web.host_turns import HostTurns
 from localllm.web.page_reader import PageReader, ReadPage
 from localllm.web.robots import Robots, SiteRules, site_of
 
-_MOVES = 5  # from site to site
+_MOVES = 5  # redirects to other sites
 _EXTRACTED_AT_ONCE = 2  # pages; each takes memory many times its size
 _BUSY = frozenset({429, 503})
 _PAUSE_OF_BUSY = 5.0
-"""Seconds for which a host that has too much to do is left in peace."""
+"""Seconds to pause a busy host."""
 
 _KINDS = {"pdf": "pdf", "text": "text"}
 
 
 def _host_of(url: str) -> str:
-    """The host that gets one request at a time; what is on a port of its own is a host of its own."""
+    """Return the host for rate limiting; a non-default port counts as a host of its own."""
     checked = parsed_url(url)
     return host_of(checked) if is_usual_port(checked) else place_of(checked)
 
 
 def now() -> str:
-    """This moment, as ISO 8601 has it."""
+    """Return the current time in ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 class PoliteReader(PageReader):
-    """Reads the pages of the public web. `robots` is None where the rules of sites are not to be looked at, `renderer`
-    where pages made by scripts are to be read as they come; `allow_private` are the `host:port` that may be private, as
-    the fetcher has them."""
+    """Read pages of the public web. `robots` is None to ignore robots.txt, `renderer` None to read script-rendered
+    pages as they are; `allow_private` are the `host:port` that may be private, as in the fetcher."""
 
     def __init__(
         self,
@@ -70,12 +69,12 @@ class PoliteReader(PageReader):
         return read
 
     async def aclose(self) -> None:
-        """End the browser, where one was started. No connection outlives its page."""
+        """End the browser, if it was started. Connections are closed with their page."""
         if self._renderer:
             await self._renderer.aclose()
 
     async def _rendered(self, read: ReadPage, renderer: PageRenderer) -> ReadPage:
-        """The page as the browser has it; as it was read, where that fails or says less."""
+        """Return the page rendered in the browser, or as it was read if that fails or has less text."""
         try:
             async with self._turns.turn(_host_of(read.url)):
                 rendered = await renderer.render(read.url)
@@ -99,7 +98,7 @@ class PoliteReader(PageReader):
         raise ToolExecutionError("web_redirects", url=shown_address(url), count=_MOVES)
 
     async def _visit(self, url: str) -> Page | Moved:
-        """The page, or where it leads to on another site."""
+        """Fetch the page, or return its redirect to another site."""
         checked = checked_url(url, self._allowed)
         target, site = str(checked), site_of(str(checked))
         async with self._turns.turn(_host_of(target)) as turn:
@@ -123,5 +122,5 @@ class PoliteReader(PageReader):
             return None
         try:
             return await self._robots.rules_for(url)
-        except SafetyViolationError as error:  # it is the page that is refused, not the file with its rules
+        except SafetyViolationError as error:  # the page's address is refused, not that of robots.txt
             raise SafetyViolationError(error.key, **{**error.params, "url": shown_address(url)}) from error

@@ -1,4 +1,4 @@
-"""Reciprocal rank fusion: one ranking of several, by the places alone, since scores of engines cannot be compared.
+"""Reciprocal rank fusion: merge rankings by rank alone, since scores of engines are not comparable.
 
 G. V. Cormack, C. L. A. Clarke, S. Büttcher: Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning
 Methods. SIGIR 2009. The score of a page is the sum over the rankings it is in of 1 / (k + rank), rank from 1.
@@ -8,20 +8,20 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 K = 60
-"""The k of the paper: what it found best; a larger one makes first places count less."""
+"""The paper's best k; a larger one gives top ranks less weight."""
 
 
 class Fused(NamedTuple):
-    """An item, and its score over all rankings."""
+    """An item, and its fused score."""
 
     item: str
     score: float
 
 
 def fuse(rankings: Sequence[Sequence[str]], k: int = K) -> list[Fused]:
-    """All items, the best first; of equal ones the one that stood higher somewhere, then the one met first.
+    """Return all items, best first; ties by best rank, then by first occurrence.
 
-    An item that a ranking holds twice counts at its first place.
+    A duplicate within a ranking counts at its first rank.
     """
     scores: dict[str, float] = {}
     best: dict[str, int] = {}

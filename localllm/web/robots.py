@@ -1,4 +1,4 @@
-"""What sites allow programs to read: robots.txt as RFC 9309 says it is found, read and kept."""
+"""Fetch, parse and cache robots.txt (RFC 9309)."""
 
 import importlib
 import importlib.util
@@ -13,43 +13,43 @@ from localllm.web.addresses import shown_address
 from localllm.web.fetching import USER_AGENT, Fetcher, Moved
 
 _TOKEN = USER_AGENT.partition(" ")[0]
-"""The name by which the rules of a site know this program, whatever it calls itself otherwise."""
+"""The name of this program in robots.txt, whatever its User-Agent header."""
 
 _AGENT = late_pattern(r"\s*+user(?:-|\s++)?agent(?:\s*+:|\s)(?P<name>[^#]*+)", re.IGNORECASE)
-"""A line that names for whom the next rules are, in all the spellings that are understood."""
+"""A user-agent line, in all accepted spellings."""
 
 _LARGEST = 512_000  # bytes; RFC 9309, 2.5: at least 500 KiB
 _REDIRECTS = 5  # RFC 9309, 2.3.1.2
-_FORGOTTEN_AFTER = 60.0  # seconds until a site whose rules could not be had is asked once more
+_FORGOTTEN_AFTER = 60.0  # seconds until a site with unavailable rules is asked again
 _KEPT_FOR = 24 * 3600.0  # RFC 9309, 2.4
 _LONGEST_DELAY = 10.0
-"""Seconds between two requests that a site can ask for; of one that asks for more, few pages are read anyway."""
+"""Longest crawl delay, in seconds; few pages are read of a site that asks for more."""
 
 
 class SiteRules:
-    """The rules of one site. `delay` is how many seconds it wants between two requests, at most ten."""
+    """The rules of one site. `delay` is its crawl delay in seconds, at most ten."""
 
     def __init__(self, text: str = "", *, unknown: str = "") -> None:
-        """`unknown` is why the rules could not be had."""
+        """Parse the rules. `unknown` is why they are not available."""
         protego: Any = importlib.import_module("protego")
         self._rules: Any = protego.Protego.parse("\n".join(map(_for_this_program, text.splitlines())))
         self.unknown = unknown
         self.delay = min(max(float(self._rules.crawl_delay(_TOKEN) or 0), 0.0), _LONGEST_DELAY)
 
     def check(self, url: str) -> None:
-        """Raise ToolExecutionError where the page at `url` must not be read."""
+        """Raise ToolExecutionError if the page at `url` must not be read."""
         if self.unknown:
             raise ToolExecutionError("web_robots_unknown", url=shown_address(url), reason=self.unknown)
         if not self.allows(url):
             raise ToolExecutionError("web_robots_forbid", url=shown_address(url))
 
     def allows(self, url: str) -> bool:
-        """Whether the page at `url`, which is of this site, may be read."""
+        """Whether the page at `url`, on this site, may be read."""
         return not self.unknown and bool(self._rules.can_fetch(url, _TOKEN))
 
 
 class Robots:
-    """Finds the rules of sites; each is asked once a day. Needs the package protego."""
+    """The rules of sites, each cached for a day. Needs the package protego."""
 
     def __init__(self, fetcher: Fetcher, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._fetcher = fetcher
@@ -57,7 +57,7 @@ class Robots:
         self._kept: dict[str, tuple[SiteRules, float]] = {}
 
     async def rules_for(self, url: str) -> SiteRules:
-        """The rules of the site of `url`. Raises SafetyViolationError where that must not be reached."""
+        """Return the rules of the site of `url`. Raises SafetyViolationError if the site must not be accessed."""
         site = site_of(url)
         rules, until = self._kept.get(site, (None, 0.0))
         if rules is None or until <= self._clock():
@@ -66,13 +66,13 @@ class Robots:
         return rules
 
     async def _find(self, site: str) -> SiteRules:
-        """4xx and redirects without end: there are none, all is allowed. 5xx and no answer: nothing is."""
+        """Fetch the rules. 4xx and endless redirects: everything is allowed. 5xx and no response: nothing is."""
         try:
             page = await self._fetcher.fetch(f"{site}/robots.txt", _anywhere, redirects=_REDIRECTS)
         except SafetyViolationError as error:
             if _leads_inside(error, site):
                 raise
-            return SiteRules()  # what it was led to is none of the web's, and so no rules
+            return SiteRules()  # it redirects to a private address, so there are no rules
         except ToolExecutionError as error:
             return _without_rules(error)
         if isinstance(page, Moved):
@@ -81,14 +81,14 @@ class Robots:
 
 
 def site_of(url: str) -> str:
-    """Scheme, host and port of an address: what one robots.txt is for."""
+    """Return scheme, host and port of an address, the scope of a robots.txt."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://{rest.partition('/')[0].partition('?')[0]}"
 
 
 def _for_this_program(line: str) -> str:
-    """The line, all names but this program's and `*` made one: rules are kept once for each name that they are for, and
-    thousands of either in one file would take all memory."""
+    """Replace all names except this program's and `*` by one: the parser stores rules per name, and thousands of them
+    in one file would exhaust the memory."""
     found = _AGENT.match(line)
     name = found["name"].strip().lower() if found else ""
     if not name:
@@ -98,7 +98,7 @@ def _for_this_program(line: str) -> str:
 
 
 def is_installed() -> bool:
-    """Whether the package that reads robots.txt is there."""
+    """Whether the robots.txt parser is installed."""
     return importlib.util.find_spec("protego") is not None
 
 
@@ -107,7 +107,7 @@ def _anywhere(_before: str, _after: str) -> bool:
 
 
 def _leads_inside(error: LocalLLMError, site: str) -> bool:
-    """Whether it is the site itself that is refused."""
+    """Whether the site itself is refused."""
     return str(error.params.get("url", "")).startswith(shown_address(site))
 
 

@@ -1,4 +1,4 @@
-"""Searches are kept for a while, so that the same is not asked twice: in memory, on disk, in a Redis or Valkey."""
+"""Cache search results to avoid repeated requests: in memory, on disk, in Redis or Valkey."""
 
 import asyncio
 import hashlib
@@ -37,24 +37,24 @@ _FILE = "searches.sqlite"
 _TABLE = "CREATE TABLE IF NOT EXISTS searches (key TEXT PRIMARY KEY, value BLOB NOT NULL, stored REAL NOT NULL)"
 _PREFIX = "localllm:search:1:"
 _SECONDS = 2.0
-"""How long a cache may take: it is there to save time."""
+"""Timeout of a cache: it exists to save time."""
 
 _REST = 60.0
-"""Seconds for which a cache that failed is left alone."""
+"""Seconds to skip a cache after a failure."""
 
 _SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "valkey": "redis", "valkeys": "rediss"}
-"""Schemes of an address, and what the package redis calls them."""
+"""URL schemes, and their names in the package redis."""
 
 
 class CacheBackend(Protocol):
-    """Where values are kept, for so long as it was made for. It blocks; what is wrong is a CacheError."""
+    """A store of values with a fixed lifetime. It blocks; its errors are CacheErrors."""
 
     def get(self, key: str) -> bytes | None:
-        """The value kept for `key`, None where there is none or it is too old."""
+        """Return the value for `key`; None if there is none or it has expired."""
         ...
 
     def put(self, key: str, value: bytes) -> None:
-        """Keep a value."""
+        """Store a value."""
         ...
 
     def clear(self) -> None:
@@ -62,38 +62,38 @@ class CacheBackend(Protocol):
         ...
 
     def check(self) -> None:
-        """Find out whether values can be kept; nothing is."""
+        """Check that values can be stored, without storing one."""
         ...
 
 
 class MemoryCache:
-    """Keeps the entries used last, until the program ends."""
+    """An in-memory LRU cache, until the program ends."""
 
     def __init__(self, ttl: float, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._kept: TTLCache[str, bytes] = TTLCache(MEMORY_ENTRIES, ttl, clock=clock)
 
     def get(self, key: str) -> bytes | None:
-        """The value kept for `key`."""
+        """See CacheBackend."""
         return self._kept.get(key)
 
     def put(self, key: str, value: bytes) -> None:
-        """Keep a value."""
+        """See CacheBackend."""
         self._kept.put(key, value)
 
     def clear(self) -> None:
-        """Delete all values."""
+        """See CacheBackend."""
         self._kept.clear()
 
     def check(self) -> None:
-        """There is always memory."""
+        """See CacheBackend: always succeeds."""
 
 
 _OF_OTHERS = 60.0
-"""Seconds: what others have kept meanwhile, who were faster, is no value from the future."""
+"""Tolerance in seconds for timestamps from other processes' clocks."""
 
 
 class DiskCache:
-    """Keeps entries in an SQLite file that only the user can read; several programs may share it."""
+    """Entries in an SQLite file private to the user; several processes may share it."""
 
     def __init__(self, file: Path, ttl: float, *, clock: Callable[[], float] = time.time) -> None:
         self._file = file
@@ -102,15 +102,15 @@ class DiskCache:
         self._turn = threading.Lock()
 
     def get(self, key: str) -> bytes | None:
-        """The value kept for `key`. One from the future, of a clock that was wrong, counts as too old."""
+        """See CacheBackend. A value from the future, due to a wrong clock, counts as expired."""
         with self._opened() as db:
             row = db.execute("SELECT value, stored FROM searches WHERE key = ?", (key,)).fetchone()
         return row[0] if row and 0 <= self._clock() - row[1] < self._ttl else None
 
     def put(self, key: str, value: bytes) -> None:
-        """Keep a value; what is too old, or too much, is deleted."""
+        """Store a value; delete expired and excess ones."""
         newest = "SELECT key FROM searches ORDER BY stored DESC LIMIT ?"
-        with self._turn, self._opened() as db:  # SQLite lets writers wait by turns that get longer and longer
+        with self._turn, self._opened() as db:  # SQLite retries a lock at growing intervals
             now = self._clock()
             kept = now - self._ttl, now + _OF_OTHERS
             db.execute("DELETE FROM searches WHERE stored NOT BETWEEN ? AND ?", kept)
@@ -118,13 +118,13 @@ class DiskCache:
             db.execute(f"DELETE FROM searches WHERE key NOT IN ({newest})", (DISK_ENTRIES,))  # noqa: S608 - no input
 
     def clear(self) -> None:
-        """Delete all values; a file that is not there is not made."""
+        """Delete all values, without creating the file."""
         if self._file.exists():
             with self._opened() as db:
                 db.execute("DELETE FROM searches")
 
     def check(self) -> None:
-        """Open the file where there is one; else see whether it can be made."""
+        """Open an existing file; otherwise check that it can be created."""
         if self._file.exists():
             self.get("")
             return
@@ -134,7 +134,7 @@ class DiskCache:
 
     @contextmanager
     def _opened(self) -> "Generator[sqlite3.Connection]":
-        """The database, in a transaction. A file that is none is deleted, so that the next use makes one."""
+        """Open the database in a transaction. An invalid file is deleted, so that the next use creates one."""
         import sqlite3
 
         try:
@@ -143,7 +143,7 @@ class DiskCache:
             self._file.touch(mode=0o600)
             with closing(sqlite3.connect(self._file, timeout=_SECONDS)) as db, db:
                 check_schema(db)
-                db.execute("PRAGMA synchronous=OFF")  # what a power cut takes from a cache is asked for again
+                db.execute("PRAGMA synchronous=OFF")  # losing a cache in a power failure is harmless
                 db.execute(_TABLE)
                 yield db
         except (sqlite3.Error, OSError) as error:
@@ -154,7 +154,7 @@ class DiskCache:
 
 
 class RedisCache:
-    """Keeps entries in a Redis or Valkey, which several machines may share. The package is imported at first use."""
+    """Entries in Redis or Valkey, which several machines may share. The package is imported at first use."""
 
     def __init__(self, url: str, ttl: float, *, password: str = "") -> None:
         scheme, _, rest = url.partition("://")
@@ -164,15 +164,15 @@ class RedisCache:
         self._client: Any = None
 
     def get(self, key: str) -> bytes | None:
-        """The value kept for `key`."""
+        """See CacheBackend."""
         return self._do(lambda client: client.get(_PREFIX + key))
 
     def put(self, key: str, value: bytes) -> None:
-        """Keep a value."""
+        """See CacheBackend."""
         self._do(lambda client: client.set(_PREFIX + key, value, px=max(1, int(self._ttl * 1_000))))
 
     def clear(self) -> None:
-        """Delete the values of this program; others in the same Redis stay."""
+        """Delete this program's values; others in the same Redis are kept."""
 
         def delete(client: Any) -> None:
             for key in client.scan_iter(match=f"{_PREFIX}*"):
@@ -181,7 +181,7 @@ class RedisCache:
         self._do(delete)
 
     def check(self) -> None:
-        """Ask whether it is there."""
+        """Ping the server."""
         self._do(lambda client: client.ping())
 
     def _do(self, work: Callable[[Any], Any]) -> Any:
@@ -210,19 +210,19 @@ class RedisCache:
 
     @property
     def _where(self) -> str:
-        """The address without user and password, which may stand in it."""
+        """Return the address without user and password."""
         parts = urlsplit(self._url)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _reason(error: Exception) -> str:
-    """What a client says of a failure, in one line; that the program is offline, where that is why."""
+    """Format a client's error in one line; say if the program is offline."""
     said = str(offline_error_in(error) or error) or type(error).__name__
     return clean(said, keep_newlines=False).rstrip(".")
 
 
 class SearchCache:
-    """Answers of engines, kept in `backend`. A backend that fails fails no search: memory stands in for a while."""
+    """Cache the answers of engines in `backend`. If it fails, memory is used for a while, and the search succeeds."""
 
     def __init__(
         self, backend: CacheBackend, spare: CacheBackend, *, clock: Callable[[], float] = time.monotonic
@@ -235,9 +235,9 @@ class SearchCache:
         self._is_told = False
 
     async def answer(self, key: str, ask: Callable[[], Awaitable[SearchAnswer]]) -> SearchAnswer:
-        """What is kept for `key`; else what `ask` gives, which is kept where anything was found.
+        """Return the cached answer for `key`, or the answer of `ask`, which is cached if it has results.
 
-        Of several who want the same at once one asks, and the others wait for that.
+        Concurrent callers for one key share one request.
         """
         lock = self._locks.setdefault(key, asyncio.Lock())
         async with lock:
@@ -249,15 +249,15 @@ class SearchCache:
             return answer
 
     async def value(self, key: str) -> bytes | None:
-        """What else than a search is kept for `key`, such as queries that were made."""
+        """Return a cached value other than a search, such as generated queries."""
         return await self._tried(lambda: self.backend.get(key)) or self._spare.get(key)
 
     async def keep_value(self, key: str, data: bytes) -> None:
-        """Keep something else than a search."""
+        """Cache a value other than a search."""
         await self._keep(key, data)
 
     async def clear(self) -> None:
-        """Delete everything that is kept."""
+        """Delete all cached values."""
 
         def delete() -> None:
             self.backend.clear()
@@ -266,14 +266,14 @@ class SearchCache:
         await self._tried(delete)
 
     def take_failure(self) -> CacheError | None:
-        """Why nothing could be kept, the first time it is asked for after that; None from then on."""
+        """Return why caching failed, once per failure; otherwise None."""
         if self._failure is None or self._is_told:
             return None
         self._is_told = True
         return self._failure
 
     async def _recalled(self, key: str) -> SearchAnswer | None:
-        """What is kept; None also for what is damaged."""
+        """Return the cached answer; None if it is damaged."""
         data = await self.value(key)
         try:
             return None if data is None else decode_json(data, SearchAnswer)
@@ -289,7 +289,7 @@ class SearchCache:
             self._spare.put(key, data)
 
     async def _tried(self, work: Callable[[], bytes | None]) -> bytes | None:
-        """What the backend gives, None also where it fails, or did so a moment ago."""
+        """Call the backend; None if it fails, or failed a moment ago."""
         if self._breaker.begin():
             return None
         try:
@@ -306,12 +306,12 @@ class SearchCache:
 
 
 def search_key(*parts: object) -> str:
-    """The key of a search: a digest, so that no cache tells what was searched for."""
+    """Return the key of a search: a digest, so that caches do not reveal queries."""
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
 
 def open_cache(settings: WebSettings, environ: Mapping[str, str]) -> SearchCache | None:
-    """The cache the settings choose; None where they want none."""
+    """Open the configured cache; None if it is disabled."""
     if settings.cache_ttl == 0:
         return None
     return SearchCache(_backend(settings, environ), MemoryCache(settings.cache_ttl))
@@ -330,7 +330,7 @@ def _backend(settings: WebSettings, environ: Mapping[str, str]) -> CacheBackend:
 
 
 class _NoCache:
-    """What a setting that names no cache leads to."""
+    """The error backend for a setting that names no cache."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""The web as the settings let it be used: what may search it, and what fetches its pages."""
+"""Web access by the settings: the search engines, and the fetcher of pages."""
 
 import asyncio
 import os
@@ -27,11 +27,11 @@ from localllm.web.search_cache import SearchCache
 T = TypeVar("T")
 
 _TRIES = 2
-"""How often a result that cannot be read is tried without a question."""
+"""Attempts to read a result without asking the user."""
 
 
 class WebAccess:
-    """The engines in the order they are asked, the first that finds something; and the fetcher."""
+    """The engines in order of use, the first with results wins; and the fetcher."""
 
     def __init__(
         self,
@@ -43,22 +43,23 @@ class WebAccess:
         clock: Callable[[], float] = time.monotonic,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`clock` tells seconds and `pause` waits them, between the searches of one engine."""
+        """Create the access. `clock` returns seconds and `pause` sleeps for them, between the searches of one
+        engine."""
         self.pool = EnginePool(engines, cache=cache, clock=clock, pause=pause)
         self.engines = self.pool.engines
         self.cache = cache
         self.fetcher = fetcher
         self.found: set[str] = set()
-        """The addresses of all results so far, as far as they are shown letter by letter; without those that failed."""
+        """The addresses of all results so far that are shown unabbreviated, without those that failed."""
         self._read: dict[str, Any] = {}
         self._reading: dict[str, asyncio.Lock] = {}
         self._failures: Counter[str] = Counter()
         self._most = max_results
 
     async def search(self, query: str, only: str = "") -> tuple[SearchAnswer, list[WebSearchError]]:
-        """What the first engine with results found (`only` names one), and how those before it failed.
+        """Return the results of the first engine with any (`only` names one), and the errors of those before it.
 
-        Raises WebSearchError where all did.
+        Raises WebSearchError if all fail.
         """
         failures: list[WebSearchError] = []
         nothing: SearchAnswer | None = None
@@ -85,8 +86,8 @@ class WebAccess:
         return url == shown_address(url) and self._failures[url] < _TRIES
 
     async def read_once(self, url: str, read: Callable[[], Awaitable[T]], keep: Callable[[T], T]) -> T:
-        """What reading a result gives, or has given: nobody has allowed its host, and how often it is read, and which
-        pages in turn, would tell that host anything. `keep` makes of it what is given from then on."""
+        """Read a result once and cache it: the user has not allowed its host, to which the number and order of reads
+        would leak information. `keep` makes the cached value."""
         async with self._reading.setdefault(url, asyncio.Lock()):
             if url in self._read:
                 return self._read[url]
@@ -102,14 +103,14 @@ class WebAccess:
 
 
 def open_web(settings: WebSettings, environ: Mapping[str, str] = os.environ) -> WebAccess:
-    """The web by these settings."""
+    """Create the web access from these settings."""
     pool = open_pool(settings, environ)
     fetcher = Fetcher(allow_private=settings.allow_private, proxy=settings.proxy, seconds=settings.timeout)
     return WebAccess(pool.engines, fetcher, max_results=settings.max_results, cache=pool.cache)
 
 
 def page_reader(settings: Settings) -> PageReader | None:
-    """What reads the pages of a research run by these settings; None while the program is offline.
+    """Create the page reader of a research run; None while the program is offline.
 
     Raises ToolExecutionError web_robots_no_package.
     """
@@ -129,7 +130,7 @@ def page_reader(settings: Settings) -> PageReader | None:
 
 
 def has_two_engines(settings: WebSettings) -> bool:
-    """Whether SearxNG is one choice of two: set up, with another beside it."""
+    """Whether SearxNG is one of two choices: configured along with another engine."""
     others = {*settings.engines} - {"searxng"}
     if not duckduckgo.is_installed():
         others -= {"duckduckgo"}

@@ -1,4 +1,4 @@
-"""The log of scans: each execution as one record in SQLite, in a file of JSON lines where that cannot be written."""
+"""The log of scans: a SQLite record per execution, with a JSON lines file as fallback."""
 
 import os
 import re
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     import sqlite3
 
 MARKET = "market"
-"""The folder of scans in the work folder: their log, and a folder each with what was read and answered."""
+"""The folder of scans in the work folder: their log, and a folder per scan with its pages and answers."""
 
 DATABASE = "agent_logs.sqlite"
 SPARE = "agent_logs.jsonl"
 EXECUTION_ID = re.compile(r"m-[0-9a-f]{12}")
 
 _SECONDS = 5.0
-_LARGEST_SPARE = 100_000_000  # bytes that are read of the file beside the database
+_LARGEST_SPARE = 100_000_000  # bytes read of the fallback file
 _TABLE = """
 CREATE TABLE IF NOT EXISTS agent_logs (
     id TEXT PRIMARY KEY, theme TEXT NOT NULL, queries TEXT NOT NULL, results TEXT NOT NULL, metrics TEXT NOT NULL,
@@ -38,13 +38,13 @@ CREATE TABLE IF NOT EXISTS agent_logs (
 
 
 class AgentLog:
-    """The log in a work folder, which several programs may share."""
+    """The log in a work folder, which several processes may share."""
 
     def __init__(self, work_folder: Path) -> None:
         self.folder = work_folder / MARKET
 
     def add(self, result: MarketResult) -> ResearchError | None:
-        """Keep a record; why it stands in the file beside the database, or nowhere, where that is so."""
+        """Add a record; return the error if it is only in the fallback file, or nowhere."""
         try:
             self._insert(result)
         except ResearchError as error:
@@ -52,19 +52,19 @@ class AgentLog:
         return None
 
     def all(self) -> list[MarketResult]:
-        """All records, the newest first. Raises ResearchError where the log is there and cannot be read."""
+        """Return all records, newest first. Raises ResearchError for an unreadable log."""
         records = {one.execution_id: one for one in (*self._in_spare(), *self._in_database())}
         return sorted(records.values(), key=lambda one: (one.started_at, one.execution_id), reverse=True)
 
     def find(self, name: str) -> MarketResult:
-        """The record with this id. Raises ResearchUsageError where there is none."""
+        """Return the record with this id. Raises ResearchUsageError if there is none."""
         found = next((one for one in self.all() if one.execution_id == name), None)
         if found is None:
             raise ResearchUsageError("market_no_scan", id=name, folder=self.folder)
         return found
 
     def delete(self, name: str) -> None:
-        """Delete a record for good, with all that was kept of its scan. Raises ResearchError."""
+        """Delete a record with all data of its scan. Raises ResearchError."""
         self.find(name)
         try:
             if (self.folder / DATABASE).exists():
@@ -91,7 +91,7 @@ class AgentLog:
             db.execute("INSERT OR REPLACE INTO agent_logs VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     def _added_to_spare(self, result: MarketResult, why: ResearchError) -> ResearchError:
-        """Why the record is not in the database, once it is in the file beside it; or why it is nowhere."""
+        """Write the record to the fallback file; return the error of the database, or of both."""
         file = self.folder / SPARE
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -109,7 +109,7 @@ class AgentLog:
         return [one for (text,) in rows if (one := _record(text))]
 
     def _in_spare(self) -> Sequence[MarketResult]:
-        """What stands in the file; a line that was not written to its end is passed over."""
+        """Read the fallback file; an incomplete line is skipped."""
         file = self.folder / SPARE
         try:
             with os.fdopen(open_own(file, os.O_RDONLY), "rb") as spare:
@@ -148,7 +148,7 @@ class AgentLog:
 
 
 def matching(records: Sequence[MarketResult], words: str) -> list[MarketResult]:
-    """The records whose theme or summary fit the words, the best first."""
+    """Return the records whose theme or summary matches the words, best first."""
     by_id = {one.execution_id: one for one in records}
     index = Bm25({one.execution_id: terms(f"{one.theme}\n{one.data.summary if one.data else ''}") for one in records})
     return [by_id[name] for name, _score in index.best(terms(words), len(records))]

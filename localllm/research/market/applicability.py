@@ -1,4 +1,4 @@
-"""Look at what findings from abroad could mean in Japan: what is said of it is checked, or marked as a judgement."""
+"""Assess what findings from abroad could mean in Japan: each statement is checked, or marked as a judgement."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -19,7 +19,7 @@ _MOST = 3
 async def judge_applicability(
     run: RunContext, finding: NotedInsight, japanese: Sequence[NotedInsight]
 ) -> Applicability | None:
-    """What a finding could mean in Japan; None where the model's answer cannot be used. Raises BudgetSpent."""
+    """Assess what a finding could mean in Japan; None for an unusable answer. Raises BudgetSpent."""
     values = {
         "theme": run.state.question,
         "finding": _line(finding),
@@ -45,7 +45,7 @@ async def judge_applicability(
 async def _statements(
     run: RunContext, said: Sequence[Mapping[str, str]], known: Mapping[str, NotedInsight], *, may_judge: bool
 ) -> tuple[Statement, ...]:
-    """Those that their evidence supports; with `may_judge` the others too, as far as they stand as a judgement."""
+    """Return the statements their evidence supports; with `may_judge` also the others that qualify as judgements."""
     found: list[Statement] = []
     for one in said[:_MOST]:
         text = " ".join(one["text"].split())
@@ -66,7 +66,7 @@ async def _supported(run: RunContext, text: str, cited: NotedInsight) -> Stateme
 
 
 def judgement(run: RunContext, text: str, known: Mapping[str, NotedInsight]) -> Statement | None:
-    """Something the model says itself, unless it has a number, a name or a "not" that no finding has."""
+    """Return the model's own judgement, unless it has a number, a name or a negation that no finding has."""
     text = " ".join(text.split())
     passages = [part for one in known.values() for part in (one.insight.quote, one.insight.text)]
     context = [run.state.question, *(one.insight.source_title for one in known.values()), "Japan 日本"]

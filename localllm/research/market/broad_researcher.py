@@ -1,8 +1,8 @@
-"""The market scan: eight searches about a theme in Japan and abroad, read, checked and summed up.
+"""The market scan: eight searches on a theme in Japan and abroad, read, checked and summarised.
 
     queries → searches → processing (insights, applicability) → summary → record
 
-Pages, model's answers and evidence are kept in a store as a research run's are, in `market/ID` of the work folder.
+Pages, answers and evidence are stored as for a research run, in `market/ID` of the work folder.
 """
 
 import time
@@ -50,7 +50,7 @@ _MOST_PAGES = 10
 
 
 class MarketOptions(msgspec.Struct, frozen=True):
-    """How scans are done where a scan's own constraints leave it open."""
+    """Default options of scans, which a scan's own constraints override."""
 
     max_results: int = 10
     pages: int = 2
@@ -58,9 +58,9 @@ class MarketOptions(msgspec.Struct, frozen=True):
 
 
 class BroadResearcher:
-    """Scans markets with one model. `reader` is None where no pages can be read; `work_folder` holds the records.
+    """Scan markets with one model. `reader` is None if pages cannot be read; `work_folder` has the records.
 
-    Nothing that is given is closed here.
+    The arguments are not closed here.
     """
 
     agent_name = "researcher"
@@ -90,10 +90,10 @@ class BroadResearcher:
         self._today = today
         self._clock = clock
         self.failure: LocalLLMError | None = None
-        """Why the last execution failed."""
+        """The error of the last execution."""
 
     async def execute(self, asked: ResearcherInput) -> MarketResult:
-        """Scan the market for a theme. What fails is in the result; each execution is recorded, a cancelled one too."""
+        """Scan the market for a theme. Errors are in the result; each execution is recorded, a cancelled one too."""
         self.failure = None
         scan = _Scan(self._clock, asked, self._service)
         try:
@@ -166,7 +166,7 @@ class BroadResearcher:
         return whole_summary(run, queries, results, findings, applied, digest, missing)
 
     async def _searched(self, scan: "_Scan", run: RunContext, queries: MarketQuerySet) -> list[SearchResponse]:
-        """What the searches found. Raises ResearchError where all of them failed."""
+        """Run the searches. Raises ResearchError if all failed."""
         begun = self._clock()
         responses = await self._service.batch_search(queries.all())
         scan.search_milliseconds = round((self._clock() - begun) * 1_000)
@@ -215,7 +215,7 @@ class BroadResearcher:
         return run
 
     def _record(self, result: MarketResult) -> MarketResult:
-        """Keep a result in the log of scans; what stands in the way of that is in its metrics."""
+        """Log a result; a failure to log is added to its metrics."""
         trouble = AgentLog(self._work_folder).add(result)
         if trouble is None:
             return result
@@ -224,7 +224,7 @@ class BroadResearcher:
 
 
 def check_input(asked: ResearcherInput) -> None:
-    """See that a scan can be done as it is asked. Raises ResearchUsageError, which names the field."""
+    """Validate the input of a scan. Raises ResearchUsageError with the field."""
     if not asked.theme.strip():
         raise ResearchUsageError("market_no_theme")
     if len(asked.theme) > _LONGEST_THEME:
@@ -244,12 +244,12 @@ def check_input(asked: ResearcherInput) -> None:
 
 
 def new_execution_id() -> str:
-    """An id that no other scan has."""
+    """Generate a unique scan id."""
     return f"m-{uuid.uuid4().hex[:12]}"
 
 
 class _Scan:
-    """One execution while it goes on."""
+    """An execution in progress."""
 
     def __init__(self, clock: Callable[[], float], asked: ResearcherInput, service: SearchService) -> None:
         self.id = new_execution_id()
@@ -268,7 +268,7 @@ class _Scan:
         self._begun = clock()
 
     def metrics(self) -> AgentMetrics:
-        """What it has cost until now."""
+        """The cost so far."""
         calls = self._service.api_calls - self.calls_before
         hits = self._service.cache_hits - self.hits_before
         numbers = self.run.state.numbers if self.run else None
@@ -285,11 +285,11 @@ class _Scan:
         )
 
     def finished(self, summary: MarketSummary) -> MarketResult:
-        """Its result."""
+        """Return the result of a finished scan."""
         return self._result(data=summary, success=True, partial=bool(self.run and self.run.state.partial))
 
     def failed(self, error: ScanError) -> MarketResult:
-        """Its result where it could not be brought to its end."""
+        """Return the result of a failed scan."""
         return self._result(error=error, success=False)
 
     def _result(

@@ -1,4 +1,4 @@
-"""Read what was found for a purpose and note insights, each with the source's own words, each checked like a claim."""
+"""Read the results of each purpose and extract insights, each with a quote and checked like a claim."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -29,17 +29,17 @@ _INSIGHTS = answer_schema(insights=several(quote=TEXT, text=TEXT))
 _MOST_OF_A_SOURCE = 3
 _MOST_OF_A_PURPOSE = 5
 _TRIES = 3
-"""Rounds of reading: a page that cannot be read makes room for the next result of its purpose."""
+"""Rounds of reading: an unreadable page is replaced by the next result of its purpose."""
 
 _SHORTEST = 8
 """Characters of a quote."""
 
 _LIST = "results:"
-"""Before the address under which the text of a search result is stored."""
+"""Prefix of the address under which the text of a search result is stored."""
 
 
 class NotedInsight(NamedTuple):
-    """An insight, and the evidence that it stands on."""
+    """An insight and its evidence."""
 
     insight: Insight
     evidence: Evidence
@@ -47,21 +47,21 @@ class NotedInsight(NamedTuple):
 
 @dataclass
 class Findings:
-    """What has been noted so far."""
+    """The insights so far."""
 
     noted: list[NotedInsight] = field(default_factory=list[NotedInsight])
     dropped: int = 0
     """Insights whose quote is not in the source."""
     sensitive: int = 0
-    """Insights with personal data in them."""
+    """Insights with personal data."""
 
     def of(self, *purposes: MarketPurpose, supported: bool = True) -> list[NotedInsight]:
-        """Those of some purposes, in their order."""
+        """Return the insights of some purposes, in order."""
         return [one for one in self.noted if one.insight.purpose in purposes and one.insight.supported is supported]
 
 
 class PurposeSources(NamedTuple):
-    """What is read for a purpose: pages, or the results of its search."""
+    """The sources of a purpose: pages, or its search results."""
 
     purpose: MarketPurpose
     sources: tuple[Source, ...]
@@ -71,7 +71,7 @@ class PurposeSources(NamedTuple):
 async def read_purposes(
     run: RunContext, results: Sequence[FoundResult], purposes: Sequence[MarketPurpose], pages: int
 ) -> list[PurposeSources]:
-    """The sources of each purpose: `pages` pages that could be read, else its result list."""
+    """Read the sources of each purpose: `pages` readable pages, else its result list."""
     ids: dict[MarketPurpose, list[str]] = {one: [] for one in purposes}
     for result in results:
         ids[result.purpose].append(_source_of(run, result).id)
@@ -92,7 +92,7 @@ async def read_purposes(
 
 def _sources_of(run: RunContext, purpose: MarketPurpose, read: Sequence[str], found: Sequence[str]) -> PurposeSources:
     pages = [run.state.source(name) for name in read]
-    originals = tuple(one for one in pages if one.copy_of not in read)  # read for another purpose, it is read again
+    originals = tuple(one for one in pages if one.copy_of not in read)  # read again if read for another purpose
     if originals or not found:
         return PurposeSources(purpose, originals, is_list=False)
     listed = [_listed(run, run.state.source(name)) for name in found]
@@ -112,7 +112,7 @@ def _source_of(run: RunContext, result: FoundResult) -> Source:
 
 
 def _listed(run: RunContext, source: Source) -> Source:
-    """A source of its own for what the search said of a page; stored like the text of one."""
+    """Register a search result as a source of its own, stored like a page."""
     state = run.state
     key, now = f"{_LIST}{source.url}", local_now()
     kept = run.store.keep_page(key, StoredPage(source.url, source.title, "result", now), source.snippet)
@@ -130,7 +130,7 @@ def _listed(run: RunContext, source: Source) -> Source:
 
 
 async def note_insights(run: RunContext, findings: Findings, of: PurposeSources, sensitive: SensitiveContent) -> None:
-    """Note and check the insights of a purpose. Raises BudgetSpent."""
+    """Extract and check the insights of a purpose. Raises BudgetSpent."""
     groups = [of.sources] if of.is_list else [(one,) for one in of.sources]
     for sources in filter(None, groups):
         said = await _asked(run, of, sources)
@@ -141,7 +141,7 @@ async def note_insights(run: RunContext, findings: Findings, of: PurposeSources,
 
 
 async def _asked(run: RunContext, of: PurposeSources, sources: Sequence[Source]) -> list[tuple[str, str]]:
-    """Quotes and what they say, as the model gives them."""
+    """Have the model extract quotes with their statements."""
     wanted = looked_for(of.purpose)
     if of.is_list:
         shown = "\n\n".join(f"{one.title}\n{one.snippet}" for one in sources)
@@ -167,7 +167,7 @@ async def _take(
     text: str,
     sensitive: SensitiveContent,
 ) -> None:
-    """Take an insight in, where its quote is in a source; else count it."""
+    """Add an insight if its quote is in a source; otherwise count it."""
     evidence = find_evidence(run, sources, quote)
     if evidence is None or not text:
         findings.dropped += 1
@@ -197,7 +197,7 @@ async def _take(
 
 
 async def check_claim(run: RunContext, text: str, evidence: Iterable[Evidence]) -> Verdict:
-    """Judge a statement by the evidence it cites, as claims of a research report are. Raises BudgetSpent."""
+    """Judge a statement by its cited evidence, as a report's claim. Raises BudgetSpent."""
     names = tuple(dict.fromkeys(one.id for one in evidence))
     claim = Claim(id=run.state.new_id("C"), sentence="", text=text, evidence=names)
     try:
@@ -212,7 +212,7 @@ async def check_claim(run: RunContext, text: str, evidence: Iterable[Evidence]) 
 
 
 def find_evidence(run: RunContext, sources: Sequence[Source], quote: str) -> Evidence | None:
-    """The evidence of a quote: the source's own whole sentences where it stands; None where it stands nowhere."""
+    """Return the source's whole sentences around a quote; None if it is not found."""
     if len(quote.strip()) < _SHORTEST:
         return None
     for source in sources:

@@ -1,4 +1,4 @@
-"""Amounts of money by year in the findings of a purpose, as bars: a chart where at least two can be compared."""
+"""Bar charts of money amounts by year in the findings of a purpose, if at least two are comparable."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from localllm.text.quantities import Quantity, quantities
 from localllm.text.sanitising import display_width
 
 _CELLS = 30
-"""Of the longest bar."""
+"""Cells of the longest bar."""
 
 _YEAR = 10_000
 """Dates are year * 10,000 + month * 100 + day."""
@@ -21,7 +21,7 @@ _UNITS_JA = {"JPY": "円", "USD": "ドル", "EUR": "ユーロ", "CNY": "元", "K
 
 
 class Bar(NamedTuple):
-    """An amount, the year it is of, and the finding that says so."""
+    """An amount, its year, and the finding that states it."""
 
     year: int
     value: float
@@ -36,16 +36,16 @@ class Chart(NamedTuple):
     bars: tuple[Bar, ...]
 
     def title(self, language: str) -> str:
-        """What it shows."""
+        """Return the chart's title."""
         return translated(language, N_("Amounts named, by year ({unit})"), unit=self.unit)
 
     def share(self, bar: Bar) -> float:
-        """The length of a bar, 0 to 1."""
+        """Return the relative length of a bar, 0 to 1."""
         return bar.value / max(one.value for one in self.bars)
 
 
 def charts(insights: Sequence[Insight], language: str) -> list[Chart]:
-    """The charts of some findings, a currency each; none where there are not two years with an amount."""
+    """Create a chart per currency; none without amounts for two years."""
     by_unit: dict[str, dict[tuple[int, float], Bar]] = {}
     for insight in insights:
         if not insight.supported:
@@ -61,7 +61,7 @@ def charts(insights: Sequence[Insight], language: str) -> list[Chart]:
 
 
 def text_chart(chart: Chart) -> list[str]:
-    """A chart as lines of text."""
+    """Render a chart as lines of text."""
     labels = [f"{bar.year}" for bar in chart.bars]
     shown = [bar.shown for bar in chart.bars]
     widest = max(map(display_width, shown))
@@ -73,7 +73,7 @@ def text_chart(chart: Chart) -> list[str]:
 
 
 def _dated(text: str) -> list[tuple[int, Quantity]]:
-    """Each amount of money with the year that stands nearest to it, where there is one for each."""
+    """Pair each amount of money with the nearest year, if there is one for each."""
     found = quantities(text)
     amounts = [one for one in found if one.kind == "money" and one.value > 0]
     years = [one for one in found if one.kind == "date" and _YEARS[0] <= one.value // _YEAR <= _YEARS[1]]
@@ -92,7 +92,7 @@ def _distance(year: Quantity, amount: Quantity) -> int:
 
 
 def _amount(value: float, unit: str, language: str) -> str:
-    """An amount in a reader's words: 1.2兆円, USD 1.2 billion."""
+    """Format an amount in the reader's language: 1.2兆円, USD 1.2 billion."""
     large = _LARGE_JA if language == "ja" else _LARGE_EN
     size, word = next(((size, word) for size, word in large if value >= size), (1.0, ""))
     number = f"{value / size:,.4g}" if value / size < 1e4 else f"{value / size:,.0f}"

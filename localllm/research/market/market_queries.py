@@ -1,4 +1,4 @@
-"""Make the queries of a scan: by the model, as they were made for the same theme before, or the default set."""
+"""Create the queries of a scan: by the model, from the cache for the same theme, or the default set."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -32,16 +32,16 @@ _LONGEST = 120
 """Characters of a query."""
 
 _DEBRIS = frozenset("{}[]<>\\\N{REPLACEMENT CHARACTER}")
-"""What only a garbled answer leaves in a query."""
+"""Characters that only a garbled answer leaves in a query."""
 
 _AGAIN = "An answer before this one had no usable query for these purposes: only 2 to 8 words each."
-"""Makes the second request another one: an equal one would be answered by what is kept of the first."""
+"""Makes the retry differ from the first request, whose answer is cached."""
 
 _FEWER: tuple[tuple[MarketPurpose, ...], ...] = (
     ("market_size", "competitors", "trends", "startups", "technology"),
     ("market_size", "competitors", "technology"),
 )
-"""What is asked for where the window is too small for more."""
+"""Subsets of the purposes for smaller context windows."""
 
 _LOOKED_FOR: dict[MarketPurpose, str] = {
     "market_size": "size and growth of the market in Japan (query in Japanese)",
@@ -68,14 +68,14 @@ _OPTIONS: dict[Region, tuple[str, str]] = {"jp": ("jp", "ja"), "global": ("us", 
 
 
 def looked_for(purpose: MarketPurpose) -> str:
-    """What a purpose looks for, for the model."""
+    """Describe what a purpose looks for, for the model."""
     return _LOOKED_FOR[purpose].partition(" (")[0]
 
 
 async def make_queries(
     run: RunContext, purposes: Sequence[MarketPurpose], num: int, cache: SearchCache | None
 ) -> MarketQuerySet:
-    """One query for each purpose; fewer where the model's window is too small. Raises LLMConnectionError."""
+    """Create a query per purpose; fewer if the model's window is too small. Raises LLMConnectionError."""
     theme = run.state.question
     origin: Origin = "model"
     key = search_key("market queries", _form(theme), run.language, run.state.model, *purposes)
@@ -106,14 +106,14 @@ async def make_queries(
 
 
 def chosen_purposes(regions: Sequence[str]) -> list[MarketPurpose]:
-    """The purposes of the regions, Japan first."""
+    """Return the purposes of the regions, Japan first."""
     return [*(JAPANESE if "jp" in regions else ()), *(GLOBAL if "global" in regions else ())]
 
 
 async def _kept(
     cache: SearchCache | None, key: str, purposes: Sequence[MarketPurpose]
 ) -> dict[MarketPurpose, str] | None:
-    """The queries that were made for the same before, as long as searches are kept; None where there are none."""
+    """Return cached queries for the same request, as long as searches are cached; None if there are none."""
     data = await cache.value(key) if cache is not None else None
     if data is None:
         return None
@@ -127,7 +127,7 @@ async def _kept(
 async def _from_model(
     run: RunContext, purposes: Sequence[MarketPurpose]
 ) -> tuple[Sequence[MarketPurpose], dict[MarketPurpose, str]]:
-    """The purposes the window has room for, and what the model made of them; asked once more for what is missing."""
+    """Return the purposes that fit the window and the model's queries, with one retry for missing ones."""
     fewer: list[list[MarketPurpose]] = [[one for one in purposes if one in some] for some in _FEWER]
     for wanted in filter(None, [list(purposes), *fewer]):
         try:
@@ -155,7 +155,7 @@ async def _asked_twice(run: RunContext, purposes: Sequence[MarketPurpose]) -> di
         schema = answer_schema(queries=several(purpose=choice(*missing), query=TEXT))
         try:
             answer = await run.roles.ask("market_queries", values, schema)
-        except AnswerUnusable:  # it was asked twice for that
+        except AnswerUnusable:  # after its own retry
             break
         except BudgetSpent:
             break
@@ -164,7 +164,7 @@ async def _asked_twice(run: RunContext, purposes: Sequence[MarketPurpose]) -> di
 
 
 def _read(answer: Mapping[str, Json]) -> dict[MarketPurpose, str]:
-    """The first usable query of each purpose."""
+    """Return the first usable query of each purpose."""
     found: dict[MarketPurpose, str] = {}
     for one in cast("list[dict[str, str]]", answer["queries"]):
         text = " ".join(one["query"].split()).strip("\"'“”「」`- ")[:_LONGEST].strip()
@@ -174,7 +174,7 @@ def _read(answer: Mapping[str, Json]) -> dict[MarketPurpose, str]:
 
 
 def _query(run: RunContext, purpose: MarketPurpose, text: str, num: int) -> MarketQuery:
-    """A query as it leaves this machine."""
+    """Mask private data in a query before it leaves this machine."""
     masked = privacy_mask.mask(text)
     if masked.kinds:
         kinds = ", ".join(dict.fromkeys(masked.kinds))
@@ -185,5 +185,5 @@ def _query(run: RunContext, purpose: MarketPurpose, text: str, num: int) -> Mark
 
 
 def _form(theme: str) -> str:
-    """What two themes are compared by."""
+    """Normalise a theme for comparison."""
     return " ".join(unicodedata.normalize("NFKC", theme).casefold().split())

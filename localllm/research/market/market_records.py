@@ -1,4 +1,4 @@
-"""What a market scan asks for, works on and hands over, in the form of its JSON (camelCase, published in docs)."""
+"""The input, intermediate records and result of a market scan; their JSON is camelCase and documented."""
 
 from inspect import cleandoc
 from typing import Annotated, Any, Literal
@@ -33,7 +33,7 @@ PURPOSE_NAMES: dict[MarketPurpose, str] = {
 
 
 def region_of(purpose: MarketPurpose) -> Region:
-    """Where a purpose looks."""
+    """Return the region a purpose searches."""
     return "jp" if purpose in JAPANESE else "global"
 
 
@@ -66,10 +66,10 @@ class MarketQuerySet(_Record, frozen=True, kw_only=True):
     generated_at: str
     """ISO 8601 with the time zone."""
     origin: Origin = "model"
-    """Who made them: the model now, the model in an earlier scan, in part or wholly the default set."""
+    """Who made them: the model, the model in an earlier scan, or partly or wholly the default set."""
 
     def all(self) -> tuple[MarketQuery, ...]:
-        """All of them, in the order of the purposes."""
+        """All queries, in the order of the purposes."""
         return (*self.japanese, *self.global_)
 
 
@@ -91,7 +91,7 @@ class ScanError(_Record, frozen=True, kw_only=True):
     why: str = ""
     fix: str = ""
     purpose: MarketPurpose | None = None
-    """The search that failed; None where it was something else."""
+    """The purpose of the failed search; None for another failure."""
 
 
 class SearchResponse(_Record, frozen=True, kw_only=True):
@@ -102,9 +102,9 @@ class SearchResponse(_Record, frozen=True, kw_only=True):
     search_time: int = 0
     """Milliseconds."""
     was_kept: bool = False
-    """No engine was asked: the answer was in the cache."""
+    """The answer came from the cache, without a request."""
     errors: tuple[ScanError, ...] = ()
-    """Engines that failed; there are no results where all did."""
+    """Failed engines; there are no results if all failed."""
     failed: bool = False
 
 
@@ -114,12 +114,12 @@ class SearchResults(_Record, frozen=True, kw_only=True):
     japanese: tuple[FoundResult, ...]
     global_: tuple[FoundResult, ...] = msgspec.field(name="global")
     search_time: int
-    """Milliseconds until the last search was done."""
+    """Milliseconds until the last search ended."""
     total_results: int
-    """Before anything was left out."""
+    """Before filtering."""
     duplicates: int = 0
     left_out: dict[str, int] = {}
-    """Results with sensitive content, counted by its kind."""
+    """Number of results with sensitive content, by kind."""
 
 
 class Insight(_Record, frozen=True, kw_only=True):
@@ -129,13 +129,13 @@ class Insight(_Record, frozen=True, kw_only=True):
     text: str
     purpose: MarketPurpose
     quote: str
-    """Stands in the stored text of the source as it is here."""
+    """Verbatim from the stored text of the source."""
     source_url: str
     source_title: str
     origin: Literal["page", "result_list"]
-    """Whether the page was read, or only what the search said of it."""
+    """Whether the page was read, or only its search result."""
     supported: bool
-    """Whether the quote was found to say it."""
+    """Whether the quote supports it."""
     label: Label = "not_verified"
     reason: str = ""
     """Why it is not supported."""
@@ -209,12 +209,12 @@ class MarketSummary(_Record, frozen=True, kw_only=True):
     global_insights: GlobalInsights
     sources: SourceAddresses
     summary: str
-    """Sentences that were checked like claims of a research report."""
+    """Sentences checked like claims of a research report."""
     key_findings: tuple[str, ...]
     recommendations: tuple[str, ...] = ()
-    """The model's own; not checked but for numbers and names that stand in no source."""
+    """The model's own; checked only for numbers and names without a source."""
     findings: tuple[Insight, ...] = ()
-    """All insights with their sources, the unsupported ones too."""
+    """All insights with their sources, unsupported ones included."""
     applicability: tuple[Applicability, ...] = ()
     missing: tuple[Missing, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -229,14 +229,14 @@ class AgentMetrics(_Record, frozen=True, kw_only=True):
     tokens_used: int = 0
     model_calls: int = 0
     api_calls_count: int = 0
-    """Searches that an engine was asked for."""
+    """Searches sent to an engine."""
     cache_hit_rate: float = 0.0
-    """Of all searches, the part that was answered by the cache; 0 to 1."""
+    """Share of the searches answered from the cache; 0 to 1."""
     pages_read: int = 0
     query_time: int = 0
-    """Milliseconds until the queries were made."""
+    """Milliseconds until the queries were ready."""
     search_time: int = 0
-    """Milliseconds until the last search was done."""
+    """Milliseconds until the last search ended."""
     errors: tuple[ScanError, ...] = ()
 
 
@@ -249,7 +249,7 @@ class MarketResult(_Record, frozen=True, kw_only=True):
     theme: str
     success: bool
     partial: bool = False
-    """Something that was wanted is missing; `data.missing`, `metrics.errors` and `data.remarks` tell what."""
+    """Something requested is missing; see `data.missing`, `metrics.errors` and `data.remarks`."""
     data: MarketSummary | None = None
     error: ScanError | None = None
     metrics: AgentMetrics = AgentMetrics()
@@ -276,7 +276,8 @@ class ResearcherInput(_Record, frozen=True, kw_only=True):
 
 
 def result_schema() -> dict[str, Any]:
-    """The JSON schema of a result, the same on every Python: up to 3.12 docstrings keep their indentation."""
+    """Return the JSON schema of a result, independent of the Python version: up to 3.12 docstrings keep their
+    indentation."""
     schema = msgspec.json.schema(MarketResult)
     for one in schema["$defs"].values():
         if "description" in one:

@@ -1,4 +1,4 @@
-"""The result of a scan as Markdown, HTML or JSON, in the language of the scan."""
+"""Render the result of a scan as Markdown, HTML or JSON, in the scan's language."""
 
 from collections.abc import Callable, Sequence
 from html import escape
@@ -29,7 +29,7 @@ Format = Literal["md", "html", "json"]
 FORMATS: tuple[Format, ...] = ("md", "html", "json")
 
 _BAR_HEIGHT, _BAR_WIDTH, _LABEL_WIDTH = 26, 360, 210
-"""Of a chart in HTML, in its own units."""
+"""Of an HTML chart, in SVG units."""
 
 _LINKED = ("http://", "https://")
 
@@ -49,7 +49,7 @@ class Table(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A part of the report: what it holds, in this order."""
+    """A section of the report, with its content in this order."""
 
     heading: str
     level: int = 2
@@ -60,17 +60,17 @@ class Section(NamedTuple):
 
 
 def render(result: MarketResult, form: Format) -> str:
-    """The report as text in one of the `FORMATS`, ending with a line break."""
+    """Render the report in one of the `FORMATS`, ending with a line break."""
     return _RENDERERS[form](result)
 
 
 def to_json(result: MarketResult) -> str:
-    """The result as JSON; docs/market-schema.json has its schema."""
+    """Return the result as JSON; see docs/market-schema.json."""
     return msgspec.json.format(encode_json(result), indent=2).decode() + "\n"
 
 
 def to_markdown(result: MarketResult) -> str:
-    """The report as Markdown."""
+    """Render the report as Markdown."""
     language = _language(result)
     parts = [f"# {markdown_text(_title(result, language))}"]
     parts.append("  \n".join(f"> {markdown_text(line)}" for line in _about(result, language)))
@@ -86,7 +86,7 @@ def to_markdown(result: MarketResult) -> str:
 
 
 def to_html(result: MarketResult) -> str:
-    """The report as one HTML file that needs nothing else."""
+    """Render the report as one self-contained HTML file."""
     language = _language(result)
     title = html_text(_title(result, language))
     parts = [f"<h1>{title}</h1>", *(f'<p class="about">{html_text(line)}</p>' for line in _about(result, language))]
@@ -116,7 +116,7 @@ _RENDERERS: dict[Format, Callable[[MarketResult], str]] = {"md": to_markdown, "h
 
 
 def sections(result: MarketResult, language: str) -> list[Section]:
-    """All parts of the report."""
+    """Return all sections of the report."""
 
     def say(text: str, **params: object) -> str:
         return translated(language, text, **params)
@@ -151,7 +151,7 @@ def sections(result: MarketResult, language: str) -> list[Section]:
 
 
 def _purpose(data: MarketSummary, purpose: MarketPurpose, language: str) -> Section | None:
-    """What is supported about a purpose, as a table, and as a chart where its numbers allow one."""
+    """Return the supported findings of a purpose as a table, and as a chart if their numbers allow one."""
     insights = [one for one in data.findings if one.purpose == purpose and one.supported]
     if not insights:
         return None
@@ -205,7 +205,7 @@ def _queries(data: MarketSummary, language: str) -> Section:
 
 
 def _figures(metrics: AgentMetrics, language: str) -> Section:
-    """What the scan has cost."""
+    """Return the cost of the scan."""
 
     def say(text: str, **params: object) -> str:
         return translated(language, text, **params)
@@ -274,7 +274,7 @@ def _html_cell(text: str) -> str:
 
 
 def _svg(chart: Chart, language: str) -> str:
-    """A chart as a picture that is part of the page."""
+    """Render a chart as inline SVG."""
     title = html_text(chart.title(language))
     height = _BAR_HEIGHT * len(chart.bars)
     bars: list[str] = []

@@ -1,4 +1,4 @@
-"""Sum up a scan: sentences that stand on its findings, the most important of them, suggestions of the model's."""
+"""Summarise a scan: sentences based on its findings, key findings, and the model's recommendations."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, cast
@@ -22,7 +22,7 @@ _BY_RULE = N_("The model's summary could not be used: the first findings stand i
 
 
 class Digest(NamedTuple):
-    """What a scan comes to."""
+    """The digest of a scan."""
 
     summary: str
     key_findings: tuple[str, ...]
@@ -30,7 +30,7 @@ class Digest(NamedTuple):
 
 
 async def sum_up(run: RunContext, findings: Findings, applied: Sequence[Applicability]) -> Digest:
-    """Sum up the supported findings; by rule where the model does not do it. Nothing where there are none."""
+    """Summarise the supported findings; by rule if the model fails. Empty without findings."""
     supported = [one for purpose in PURPOSES for one in findings.of(purpose)]
     if not supported:
         return Digest("", ())
@@ -55,7 +55,7 @@ async def sum_up(run: RunContext, findings: Findings, applied: Sequence[Applicab
 async def _checked(
     run: RunContext, answer: Mapping[str, Json], known: Mapping[str, NotedInsight], by_rule: Digest
 ) -> Digest:
-    """What of the model's answer stands."""
+    """Keep the valid parts of the model's answer."""
     sentences: list[str] = []
     for one in cast("list[dict[str, Json]]", answer["summary"])[:_MOST_SENTENCES]:
         text = " ".join(str(one["text"]).split())
@@ -77,7 +77,7 @@ async def _checked(
 
 
 def _by_rule(run: RunContext, findings: Findings) -> Digest:
-    """The first supported finding of each purpose."""
+    """Return the first supported finding of each purpose."""
     first = [found[0].insight.text for purpose in PURPOSES if (found := findings.of(purpose))]
     return Digest(_joined(run, first), tuple(first[:_MOST_KEY_FINDINGS]))
 

@@ -1,11 +1,11 @@
-"""What happens in a market scan, besides what happens in every research run."""
+"""Events of a market scan, in addition to those of every research run."""
 
 from localllm.research.market.market_records import MarketPurpose, MarketQuery, ScanError
 from localllm.research.run_events import ResearchEvent
 
 
 class ScanStarted(ResearchEvent, frozen=True):
-    """A scan has begun."""
+    """A scan has started."""
 
     theme: str
     session: str
@@ -19,7 +19,7 @@ class QueriesMade(ResearchEvent, frozen=True):
 
 
 class SearchesDone(ResearchEvent, frozen=True):
-    """All searches are done. `kept` of the results are used; `left_out` had sensitive content."""
+    """All searches are done. `kept`: results used; `left_out`: results with sensitive content."""
 
     found: int
     kept: int
@@ -28,7 +28,7 @@ class SearchesDone(ResearchEvent, frozen=True):
 
 
 class PurposeDone(ResearchEvent, frozen=True):
-    """What was found for a purpose has been read and checked."""
+    """The results of a purpose have been read and checked."""
 
     purpose: MarketPurpose
     insights: int
@@ -36,13 +36,13 @@ class PurposeDone(ResearchEvent, frozen=True):
 
 
 class ApplicabilityDone(ResearchEvent, frozen=True):
-    """It was looked at what findings from abroad could mean in Japan."""
+    """The applicability of foreign findings in Japan has been assessed."""
 
     findings: int
 
 
 class ScanFinished(ResearchEvent, frozen=True):
-    """The scan is over."""
+    """The scan has ended."""
 
     partial: bool
     insights: int

@@ -1,4 +1,4 @@
-"""Put the result of a scan together: results of all searches, insights by purpose, what is missing and why."""
+"""Assemble the result of a scan: search results, insights by purpose, missing purposes with reasons."""
 
 from collections.abc import Sequence
 
@@ -37,7 +37,7 @@ def collect_results(
     sensitive: SensitiveContent,
     milliseconds: int,
 ) -> SearchResults:
-    """All results, without sensitive ones and each page once, by region."""
+    """Collect the results by region, without sensitive ones and duplicates."""
     found = [result for response in responses for result in response.results]
     harmless, left_out = sensitive.leave_out(found)
     distinct = processor.remove_duplicates(harmless)
@@ -59,7 +59,7 @@ def missing_purposes(
     results: SearchResults,
     findings: Findings,
 ) -> list[Missing]:
-    """The purposes about which nothing is supported, and why."""
+    """Return the purposes without a supported insight, with the reason."""
     by_purpose = {response.query.purpose: response for response in responses}
     kept = {result.purpose for result in (*results.japanese, *results.global_)}
 
@@ -87,7 +87,7 @@ def whole_summary(
     digest: Digest,
     missing: Sequence[Missing],
 ) -> MarketSummary:
-    """The result of a scan, of its parts."""
+    """Assemble the result of a scan from its parts."""
 
     def texts(purpose: MarketPurpose) -> tuple[str, ...]:
         return tuple(one.insight.text for one in findings.of(purpose))

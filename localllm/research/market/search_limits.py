@@ -1,4 +1,4 @@
-"""How often engines may be asked in a scan: `max_requests` in a window, as a token bucket."""
+"""Rate limit of engine requests in a scan: `max_requests` per window, as a token bucket."""
 
 import asyncio
 import time
@@ -12,9 +12,9 @@ _NAME = "searches"
 
 
 class RateLimiter:
-    """At most `max_requests` at once, and so many more in each `window_ms`, evenly.
+    """A token bucket of `max_requests`, refilled evenly by as many per `window_ms`.
 
-    `clock` tells seconds, `pause` waits them.
+    `clock` returns seconds, `pause` sleeps for them.
     """
 
     def __init__(
@@ -29,20 +29,20 @@ class RateLimiter:
         self._bucket = rate_limit.RateLimiter(per_minute, burst=max_requests, clock=clock, pause=pause)
 
     async def check_limit(self) -> bool:
-        """Whether a request may be made now. The turn is not taken."""
+        """Whether a request is allowed now, without taking a token."""
         return self._bucket.delay(_NAME) <= 0
 
     async def wait_if_needed(self) -> float:
-        """Take a turn, and wait for it; the seconds that took."""
+        """Take a token, waiting for it; return the seconds waited."""
         return await self._bucket.wait(_NAME)
 
     def reset(self) -> None:
-        """Forget all requests made so far."""
+        """Refill the bucket."""
         self._bucket.reset()
 
 
 class LimitedEngine:
-    """An engine that is asked only when the limiter gives it a turn. What the cache answers takes none."""
+    """A rate-limited engine. Cached answers take no token."""
 
     def __init__(self, engine: SearchEngine, limiter: RateLimiter) -> None:
         self._engine = engine
@@ -50,24 +50,24 @@ class LimitedEngine:
 
     @property
     def name(self) -> str:
-        """That of the engine."""
+        """The engine's name."""
         return self._engine.name
 
     @property
     def limits(self) -> EngineLimits:
-        """Those of the engine itself, which hold too."""
+        """The engine's own limits, which also apply."""
         return self._engine.limits
 
     @property
     def scope(self) -> str:
-        """That of the engine."""
+        """The engine's scope."""
         return self._engine.scope
 
     async def search(self, query: str, limit: int, view: ResultView = FIRST_PAGE) -> SearchAnswer:
-        """What the engine finds, in its turn. Raises WebSearchError."""
+        """Search after taking a token. Raises WebSearchError."""
         await self._limiter.wait_if_needed()
         return await self._engine.search(query, limit, view)
 
     async def check(self) -> tuple[str, ...]:
-        """As the engine checks itself. Raises WebSearchError."""
+        """Run the engine's own check. Raises WebSearchError."""
         return await self._engine.check()

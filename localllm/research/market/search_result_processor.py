@@ -1,4 +1,4 @@
-"""Process search results: each page once, insights with their quotes, what findings from abroad mean in Japan."""
+"""Process search results: deduplicate, extract quoted insights, assess foreign findings for Japan."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,21 +16,21 @@ from localllm.research.run_context import RunContext
 from localllm.web.canonical_urls import canonical_url
 
 _MOST_APPLIED = 6
-"""Findings from abroad that are looked at for Japan."""
+"""Foreign findings assessed for Japan."""
 
 _MOST_SHOWN = 10
-"""Findings about Japan that are shown with one of them."""
+"""Findings about Japan shown with one of them."""
 
 
 class CategorizedResults(NamedTuple):
-    """Results by their region."""
+    """Results by region."""
 
     japanese: tuple[FoundResult, ...]
     global_: tuple[FoundResult, ...]
 
 
 class SearchResultProcessor:
-    """Processes the results of one scan. `pages` are read for each purpose; 0 takes the result lists alone."""
+    """Process the results of one scan. `pages` are read per purpose; 0 uses only the result lists."""
 
     def __init__(self, run: RunContext, sensitive: SensitiveContent, pages: int) -> None:
         self._run = run
@@ -38,9 +38,10 @@ class SearchResultProcessor:
         self._pages = pages
 
     def remove_duplicates(self, results: Sequence[FoundResult]) -> list[FoundResult]:
-        """One result of each page, in the order given: the one of the search that has the page highest, else the first.
+        """Deduplicate results by page, in the given order: keep the one with the highest rank in its search, else the
+        first.
 
-        So a page on new technology that the search for startups also has, further down, is read for technology.
+        A page on technology that the search for startups also returned, further down, is read for technology.
         """
         places = Counter[MarketPurpose]()
         best: dict[str, tuple[int, int]] = {}
@@ -51,16 +52,16 @@ class SearchResultProcessor:
         return [results[number] for number in sorted(number for _place, number in best.values())]
 
     def categorize_by_region(self, results: Sequence[FoundResult]) -> CategorizedResults:
-        """The results about Japan, and those about the world."""
+        """Split the results into those about Japan and those about the world."""
         return CategorizedResults(
             tuple(one for one in results if one.region == "jp"),
             tuple(one for one in results if one.region == "global"),
         )
 
     async def extract_key_insights(self, results: Sequence[FoundResult], purposes: Sequence[MarketPurpose]) -> Findings:
-        """Read what was found for each purpose, and note what it says, each insight checked against its quote.
+        """Read the results of each purpose and extract insights, each checked against its quote.
 
-        Where the budget is spent the rest is left out, which the report says.
+        Stops when the budget is spent, which the report mentions.
         """
         run, findings = self._run, Findings()
         for of in await read_purposes(run, results, purposes, self._pages):
@@ -84,7 +85,7 @@ class SearchResultProcessor:
             self._run.remark(remark(said, count=findings.sensitive))
 
     async def analyze_applicability(self, findings: Findings) -> list[Applicability]:
-        """What each supported finding from abroad could mean in Japan, the first of each purpose first."""
+        """Assess what each supported foreign finding could mean in Japan, the first of each purpose first."""
         run, found = self._run, list[Applicability]()
         abroad = [findings.of(purpose) for purpose in GLOBAL]
         longest = max(map(len, abroad), default=0)

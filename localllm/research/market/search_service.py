@@ -1,4 +1,4 @@
-"""The searches of a scan, over the program's engines, their limits, their retries and their cache."""
+"""The searches of a scan, with the program's engines, their limits, retries and cache."""
 
 import asyncio
 import time
@@ -29,8 +29,8 @@ SERPER_URL = "https://google.serper.dev"
 
 
 class SearchService:
-    """Searches as a scan wants it, by the engines of `search`. Engines ask again twice where that helps (429 after its
-    wait, 5xx, time-out), never after another refusal; so many at once as each of them bears."""
+    """Search with the engines of `search`. Engines retry transient errors twice (429 after its wait, 5xx, timeout), no
+    others; each has its own concurrency limit."""
 
     def __init__(
         self, search: MetaSearch, limiter: RateLimiter | None = None, *, clock: Callable[[], float] = time.monotonic
@@ -39,16 +39,16 @@ class SearchService:
         self.limiter = limiter
         self._clock = clock
         self.api_calls = 0
-        """Searches that an engine was asked for."""
+        """Searches sent to an engine."""
         self.cache_hits = 0
 
     @property
     def cache(self) -> SearchCache | None:
-        """Where answers are kept; None where nowhere."""
+        """The cache of answers; None if there is none."""
         return self.meta.pool.cache
 
     async def search(self, query: MarketQuery) -> SearchResponse:
-        """What a query finds. Raises WebSearchError where no engine answered."""
+        """Run a query. Raises WebSearchError if no engine answered."""
         begun, options = self._clock(), query.options
         answer = await self._asked(query.query, options)
         return SearchResponse(
@@ -60,20 +60,20 @@ class SearchService:
         )
 
     async def search_with_retry(self, query: str, options: SearchOptions) -> list[FoundPage]:
-        """The pages found for a query, asked again where that may help. Raises WebSearchError."""
+        """Return the pages found for a query, with retries. Raises WebSearchError."""
         return list((await self._asked(query, options)).pages[: options.num])
 
     async def batch_search(self, queries: Sequence[MarketQuery]) -> list[SearchResponse]:
-        """What each query finds, all at the same time; one that fails says so and stops no other."""
+        """Run all queries concurrently; a failed one reports its error without affecting the others."""
         return list(await asyncio.gather(*(self._searched(query) for query in queries)))
 
     async def clear_cache(self) -> None:
-        """Delete all searches that are kept."""
+        """Delete all cached searches."""
         if self.cache is not None:
             await self.cache.clear()
 
     async def validate_api_key(self) -> bool:
-        """Whether Serper's key, where Serper is asked, can be one. Nothing is sent: each search costs money."""
+        """Whether Serper's key, if Serper is used, is well-formed. Sends no request, since each costs money."""
         try:
             await self.check_key()
         except WebSearchError:
@@ -81,13 +81,13 @@ class SearchService:
         return True
 
     async def check_key(self) -> None:
-        """Look at Serper's key and address, where Serper is asked. Raises WebSearchError."""
+        """Validate Serper's key and address, if Serper is used. Raises WebSearchError."""
         for engine in self.meta.pool.engines:
             if engine.name == SERPER:
                 await engine.check()
 
     async def aclose(self) -> None:
-        """Leave the engines."""
+        """Close the engines."""
         await self.meta.aclose()
 
     async def _searched(self, query: MarketQuery) -> SearchResponse:
@@ -112,7 +112,7 @@ class SearchService:
 
 
 class SearchServiceConfig(NamedTuple):
-    """How Serper is asked. Times are milliseconds."""
+    """The configuration of Serper. Times are in milliseconds."""
 
     api_key: str
     timeout: int = 5_000
@@ -123,7 +123,7 @@ class SearchServiceConfig(NamedTuple):
 
 
 class SerperSearchService(SearchService):
-    """Searches with Serper alone, its answers kept in memory. Raises WebSearchError for a key that can be none."""
+    """Search with Serper alone, with an in-memory cache. Raises WebSearchError for a malformed key."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class SerperSearchService(SearchService):
 def open_search_service(
     web: WebSettings, market: MarketSettings, environ: Mapping[str, str], *, cache_ttl: float, use_cache: bool
 ) -> SearchService:
-    """The service by the settings: their engines, each search within `market.search_timeout`."""
+    """Create the service from the settings, each search within `market.search_timeout`."""
     limiter = RateLimiter(market.max_requests, market.window_ms)
     quick = msgspec.structs.replace(web, timeout=min(web.timeout, market.search_timeout))
     pool = open_pool(quick, environ, cache_ttl=cache_ttl, use_cache=use_cache)
@@ -153,7 +153,7 @@ def open_search_service(
 
 
 def scan_error(error: LocalLLMError, purpose: MarketPurpose | None = None) -> ScanError:
-    """An error as a scan hands it over. No key stands in one."""
+    """Convert an error to the scan's format. It contains no key."""
     return ScanError(code=error.code, what=str(error.what), why=str(error.why), fix=str(error.fix), purpose=purpose)
 
 

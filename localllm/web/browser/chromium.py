@@ -1,7 +1,7 @@
-"""A headless Chromium of this machine, driven by Playwright. Nothing is ever downloaded.
+"""Run the installed Chromium headless, driven by Playwright. Nothing is ever downloaded.
 
-Its profile is new and is gone when it ends. It ends with this program, however that ends: both it and the driver in
-between live only as long as their pipes.
+Each start has a new profile, which is deleted at the end. The browser and the driver end with this program, however
+that ends, because they live only as long as their pipes.
 """
 
 import asyncio
@@ -31,14 +31,14 @@ _PLACES = (
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 )
-"""The programs themselves: the scripts that distributions put before them leave processes behind."""
+"""The binaries: the wrapper scripts of distributions leave processes behind."""
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-_PROGRAM = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")  # ELF, Mach-O: what is no script
+_PROGRAM = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")  # ELF, Mach-O: not a script
 _START, _END = 30.0, 5.0  # seconds
 _LONGEST_REASON = 200
-_LONGEST_FOLDER = 50  # characters; in a longer one Chromium's socket, with a name of its own, has no room (unix(7))
-_KEPT = ("PATH", "LANG", "TMPDIR", "TZ", "LD_LIBRARY_PATH", "XDG_DATA_HOME")  # of the environment
+_LONGEST_FOLDER = 50  # characters; in a longer path Chromium's socket name does not fit (unix(7))
+_KEPT = ("PATH", "LANG", "TMPDIR", "TZ", "LD_LIBRARY_PATH", "XDG_DATA_HOME")  # environment variables passed on
 
 _ARGUMENTS = (
     "--disable-quic",
@@ -52,12 +52,12 @@ _ARGUMENTS = (
     "--proxy-bypass-list=<-loopback>",
     "--js-flags=--max-old-space-size=512",
 )
-"""Besides what Playwright sets (no background networking, updates, synchronisation, crash reports): no look-up of
-names, no UDP, and everything through the proxy, also what goes to this machine."""
+"""In addition to Playwright's (no background networking, updates, synchronisation, crash reports): no name resolution,
+no UDP, and everything through the proxy, even requests to this machine."""
 
 
 def find_chromium(environ: Mapping[str, str] = os.environ) -> Path | None:
-    """The executable of a Chromium; None where there is none."""
+    """Return the executable of a Chromium; None if there is none."""
     for place in _PLACES:
         if os.access(place, os.X_OK):
             return Path(place)
@@ -74,17 +74,17 @@ def _on_path(environ: Mapping[str, str]) -> Iterator[Path]:
 
 
 def on_path(name: str, environ: Mapping[str, str] = os.environ) -> str | None:
-    """The program on the search path, not in the project one stands in: a command may have put it there."""
+    """Find a program on the search path, but not in the current project, where a command may have placed it."""
     return find_program(name, find_project(Path.cwd()), environ)
 
 
 def is_installed() -> bool:
-    """Whether Playwright is there."""
+    """Whether Playwright is installed."""
     return importlib.util.find_spec("playwright") is not None
 
 
 def require_chromium(environ: Mapping[str, str] = os.environ) -> Path:
-    """The executable. Raises BrowserError browser_no_package, browser_missing."""
+    """Return the executable. Raises BrowserError browser_no_package, browser_missing."""
     if not is_installed():
         raise BrowserError("browser_no_package")
     found = find_chromium(environ)
@@ -94,7 +94,7 @@ def require_chromium(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 class Chromium:
-    """A browser that is running; `close` ends it."""
+    """A running browser; `close` ends it."""
 
     def __init__(self, driver: "Playwright", browser: "Browser") -> None:
         self._driver = driver
@@ -102,7 +102,7 @@ class Chromium:
 
     @classmethod
     async def start(cls, executable: Path, proxy: "ProxySettings") -> "Chromium":
-        """Start one that reaches the proxy alone. Raises BrowserError browser_not_started."""
+        """Start a browser that can reach only the proxy. Raises BrowserError browser_not_started."""
         from playwright.async_api import Error, async_playwright
 
         driver: Playwright | None = None
@@ -126,7 +126,7 @@ class Chromium:
         return cls(driver, browser)
 
     async def close(self) -> None:
-        """End it, for sure: whatever does not end when asked to is killed by the driver, which ends last."""
+        """End the browser reliably: the driver, which ends last, kills what does not end on request."""
         try:
             await _end(self.browser.close())
         finally:
@@ -142,13 +142,13 @@ async def _end(closing: "asyncio.Future[None] | object") -> None:
 
 
 def reason_of(error: BaseException) -> str:
-    """The first line of what Playwright says, without the name of its function."""
+    """Return the first line of a Playwright error, without the function's name."""
     first = (str(error).strip() or type(error).__name__).splitlines()[0]
     return clean(first.rpartition(": ")[2] if first.startswith(("Page.", "BrowserType.")) else first)[:_LONGEST_REASON]
 
 
 def browser_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """What it sees of the environment: no keys, no home; but where the user's own fonts are."""
+    """Return the browser's environment: no keys, no home, except the location of the user's fonts."""
     kept = {name: environ[name] for name in _KEPT if name in environ}
     if len(kept.get("TMPDIR", "")) > _LONGEST_FOLDER:
         del kept["TMPDIR"]
@@ -158,5 +158,5 @@ def browser_environment(environ: Mapping[str, str] = os.environ) -> dict[str, st
 
 
 def _is_root() -> bool:
-    """Chromium's own sandbox refuses to run as root; then it runs without."""
+    """Whether this is root, for whom Chromium's own sandbox refuses to run and is disabled."""
     return sys.platform != "win32" and os.geteuid() == 0

@@ -1,7 +1,7 @@
-"""The only way out that the browser has: a proxy on this machine that judges every host and pins its address.
+"""The browser's only network access: a local proxy that checks every host and pins its address.
 
-A page's scripts can ask for anything, and redirects pass by what a browser lets its driver see. So the browser resolves
-no names and connects to nothing but this proxy, for which it needs a password that is made anew for each browser.
+A page's scripts can request anything, and redirects bypass what a browser shows its driver. So the browser resolves no
+names and connects only to this proxy, with a password generated for each browser.
 """
 
 import asyncio
@@ -28,13 +28,13 @@ _HTTPS = 443
 
 
 class PublicWeb:
-    """The hosts of the public web, and those in `allowed` (`host:port`), as the fetcher has them."""
+    """The hosts of the public web, and those in `allowed` (`host:port`), as in the fetcher."""
 
     def __init__(self, allowed: Collection[str]) -> None:
         self._allowed = frozenset(place.lower() for place in allowed)
 
     def check(self, wanted: Target) -> None:
-        """Raise SafetyViolationError web_address_refused where the name or port is none of the public web."""
+        """Raise SafetyViolationError web_address_refused unless name and port are public."""
         checked_url(_address(wanted), self._allowed)
 
     def vet(self, wanted: Target, addresses: Sequence[str]) -> None:
@@ -49,7 +49,7 @@ def _address(wanted: Target) -> str:
 
 
 class NextProxy(msgspec.Struct, frozen=True):
-    """The proxy of `web.proxy`, through which the guard goes on; `credential` is what it wants to be sent."""
+    """The upstream proxy of `web.proxy`; `credential` is its authorization."""
 
     host: str
     port: int
@@ -57,7 +57,7 @@ class NextProxy(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, address: str) -> "NextProxy":
-        """From an address such as http://user:password@host:3128. Raises ValueError where it is no http proxy."""
+        """Parse an address such as http://user:password@host:3128. Raises ValueError unless it is an http proxy."""
         parts = urlsplit(address)
         if parts.scheme != "http" or not parts.hostname:
             raise ValueError(address)
@@ -66,12 +66,12 @@ class NextProxy(msgspec.Struct, frozen=True):
 
 
 def basic(user: str, password: str) -> bytes:
-    """A name and a password as the scheme Basic has them (RFC 7617)."""
+    """Encode user and password for the Basic scheme (RFC 7617)."""
     return b"Basic " + base64.b64encode(f"{user}:{password}".encode())
 
 
 class GuardProxy(Proxy):
-    """Serves one browser. What it may receive is counted: `allow_more` says how many bytes."""
+    """Serves one browser. Received bytes are limited: see `allow_more`."""
 
     def __init__(
         self,
@@ -97,15 +97,15 @@ class GuardProxy(Proxy):
 
     @property
     def settings(self) -> "ProxySettings":
-        """How the browser finds it."""
+        """The proxy settings for the browser."""
         return {"server": self.address, "username": self.user, "password": self.password}
 
     async def start(self) -> None:
-        """Begin to serve."""
+        """Start serving."""
         await self.serve(self._listener)
 
     def allow_more(self, size: int) -> None:
-        """Let so many bytes be received from now on; connections that bring more are cut."""
+        """Allow `size` more bytes from now on; connections that exceed them are closed."""
         self._left = size
 
     async def _reach(self, request: ProxyRequest) -> Streams:
@@ -143,7 +143,7 @@ def _opening(request: ProxyRequest, following: NextProxy) -> list[bytes]:
 
 
 def _for_proxy(request: ProxyRequest, following: NextProxy) -> bytes:
-    """The head of a request as the next proxy wants it: with the whole address."""
+    """Return the head of a request for the upstream proxy: with the absolute address."""
     first, rest = request.head.split(b"\r\n", 1)
     method, path, version = first.split(b" ")
     lines = [method + b" http://" + str(request.target).removesuffix(":80").encode() + path + b" " + version]

@@ -1,4 +1,4 @@
-"""Print HTML as a PDF with the Chromium of this machine; nothing is asked of any network meanwhile."""
+"""Print HTML as PDF with the installed Chromium, without network access."""
 
 import asyncio
 import os
@@ -40,14 +40,14 @@ _FOOTER = (
 
 
 async def print_pdf(html: str, file: Path, *, find: Callable[[], Path] = require_chromium) -> None:
-    """Write a page as a PDF: A4, pages numbered. What it names beside itself (pictures, styles, scripts) is left out.
+    """Write a page as PDF: A4, pages numbered. External resources (pictures, styles, scripts) are left out.
 
     Raises BrowserError: browser_no_package, browser_missing, browser_not_started, pdf_no_font, pdf_not_printed.
     """
     executable = find()
     if _JAPANESE.search(html) and not await asyncio.to_thread(has_japanese_font):
         raise BrowserError("pdf_no_font", file=file)
-    guard = GuardProxy(())  # it is allowed nothing
+    guard = GuardProxy(())  # no host is allowed
     await guard.start()
     try:
         chromium = await Chromium.start(executable, guard.settings)
@@ -85,7 +85,7 @@ async def _printed(chromium: Chromium, html: str, file: Path) -> bytes:
 
 
 def _write(file: Path, data: bytes) -> None:
-    """Write it whole or not at all; a link that has its name is replaced."""
+    """Write the file atomically; a link of that name is replaced."""
     folder = os.open(file.parent, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
     try:
         atomic_write_at(folder, file.name, data)
@@ -98,7 +98,7 @@ async def _nothing(route: "Route") -> None:
 
 
 def has_japanese_font(environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether there is a font with Japanese characters, as the browser sees fonts."""
+    """Whether the browser has a font with Japanese characters."""
     if program := on_path("fc-list", environ):
         command = [program, ":lang=ja", "family"]
         with suppress(OSError, subprocess.SubprocessError):

@@ -1,4 +1,4 @@
-"""Read pages that scripts make, in the browser: when that is needed, and what the page says then."""
+"""Read script-rendered pages in the browser, and detect which pages need it."""
 
 import asyncio
 import re
@@ -19,19 +19,19 @@ from localllm.web.fetching import LARGEST
 if TYPE_CHECKING:
     from playwright.async_api import Page, Route
 
-_LITTLE_TEXT = 200  # characters; a page that says more is read as it came
+_LITTLE_TEXT = 200  # characters; a page with more is not rendered
 _NO_TEXT = 40
-_QUIET = 5.0  # seconds that a page may take, once it is there, until it asks for nothing more
+_QUIET = 5.0  # seconds to wait for network idle after loading
 _END = 5.0
-_MOST_RECEIVED = 30_000_000  # bytes of a page with all that it asks for
+_MOST_RECEIVED = 30_000_000  # bytes of a page with all its requests
 _UNNEEDED = frozenset({"image", "media", "font", "texttrack", "eventsource", "websocket", "manifest", "other"})
-"""What a page asks for that is none of its text."""
+"""Resource types without text."""
 
 _MADE_BY_SCRIPTS = late_pattern(
     r"(?i)id=[\"']?(?:root|app|__next|__nuxt|___gatsby|react-root|main-app|ember\d+)\b|<app-root|ng-app|data-reactroot"
     r"|<noscript>(?:(?!</noscript>).){0,500}javascript"
 )
-"""Where a framework puts its page; and what such pages say where scripts do not run."""
+"""The root elements of frameworks, and the messages of such pages without scripts."""
 
 _WITHOUT_PEERS = """
 for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'WebTransport']) delete self[name];
@@ -39,24 +39,24 @@ for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'WebTranspor
 
 
 def needs_scripts(html: str, text: str) -> bool:
-    """Whether a page is made by scripts: it has them, and next to no text, or a place for one that is made."""
+    """Whether a page is rendered by scripts: it has scripts, and hardly any text or an empty root element."""
     if len(text) >= _LITTLE_TEXT or not re.search(r"<script\b", html, re.IGNORECASE):
         return False
     return len(text.strip()) < _NO_TEXT or bool(_MADE_BY_SCRIPTS.search(html))
 
 
 class RenderedPage(msgspec.Struct, frozen=True):
-    """A page after its scripts have run: where that was in the end, and its HTML."""
+    """A page after its scripts have run: the final address, and its HTML."""
 
     url: str
     html: str
 
 
 class PageRenderer:
-    """Renders pages, one at a time, in one browser that is started for the first of them.
+    """Render pages, one at a time, in one browser that is started for the first one.
 
-    `allowed` are the `host:port` that may be private; `seconds` is for a page; `proxy` that of `web.proxy`. Whatever
-    cannot be had is said by the first `render`, and again by the next. `guard` makes the proxy; tests give it names.
+    `allowed` are the `host:port` that may be private; `seconds` is the timeout of a page; `proxy` is `web.proxy`. If
+    the browser is not available, every `render` raises the error. `guard` creates the proxy; tests give it names.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class PageRenderer:
         self._turn = asyncio.Lock()
 
     async def render(self, url: str) -> RenderedPage:
-        """The page at `url`. Raises BrowserError, ToolExecutionError web_status, SafetyViolationError."""
+        """Render the page at `url`. Raises BrowserError, ToolExecutionError web_status, SafetyViolationError."""
         from playwright.async_api import Error
 
         async with self._turn:
@@ -91,10 +91,10 @@ class PageRenderer:
             try:
                 async with asyncio.timeout(self._seconds):
                     rendered = await self._in_new_profile(chromium, target)
-                    checked_url(rendered.url, self._allowed)  # else it is what the proxy says of it
+                    checked_url(rendered.url, self._allowed)  # otherwise it is the proxy's error page
                     return rendered
             except TimeoutError as error:
-                await self._stop()  # whatever keeps it busy ends with it
+                await self._stop()  # a hanging browser is ended
                 raise BrowserError("browser_slow", url=shown_address(url), seconds=self._seconds) from error
             except Error as error:
                 if not chromium.browser.is_connected():
@@ -107,11 +107,11 @@ class PageRenderer:
                 guard.allow_more(0)
 
     async def aclose(self) -> None:
-        """End the browser, if there is one."""
+        """End the browser, if it runs."""
         await self._stop()
 
     async def _running(self) -> tuple[Chromium, GuardProxy]:
-        """The browser and its proxy, started where they are not. What failed once is not tried again."""
+        """Return the browser and its proxy, starting them if needed. A failed start is not retried."""
         if self._failure is not None:
             raise self._failure
         if self._chromium is None or self._guard is None:
@@ -140,7 +140,7 @@ class PageRenderer:
                 guard.close()
 
     async def _in_new_profile(self, chromium: Chromium, url: str) -> RenderedPage:
-        """As if by a browser that has never been anywhere."""
+        """Load the page in a new browser context."""
         context = await chromium.browser.new_context(
             accept_downloads=False, service_workers="block", user_agent=self._user_agent or _agent(chromium)
         )
@@ -173,7 +173,7 @@ async def _read(page: "Page", url: str) -> RenderedPage:
 
 
 def _agent(chromium: Chromium) -> str:
-    """Its own name, which pages look at to know what it can do, and this program's."""
+    """Return the browser's user agent, which pages check for features, with this program's name."""
     version = chromium.browser.version.partition(".")[0]
     return (
         "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) "

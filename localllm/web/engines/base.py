@@ -1,4 +1,4 @@
-"""What every search engine offers."""
+"""The interface of a search engine."""
 
 from typing import Protocol
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class SearchResult(msgspec.Struct, frozen=True):
-    """One page found: its title, address, and what the engine quotes of it. `engine` is who found it."""
+    """A result: title, address, and snippet. `engine` is the one that found it."""
 
     title: str
     url: str
@@ -15,8 +15,8 @@ class SearchResult(msgspec.Struct, frozen=True):
 
 
 class SearchAnswer(msgspec.Struct, frozen=True):
-    """What a search gave: the results, best first; `answers` are direct ones (a sum, a definition); `silent` names the
-    engines behind that did not answer, each with why."""
+    """The answer to a search: the results, best first; `answers` are direct ones (a sum, a definition); `silent` lists
+    the backend engines that did not answer, with reasons."""
 
     results: tuple[SearchResult, ...]
     answers: tuple[str, ...] = ()
@@ -24,8 +24,8 @@ class SearchAnswer(msgspec.Struct, frozen=True):
 
 
 class ResultView(msgspec.Struct, frozen=True):
-    """Which results are asked for: in a `language` (ISO 639-1, such as ja; empty: the engine's own choice), which
-    `page` of them, from 1, and those meant for a `country` (ISO 3166, such as jp; empty leaves that too)."""
+    """The requested results: in a `language` (ISO 639-1, such as ja; empty: the engine's choice), which `page` of them,
+    from 1, and for a `country` (ISO 3166, such as jp; empty: the engine's choice)."""
 
     language: str = ""
     page: int = 1
@@ -36,14 +36,14 @@ FIRST_PAGE = ResultView()
 
 
 class EngineLimits(msgspec.Struct, frozen=True):
-    """How an engine may be asked: `concurrency` searches at a time, `per_minute` of them, a tenth of these at once."""
+    """The limits of an engine: `concurrency` parallel searches, `per_minute` searches, in bursts of a tenth of that."""
 
     concurrency: int = 1
     per_minute: int = 30
 
 
 class SearchEngine(Protocol):
-    """A way to search the web."""
+    """A search engine."""
 
     @property
     def name(self) -> str:
@@ -52,21 +52,20 @@ class SearchEngine(Protocol):
 
     @property
     def limits(self) -> EngineLimits:
-        """How it may be asked."""
+        """Its limits."""
         ...
 
     @property
     def scope(self) -> str:
-        """What its answers depend on besides the query, such as an address and a language: what was found before is
-        shown again only where that is the same."""
+        """What its answers depend on besides the query, such as an address and a language: part of the cache key."""
         ...
 
     async def search(self, query: str, limit: int, view: ResultView = FIRST_PAGE) -> SearchAnswer:
-        """At most `limit` results, of the page and in the language of `view`. Raises WebSearchError."""
+        """Return at most `limit` results for `view`. Raises WebSearchError."""
         ...
 
     async def check(self) -> tuple[str, ...]:
-        """Find out whether it can be asked, as cheaply as that can be known; the engines behind it that are silent.
+        """Check cheaply whether it is usable; return the silent backend engines.
 
         Raises WebSearchError.
         """

@@ -1,4 +1,4 @@
-"""DuckDuckGo, through the package ddgs where it is installed (it was called duckduckgo-search until 2025)."""
+"""DuckDuckGo, through the package ddgs if installed (called duckduckgo-search until 2025)."""
 
 import asyncio
 import importlib
@@ -13,30 +13,30 @@ from localllm.text.sanitising import clean
 from localllm.web.engines.base import FIRST_PAGE, EngineLimits, ResultView, SearchAnswer, SearchResult
 
 Ask = Callable[[str, int, ResultView], list[dict[str, Any]]]
-"""What ddgs gives for a query, a number of results and a view: title, href and body of each. Raises its own
+"""The search function of ddgs: query, number of results and view; returns title, href and body of each. Raises its own
 exceptions."""
 
 _REGIONS = {"en": "us-en", "ja": "jp-jp", "ko": "kr-kr", "sv": "se-sv", "da": "dk-da", "cs": "cz-cs", "uk": "ua-uk"}
-"""DuckDuckGo's regions (country-language) of languages whose country has another code than they have."""
+"""DuckDuckGo's regions (country-language) of languages whose country has a different code."""
 
 _SAME_CODES = frozenset(["de", "es", "fi", "fr", "hu", "it", "nl", "no", "pl", "pt", "ro", "ru", "tr"])
 """Languages whose region is their code twice: de-de."""
 
 _LONGEST_REASON = 200
 _PASSING = frozenset({"RatelimitException", "TimeoutException"})
-"""Exceptions of ddgs, which is imported late, after which the same search may well succeed in a moment."""
+"""Transient exceptions of ddgs, by name, because it is imported late."""
 
 
 def is_installed() -> bool:
-    """Whether the package is there; it is not imported for that."""
+    """Whether the package is installed, without importing it."""
     try:
         return importlib.util.find_spec("ddgs") is not None
-    except ModuleNotFoundError:  # it is worked on in the project, and not run here
+    except ModuleNotFoundError:  # its source tree is open, but not running
         return False
 
 
 class DuckDuckGo:
-    """DuckDuckGo's results. `proxy` is the address of one; `ask` takes the place of the package in tests."""
+    """DuckDuckGo's results. `proxy` is a proxy's address; `ask` replaces the package in tests."""
 
     name = "duckduckgo"
     scope = ""
@@ -48,7 +48,7 @@ class DuckDuckGo:
         self._ask = ask or self._by_package
 
     async def search(self, query: str, limit: int, view: ResultView = FIRST_PAGE) -> SearchAnswer:
-        """At most `limit` results. Of the connections the package opens `offline` is not told: it is asked first."""
+        """Return at most `limit` results. Checks `offline` first, since the package opens its own connections."""
         if offline.is_on():
             raise WebSearchError("search_offline")
         try:
@@ -58,7 +58,7 @@ class DuckDuckGo:
             raise
         except TimeoutError as error:
             raise WebSearchError("duckduckgo_failed", retryable=True, reason=f"{self._seconds:g} s") from error
-        except Exception as error:  # the package passes on whatever its HTTP library and parsers raise
+        except Exception as error:  # the package passes on any exception of its HTTP library and parsers
             if "No results" in str(error):
                 return SearchAnswer(())
             raise WebSearchError(
@@ -75,7 +75,7 @@ class DuckDuckGo:
         )
 
     async def check(self) -> tuple[str, ...]:
-        """Look for the package. Nothing is sent anywhere."""
+        """Check that the package is installed. Sends nothing."""
         if not is_installed():
             raise WebSearchError("duckduckgo_missing")
         return ()
@@ -93,7 +93,7 @@ class DuckDuckGo:
 
 
 def _region(view: ResultView) -> str:
-    """DuckDuckGo's region for a language and a country; empty where it has none, which leaves it to the engine."""
+    """Return DuckDuckGo's region for a language and a country; empty if it has none, which leaves it to the engine."""
     language, country = view.language, view.country
     if language and country:
         region = _REGIONS.get(language, "")
@@ -102,5 +102,5 @@ def _region(view: ResultView) -> str:
 
 
 def make(settings: WebSettings) -> DuckDuckGo:
-    """Make it as the settings say."""
+    """Create the engine from the settings."""
     return DuckDuckGo(seconds=settings.timeout, proxy=settings.proxy)

@@ -1,4 +1,4 @@
-"""Results of a search without the same page twice."""
+"""Remove duplicate pages from search results."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from localllm.web.engines.base import SearchResult
 
 
 def unique(results: Iterable[SearchResult]) -> tuple[SearchResult, ...]:
-    """The first result of each page, in the order given."""
+    """Return the first result of each page, in the given order."""
     first: dict[str, SearchResult] = {}
     for result in results:
         first.setdefault(canonical_url(result.url), result)

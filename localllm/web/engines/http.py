@@ -1,4 +1,4 @@
-"""One request to a search engine: bounded in time and size, no redirect followed, no proxy of the environment used."""
+"""Send one request to a search engine: with timeout and size limit, without redirects or proxy variables."""
 
 import asyncio
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _TOO_MANY, _SERVER_FAILURE = 429, 500
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """An engine's answer; `retry_after` is in how many seconds it wants to be asked again, where it says so."""
+    """An engine's response; `retry_after` is its Retry-After in seconds, if any."""
 
     status: int
     data: bytes
@@ -27,12 +27,12 @@ class Reply(msgspec.Struct, frozen=True):
 
     @property
     def is_passing(self) -> bool:
-        """Whether it may well be another one in a moment: too many requests, or a failure of the server."""
+        """Whether the failure is transient: too many requests, or a server error."""
         return self.status == _TOO_MANY or self.status >= _SERVER_FAILURE
 
 
 class EngineUnreachableError(Exception):
-    """There is no answer, for this reason; `timed_out` where it took too long."""
+    """There is no response, for this reason; `timed_out` after a timeout."""
 
     def __init__(self, reason: str, *, timed_out: bool = False) -> None:
         super().__init__(reason)
@@ -40,12 +40,12 @@ class EngineUnreachableError(Exception):
 
 
 async def get(url: str, parameters: Mapping[str, str], *, seconds: float) -> Reply:
-    """The answer to a GET. Raises EngineUnreachableError."""
+    """Send a GET request. Raises EngineUnreachableError."""
     return await _ask("GET", url, seconds=seconds, parameters=parameters)
 
 
 async def post_json(url: str, body: object, headers: Mapping[str, str], *, seconds: float, proxy: str = "") -> Reply:
-    """The answer to a POST of `body` as JSON. Raises EngineUnreachableError."""
+    """Send a POST request with `body` as JSON. Raises EngineUnreachableError."""
     headers = {**headers, "content-type": "application/json"}
     return await _ask("POST", url, seconds=seconds, headers=headers, content=msgspec.json.encode(body), proxy=proxy)
 
@@ -86,14 +86,14 @@ async def _ask(
 
 @cache
 def _certificates() -> "ssl.SSLContext":
-    """The certificates a client would read anew for each request, which takes longer than many an answer."""
+    """Load the certificates once: a client reads them for each request, which takes longer than many responses."""
     import httpx
 
     return httpx.create_ssl_context(trust_env=False)
 
 
 async def _beginning(response: "httpx.Response") -> bytes:
-    """The body, as much of it as an answer may have."""
+    """Read the body up to the size limit."""
     data = bytearray()
     try:
         async for piece in response.aiter_raw():
@@ -106,7 +106,7 @@ async def _beginning(response: "httpx.Response") -> bytes:
 
 
 def _retry_after(header: str) -> float | None:
-    """The seconds a Retry-After asks for, which names them or a date; None for neither."""
+    """Parse a Retry-After in seconds or as a date; None if it is neither."""
     if header.strip().isascii() and header.strip().isdigit():
         return float(header)
     try:

@@ -1,4 +1,4 @@
-"""SearxNG, a search engine one runs oneself, over its JSON (docs.searxng.org/dev/search_api.html)."""
+"""SearxNG, a self-hosted search engine, through its JSON API (docs.searxng.org/dev/search_api.html)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ _OK = 200
 _LONGEST_REASON = 200
 
 PLACES = ("http://127.0.0.1:8888", "http://127.0.0.1:8080")
-"""Where it is looked for where no address is set: as `localllm init --services` starts it, and as it is by itself."""
+"""Default addresses: as `localllm init --services` starts it, and its own default."""
 
 
 class _Result(msgspec.Struct):
@@ -41,7 +41,7 @@ class _Answer(msgspec.Struct):
 
 
 class SearxNG:
-    """The SearxNG at `url`, which may be on this machine or in its network: it is the user who names it."""
+    """The SearxNG at `url`, which may be local, since the user configures it."""
 
     name = "searxng"
     limits = EngineLimits(concurrency=1, per_minute=60)
@@ -54,18 +54,18 @@ class SearxNG:
         seconds: float = 20.0,
         places: Sequence[str] = PLACES,
     ) -> None:
-        """Without a `url` it is the first of `places` at which one answers; without `categories` it takes its own."""
+        """Without a `url`, use the first of `places` that answers; without `categories`, SearxNG's default."""
         self._places = (_base(url),) if url else tuple(places)
         self._categories = ",".join(categories)
         self._seconds = seconds
 
     @property
     def scope(self) -> str:
-        """Where it is asked, and for which categories."""
+        """The addresses and categories."""
         return " ".join([*self._places, self._categories]).rstrip()
 
     async def search(self, query: str, limit: int, view: ResultView = FIRST_PAGE) -> SearchAnswer:
-        """The answer of the first place that has one."""
+        """Return the answer of the first address that has one."""
         failure: WebSearchError | None = None
         for place in self._places:
             try:
@@ -75,7 +75,7 @@ class SearxNG:
         raise failure or WebSearchError("searxng_unreachable", url="", reason="")
 
     async def check(self) -> tuple[str, ...]:
-        """Search for a word: only that shows whether it answers in JSON, and whether the engines behind it answer."""
+        """Run a test search: only that shows whether JSON is enabled and the backend engines answer."""
         answer = await self.search("test", 1)
         if answer.silent and not answer.results and not answer.answers:
             raise WebSearchError("search_engines_silent", engine=self.name, engines=", ".join(answer.silent))
@@ -97,12 +97,12 @@ class SearxNG:
 
 
 def _locale(view: ResultView) -> str:
-    """What SearxNG calls language: ja, or with a country ja-JP; it knows no country alone."""
+    """Return SearxNG's language code: ja, or with a country ja-JP; it has no country alone."""
     return f"{view.language}-{view.country.upper()}" if view.language and view.country else view.language
 
 
 def _base(url: str) -> str:
-    """The address without what people copy along: a path of search, a query, a slash at the end."""
+    """Return the address without a search path, a query or a trailing slash, which users copy along."""
     parts = urlsplit(url if "://" in url else f"http://{url}")
     path = parts.path.rstrip("/").removesuffix("/search")
     return f"{parts.scheme}://{parts.netloc}{path}"
@@ -127,7 +127,7 @@ def _refusal(place: str, reply: Reply) -> WebSearchError:
 
 
 def _reason(data: bytes) -> str:
-    """Why a search is refused, on one line, as far as it is said."""
+    """Return the reason of a rejection on one line, if given."""
     try:
         said = decode_json(data, _Refusal).error
     except msgspec.DecodeError:
@@ -154,7 +154,7 @@ def _understood(place: str, data: bytes, limit: int) -> SearchAnswer:
 
 
 def _answer(item: Any) -> str:
-    """A direct answer: a text in old versions, an object with a text in new ones."""
+    """Return a direct answer: a string in old versions, an object with a text in new ones."""
     match item:
         case str():
             return item
@@ -165,5 +165,5 @@ def _answer(item: Any) -> str:
 
 
 def make(settings: WebSettings) -> SearxNG:
-    """Make it as the settings say."""
+    """Create the engine from the settings."""
     return SearxNG(settings.searxng_url, categories=settings.searxng_categories, seconds=settings.timeout)

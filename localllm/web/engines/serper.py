@@ -1,4 +1,4 @@
-"""Serper, Google's results for a key and money, over its JSON (serper.dev)."""
+"""Serper, a paid API for Google's results, through its JSON API (serper.dev)."""
 
 import os
 from collections.abc import Mapping
@@ -19,13 +19,13 @@ from localllm.web.engines.http import EngineUnreachableError, Reply, post_json
 
 _OK = 200
 _MOST = 100
-"""Results one search may ask for."""
+"""Most results per search."""
 
 _LONGEST_REASON = 200
 _KEY = late_pattern(r"[A-Za-z0-9_-]{20,200}")
 _LOCALE = late_pattern(r"(?P<language>[a-z]{2,3})(?:[_-](?P<country>[A-Za-z]{2}))?(?:[.@].*)?")
 _BY_COUNTRY = ("pt", "zh")
-"""Languages that Google tells apart by country: pt-br, zh-tw."""
+"""Languages that Google distinguishes by country: pt-br, zh-tw."""
 
 
 class _Result(msgspec.Struct):
@@ -45,7 +45,7 @@ class _Refusal(msgspec.Struct):
 
 
 class Serper:
-    """Serper at `base_url`, asked with `key`. An empty `language` (hl) or `country` (gl) leaves that to Google."""
+    """Serper at `base_url`, with the API `key`. An empty `language` (hl) or `country` (gl) is left to Google."""
 
     name = "serper"
     limits = EngineLimits(concurrency=8, per_minute=300)
@@ -61,11 +61,11 @@ class Serper:
 
     @property
     def scope(self) -> str:
-        """Where it is asked, and for which region."""
+        """The address and the region."""
         return f"{self._url} {self._region}"
 
     async def search(self, query: str, limit: int, view: ResultView = FIRST_PAGE) -> SearchAnswer:
-        """At most `limit` results. A language and a country asked for go before those of the settings."""
+        """Return at most `limit` results. A requested language or country overrides the settings."""
         await self.check()
         body = {"q": query, **self._region, "num": min(limit, _MOST)}
         if view.language:
@@ -88,12 +88,12 @@ class Serper:
         return self._understood(reply.data, limit)
 
     async def check(self) -> tuple[str, ...]:
-        """Look at the key and the address. Nothing is sent: each search costs money."""
+        """Check key and address. Sends nothing, since each search costs money."""
         self.check_key()
         return ()
 
     def check_key(self) -> None:
-        """See whether the key can be one, and whether it stays secret on its way. Raises WebSearchError."""
+        """Check that the key is well-formed and transmitted confidentially. Raises WebSearchError."""
         if not self._key:
             raise WebSearchError("serper_no_key")
         if not _KEY.fullmatch(self._key):
@@ -132,12 +132,12 @@ class Serper:
         return SearchAnswer(unique(found)[:limit], answers=(direct,) if isinstance(direct, str) else ())
 
     def _shown(self, text: str) -> str:
-        """What was said about a request, on one line; should the key be in it, without that."""
+        """Return an error text on one line, with the key removed."""
         return clean(text.replace(self._key, "…"), keep_newlines=False)[:_LONGEST_REASON].rstrip(".")
 
 
 def _message(data: bytes) -> str:
-    """The reason a refusal gives; "?" where it gives none."""
+    """Return the reason of a rejection; "?" if there is none."""
     try:
         return decode_json(data, _Refusal).message
     except msgspec.DecodeError:
@@ -145,7 +145,7 @@ def _message(data: bytes) -> str:
 
 
 def region(settings: SerperSettings, environ: Mapping[str, str]) -> tuple[str, str]:
-    """Language and country of the results: as set, else those of the user's locale, else none."""
+    """Return language and country of the results: as configured, else from the user's locale, else none."""
     names = (environ.get(variable, "") for variable in ("LC_ALL", "LC_MESSAGES", "LANG"))
     found = _LOCALE.fullmatch(next(filter(None, names), ""))
     language, country = (found["language"], (found["country"] or "").lower()) if found else ("", "")
@@ -155,7 +155,7 @@ def region(settings: SerperSettings, environ: Mapping[str, str]) -> tuple[str, s
 
 
 def make(settings: WebSettings) -> Serper:
-    """Make it as the settings say, with the key of the environment."""
+    """Create the engine from the settings, with the key in the environment."""
     language, country = region(settings.serper, os.environ)
     return Serper(
         settings.serper.base_url,
