@@ -25,6 +25,7 @@ from localllm.base.i18n import Phrase, _
 from localllm.base.jsontext import encode_json
 from localllm.llm.messages import Completion, UserMessage
 from localllm.safety.paths import shown
+from localllm.text.sanitising import shorten
 from localllm.text.scripts import is_chinese, is_in_language
 from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
@@ -35,6 +36,7 @@ _LONGEST_BEFORE_PLAN = 200
 _MOST_REMARKS = 3
 _MOST_NAMED = 3
 _LONGEST_NAMED = 120
+_LONGEST_COMMAND = 60
 _WRITERS = frozenset({"edit_file", "write_file", "create_file"})
 _ANY_TEST = "make test"
 """Stands for a project's tests when checking whether a test command may run and none has run yet."""
@@ -288,7 +290,11 @@ class Finishing(Middleware):
         """Yield that code was changed after the last command."""
         if paths := self._facts.unchecked:
             is_wanted = bool(self._facts.tests) or phrases.asks_for_check(_request(state))
-            reason = Phrase("nothing was run after {paths} was changed", paths=_listed(paths))
+            reason = (
+                Phrase("{command} could not be run after {paths} was changed", command=command, paths=_listed(paths))
+                if (command := shorten(" ".join(self._facts.not_run.split()), _LONGEST_COMMAND))
+                else Phrase("nothing was run after {paths} was changed", paths=_listed(paths))
+            )
             yield self._to_be_run(state, text, reason, is_wanted=is_wanted)
 
     def _to_be_run(self, state: RunState, text: str, reason: Phrase, *, is_wanted: bool) -> Finding:

@@ -45,6 +45,7 @@ class RunFacts:
         """Whether a call has succeeded whose changes are not tracked."""
         self.tests: list[TestRun] = []
         self._checked_at = 0
+        self._not_run, self._not_run_at = "", 0
         self._in_background: dict[object, str] = {}
 
     def note(self, results: Sequence[ToolResult]) -> None:
@@ -93,6 +94,8 @@ class RunFacts:
             if passed is not None:
                 self.tests.append(TestRun(command, kind, passed, self.calls))
                 self._checked_at = self.calls
+            else:
+                self._not_run, self._not_run_at = command, self.calls
         elif kind == "program" and not any(map(is_code, changed)):
             self._checked_at = self.calls
         if kind not in ("test", "reading") and result.success:
@@ -120,6 +123,12 @@ class RunFacts:
     def unchecked(self) -> list[str]:
         """Code changed after the last program or test was run."""
         return [path for path, at in self.changed.items() if at > self._checked_at and is_code(path)]
+
+    @property
+    def not_run(self) -> str:
+        """The newest test or build that was to check the unchecked code and could not be run; empty where none was."""
+        changed_at = max((self.changed[path] for path in self.unchecked), default=0)
+        return self._not_run if self._not_run_at > changed_at > 0 else ""
 
     @property
     def is_tested(self) -> bool:

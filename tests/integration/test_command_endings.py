@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.agents import call
 from tests.unit.agent.test_run_endings import (
     STEPS,
     TESTS,
@@ -51,6 +52,13 @@ async def test_at_most_three_remarks_a_run_and_one_of_a_kind(project: Path) -> N
     result = await agent.execute_query("Set x to 3 and run the tests.")
     assert len(remarks(agent)) == len(set(remarks(agent))) == 3
     assert len(result.unverified) >= 3
+
+
+async def test_tests_that_could_not_be_run_are_named(project: Path) -> None:
+    missing = call("run_command", command="./none/pytest   -q")
+    agent = agent_for(project, STEPS["edit"], missing, "x is 2 now. I could not run the tests.")
+    result = await agent.execute_query("Set x to 2 and run the tests.")
+    assert result.unverified == ("./none/pytest -q could not be run after a.py was changed",)
 
 
 async def test_what_was_done_in_an_earlier_run_is_known(project: Path) -> None:

@@ -156,6 +156,21 @@ class TestTests:
         assert (run.command if run else "") == failed
 
     @pytest.mark.parametrize(
+        ("results", "not_run"),
+        [
+            ([edited("a.py"), command("pytest -q", 127)], "pytest -q"),
+            ([edited("a.py"), command("python3 -m pytest", 1, "No module named pytest")], "python3 -m pytest"),
+            ([edited("a.py"), command("pytest", 127), GREEN], ""),
+            ([command("pytest", 127), edited("a.py")], ""),
+            ([edited("notes.md"), command("pytest", 127)], ""),
+            ([edited("a.py"), GREEN], ""),
+            ([edited("a.py")], ""),
+        ],
+    )
+    def test_a_test_that_could_not_be_run_is_known(self, results: list[ToolResult], not_run: str) -> None:
+        assert noted(*results).not_run == not_run
+
+    @pytest.mark.parametrize(
         ("results", "is_tested"),
         [
             ([edited("a.py"), GREEN], True),
