@@ -15,7 +15,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.regular_files import READ, hides_changes, opened
 from localllm.sandbox.git_config import parse
 from localllm.sandbox.protect.folder_listings import FolderListings
-from localllm.sandbox.protect.protected_paths import Entry, Reach, identity_of
+from localllm.sandbox.protect.protected_paths import Entry, Reach, entry_of, identity_of
 from localllm.sandbox.protect.repository import MOST_FOLDERS, Place, find_place
 
 _MOST = 128_000_000  # bytes, also of all paths, and of all that are new at one look; some 500,000 files
@@ -43,6 +43,8 @@ class IndexFiles:
         self._believed: dict[str, tuple[int, ...]] = {}
         self._sound: set[tuple[int, bytes]] = set()
         """Of what was read: how long its hashes are, and its SHA-256."""
+        self.linked: dict[str, Entry] = {}
+        """Those of the last look that are another file of the project as well. Git itself gives none two names."""
 
     def believe(self, reach: Reach) -> None:
         """Take those that are there now as they are, of all repositories that were seen."""
@@ -57,12 +59,14 @@ class IndexFiles:
         refused, the largest first.
         """
         found: dict[str, Entry] = {}
-        changed = [one for one in self._all(reach) if self._believed.get(one[0]) != identity_of(one[1])]
+        every = list(self._all(reach))
+        self.linked = {path: entry_of(about) for path, about, _ in every if about.st_nlink > 1}
+        changed = [one for one in every if self._believed.get(one[0]) != identity_of(one[1])]
         room = _MOST
         for path, about, settings in sorted(changed, key=lambda one: one[1].st_size):
             room -= about.st_size
             if room < 0 or not self._is_sound(self._root / path, settings):
-                found[path] = Entry(about.st_mode, identity_of(about), None)
+                found[path] = entry_of(about)
         return found
 
     def _is_sound(self, index: Path, settings: Path) -> bool:
@@ -93,7 +97,7 @@ class IndexFiles:
     def _data(self, folder: str) -> list[Path]:
         """The folders in the project with the data of a repository."""
         git = self._root / folder / ".git"
-        if not git.is_symlink() and git.is_dir():
+        if not os.path.islink(git) and os.path.isdir(git):  # noqa: PTH112, PTH114 - pathlib raises for long names
             return [git]
         try:
             place = find_place(git.parent)

@@ -75,7 +75,7 @@ def _stays_inside(root: Path, data: Path, path: str) -> bool:
     for top in (data.parent if data.name == ".git" else data, root / "work tree"):
         itself, *others = (Path(real_path(top / place)) for place in local_places(path))
         there = [itself, *filter(os.path.lexists, others)]  # beside the project nobody will make one
-        if not all(target.is_relative_to(root) and not target.is_file() for target in there):
+        if not all(target.is_relative_to(root) and not os.path.isfile(target) for target in there):  # noqa: PTH113
             return False
     return True
 

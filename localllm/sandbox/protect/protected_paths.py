@@ -268,7 +268,7 @@ def entries_at(root: Path, paths: list[str], known: Mapping[str, Entry] | None, 
         except FileNotFoundError:
             continue
         except OSError:  # not permitted, or a lease: it may be run all the same
-            entry = Entry(about.st_mode, identity_of(about), None, about.st_nlink)
+            entry = entry_of(about)
         room -= len(entry.content or b"")
         found[path] = entry
     return found
@@ -282,6 +282,11 @@ def _entry(path: Path, about: os.stat_result, identity: tuple[int, ...], known: 
     if not stat.S_ISREG(about.st_mode):
         return Entry(about.st_mode, identity, b"")
     return Entry(about.st_mode, identity, _read(path) if about.st_size <= room else None, about.st_nlink)
+
+
+def entry_of(about: os.stat_result) -> Entry:
+    """A file of which no content is known."""
+    return Entry(about.st_mode, identity_of(about), None, about.st_nlink)
 
 
 def identity_of(about: os.stat_result) -> tuple[int, ...]:

@@ -74,7 +74,7 @@ def _common(folder: Path) -> Path:
 
 def _of_link(top: Path, git: Path) -> Place:
     real = _real(git)
-    if not real.is_relative_to(top) or not real.is_dir():
+    if not real.is_relative_to(top) or not os.path.isdir(real):  # noqa: PTH112 - pathlib raises where a name is too long
         raise ToolExecutionError("git_leads_out", path=git, target=real)
     return Place(top, real, _common(real))
 

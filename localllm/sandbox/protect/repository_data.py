@@ -124,7 +124,7 @@ class RepositoryData:
     def _is_whole(self, git: str) -> bool:
         path = self._root / git
         folders = (path, *(path / name for name in _NEEDED))
-        return all(not folder.is_symlink() and folder.is_dir() for folder in folders) and has_head(path)
+        return all(os.path.isdir(one) and not os.path.islink(one) for one in folders) and has_head(path)  # noqa: PTH112, PTH114
 
     def broken(self) -> dict[str, tuple[Entry, Entry | None]]:
         """Each HEAD of a repository that is none any more: as it was, and as it is now. One that is gone is no loss,

@@ -4,15 +4,17 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from threading import Lock
 from time import strftime
+from typing import TypeVar
 
 import msgspec
 
 from localllm.base import logs
+from localllm.base.errors import SafetyViolationError
 from localllm.base.kept_outputs import is_kept_output
 from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.command_records import CommandRecord, CommandRecords, Lifetime
@@ -39,6 +41,7 @@ from localllm.sandbox.protect.restore import Restorer
 from localllm.sandbox.protect.shared_files import sever
 
 _NOTHING = Entry(0, (), b"")
+_Found = TypeVar("_Found")
 
 _MOST_PINS = 200  # each is a mount or two
 _MOST_ROUNDS = 10  # of opening what commands have closed
@@ -88,6 +91,7 @@ class ProtectedFiles:
         self._opened = time.time_ns() - coarse
         self._is_overlooked = False
         self._is_unfinished = False
+        self._failed: Exception | None = None
         self._stuck: dict[str, tuple[Entry | None, Entry | None]] = {}
 
     def look_ahead(self) -> None:
@@ -302,20 +306,22 @@ class ProtectedFiles:
 
     def _put_back(self, most: int | None = None, within: Lifetime | None = None) -> tuple[str, ...]:
         """Undo what was changed, at most so much at a time; `within`: of a killed command."""
-        known = self._known
+        known, self._failed = self._known, None
         after, reach = self._look_after(_TIME_AFTER if within is None else _TIME_AT_START)
-        after |= self._look_at_new(reach)
+        after |= self._tried(lambda: self._look_at_new(reach))
         self._is_overlooked |= not reach.is_complete
         if not reach.is_complete:
             after |= look_at(self._root, known.before.keys() - after.keys(), known.before)
         self._take_in_outputs(after)
-        broken = self._data.broken()
+        broken = self._tried(self._data.broken)
         after |= {path: now for path, (_, now) in broken.items() if now}
         harmful = HarmfulChanges(self._root, known, {path: before for path, (before, _) in broken.items()}, within)
         found = {path for path in {*known.before, *after, *broken} if _must_go(harmful, path, after.get(path))}
         changed = sorted({*_outermost(sorted(found), after), *(broken.keys() & found)})[:most]
         undone = self._undo(changed, after, harmful) if changed else changed
-        left = {path: now for path, now in after.items() if path not in found}
+        if self._failed:
+            raise SafetyViolationError("command_not_reverted", path=self._root, reason=self._failed) from self._failed
+        left = {path: now for path, now in (self._index_files.linked | after).items() if path not in found}
         return tuple(sorted({*undone, *self._copy_linked(left, harmful)}))
 
     def _take_in_outputs(self, after: Mapping[str, Entry]) -> None:
@@ -333,18 +339,33 @@ class ProtectedFiles:
     def _look_after(self, seconds: float) -> tuple[dict[str, Entry], Reach]:
         """Look at all there is now, also in folders that were closed so that nobody would."""
         rounds = 0
-        known = self._known
         while True:
-            reach = Reach(seconds, skipped=True)
-            after = self._walk.look(known.before, reach=reach)
-            after |= look_at(self._root, known.named, known.before, reach=reach)
-            after |= look_at(self._root, self._links(known.places, known.linkless), known.before, reach=reach)
-            after = self._data.look(reach, known.before) | after
-            after |= self._index_files.look(reach)
+            after, reach = self._look_once(seconds)
             rounds += 1
             if rounds > _MOST_ROUNDS or not self._open_up(reach.closed):
                 reach.is_complete &= rounds <= _MOST_ROUNDS
                 return after, reach
+
+    def _look_once(self, seconds: float) -> tuple[dict[str, Entry], Reach]:
+        known, reach = self._known, Reach(seconds, skipped=True)
+
+        def at(paths: Callable[[], Iterable[str]]) -> dict[str, Entry]:
+            return self._tried(lambda: look_at(self._root, paths(), known.before, reach=reach))
+
+        after = self._tried(lambda: self._walk.look(known.before, reach=reach))
+        after |= at(lambda: known.named) | at(lambda: self._links(known.places, known.linkless))
+        after = self._tried(lambda: self._data.look(reach, known.before)) | after
+        return after | self._tried(lambda: self._index_files.look(reach)), reach
+
+    def _tried(self, look: Callable[[], dict[str, _Found]]) -> dict[str, _Found]:
+        """What a look finds. Where a command has left something that it fails at, the others go on: what they find is
+        undone, and it is made again before the next command."""
+        try:
+            return look()
+        except Exception as error:  # noqa: BLE001 - of whatever a command has left
+            logs.of("SANDBOX").warning("not all can be looked at: %r", error)
+            self._failed = error
+            return {}
 
     def _open_up(self, closed: set[str]) -> bool:
         """Whether there were some that commands have closed."""

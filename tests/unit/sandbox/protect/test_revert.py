@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from localllm.base.errors import SafetyViolationError
+from localllm.sandbox.protect.git_index import IndexFiles
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges
 from localllm.sandbox.protect.protected_walk import ProtectedWalk
 from localllm.sandbox.protect.revert import ProtectedFiles
@@ -358,7 +360,10 @@ def test_a_protected_file_that_a_command_gave_another_name_becomes_a_file_of_its
     log.parent.mkdir()
     log.hardlink_to(hook)
     (root / "new/.git/COMMIT_EDITMSG").hardlink_to(root / "new/.git/config")
-    assert files.end() == (".git/hooks/post-checkout", "new/.git/config")
+    subprocess.run(["git", "-C", root, "add", "mine"], check=True)
+    (root / ".git/MERGE_MSG").hardlink_to(root / ".git/index")
+    assert files.end() == (".git/hooks/post-checkout", ".git/index", "new/.git/config")
+    assert not (root / ".git/MERGE_MSG").samefile(root / ".git/index")
     log.write_text("evil")
     (root / "new/.git/COMMIT_EDITMSG").write_text("evil")
     assert (hook.read_text(), hook.stat().st_mode & 0o777) == ("exit\n", 0o750)
@@ -411,17 +416,54 @@ def test_what_could_not_be_looked_at_is_undone_before_the_next_command(root: Pat
     files.begin()
     put(root / ".envrc", "evil")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ProtectedWalk, "look", lambda *_, **__: _fail())
-        with pytest.raises(RuntimeError):
+        patch.setattr(ProtectedWalk, "look", lambda *_, **__: 1 // 0)
+        with pytest.raises(SafetyViolationError):
             files.end()
+        with pytest.raises(SafetyViolationError):
+            files.begin()
     assert (root / ".envrc").exists()
     files.begin()
     assert not (root / ".envrc").exists()
     assert files.end() == ()
 
 
-def _fail() -> None:
-    raise RuntimeError
+def test_a_look_that_fails_keeps_the_others_from_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = ProtectedFiles(root, None)
+    files.begin()
+    put(root / ".envrc", "evil")
+    monkeypatch.setattr(IndexFiles, "look", lambda *_: 1 // 0)
+    with pytest.raises(SafetyViolationError):
+        files.end()
+    assert not (root / ".envrc").exists()
+
+
+@pytest.mark.parametrize("length", [4_086, 4_092])
+def test_a_repository_whose_path_is_too_long_is_passed_over(root: Path, length: int) -> None:
+    files = ProtectedFiles(root, None)
+    files.begin()
+    put(root / ".envrc", "evil")
+    subprocess.run([sys.executable, "-c", _DEEP, str(root), str(length)], check=True)
+    try:
+        assert files.end() == (".envrc",)
+        files.begin()
+        assert files.end() == ()
+    finally:
+        subprocess.run(["rm", "-r", root / ("d" * 200)], check=True)
+
+
+_DEEP = """
+import os, sys
+os.chdir(sys.argv[1])
+left = int(sys.argv[2]) - len(sys.argv[1])
+while left > 0:
+    size = min(200, left - 1 if left != 202 else 100)
+    os.mkdir("d" * size)
+    os.chdir("d" * size)
+    left -= size + 1
+os.makedirs(".git/refs")
+os.makedirs(".git/objects")
+open(".git/HEAD", "w").write("ref: refs/heads/main")
+"""
 
 
 def test_what_commands_of_another_program_have_changed_is_not_put_back(root: Path, tmp_path: Path) -> None:
