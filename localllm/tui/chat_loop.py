@@ -11,6 +11,7 @@ from localllm.base.errors import InternalError, LocalLLMError
 from localllm.base.events import AgentEvent, RunFinished
 from localllm.base.i18n import _, sentences
 from localllm.text.sanitising import clean, shorten
+from localllm.text.terminal_output import plain_output
 from localllm.text.wrapping import wrap
 from localllm.tui.commands.builtin import COMMANDS, unknown_command
 from localllm.tui.commands.context import ChatContext
@@ -239,7 +240,7 @@ class Talk:
 
         def show(text: str) -> None:
             shown.append(text)
-            self._screen.print(("", text))
+            self._screen.print(("", plain_output(text)))
 
         self._warn_of_no_keyboard(command)
         try:

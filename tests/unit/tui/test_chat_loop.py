@@ -192,6 +192,7 @@ async def test_a_command_of_the_persons_own_is_shown_and_offered(tmp_path: Path)
     await said.talk.take("! printf '\\033[2Jout\\n'; exit 2")
     assert said.program.offered == [("printf '\\033[2Jout\\n'; exit 2", "\x1b[2Jout\n", 2)]
     assert "\x1b" not in said.stream.getvalue()
+    assert "␛" not in said.stream.getvalue()
     assert said.stream.getvalue().endswith("out\n  exit 2; the model reads this with your next request\n")
     assert said.program.queries == []
 
