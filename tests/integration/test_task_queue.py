@@ -18,18 +18,19 @@ from typing import Any
 import pytest
 
 from localllm.app.research_setup import ResearchParts, ResearchSetup
+from localllm.app.stored_options import stored_options
 from localllm.base.errors import ResearchError
 from localllm.config.research_settings import QueueSettings, ResearchSettings
 from localllm.config.schema import LLMSettings, ServerSettings, Settings
 from localllm.integrations.task_queue import research_worker
 from localllm.integrations.task_queue.handover import Handover, handed_over
-from localllm.integrations.task_queue.job_board import PREFIX, JobBoard
+from localllm.integrations.task_queue.job_board import PREFIX, Failure, JobBoard
 from localllm.integrations.task_queue.redis_server import QueueServer
 from localllm.integrations.task_queue.research_worker import enqueue, open_broker
 from localllm.research.options import ResearchOptions
-from localllm.research.records import ResearchState
+from localllm.research.records import Remark, ResearchState
 from localllm.research.run_events import Finished, ResearchEvent, StageBegun
-from localllm.research.run_store import RunStore, run_folder
+from localllm.research.run_store import RunStore, StoredRow, run_folder
 from tests.research_web.played_models import role_of
 from tests.research_web.served_model import ServedModel
 from tests.support.redis_server import free_port, redis_server
@@ -351,6 +352,48 @@ async def test_no_home_is_searched_in_the_name_of_the_folder_one_stands_in(
         await world.follow(run)
     assert name in caught.value.what
     assert not world.model.prompts
+
+
+async def test_what_comes_back_is_the_run_that_was_handed_over(make_world: Callable[[HeldModel], World]) -> None:
+    """Whoever can write to the queue must not have other folders of the asker's searched when he resumes the run."""
+    world = make_world(HeldModel())
+    run = world.begin()
+    forge(world, run, {"options": {"docs": ["/home"], "use_web": True}, "question": "Another?", "id": "../1"})
+    with pytest.raises(ResearchError) as caught:
+        await world.follow(run)
+    assert caught.value.key == "queue_failed"
+    setup = ResearchSetup(settings=Settings(), root=world.folder / "project", environ={}, work_folder=world.asker)
+    options = stored_options(setup, run)
+    assert (options.docs, options.use_web) == ((str(world.docs),), False)
+    with RunStore(run_folder(world.asker, run)) as store:
+        state = store.load_state()
+    assert state is not None
+    assert (state.id, state.question, state.title) == (run, QUESTION, "of the worker")
+
+
+async def test_a_state_that_is_none_is_not_taken_back(make_world: Callable[[HeldModel], World]) -> None:
+    world = make_world(HeldModel())
+    run = world.begin()
+    forge(world, run, {"options": 1})
+    with pytest.raises(ResearchError) as caught:
+        await world.follow(run)
+    assert caught.value.key == "queue_damaged"
+    with RunStore(run_folder(world.asker, run)) as store:
+        assert store.load_state() is not None
+
+
+def forge(world: World, run: str, fields: dict[str, Any]) -> None:
+    """Have the server hold another state of a run, that has failed."""
+    name = job_of(world, run)
+    job = world.board.job(name)
+    assert job
+    rows = [
+        StoredRow(table, (key, json.dumps({**json.loads(value), **fields, "title": "of the worker"}).encode()))
+        for table, (key, value, *_) in world.board.rows(name)
+        if table == "state"
+    ]
+    world.board.keep_rows(name, rows)
+    world.board.finish(job, Failure("E7006", Remark("The model did not answer.")))
 
 
 async def test_a_run_that_fails_again_and_again_is_given_up(

@@ -21,13 +21,15 @@ from localllm.research.report_files import write_report
 from localllm.research.researcher import new_state
 from localllm.research.role_protocol import in_words
 from localllm.research.run_context import OnEvent, nobody
-from localllm.research.run_store import HISTORY, RunLock, RunStore, reserve_run, run_folder
+from localllm.research.run_store import HISTORY, RunLock, RunStore, StoredRow, reserve_run, run_folder
 
 TICKET = "queue.json"
 """In the folder of a run: under which id it was handed over."""
 
 _LARGEST_TICKET = 10_000  # bytes
 _SECONDS = 1.0
+_ASKERS = ("id", "question", "today", "language", "task", "started", "options")
+"""Fields of the state that no worker changes."""
 
 
 class Ticket(msgspec.Struct, frozen=True):
@@ -119,7 +121,9 @@ class Handover:
 
     def _take_back(self, folder: Path, job: str) -> ResearchState:
         with RunLock(folder), RunStore(folder) as store:
-            store.add_rows(self._board.rows(job))
+            asked = store.load_state()
+            if asked is not None:
+                store.add_rows(self._as_asked(row, asked) for row in self._board.rows(job))
             state = store.load_state()
             if state is None:
                 raise ResearchError("queue_gone", id=folder.name, where=self._board.server.shown)
@@ -128,6 +132,19 @@ class Handover:
             (folder / TICKET).unlink(missing_ok=True)
         self._board.forget(job)
         return state
+
+    def _as_asked(self, row: StoredRow, asked: ResearchState) -> StoredRow:
+        """What a worker has kept, but with the question and the options the run was handed over with: whoever can write
+        to the queue must not have other folders of this machine searched when the run is resumed here."""
+        if row.table != "state":
+            return row
+        try:
+            key, value = row.values
+            state = decode_json(value.encode() if isinstance(value, str) else bytes(value), ResearchState)
+        except (msgspec.DecodeError, ValueError, TypeError) as error:
+            raise ResearchError("queue_damaged", where=self._board.server.shown, reason=str(error)) from error
+        kept = {name: getattr(asked, name) for name in _ASKERS}
+        return StoredRow("state", (key, encode_json(msgspec.structs.replace(state, **kept))))
 
 
 def place_of(data_folder: Path, name: str) -> str:
