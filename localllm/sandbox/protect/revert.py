@@ -1,5 +1,6 @@
 """Undoing what a command changed at protected names, where the sandbox cannot make them read-only."""
 
+import errno
 import os
 import stat
 import sys
@@ -423,7 +424,13 @@ class ProtectedFiles:
         for path, now in left.items():
             before = harmful.was(path) or _NOTHING
             if stat.S_ISREG(now.mode) and now.names > before.names and not is_output(path):
-                yield from sever(self._root, {(now.identity[0], now.identity[1]): (path,)}, largest=sys.maxsize).copied
+                one = {(now.identity[0], now.identity[1]): (path,)}
+                if sever(self._root, one, largest=sys.maxsize).shared:
+                    with Restorer(self._root, None) as restorer:
+                        restorer.open_up(path, 0)
+                    if sever(self._root, one, largest=sys.maxsize).shared and os.path.lexists(self._root / path):
+                        raise OSError(errno.EMLINK, os.strerror(errno.EMLINK), path)
+                yield path
 
     def _move_new_folders(
         self, restorer: Restorer, changed: list[str], after: Mapping[str, Entry], harmful: HarmfulChanges

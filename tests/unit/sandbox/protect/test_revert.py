@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -488,3 +489,50 @@ def test_what_commands_of_another_program_have_left_is_undone_here_as_well(root:
     ours.begin()
     assert ours.end() == ("mise.toml",)
     assert theirs.end() == ()
+
+
+_AS_NOBODY = """
+import os, subprocess, sys
+from pathlib import Path
+from localllm.sandbox.protect.revert import ProtectedFiles
+
+root = Path(sys.argv[1])
+if os.geteuid() == 0:
+    root.parent.chmod(0o755)
+    for path in (root, *root.rglob("*")):
+        os.chown(path, 65534, 65534, follow_symlinks=False)
+    os.setgroups([])
+    os.setresgid(65534, 65534, 65534)
+    os.setresuid(65534, 65534, 65534)
+os.chdir(root)
+files = ProtectedFiles(root, None)
+files.begin()
+subprocess.run(["sh", "-c", sys.argv[2]], check=True)
+print(*files.end())
+files.begin()
+print(*files.end())
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "undone"),
+    [
+        ("mkdir -p n/.git/refs n/.git/objects; echo 'ref: x' > n/.git/HEAD; echo x > .envrc; chmod 444 n", ".envrc"),
+        (
+            "mkdir .git/logs; ln .git/hooks/pre-push .git/logs/HEAD; chmod 555 .git/hooks; echo x > .envrc",
+            ".envrc .git/hooks/pre-push",
+        ),
+    ],
+    ids=["a folder that can be listed but not entered", "a second name, and a folder closed to writing"],
+)
+def test_what_an_ordinary_user_cannot_enter_or_write_is_opened(command: str, undone: str) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as above:
+        root = Path(above, "project").resolve()
+        subprocess.run(["git", "init", "-q", root], check=True)
+        put(root / ".git/hooks/pre-push", "exit")
+        done = subprocess.run(
+            [sys.executable, "-c", _AS_NOBODY, root, command], capture_output=True, text=True, check=False
+        )
+        assert (done.stdout, done.stderr) == (f"{undone}\n\n", "")
+        assert not (root / ".envrc").exists()
+        assert (root / ".git/hooks/pre-push").stat().st_nlink == 1
