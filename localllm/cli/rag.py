@@ -60,14 +60,18 @@ def ingest(
     Markdown, text, HTML, PDF, docx, notebooks, code, CSV and JSON lines. What is unchanged is left, what is gone from
     the folders leaves the collection. Broken off, it goes on when it is called again.
     """
-    with _progress() as on_event:
-        work = _with(
-            context,
-            lambda knowledge: knowledge.ingest(
-                paths, collection, on_event, description=description, in_project=in_project
-            ),
-        )
-        report = asyncio.run(work)
+    try:
+        with _progress() as on_event:
+            work = _with(
+                context,
+                lambda knowledge: knowledge.ingest(
+                    paths, collection, on_event, description=description, in_project=in_project
+                ),
+            )
+            report = asyncio.run(work)
+    except KeyboardInterrupt:
+        say(_("Interrupted. What has been taken in so far is kept; the same command takes in the rest."))
+        raise
     _print_report(asyncio.run(_described_by_model(context, report)), json=json)
 
 
@@ -405,6 +409,11 @@ def _print_report(report: IngestReport, *, json: bool) -> None:
     )
     telling = [one for one in report.skipped if one.reason != "empty"]
     _print_skipped(telling, most=_MOST_SKIPPED, name=report.collection.name)
+    if empty := len(report.skipped) - len(telling):
+        said = ngettext("  skipped {count} file without any text", "  skipped {count} files without any text", empty)
+        click.echo(said)
+    if not report.collection.files:
+        say(_("The collection is empty: there was nothing to take in."))
     if report.collection.description and report.chunks:
         click.echo(f"  {clean(report.collection.description, keep_newlines=False)}")
 

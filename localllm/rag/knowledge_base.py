@@ -158,11 +158,12 @@ class KnowledgeBase:
         next one resumes it."""
         name = self._usable_name(name)
         roots = real_roots(paths, self._root)
-        store, collection = self._made(name, in_project=in_project)
-        known = Manifest(store.manifest(name), name)
+        existing = self._named(name)
+        known = Manifest(existing[0].manifest(name), name).files() if existing else ()
         for root in roots:
-            if not root.exists() and not any(Path(path).is_relative_to(root) for path in known.files()):
+            if not root.exists() and not any(Path(path).is_relative_to(root) for path in known):
                 raise KnowledgeBaseUsageError("rag_no_path", path=root)
+        store, collection = existing or self._created(name, in_project=in_project)
         with _ingest_lock(store, name, "localllm rag ingest"):
             selected = await self._ingest_embedder(collection)
             made_by = selected.embedder.record if selected.embedder else None
@@ -361,11 +362,12 @@ class KnowledgeBase:
             raise KnowledgeBaseUsageError("rag_bad_name", name=name)
         return name
 
-    def _made(self, name: str, *, in_project: bool) -> tuple[Store, Collection]:
-        """Return the collection to fill, created if there is none of this name."""
-        for store, one in self._everything():
-            if one.name == name:
-                return store, one
+    def _named(self, name: str) -> tuple[Store, Collection] | None:
+        """The collection of this name and where it is kept; None if there is none."""
+        return next(((store, one) for store, one in self._everything() if one.name == name), None)
+
+    def _created(self, name: str, *, in_project: bool) -> tuple[Store, Collection]:
+        """Create a collection of this name, empty."""
         store = self._project if in_project else self._user
         now = _now()
         rag = self._settings.rag

@@ -108,6 +108,7 @@ def test_what_cannot_be_is_said(knowledge: KnowledgeBase, docs: Path) -> None:
     assert key(knowledge.ingest([docs])) == "rag_no_name"
     assert key(knowledge.ingest([docs], "../up")) == "rag_bad_name"
     assert key(knowledge.ingest([docs / "nowhere"], "docs")) == "rag_no_path"
+    assert knowledge.collections() == []
     asyncio.run(knowledge.ingest([docs], "docs"))
     assert key(knowledge.search("pump", "dogs")) == "rag_no_collection"
     assert key(knowledge.search(" \n")) == "rag_empty_query"

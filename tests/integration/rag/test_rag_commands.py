@@ -15,6 +15,9 @@ from tests.support.wire_server import WireServer, says
 
 Call = Callable[..., Result]
 
+EXIT_ABORTED = 1
+"""What click makes of Ctrl+C in a test; the program itself ends with 130."""
+
 
 @pytest.fixture
 def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
@@ -45,6 +48,25 @@ def test_from_files_to_an_answer(call: Call) -> None:
     assert "Nothing found." in call("search", "tensor", "decomposition").output
     assert "docs/pump.md  1 passage\n" in call("show", "manuals").output
     assert "words (BM25)" in call("status").output
+
+
+def test_an_ingest_says_where_nothing_was_taken_in(call: Call) -> None:
+    Path("empty.md").touch()
+    taken = call("ingest", "empty.md", "-c", "manuals").output
+    assert "1 skipped" in taken
+    assert "skipped 1 file without any text" in taken
+    assert "The collection is empty" in taken
+    assert "The collection is empty" not in call("ingest", "docs", "-c", "manuals").output
+
+
+def test_an_ingest_that_is_broken_off_says_how_it_goes_on(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("localllm.rag.knowledge_base.KnowledgeBase.ingest", interrupted)
+    broken_off = call("ingest", "docs", "-c", "manuals")
+    assert broken_off.exit_code == EXIT_ABORTED
+    assert "the same command takes in the rest" in broken_off.output
 
 
 def test_for_programs(call: Call) -> None:
