@@ -1,4 +1,4 @@
-"""Change one value of a settings file and keep everything else as it stands."""
+"""Change one value of a settings file and preserve the rest byte for byte."""
 
 import errno
 import json
@@ -24,10 +24,10 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 
 def set_value(file: Path, key: str, text: str) -> None:
-    """Set `key` in the settings file to the value `text` spells (see `values.parse_value`).
+    """Set `key` in the settings file to the value parsed from `text` (see `values.parse_value`).
 
-    Only the value's own bytes change, or a line is added; file and table are made when missing. What else is in the
-    file is checked before anything is written: ConfigurationError (E1001 to E1006), and the file is as it was.
+    Only the value's own bytes change, or a line is added; file and table are created when missing. The result is
+    validated before anything is written: ConfigurationError (E1001 to E1006) leaves the file as it was.
     """
     value = msgspec.to_builtins(parse_value(key, text, Phrase("command line")))
     written = write_value(value)
@@ -36,9 +36,9 @@ def set_value(file: Path, key: str, text: str) -> None:
 
 
 def unset(file: Path, key: str) -> bool:
-    """Take `key` out of the settings file, with all that is below it; False if it is not in there.
+    """Remove `key` and everything below it from the settings file; return False if it is absent.
 
-    Its line goes, comment and all; nothing else changes. Errors as `set_value`.
+    The line is removed with its comment; nothing else changes. Raises the errors of `set_value`.
     """
     find_setting(key, Phrase("command line"))
     path = path_of(key)
@@ -48,7 +48,7 @@ def unset(file: Path, key: str) -> bool:
 
 
 def write_value(value: Json) -> str:
-    """The value of a setting as TOML, on one line."""
+    """Return the value of a setting as TOML, on one line."""
     match value:
         case float() if value.is_integer() and abs(value) < 1e15:
             return str(int(value))
@@ -64,9 +64,9 @@ def write_value(value: Json) -> str:
 
 
 def _edit(file: Path, change: Callable[[str], str], intend: Callable[[dict[str, Json]], None]) -> bool:
-    """Rewrite the file with `change`; whether that made a difference.
+    """Rewrite the file with `change`; return whether that made a difference.
 
-    `intend` makes the same change to what the file means. The two must agree before anything is written.
+    `intend` makes the same change to the parsed data. The two must agree before anything is written.
     """
     target = Path(os.path.realpath(file))
     try:
@@ -86,18 +86,18 @@ def _edit(file: Path, change: Callable[[str], str], intend: Callable[[dict[str, 
         raise _unwritable(file, Phrase("Another program holds the lock of its folder")) from error
     except OSError as error:
         raise _unwritable(file, os.strerror(error.errno or errno.EIO)) from error
-    except UnicodeEncodeError as error:  # bytes of the command line that are no text
+    except UnicodeEncodeError as error:  # undecodable bytes of the command line
         raise _unwritable(file, Phrase("The value is not Unicode text")) from error
     return True
 
 
 def _check(new: str, old: str, intended: dict[str, Json], file: Path) -> None:
-    """Every setting in the new text is sound, and it means what it should; else the error says what is wrong now."""
+    """Check that every setting in the new text is valid and that it parses to `intended`. Raise the error otherwise."""
     try:
         _validate(new, file)
         sound = _meaning(parse(new, file)) == _meaning(intended)
     except ConfigurationError:
-        _validate(old, file)  # not our doing, then, and with the lines the user sees
+        _validate(old, file)  # the old text was invalid already: raise with the lines the user sees
         sound = False
     if not sound:
         raise _unwritable(file, Phrase("The setting stands where it is not expected"))
@@ -109,7 +109,7 @@ def _validate(text: str, file: Path) -> None:
 
 
 def _meaning(data: dict[str, Json]) -> str:
-    """What a file says, to compare: true is not 1, 30 is 30.0, and an empty table is as good as none."""
+    """Normalise the data of a file for comparison: true differs from 1, 30 equals 30.0, empty tables are ignored."""
     return json.dumps(_without_empty(data), sort_keys=True, default=str)
 
 
@@ -131,7 +131,7 @@ def _put_into(data: dict[str, Json], path: KeyPath, value: Json) -> None:
     for part in path[:-1]:
         below = data.setdefault(part, {})
         if not isinstance(below, dict):
-            below = data[part] = {}  # the file is wrong, and `_check` will say so
+            below = data[part] = {}  # the file is invalid: `_check` will raise
         data = cast("dict[str, Json]", below)
     data[path[-1]] = value
 
@@ -146,7 +146,7 @@ def _remove_from(data: dict[str, Json], path: KeyPath) -> None:
 
 
 def _put(text: str, path: KeyPath, written: str) -> str:
-    """The text with the value at `path` replaced, or added where its table is, or with a new table at the end."""
+    """Return the text with the value at `path` replaced or added to its table, or in a new table at the end."""
     entries = scan(text)
     for entry in entries:
         if entry.path == path and entry.kind != "header":
@@ -172,7 +172,7 @@ def _add_to_inline_table(text: str, entries: list[Entry], table: Entry, path: Ke
 
 
 def _add_line(text: str, before: Entry, path: KeyPath, written: str) -> str:
-    """The text with the pair on its own line after the line of the entry `before`, indented alike."""
+    """Return the text with the pair on its own line after that of the entry `before`, indented alike."""
     indent = text[text.rfind("\n", 0, before.start) + 1 : before.start]
     end = _end_of_line(text, before.end)
     line = f"{indent}{_write_key(path[len(before.table) :])} = {written}"
@@ -180,8 +180,7 @@ def _add_line(text: str, before: Entry, path: KeyPath, written: str) -> str:
 
 
 def _add_table(text: str, path: KeyPath, written: str) -> str:
-    """The text with a new table at its end; it ends with a newline if it did before. What is in no table comes first
-    of all."""
+    """Append a table; the text ends with a newline if it did before. A key of no table is put at the start."""
     newline = _newline(text)
     if not path[:-1]:
         return f"{_write_key(path)} = {written}{newline}{newline if text else ''}{text}"
@@ -194,7 +193,7 @@ def _add_table(text: str, path: KeyPath, written: str) -> str:
 
 
 def _remove(text: str, path: KeyPath) -> str:
-    """The text without the pairs at `path` and below. Headers stay."""
+    """Return the text without the pairs at `path` and below. Headers stay."""
     while True:
         entries = scan(text)
         found = [entry for entry in entries if entry.path[: len(path)] == path and entry.kind != "header"]
@@ -205,7 +204,7 @@ def _remove(text: str, path: KeyPath) -> str:
 
 
 def _span(text: str, entries: list[Entry], entry: Entry) -> tuple[int, int]:
-    """From where to where an entry is taken out: its line, or in an inline table itself with one comma."""
+    """Return the span to delete for an entry: its line, or in an inline table the entry with one comma."""
     if not entry.inline:
         return text.rfind("\n", 0, entry.start) + 1, _end_of_line(text, entry.end, inclusive=True)
     siblings = [other for other in entries if other.table == entry.table and other.inline == entry.inline]
@@ -218,7 +217,7 @@ def _span(text: str, entries: list[Entry], entry: Entry) -> tuple[int, int]:
 
 
 def _end_of_line(text: str, offset: int, *, inclusive: bool = False) -> int:
-    """Where the line at `offset` ends, before or (`inclusive`) after its newline."""
+    """Return the offset of the end of the line at `offset`, before or (`inclusive`) after its newline."""
     end = text.find("\n", offset)
     if end < 0:
         return len(text)
@@ -228,7 +227,7 @@ def _end_of_line(text: str, offset: int, *, inclusive: bool = False) -> int:
 
 
 def _newline(text: str) -> str:
-    """The newline the text uses: that of its first line."""
+    """Return the newline of the text: that of its first line."""
     end = text.find("\n")
     return "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
 

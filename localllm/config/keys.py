@@ -1,4 +1,4 @@
-"""Every setting under one dotted key, read off the schema."""
+"""Index all settings by dotted key, from the schema."""
 
 from collections.abc import Collection, Iterator
 from functools import cache
@@ -13,11 +13,11 @@ from localllm.config.schema import SECRET_VARIABLES, Section, Settings
 
 PREFIX = "LOCALLLM_"
 
-_LONGEST_KEY = 80  # characters of an unknown key that are shown and compared
+_LONGEST_KEY = 80  # maximum characters of an unknown key that are shown and compared
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
-    """One setting. `annotation` is its type in `section`; a `table` holds names, each with a text of its own."""
+    """A setting. `annotation` is its type in `section`; a `table` maps names to texts."""
 
     key: str
     annotation: Any
@@ -32,19 +32,19 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def secret_variable(self) -> str:
-        """The environment variable the secret comes from; "" for what is no secret."""
+        """The environment variable with the secret; empty if the setting is no secret."""
         return SECRET_VARIABLES.get(self.key, "")
 
 
 @cache
 def all_settings() -> dict[str, Setting]:
-    """All settings by key, in the order of the schema."""
+    """Return all settings by key, in the order of the schema."""
     return {setting.key: setting for setting in _walk(Settings, ())}
 
 
 @cache
 def all_tables() -> frozenset[str]:
-    """The dotted names of the tables the settings are in: llm, llm.lmstudio, …"""
+    """Return the dotted names of the tables that contain settings: llm, llm.lmstudio, …"""
     parents = (key.split(".")[:-1] for key in all_settings())
     return frozenset(".".join(path[:length]) for path in parents for length in range(1, len(path) + 1))
 
@@ -61,9 +61,9 @@ def _walk(section: type[Section], path: tuple[str, ...]) -> Iterator[Setting]:
 
 
 def find_setting(key: str, where: object) -> Setting:
-    """The setting `key`, or the entry it names of one that is a table (`commands.aliases.NAME`).
+    """Return the setting `key`, or the table entry that it names (`commands.aliases.NAME`).
 
-    `where` (a file and line, a variable, …) is for the error: ConfigurationError config_unknown_key with the nearest.
+    `where` (a file and line, a variable, …) is for ConfigurationError config_unknown_key, which has the nearest key.
     """
     if setting := all_settings().get(key):
         return setting
@@ -74,7 +74,7 @@ def find_setting(key: str, where: object) -> Setting:
 
 
 def path_of(key: str) -> tuple[str, ...]:
-    """The path of `key` in a settings file; the name of an entry stays whole, dots and all."""
+    """Return the path of `key` in a settings file. The name of a table's entry stays whole, even with dots."""
     for setting in all_settings().values():
         if setting.table and key.startswith(f"{setting.key}."):
             return (*setting.key.split("."), key[len(setting.key) + 1 :])
@@ -82,7 +82,7 @@ def path_of(key: str) -> tuple[str, ...]:
 
 
 def unknown_key(key: str, where: object) -> ConfigurationError:
-    """The error for a key that is no setting, naming the one that was probably meant."""
+    """Return the error for an unknown key, with the most similar known one."""
     if len(key) > _LONGEST_KEY:
         key = f"{key[:_LONGEST_KEY]}…"
     key = "".join(character if character.isprintable() else "�" for character in key)
@@ -92,10 +92,10 @@ def unknown_key(key: str, where: object) -> ConfigurationError:
 
 
 def nearest_key(key: str, known: Collection[str]) -> str:
-    """The known key most like `key`, "" if none is: one of the same name elsewhere, one spelled alike, a name alike."""
+    """Return the known key most similar to `key`, or "": same last name, similar spelling, or similar last name."""
     from difflib import SequenceMatcher, get_close_matches
 
-    if key in known:  # written in quotes, as one name
+    if key in known:  # a dotted key written in quotes, as one name
         return key
     name = key.rpartition(".")[2]
     namesakes = [other for other in known if other.rpartition(".")[2] == name and other != key]

@@ -1,4 +1,4 @@
-"""The settings as they hold now: defaults < the user's file < the project's file < environment < command line."""
+"""Load the effective settings: defaults < user's file < project's file < environment < command line."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,10 +18,10 @@ from localllm.config.trust import SERVERS, Answers, addresses_of, admitted, dige
 from localllm.config.values import checked, parse_value
 
 LOOKED_AT = "LOCALLLM_ALSO_LOOK_AT"
-"""The variable with further addresses of servers: see llm.candidates."""
+"""The variable with further server addresses: see llm.candidates."""
 
 SERVE_TOKEN = "LOCALLLM_SERVE_TOKEN"  # noqa: S105 - a name
-"""The variable with what every request to the ensemble server has to bring."""
+"""The variable with the token required from every request to the ensemble server."""
 
 RESERVED_VARIABLES = frozenset(
     {
@@ -33,15 +33,15 @@ RESERVED_VARIABLES = frozenset(
         SERVE_TOKEN,
     }
 )
-"""Variables of ours that are no settings."""
+"""Variables of localllm that are no settings."""
 
 
 class HeldBack(msgspec.Struct, frozen=True, kw_only=True):
-    """The file of a project that is not trusted, where it says more than it may.
+    """The settings file of an untrusted project that exceeds what it may set.
 
-    `digest` is that of exactly the text that was read. `values`: what would change if it were believed, by key; also
-    lists of which a part is in force, and the choice of a server that is sent no key. `answer`: False where the user
-    has refused to believe this content, None where he was not asked yet.
+    `digest` is that of the text that was read. `values`: what would change if it were trusted, by key; includes lists
+    that are partly in force, and the choice of a server to which no key is sent. `answer`: False if the user has
+    rejected this content, None if not asked yet.
     """
 
     file: Path
@@ -51,13 +51,13 @@ class HeldBack(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings, and how they came about.
+    """The settings, with their origins and what was rejected.
 
-    `origins`: for each key that is not left at its default (one for each alias), who set it. `withheld`: keys of the
-    project's file that do nothing until it is trusted; where there are any, `held_back` tells about them. `keyless`:
-    the environment variables whose keys go nowhere, as the project, not trusted, has chosen the server. `left_out`:
-    what is wrong with the file of a project that is not trusted, and was left out. `unchecked`: the rules it adds.
-    `files`: the files that were read. `remarks` are further warnings, not yet in a language.
+    `origins`: for each key that is not at its default (one for each alias), the layer that set it. `withheld`: keys of
+    the project's file without effect until it is trusted; if there are any, `held_back` has the details. `keyless`:
+    environment variables with keys that must not be sent, as the untrusted project has chosen the server. `left_out`:
+    errors of an untrusted project's file, ignored. `unchecked`: the rules it adds. `files`: the files that were read.
+    `remarks` are further warnings, not translated yet.
     """
 
     settings: Settings
@@ -72,15 +72,15 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the user should know and is no error, in the current language."""
+        """Warnings for the user, in the current language."""
         return (*map(left_out_notice, self.left_out), *map(str, self.remarks))
 
     def allowed_environ(self, environ: Mapping[str, str]) -> Mapping[str, str]:
-        """The environment for everything that speaks to a model server: without the keys that may not be sent."""
+        """Return the environment for code that connects to model servers: without the keys that must not be sent."""
         return {name: value for name, value in environ.items() if name not in self.keyless}
 
     def unsent_keys(self, environ: Mapping[str, str]) -> list[str]:
-        """The variables of `keyless` that hold a key."""
+        """Return the variables of `keyless` that hold a key."""
         return sorted(name for name in self.keyless if environ.get(name, "").strip())
 
 
@@ -89,7 +89,7 @@ Rules = dict[str, tuple[str | SafetyRule, ...]]
 
 
 def left_out_notice(error: ConfigurationError) -> str:
-    """That the file of an untrusted project, or a key in it, was left out, in the current language."""
+    """Return the translated notice that an untrusted project's file, or one of its keys, was ignored."""
     whole = error.key in ("config_bad_toml", "config_unreadable")
     return " ".join(
         str(
@@ -111,12 +111,12 @@ def load(
     trusted: bool = False,
     believed: str = "",
 ) -> Loaded:
-    """The settings for the project at `project_root`.
+    """Load the settings for the project at `project_root`.
 
-    `overrides` are dotted keys from the command line. The project's own file may only set what `trust.admitted` lets
-    through, unless it is `trusted`, or its content has the digest `believed`, or the user has once answered that he
-    believes this content. Raises ConfigurationError (E1001 to E1005) for the first thing that is wrong, except in a
-    project's file that is not believed: what is wrong there is left out.
+    `overrides` are dotted keys from the command line. The project's own file may only set what `trust.admitted`
+    accepts, unless it is `trusted`, or its content has the digest `believed`, or the user has once accepted this
+    content. Raises ConfigurationError (E1001 to E1005) for the first error, except in an untrusted project's file,
+    where errors are ignored.
     """
     stack = _Stack()
     files: dict[Layer, Path] = {}
@@ -147,16 +147,16 @@ def load(
 
 
 def secret(key: str, environ: Mapping[str, str]) -> str:
-    """The secret that belongs to the setting `key` (such as llm.openai.api_key), from its variable; "" if not set."""
+    """Return the secret for the setting `key` (such as llm.openai.api_key) from its variable. Empty if not set."""
     return environ.get(SECRET_VARIABLES[key], "").strip()
 
 
 _GROWING = ("safety.dangerous_commands",)
-"""Lists to which every layer adds: none takes away what another has called dangerous."""
+"""Lists to which every layer adds: none can remove what another has called dangerous."""
 
 
 class _Stack:
-    """The values of the layers read so far, the later over the earlier."""
+    """The values of the layers read so far, later ones over earlier ones."""
 
     def __init__(self) -> None:
         self.values: dict[str, Json] = {}
@@ -171,7 +171,7 @@ class _Stack:
             self.put(key, value, above.origins[key])
 
     def joined(self, key: str, value: Json) -> Json:
-        """What holds once a layer says `value`."""
+        """Return the effective value once a layer sets `value`."""
         return tuple(dict.fromkeys((*self.effective(key), *value))) if key in _GROWING else value
 
     def effective(self, key: str) -> Json:
@@ -189,7 +189,7 @@ class _Stack:
 
 
 class _ProjectFile:
-    """The project's own file, and what of it is held back. The user's answers are looked up only if they matter."""
+    """The project's own settings file and what is rejected of it. Looks up the user's answers only if they matter."""
 
     def __init__(self, root: Path, environ: Mapping[str, str], *, trusted: bool, believed: str) -> None:
         self.remarks: tuple[Phrase, ...] = ()
@@ -209,7 +209,7 @@ class _ProjectFile:
         self._unkeyed: dict[str, Json] = {}
 
     def read(self) -> str | None:
-        """The text of the file, None where there is none that can be read."""
+        """Return the text of the file, None if there is none that can be read."""
         try:
             return None if self._leads_out() else read_text(self._file)
         except ConfigurationError as error:
@@ -219,13 +219,13 @@ class _ProjectFile:
             return None
 
     def _leads_out(self) -> bool:
-        """Whether it is left out as a link to a file outside of the project: what is said of a fault in it would show
-        what stands there."""
+        """Return whether an untrusted file is a link out of the project: its errors would reveal the target's
+        content."""
         try:
             leads_out = self._file.is_symlink() and not Path(real_path(self._file)).is_relative_to(
                 real_path(self._root)
             )
-        except OSError:  # links of links without end: reading says so
+        except OSError:  # a circular link: reading reports it
             return False
         if leads_out and not self._trusted:
             reason = Phrase("It is a link to a file outside the project")
@@ -234,7 +234,7 @@ class _ProjectFile:
         return False
 
     def put(self, text: str, stack: _Stack, above: _Stack) -> None:
-        """Put what the file says and may say on the stack; `above` is what will be put over it."""
+        """Put the accepted settings of the file on the stack; `above` is what will be put over it."""
         written = [(key, stack.joined(key, value), origin) for key, value, origin in self._written(text)]
         says = {key: value for key, value, _ in written}
         before = {key: stack.effective(key) for key in says}
@@ -253,7 +253,7 @@ class _ProjectFile:
                 stack.put(key, accepted[key] if key in self._changed else value, origin)
 
     def _written(self, text: str) -> list[tuple[str, Json, Origin]]:
-        """The settings in the file. What is wrong raises ConfigurationError where the file is believed."""
+        """Return the settings in the file. Errors raise ConfigurationError if the file is trusted."""
         faults: list[ConfigurationError] = []
         written: list[tuple[str, Json, Origin]] = []
         try:
@@ -266,8 +266,8 @@ class _ProjectFile:
         return written
 
     def _accepted(self, says: dict[str, Json], stack: _Stack, above: _Stack) -> dict[str, Json]:
-        """What of each setting takes effect, None for nothing. The provider and the model come last: they depend on
-        addresses."""
+        """Return the accepted value of each setting, None if rejected.
+        Provider and model come last: they depend on addresses."""
         accepted: dict[str, Json] = {}
         for key in sorted(says, key=lambda key: (key == "llm.model", key == "llm.provider")):
             bases = {server: f"llm.{server}.base_url" for server in SERVERS}
@@ -288,12 +288,12 @@ class _ProjectFile:
         return any(self._environ.get(name, "").strip() for name in KEY_VARIABLES[server])
 
     def withheld(self, stack: _Stack) -> tuple[str, ...]:
-        """The keys that were refused, but for those that another layer has set to the same."""
+        """Return the rejected keys, except those that another layer has set to the same value."""
         return tuple(key for key, value in self._refused.items() if value != stack.effective(key))
 
     def held_back(self, stack: _Stack) -> HeldBack | None:
-        """What the user may want to decide about, where something is withheld; nothing where the file has faults: to
-        believe it would make them errors, and correcting them makes it another content."""
+        """Return what the user can decide about, if a setting is withheld; None if the file has errors:
+        trusting it would raise them, and correcting them changes the content."""
         if self.faults or not (self.withheld(stack) or self._unkeyed):
             return None
         values = {key: value for key, value in self._changed.items() if value != stack.effective(key)}
@@ -314,8 +314,8 @@ class _ProjectFile:
 def _chosen_servers(
     admitted_keys: set[str], accepted: dict[str, Json], before: dict[str, Json], above: _Stack
 ) -> dict[str, str]:
-    """The providers whose server the file chooses, by naming them or their address, and the key that does it; not
-    where it says what holds anyway, or a later layer decides."""
+    """Return the providers whose server the file chooses, by name or address, with the deciding key.
+    Excludes keys that do not change the value, or that a later layer sets."""
     deciding = {key for key in admitted_keys if accepted[key] != before[key] and key not in above.values}
     chosen = {server: key for server in KEY_VARIABLES if (key := f"llm.{server}.base_url") in deciding}
     if "llm.provider" in deciding and accepted["llm.provider"] in KEY_VARIABLES:
@@ -324,7 +324,7 @@ def _chosen_servers(
 
 
 def _added_rules(accepted: dict[str, Json], before: dict[str, Json]) -> Rules:
-    """The rules that come to those of the user."""
+    """Return the rules added to those of the user."""
     lists = ("safety.deny", "safety.ask", "safety.rules")
     added = {
         key: tuple(rule for rule in accepted.get(key) or () if rule not in before[key])
@@ -342,7 +342,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _add_environment(stack: _Stack, environ: Mapping[str, str]) -> tuple[Phrase, ...]:
-    """Put the settings among the variables on the stack; remarks on those of ours that are none. Empty is not set."""
+    """Put the settings in environment variables on the stack; return warnings on unknown ones. Empty is unset."""
     named = {
         name: value
         for name, value in environ.items()

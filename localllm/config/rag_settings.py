@@ -1,4 +1,4 @@
-"""The settings of the knowledge base."""
+"""Settings of the knowledge base."""
 
 from typing import Annotated
 

@@ -1,6 +1,6 @@
-"""Read a localllm.toml: its tables, and at which line each value stands.
+"""Read a localllm.toml: its tables, and the line of each value.
 
-TOML parsers forget positions, and the round-trip ones do not keep every byte (CRLF, a missing final newline, a byte
+TOML parsers discard positions, and the round-trip ones do not keep every byte (CRLF, a missing final newline, a byte
 order mark). So only positions are read here, in text that tomllib has accepted.
 """
 
@@ -25,10 +25,11 @@ KeyPath = tuple[str, ...]
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A key with its value, or the header of a table. `start`, `value_start` and `end` are offsets into the text.
+    """A key with its value, or a table header. `start`, `value_start` and `end` are offsets into the text.
 
-    `path` is the whole path from the root; `table` the path of the header (or inline table) it is written under.
-    A header's `value_start` and `end` are just after its closing bracket. `inline` counts the inline tables around.
+    `path` is the whole path from the root; `table` the path of the header (or inline table) it is written under. A
+    header's `value_start` and `end` are just after its closing bracket. `inline` is the number of enclosing inline
+    tables.
     """
 
     kind: Literal["header", "value", "inline table"]
@@ -41,15 +42,15 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 def scan(text: str) -> list[Entry]:
-    """Every header and key of `text` in the order they stand; an inline table comes before what is in it."""
+    """Return every header and key of `text` in order; an inline table comes before its content."""
     return _Scanner(text).document()
 
 
 def value_lines(text: str) -> dict[KeyPath, int]:
-    """The line (from 1) on which each key, header, and table that follows from them is first written."""
+    """Return the line (from 1) of the first occurrence of each key, header, and table implied by them."""
     found: dict[KeyPath, int] = {}
     line, counted = 1, 0
-    for entry in scan(text):  # in the order they stand
+    for entry in scan(text):  # in text order
         line += text.count("\n", counted, entry.start)
         counted = entry.start
         for length in range(1, len(entry.path) + 1):
@@ -61,7 +62,7 @@ _SPACE = late_pattern(r"[ \t]*")
 _BETWEEN = late_pattern(r"(?:[ \t\r\n]+|#[^\n]*)*")
 _KEY_PART = late_pattern(r"""[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*'""")
 _STRING = late_pattern(
-    r'''"""(?:[^\\]|\\.)*?"{3,5}'''  # up to two quotes may stand before the closing three
+    r'''"""(?:[^\\]|\\.)*?"{3,5}'''  # up to two quotes may precede the closing three
     r"""|'''.*?'{3,5}"""
     r'''|"(?:[^"\\]|\\.)*"'''
     r"""|'[^']*'""",
@@ -86,13 +87,13 @@ class _Scanner:
         return self.entries
 
     def _skip(self, pattern: re.Pattern[str]) -> bool:
-        """Go past what `pattern` matches here; whether there is more text."""
+        """Skip what `pattern` matches here; return whether there is more text."""
         if match := pattern.match(self.text, self.at):
             self.at = match.end()
         return self.at < len(self.text)
 
     def _take(self, pattern: re.Pattern[str]) -> str:
-        """What `pattern` matches here, which it must."""
+        """Consume what `pattern` matches here; ValueError if it does not match."""
         match = pattern.match(self.text, self.at)
         if match is None:
             raise ValueError(f"not TOML at offset {self.at}")
@@ -142,7 +143,7 @@ class _Scanner:
         self.at += 1
 
     def _value(self) -> None:
-        """Go past a value that is no inline table of its own; the keys of tables in an array are of no interest."""
+        """Skip a value other than an inline table; keys of tables in an array are not recorded."""
         depth = 0
         while True:
             match self.text[self.at]:
@@ -174,17 +175,17 @@ def _key_part(written: str) -> str:
 Layer = Literal["user", "project", "environment", "command line"]
 
 MAXIMUM_SIZE = 100_000
-"""The longest settings file that is read, in bytes: one that is longer is something else."""
+"""Maximum size of a settings file, in bytes: a longer file is not read."""
 
 MAXIMUM_FAULTS = 3
-"""How many faults of one file are collected; who has corrected them sees the next."""
+"""Maximum errors collected from one file; the next appear once these are corrected."""
 
 _DEEP_KEY = late_pattern(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){30}""")
-"""A key of more parts than any setting has: the time to parse one grows with the square of their number."""
+"""A key with more parts than any setting has: parse time grows with the square of their number."""
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """Which layer set a value: `source` is the file or the variable, `line` (from 1) the line in the file."""
+    """The layer that set a value: `source` is the file or the variable, `line` (from 1) the line in the file."""
 
     layer: Layer
     source: str
@@ -195,9 +196,9 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 def read_text(file: Path) -> str | None:
-    """The text of a settings file, a byte order mark and all; None where there is no such file.
+    """Return the text of a settings file, including a byte order mark; None if there is no such file.
 
-    ConfigurationError config_unreadable for all that is not a readable file of UTF-8 text of a sensible size.
+    ConfigurationError config_unreadable for anything but a readable regular UTF-8 file of at most `MAXIMUM_SIZE`.
     """
     try:
         data = _read_bytes(file)
@@ -214,7 +215,7 @@ def read_text(file: Path) -> str | None:
 
 def _read_bytes(file: Path) -> bytes:
     def without_waiting(path: str, flags: int) -> int:
-        return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a pipe would wait for its writer
+        return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # opening a pipe would block until it has a writer
 
     with open(file, "rb", opener=without_waiting) as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
@@ -230,7 +231,7 @@ def _unreadable(file: Path, reason: object) -> ConfigurationError:
 
 
 def parse(text: str, file: Path) -> dict[str, Json]:
-    """The TOML `text` (of `file`, for the error) as nested dicts. ConfigurationError config_bad_toml."""
+    """Parse the TOML `text` (of `file`, for the error) to nested dicts. ConfigurationError config_bad_toml."""
     import tomllib
 
     text = text.removeprefix("\ufeff")
@@ -240,13 +241,13 @@ def parse(text: str, file: Path) -> dict[str, Json]:
     try:
         return tomllib.loads(text)
     except RecursionError as error:
-        # The parser does not say where; the line with the most brackets is the one.
+        # The parser gives no position; assume the line with the most brackets.
         rows = text.split("\n")
         line = max(range(len(rows)), key=lambda row: rows[row].count("[") + rows[row].count("{")) + 1
         raise ConfigurationError(
             "config_bad_toml", file=file, line=line, reason=Phrase("It is nested too deeply")
         ) from error
-    except ValueError as error:  # TOMLDecodeError, and numbers Python refuses to read for their length
+    except ValueError as error:  # TOMLDecodeError, and numbers too long for Python
         position = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", str(error))
         line = (position and position[1]) or text.rstrip("\n").count("\n") + 1
         reason = str(error)[: position.start()] if position else str(error)
@@ -259,10 +260,10 @@ Faults = list[ConfigurationError]
 def file_values(
     text: str, file: Path, layer: Layer, faults: Faults | None = None
 ) -> Iterator[tuple[str, Json, Origin]]:
-    """Every setting in the text of a settings file, checked: key, value, and where it stands.
+    """Yield every setting in the text of a settings file, validated: key, value, and origin.
 
-    ConfigurationError (E1002 to E1005) at the first thing that is wrong, with its line. Where `faults` is given, a key
-    that is wrong is left out and its error appended there; only text that is no TOML (E1002) is still raised.
+    ConfigurationError (E1002 to E1005) at the first error, with its line. With `faults`, an invalid key is skipped and
+    its error appended there; only invalid TOML (E1002) is still raised.
     """
     data = parse(text, file)
     lines = value_lines(text)
@@ -291,13 +292,13 @@ def _leaves(
     file: Path,
     faults: Faults | None,
 ) -> Iterator[tuple[KeyPath, Json]]:
-    """The settings in a table of a file, those of tables within it included."""
+    """Yield the settings in a table of a file and its subtables."""
     for name, value in data.items():
         here = (*path, name)
         key, where = ".".join(here), f"{file}:{lines[here]}"
         setting = all_settings().get(key)
         if "." in name or (setting is None and key not in all_tables()):
-            if faults is None or len(faults) < MAXIMUM_FAULTS:  # looking for the nearest key takes its time
+            if faults is None or len(faults) < MAXIMUM_FAULTS:  # finding the nearest key is slow
                 _collect(faults, unknown_key(key, where))
             continue
         if setting is not None and not setting.table:

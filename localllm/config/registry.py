@@ -1,7 +1,7 @@
-"""What the settings choose by name: each is one file, and one line here.
+"""Registries of what settings choose by name: each entry is one file, and one line here.
 
-A name leads to the function that makes the thing, as "module:function". It is loaded when it is chosen, and what is
-put into these tables at run time can be chosen like the rest.
+A name maps to a factory function as "module:function". It is imported when chosen; entries added at run time work like
+the others.
 """
 
 from importlib import import_module
@@ -17,17 +17,17 @@ PROVIDERS: dict[str, str] = {
     "embedded": "localllm.lookup.engine:make",
     "scripted": "localllm.llm.providers.scripted:make",
 }
-"""Makers of a Provider, given LLMSettings, the project's root and the environment with the keys."""
+"""Factories of a Provider, called with LLMSettings, the project's root and the environment (with keys)."""
 
 SEARCH_ENGINES: dict[str, str] = {
     "searxng": "localllm.web.engines.searxng:make",
     "duckduckgo": "localllm.web.engines.duckduckgo:make",
     "serper": "localllm.web.engines.serper:make",
 }
-"""Makers of a SearchEngine, given WebSettings."""
+"""Factories of a SearchEngine, called with WebSettings."""
 
 
 def load(place: str) -> Any:
-    """What stands at "module:name"."""
+    """Import the object at "module:name"."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)

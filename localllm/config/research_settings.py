@@ -1,4 +1,4 @@
-"""The settings of research, market scans, traces and the task queue."""
+"""Settings of research, market scans, traces and the task queue."""
 
 from typing import Annotated, Literal
 

@@ -1,7 +1,7 @@
-"""Every setting: its name, type, default and meaning. One tree of immutable structs.
+"""Define every setting: name, type, default and meaning, as one tree of immutable structs.
 
-The docstring of a section describes its settings, a line each. Secrets are not settings: they come from the
-environment (see `SECRET_VARIABLES`).
+The docstring of a section describes its settings, a line each. Secrets are not settings: they come from the environment
+(see `SECRET_VARIABLES`).
 """
 
 from typing import Annotated, Literal
@@ -105,7 +105,7 @@ class ScriptedSettings(Section, frozen=True):
 NamedProvider = Annotated[str, Meta(extra={"registry": PROVIDERS})]
 ProviderName = Annotated[str, Meta(extra={"registry": PROVIDERS, "also": ("auto",)})]
 EngineName = Annotated[str, Meta(extra={"registry": SEARCH_ENGINES})]
-"""Names that are registered: `values` checks them."""
+"""Registered names: `values` validates them."""
 
 
 class LLMSettings(Section, frozen=True):
@@ -202,7 +202,7 @@ class AgentsSettings(Section, frozen=True):
 
 
 Mode = Literal["plan", "ask", "auto-edit", "auto"]
-"""From the most careful to the least."""
+"""In order from the most to the least careful."""
 
 
 class SafetyRule(Section, frozen=True, omit_defaults=True):
@@ -389,7 +389,7 @@ class Settings(Section, frozen=True):
 
     @property
     def command_hosts(self) -> tuple[str, ...]:
-        """What commands may reach of the network: nothing while the program is offline."""
+        """The network hosts allowed to commands: none while offline."""
         return () if self.offline else self.safety.network_hosts
 
 
@@ -403,7 +403,7 @@ SECRET_VARIABLES: dict[str, str] = {
     "web.serper.api_key": "SERPER_API_KEY",
     "web.cache_password": "REDIS_PASSWORD",
 }
-"""Setting that must stay empty → the environment variable that holds the secret."""
+"""Setting that must stay empty → the environment variable with the secret."""
 
 KEY_VARIABLES: dict[str, tuple[str, ...]] = {
     "lmstudio": ("LMSTUDIO_API_KEY",),
@@ -412,7 +412,7 @@ KEY_VARIABLES: dict[str, tuple[str, ...]] = {
     "azure": ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"),
     "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
 }
-"""Provider → the environment variables with what is sent to its server as a key."""
+"""Provider → the environment variables whose values are sent to its server as a key."""
 
 
 HARMLESS: frozenset[str] = frozenset(
@@ -421,5 +421,5 @@ HARMLESS: frozenset[str] = frozenset(
     rag.chunk_tokens rag.overlap ui.language ui.theme
     """.split()
 )
-"""What a project's own file may set to any value before the user trusts it. See `trust.admitted` for the settings of
-which it may choose some values."""
+"""Settings that an untrusted project's file may set to any value.
+See `trust.admitted` for those with restricted values."""

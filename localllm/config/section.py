@@ -1,4 +1,4 @@
-"""What the tables of the settings are made of."""
+"""Base types for the sections of the settings."""
 
 from typing import Annotated
 

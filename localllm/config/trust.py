@@ -1,7 +1,7 @@
-"""Trust in projects: which are trusted, and which settings a project that is not may make.
+"""Manage trust in projects: which are trusted, and which settings an untrusted one may set.
 
-A project's settings file may come with any repository one has cloned. Untrusted, it may choose among what the user has,
-and tighten limits.
+A project's settings file may come with any cloned repository. Untrusted, it may choose among what the user has, and
+tighten limits.
 """
 
 import os
@@ -24,39 +24,39 @@ from localllm.config.reader import read_text
 from localllm.config.schema import HARMLESS, Mode, OllamaSettings
 
 KEPT_CONTENTS = 8
-"""How many contents of each project's file are remembered: those answered last."""
+"""Maximum remembered contents of each project's file: the last ones answered."""
 
 
 class _Store(msgspec.Struct):
-    """The file: a project's root → the digest of its settings file → whether it is believed. The newest come last."""
+    """The stored data: project root → digest of its settings file → whether it is trusted, newest last."""
 
     projects: dict[str, dict[str, bool]] = {}
 
 
 def digest_of(text: str) -> str:
-    """The SHA-256 of a settings file with this text (as `reading.read_text` gives it), in hexadecimal."""
+    """Return the SHA-256 of a settings file with this text (as from `reading.read_text`), in hexadecimal."""
     return sha256(text.encode()).hexdigest()
 
 
 class Answers:
-    """The answers in `file`. One that is damaged counts as empty, and the next answer makes it anew."""
+    """The user's answers, stored in `file`. A damaged file counts as empty; the next answer rewrites it."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
     @classmethod
     def of_user(cls, environ: Mapping[str, str] = os.environ) -> "Answers":
-        """Those of the user, in his state folder."""
+        """Open the user's answers in the state folder."""
         return cls(state_folder(environ) / "trusted.json")
 
     def recall(self, root: Path, digest: str) -> tuple[bool | None, Phrase | None]:
-        """Whether the project at `root` is believed with this content, None where nothing was answered; and what is
-        wrong with the file, if anything is."""
+        """Return whether the project at `root` is trusted with this content (None: not answered), and a file error if
+        any."""
         store, fault = self._read()
         return store.projects.get(name_of(root), {}).get(digest), fault
 
     def remember(self, root: Path, digest: str, *, believed: bool) -> None:
-        """Keep an answer. ConfigurationError config_unwritable where it cannot be kept."""
+        """Store an answer. ConfigurationError config_unwritable if it cannot be stored."""
 
         def put(store: _Store) -> None:
             contents = store.projects.pop(name_of(root), {})
@@ -68,7 +68,7 @@ class Answers:
         self._change(put)
 
     def forget(self, root: Path) -> bool:
-        """Drop all answers about the project; whether there were any. ConfigurationError config_unwritable."""
+        """Delete all answers about the project; return whether there were any. ConfigurationError config_unwritable."""
         if name_of(root) not in self._read()[0].projects:
             return False
         self._change(lambda store: store.projects.pop(name_of(root), None))
@@ -99,10 +99,10 @@ _LOOPBACK = late_pattern(
 )
 
 _IN_CLOUD = late_pattern(r"[:-]cloud\b")
-"""How Ollama's names of models end that it has run elsewhere."""
+"""The suffix in names of models that Ollama runs remotely."""
 
 SERVERS = ("lmstudio", "ollama", "openai")
-"""The providers that need no key: an untrusted project may choose them where their server is on this machine."""
+"""Providers that need no key: an untrusted project may choose them if their server is on this machine."""
 
 _SAFER = {
     "offline": True,
@@ -111,22 +111,22 @@ _SAFER = {
     "web.enabled": False,
     "sessions.record": False,
 }
-"""Switches, and which way a project may turn them."""
+"""Switches, and the value to which a project may set them."""
 
 _MOST_PORT = 65_535
 _LONGEST_PATTERN = 200  # characters
 
 MOST_ITEMS = 200
-"""The longest list an untrusted project may write."""
+"""The longest list accepted from an untrusted project."""
 
 
 def admitted(
     key: str, value: Json, effective: Json, root: Path, addresses: Mapping[str, str] | None = None
 ) -> Json | None:
-    """What takes effect of `value`, written by the untrusted project at `root`; None for nothing.
+    """Return the accepted part of `value`, written by the untrusted project at `root`; None for nothing.
 
-    `effective` is the value without it. Both are of the setting's type. `addresses`: where the server of a provider
-    is, whoever has set that; for llm.model, of each that the name of a model may choose.
+    `effective` is the value without it. Both are of the setting's type. `addresses`: the server addresses by provider,
+    from any layer; for llm.model, of each that the model's name may choose.
     """
     if value == effective:
         return value
@@ -158,21 +158,21 @@ def admitted(
 
 
 def _stays_here(key: str, value: str, addresses: Mapping[str, str]) -> bool:
-    """Whether what a provider or a model of that name is asked stays on this machine."""
+    """Return whether requests to a provider or a model of that name stay on this machine."""
     if key == "llm.provider":
         return value == "embedded" or is_loopback(addresses.get(value, ""))
     return not runs_elsewhere(value) and all(map(is_loopback, addresses.values()))
 
 
 def _is_short_list(patterns: Sequence[str]) -> bool:
-    """Whether they are few and short: each is tried on every file."""
+    """Return whether the patterns are few and short: each is tried on every file."""
     short = all(len(pattern) <= _LONGEST_PATTERN and pattern.isprintable() for pattern in patterns)
     return short and len(patterns) <= MOST_ITEMS
 
 
 def _added(value: tuple[Json, ...], effective: tuple[Json, ...]) -> Json | None:
-    """The list with those of the project added, but for rules that allow. None for too many: each is tried on every
-    call."""
+    """Return the list with the project's items added, except rules that allow.
+    None if there are too many: each is tried on every call."""
     new = [item for item in value if item not in effective]
     if len(new) > MOST_ITEMS:
         return None
@@ -180,17 +180,17 @@ def _added(value: tuple[Json, ...], effective: tuple[Json, ...]) -> Json | None:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether the address, whoever reads it, is this machine: localhost, 127.0.0.0/8 or [::1].
+    """Return whether every parser resolves the address to this machine: localhost, 127.0.0.0/8 or [::1].
 
-    Address parsers disagree about odd spellings (user names, backslashes, look-alike letters, short and octal
-    numbers), so only plain ones count; an empty address is none.
+    Address parsers disagree about odd spellings (user names, backslashes, look-alike letters, short and octal numbers),
+    so only plain ones count; an empty address is none.
     """
     found = _LOOPBACK.fullmatch(address)
     return found is not None and int(found["port"] or 80) <= _MOST_PORT
 
 
 def addresses_of(base_urls: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """Where the servers are: as `base_urls` has them by provider, but Ollama where its own variable says."""
+    """Return the server addresses: `base_urls` by provider, but OLLAMA_HOST for Ollama if left at its default."""
     host = environ.get("OLLAMA_HOST", "").strip(" \t\"'")
     addresses = dict(base_urls)
     if host and addresses["ollama"] == OllamaSettings().base_url:
@@ -199,27 +199,27 @@ def addresses_of(base_urls: Mapping[str, str], environ: Mapping[str, str]) -> di
 
 
 def runs_elsewhere(model: str) -> bool:
-    """Whether a model of this name is one that Ollama has run by its makers, not on this machine."""
+    """Return whether Ollama runs a model of this name remotely, on its makers' servers."""
     return _IN_CLOUD.search(model.casefold()) is not None
 
 
 def _is_note_in(root: Path, name: str) -> bool:
-    """Whether `name` is a Markdown file in the project, not in a hidden folder, no file that assistants obey, and no
-    link leads to another."""
+    """Return whether `name`, links resolved, is a Markdown file of the project that is no instruction file.
+    Files in hidden folders are excluded."""
     path = PurePosixPath(name)
     if path.is_absolute() or re.search(r"[\\:\0~]", name) or not _is_note(path):
         return False
     try:
         place = (root / path).resolve()
-        if any(part.is_symlink() for part in (place, *place.parents)):  # in a circle, which Python >= 3.13 leaves
+        if any(part.is_symlink() for part in (place, *place.parents)):  # a circular link, which Python >= 3.13 leaves
             return False
         return _is_note(place.relative_to(root.resolve()))
-    except (OSError, RuntimeError, ValueError):  # links in circles before 3.13; one that leads out
+    except (OSError, RuntimeError, ValueError):  # circular links before 3.13; a path that leads outside
         return False
 
 
 _MORE_OBEYED = frozenset({"copilot-instructions", "skill"})
-"""Names, without their ending, that count in any folder here and elsewhere only in those of assistants."""
+"""Names, without suffix, counted as instructions in any folder here, elsewhere only in assistants'."""
 
 
 def _is_note(path: PurePath) -> bool:
@@ -232,5 +232,5 @@ def _is_note(path: PurePath) -> bool:
 
 
 def _is_plain_request(text: str) -> bool:
-    """Whether an alias is words for the model: no line of it a command of the shell (!) or of the chat (/)."""
+    """Return whether an alias is plain text for the model: without shell (!) or chat (/) commands in any line."""
     return not any(line.lstrip().startswith(("!", "/")) for line in text.splitlines())

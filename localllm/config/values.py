@@ -1,4 +1,4 @@
-"""What a setting's value must be, and the errors for what it must not be."""
+"""Validate the values of settings, and build the errors for invalid ones."""
 
 import math
 import re
@@ -15,10 +15,10 @@ from localllm.config.schema import SECRET_VARIABLES
 
 
 def checked(setting: Setting, value: Json, where: object, *, strict: bool = True) -> Json:
-    """`value` as the setting's type. With `strict` off, text is read as the number or truth value it spells.
+    """Return `value` as the setting's type. With `strict` off, text is parsed as a number or truth value.
 
-    ConfigurationError: config_wrong_type; config_secret_in_file for a secret that is not empty and for a password in
-    an address. A secret's value is in no error.
+    ConfigurationError: config_wrong_type; config_secret_in_file for a secret that is not empty and for a password in an
+    address. Errors never contain a secret's value.
     """
     if setting.secret_variable and value != "":
         raise _secret(setting, where, setting.secret_variable)
@@ -44,7 +44,7 @@ def _is_address(setting: Setting) -> bool:
 
 
 def _names_password(address: str) -> bool:
-    """Whether a user name with a password (`user:password@`) stands in front of the host."""
+    """Return whether the host is preceded by a user name with a password (`user:password@`)."""
     without_scheme = re.sub(r"^\s*(\w+:)?[/\\]+", "", address)
     authority = re.split(r"[/\\?#]", without_scheme, maxsplit=1)[0]
     user, at, _ = authority.rpartition("@")
@@ -52,13 +52,13 @@ def _names_password(address: str) -> bool:
 
 
 def _key_variable(setting: Setting) -> str:
-    """The variable for the key of the server, or the password of the cache, whose address this is."""
+    """Return the variable for the key of the server, or the password of the cache, with this address."""
     own = f"{setting.key}_password"
     return SECRET_VARIABLES[own if own in SECRET_VARIABLES else f"{setting.key.rpartition('.')[0]}.api_key"]
 
 
 def wrong_type(setting: Setting, value: Json, where: object) -> ConfigurationError:
-    """The error for a value the setting cannot have."""
+    """Return the error for a value of the wrong type or range."""
     got, expected = describe_value(value), describe(setting)
     if expected.text == "a list of texts" and isinstance(value, list):
         got = Phrase("a list with something else in it than texts")
@@ -71,11 +71,11 @@ def wrong_type(setting: Setting, value: Json, where: object) -> ConfigurationErr
     return ConfigurationError("config_wrong_type", where=where, key=setting.key, got=got, expected=expected)
 
 
-_QUOTABLE = 40  # characters of a mistaken choice that are repeated to the user
+_QUOTABLE = 40  # maximum characters of a mistaken choice repeated to the user
 
 
 def describe_value(value: Json) -> Phrase:
-    """What kind of value this is, in plain words. A text is not repeated: who knows what it holds."""
+    """Describe the type of a value in plain words. Texts are not repeated: they may be confidential."""
     match value:
         case bool():
             return Phrase("{value}", value="true" if value else "false")
@@ -94,7 +94,7 @@ def describe_value(value: Json) -> Phrase:
 
 
 def describe(setting: Setting) -> Phrase:
-    """What the setting's value must be, in plain words."""
+    """Describe the valid values of a setting in plain words."""
     import msgspec.inspect as shapes
 
     if names := _registered(setting):
@@ -125,7 +125,7 @@ def describe(setting: Setting) -> Phrase:
 
 
 def _without_none(shape: Any) -> Any:
-    """What a value must be that may also be left out."""
+    """Return the type without None."""
     import msgspec.inspect as shapes
 
     if not isinstance(shape, shapes.UnionType):
@@ -134,7 +134,7 @@ def _without_none(shape: Any) -> Any:
 
 
 def _choices(setting: Setting) -> tuple[str, ...]:
-    """The words a setting, or each item of one that is a list, may be, in the order of the schema."""
+    """Return the valid words of a setting, or of each item of a list, in the order of the schema."""
     return _registered(setting) or get_args(_item_type(setting))
 
 
@@ -143,7 +143,7 @@ def _item_type(setting: Setting) -> Any:
 
 
 def _registered(setting: Setting) -> tuple[str, ...]:
-    """The names a setting, or each item of one that is a list, is chosen from in a registry; none for any other."""
+    """Return the names a setting, or each item of a list, is chosen from in a registry. None for any other."""
     marks = getattr(_item_type(setting), "__metadata__", ())
     extras = (mark.extra for mark in marks if isinstance(mark, msgspec.Meta) and mark.extra)
     extra = next(extras, dict[str, Any]())
@@ -172,7 +172,7 @@ def _describe_range(kind: Phrase, shape: Any) -> Phrase:
 
 
 def parse_value(key: str, text: str, where: object) -> Json:
-    """The value of the setting `key` as people type it: `true`, `8192`, `[a, b]` or `a,b`, any text as it is.
+    """Parse the value of the setting `key` as typed: `true`, `8192`, `[a, b]` or `a,b`, any text as is.
 
     A list may also be written as TOML, which items with a comma in them need. ConfigurationError as `checked`.
     """
@@ -186,7 +186,7 @@ def parse_value(key: str, text: str, where: object) -> Json:
 
 
 def _number(text: str) -> Json:
-    """The number the text spells, else the text."""
+    """Return the text as a number, unchanged if it is none."""
     for kind in (int, float):
         with suppress(ValueError):
             return kind(text)
