@@ -1,7 +1,7 @@
-"""What a session's log holds: the events of its runs, and between them what a resumed session is rebuilt from.
+"""Entries of a session's log: events of its runs, and records from which the session is resumed.
 
-The entries made here are for the log alone; nobody is shown them. `Kept`, `Noted`, `Rewritten` and `Withdrawn` are the
-changes of the conversation, in their order: done again they give the messages exactly as the model was sent them.
+The records are for the log alone and never shown. `Kept`, `Noted`, `Rewritten` and `Withdrawn` are the changes of the
+conversation, in order: replayed, they give exactly the messages that the model was sent.
 """
 
 from collections.abc import Callable
@@ -15,17 +15,16 @@ from localllm.llm.messages import Image, Message
 
 _LONGEST_PAYLOAD = 1_000
 _LONGEST_DIFF = 50_000
-"""Bytes of a field of a tool's answer, and of its difference: what is longer was read by the model, and stands in the
-message it got, or in the call."""
+"""Maximum bytes of a field and of the diff of a tool's answer.
+Longer ones are in the message to the model, or in the call."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="type", omit_defaults=True):
-    """The base of what is no event. Times are seconds since the epoch."""
+    """The base class of entries that are not events. Times are seconds since the epoch."""
 
 
 class Began(Record, frozen=True):
-    """The first line. `seal` tells that this user's program has made the log; `forked_from` is the session that this
-    one has its beginning from."""
+    """The first line. `seal` proves that this user's program created the log; `forked_from` is the original session."""
 
     session_id: str
     time: float
@@ -35,25 +34,25 @@ class Began(Record, frozen=True):
 
 
 class Adopted(Record, frozen=True):
-    """The log lay in the project until here, where a command could have changed it: an earlier version kept it there,
-    or it came with the project. What it holds is a stranger's text."""
+    """The log was in the project so far, where a command could have changed it: its content is untrusted.
+    An earlier version stored it there, or it came with the project."""
 
 
 class Forked(Record, frozen=True):
-    """What stands before this was said in the session this one has its beginning from."""
+    """The entries before this were copied from the original session."""
 
     time: float
 
 
 class Profiled(Record, frozen=True):
-    """How much the model is told and offered, by the profile's name."""
+    """The name of the profile, which sets the amount of instructions and tools."""
 
     name: str
 
 
 class Kept(Record, frozen=True):
-    """The conversation has a message more; a system message takes the place of the first. `words` of it are the
-    person's own; `typed` is what he typed of these, where an alias of the project's gave the rest."""
+    """A message was added; a system message replaces the first one.
+    `words` of it are the user's own; `typed` is what was typed of these, if a project's alias gave the rest."""
 
     message: Message
     words: str = ""
@@ -61,7 +60,7 @@ class Kept(Record, frozen=True):
 
 
 class Noted(Record, frozen=True):
-    """The newest message has grown by a paragraph and its pictures; `words` of it are the person's own."""
+    """The newest message was extended by a paragraph and images; `words` of it are the user's own."""
 
     text: str
     images: tuple[Image, ...] = ()
@@ -69,25 +68,25 @@ class Noted(Record, frozen=True):
 
 
 class Worded(msgspec.Struct, frozen=True, array_like=True):
-    """What the person said, verbatim, and the number of the message it is in; 0 where it was put aside into a file."""
+    """The user's words, verbatim, and the number of their message; 0 if they were moved to a file."""
 
     text: str
     message: int
 
 
 class Rewritten(Record, frozen=True):
-    """The conversation consists of these messages now: the next generation of it."""
+    """The messages that replace the conversation: its next generation."""
 
     messages: tuple[Message, ...]
     words: tuple[Worded, ...] = ()
 
 
 class Withdrawn(Record, frozen=True):
-    """The newest message of the person was taken back."""
+    """The user's newest message was withdrawn."""
 
 
 class Pointed(Record, frozen=True):
-    """A point to go back to: so many messages of that generation, so many `Changed` before it, and the `plan`."""
+    """A checkpoint: number of messages of that generation, number of `Changed` before it, and the `plan`."""
 
     number: int
     name: str
@@ -100,7 +99,7 @@ class Pointed(Record, frozen=True):
 
 
 class Changed(Record, frozen=True):
-    """A file was changed in the session, from one state to another, as the snapshots name them."""
+    """A file changed in the session, from one state to another, as named by the snapshots."""
 
     path: str
     before: str
@@ -108,29 +107,29 @@ class Changed(Record, frozen=True):
 
 
 class Planned(Record, frozen=True):
-    """What the model means to do by now: its TODO list, as Markdown."""
+    """The model's current TODO list, as Markdown."""
 
     text: str
 
 
 class Tainted(Record, frozen=True):
-    """Text of strangers has come into the conversation."""
+    """Untrusted text was added to the conversation."""
 
 
 class Titled(Record, frozen=True):
-    """What the person calls the session; "" for nothing any more."""
+    """The session's title; empty if it was removed."""
 
     title: str
 
 
 class Resumed(Record, frozen=True):
-    """The session goes on, in another program."""
+    """The session was resumed, in another process."""
 
     time: float
 
 
 class Ended(Record, frozen=True):
-    """The session was closed, and what was to be remembered of it is. A log without this at its end was killed."""
+    """The session was closed and its record stored. A log that does not end with this was killed."""
 
     time: float
 
@@ -155,29 +154,29 @@ LogRecord = (
 Entry = AgentEvent | LogRecord
 
 Keep = Callable[[Entry], None]
-"""Where what is to be in the log is put."""
+"""Callback that stores an entry in the log."""
 
 
 def encode(entry: Entry) -> bytes:
-    """The entry as one line of JSON, without the newline, and without what the log holds elsewhere."""
+    """Encode the entry as one line of JSON, without the newline and without what the log has elsewhere."""
     return encode_json(_lean(entry))
 
 
 def decode(line: bytes) -> Entry:
-    """The entry in a line; msgspec.DecodeError (or its ValidationError) where it is none."""
+    """Decode the entry in a line; msgspec.DecodeError (or its ValidationError) if it is none."""
     try:
         return _decoder().decode(line)
-    except (UnicodeError, RecursionError) as error:  # no text; nested without end
+    except (UnicodeError, RecursionError) as error:  # not UTF-8; nested too deeply
         raise msgspec.DecodeError(str(error)) from error
 
 
 @cache
 def _decoder() -> msgspec.json.Decoder[Entry]:
-    return msgspec.json.Decoder(Entry)  # making it takes longer than reading many lines
+    return msgspec.json.Decoder(Entry)  # creating it takes longer than decoding many lines
 
 
 def starts(kind: type[msgspec.Struct]) -> bytes:
-    """How a line of this kind of entry begins."""
+    """Return the beginning of the lines of this kind of entry."""
     return b'{"type":"%s"' % kind.__name__.encode()
 
 

@@ -1,4 +1,4 @@
-"""A session as one file for people or programs: Markdown, a web page without scripts, or JSON."""
+"""Export a session as one file: Markdown, a web page without scripts, or JSON."""
 
 import errno
 import html
@@ -29,7 +29,7 @@ _FACTS = ("title", "project", "began", "model", "requests", "tokens")
 
 
 def export(transcript: Transcript, to: Format) -> str:
-    """The whole file."""
+    """Return the content of the file."""
     match to:
         case "md":
             return "\n".join(_markdown(transcript)) + "\n"
@@ -42,13 +42,12 @@ def export(transcript: Transcript, to: Format) -> str:
 
 
 def write_new(root: Path, file: Path, content: str | bytes, *, overwrite: bool = False) -> None:
-    """Write an export, whole or not at all; what is in the project at `root` does not lead it out of there, and a link
-    that has the file's name is not followed.
+    """Write an export atomically. Links do not lead out of the project at `root`, nor is the file's followed.
 
     Raises SafetyViolationError path_outside; ConfigurationError: export_exists, unless `overwrite`, and
     session_unwritable.
     """
-    target = Path(os.path.abspath(file))  # noqa: PTH100 - `..` takes back what was written, whatever that leads to
+    target = Path(os.path.abspath(file))  # noqa: PTH100 - `..` is resolved lexically, whatever a link leads to
     try:
         folder = _open_parent(root, target)
         try:
@@ -63,7 +62,7 @@ def write_new(root: Path, file: Path, content: str | bytes, *, overwrite: bool =
 
 
 def _open_parent(root: Path, file: Path) -> int:
-    """The folder of the file, opened; beneath the project where the file's path begins with that of the project."""
+    """Open the file's folder; within the project if the file's path begins with the project's."""
     real_root, parent = root.resolve(), file.parent.resolve()
     wanted = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
     if not any(file.is_relative_to(each) for each in (root, real_root)):
@@ -81,8 +80,8 @@ def _open_parent(root: Path, file: Path) -> int:
 
 
 def format_for(file: str) -> Format:
-    """The format for a file, by how its name ends: Markdown where that is no ending of letters. Raises
-    ConfigurationError export_unknown."""
+    """Return the format for a file name by its suffix, Markdown without one.
+    Raises ConfigurationError export_unknown for an unknown suffix of letters."""
     ending = Path(file).suffix
     if ending[1:].isalpha() and ending.lower() != ".txt" and format_of(ending) is None:
         raise ConfigurationError("export_unknown", wanted=ending.removeprefix("."))
@@ -90,7 +89,7 @@ def format_for(file: str) -> Format:
 
 
 def format_of(name: str) -> Format | None:
-    """The format a word, or the end of a file's name, means."""
+    """Return the format named by a word or by the suffix of a file name."""
     word = name.strip().lower().removeprefix(".")
     word = Path(word).suffix.removeprefix(".") or word
     known: dict[str, Format] = {"md": "md", "markdown": "md", "html": "html", "htm": "html", "json": "json"}
@@ -122,7 +121,7 @@ def _when(part: Said) -> str:
 
 
 def _arguments(arguments: dict[str, Json]) -> str:
-    """The arguments on one line; long texts are in the change or the result."""
+    """Return the arguments on one line, without long texts, which are in the diff or the result."""
     parts: list[str] = []
     for name, value in arguments.items():
         text = value if isinstance(value, str) else encode_json(value).decode()
@@ -174,7 +173,7 @@ def _markdown_part(part: Part) -> Iterator[str]:
 
 
 def _lower_headings(text: str) -> str:
-    """Headings of an answer two levels deeper, so that those of the file stand above them; not in code."""
+    """Lower the headings of an answer by two levels, below those of the file; not in code."""
     lines: list[str] = []
     fence = ""
     for line in text.splitlines():
@@ -188,7 +187,7 @@ def _lower_headings(text: str) -> str:
 
 
 def _whole_fences(text: str) -> str:
-    """The text with a fence closed that it leaves open: what follows is no code."""
+    """Close a code fence that the text leaves open."""
     fence = ""
     for line in text.splitlines():
         if found := re.match(r" {0,3}(`{3,}|~{3,})", line):
@@ -197,7 +196,7 @@ def _whole_fences(text: str) -> str:
 
 
 def _fenced(text: str, info: str) -> Iterator[str]:
-    """A block of code that nothing in it can end, cut to some lines."""
+    """Yield a code block that its content cannot end, truncated to `_LINES` lines."""
     if not text.strip():
         return
     lines = clean(text).rstrip("\n").splitlines()
@@ -212,7 +211,7 @@ def _fenced(text: str, info: str) -> Iterator[str]:
 
 
 def _code(text: str) -> str:
-    """Text as code inside a line."""
+    """Return the text as inline code."""
     if not text:
         return ""
     ticks = "`" * (max((len(run) for run in re.findall(r"`+", text)), default=0) + 1)
@@ -221,7 +220,7 @@ def _code(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text that Markdown shows as it is."""
+    """Escape Markdown characters."""
     return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", text)
 
 
@@ -229,7 +228,7 @@ def _one_line(text: str) -> str:
     return " ".join(clean(text).split())
 
 
-# --- a web page
+# --- web page
 
 _STYLE = """
 :root { color-scheme: light dark; }

@@ -1,4 +1,4 @@
-"""What can be found of past sessions: what was asked for in them, and the passages of the answers."""
+"""Make past sessions searchable: the user's requests, and the passages of the answers."""
 
 from collections.abc import Callable, Iterable
 from itertools import accumulate, chain, repeat
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_PASSAGE = 240  # characters of an answer that are found as one: a search shows all of it
-_ANSWERS = 400_000  # characters of the answers of the newest sessions
+_PASSAGE = 240  # characters of a passage: a search shows all of it
+_ANSWERS = 400_000  # characters of the newest sessions' answers
 
 
 class Findable:
-    """Makes the entries of sessions, anew only where a session has changed. `is_ours`: whether this user's program has
-    begun a session."""
+    """Creates the search entries of sessions, again only if a session has changed.
+    `is_ours`: whether this user's program began a session."""
 
     def __init__(self, is_ours: Callable[[Session], bool]) -> None:
         self._is_ours = is_ours
@@ -25,12 +25,12 @@ class Findable:
         self._passages: dict[str, tuple[Session, list[MemoryEntry]]] = {}
 
     def requests(self, sessions: Iterable[Session]) -> "list[MemoryEntry]":
-        """The title of each session, and what the person asked for in it."""
+        """Return an entry with title and requests for each session."""
         self._requests = _followed(self._requests, sessions, self._request)
         return [entry for _, entry in self._requests.values()]
 
     def passages(self, sessions: Iterable[Session]) -> "list[MemoryEntry]":
-        """The passages of the answers of `sessions`, the newest of which come first, as far as the bound allows."""
+        """Return the passages of the answers of `sessions` (newest first), limited to `_ANSWERS` characters."""
         sessions = list(sessions)
         sizes = accumulate(sum(len(answer.text) for answer in session.answers) for session in sessions)
         newest = [session for session, size in zip(sessions, sizes, strict=True) if size <= _ANSWERS]
@@ -38,7 +38,7 @@ class Findable:
         return list(chain.from_iterable(entries for _, entries in self._passages.values()))
 
     def _request(self, session: Session) -> "MemoryEntry":
-        from localllm.memory.search import MemoryEntry  # brings what reads LOCALLLM.md; few search
+        from localllm.memory.search import MemoryEntry  # imports the parser of LOCALLLM.md; few search
 
         return MemoryEntry(
             session.id,
@@ -51,7 +51,7 @@ class Findable:
         )
 
     def _passages_of(self, session: Session) -> "list[MemoryEntry]":
-        """The first passage of each answer comes with what it answers."""
+        """Return the passages; the first of each answer comes with its question."""
         from localllm.memory.search import MemoryEntry
         from localllm.memory.task_splitting import chunk
 
@@ -69,6 +69,6 @@ class Findable:
 def _followed(
     known: dict[str, tuple[Session, T]], sessions: Iterable[Session], make: Callable[[Session], T]
 ) -> dict[str, tuple[Session, T]]:
-    """What `make` gives for each, by its id; made anew only of those that are not as they were."""
+    """Return the result of `make` for each session, by id; computed again only for changed ones."""
     before = ((session, known.get(session.id)) for session in sessions)
     return {one.id: old if old and old[0] == one else (one, make(one)) for one, old in before}

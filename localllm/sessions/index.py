@@ -1,4 +1,4 @@
-"""The list of sessions: what is shown of each without its log being read again."""
+"""Index the sessions: what a list shows of each, without reading its log again."""
 
 import errno
 import os
@@ -20,31 +20,32 @@ from localllm.sessions.log import INDEX, SUFFIX, lines_of, open_log
 
 _FORMAT = 3
 _LARGEST = 100_000_000  # bytes of an index
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")  # other files are none of ours, and their names may hold anything
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")  # other files are ignored: their names may contain anything
 _FIRST = 200  # characters of the first request
-_SAID = 2_000  # characters of all that was said that are shown where something is found
+_SAID = 2_000  # characters of the user's words that are shown in search results
 _WORDS = 40_000  # characters of all further words, each once
-_WORDS_AT_ONCE = 10_000  # of these from one request: a long paste shall not take the room of all that comes after it
-_ANSWER = 4_000  # characters of an answer that are kept to be found
-_ANSWERS = 16_000  # of all answers; the oldest go first
-_QUESTION = 100  # of the request an answer is to
-_LOOKS_UP = "embedded"  # the provider whose answers are the project's own text, and found there
-_LONGEST_WORD = 200  # characters without a space in between; longer ones are data, unless they are Japanese
-_OVERLAP = 64  # characters in front of the rest, for a word that the end of the beginning has cut: the longest term
+_WORDS_AT_ONCE = 10_000  # of these from one request, so that a long paste leaves room for later ones
+_ANSWER = 4_000  # searchable characters of an answer
+_ANSWERS = 16_000  # of all answers; the oldest are dropped first
+_QUESTION = 100  # of the request that was answered
+_LOOKS_UP = "embedded"  # the provider whose answers quote the project, which is searched itself
+_LONGEST_WORD = 200  # characters without a space; longer ones are data, unless Japanese
+_OVERLAP = 64  # characters before the rest, for a word cut at the end of the beginning: the longest search term
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What a model answered to `question`, the beginning of a request on one line; `text` is "" while it is at work."""
+    """A model's answer to `question`, the beginning of a request on one line. `text` is empty until it is complete."""
 
     question: str
     text: str = ""
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
-    """A session in a list. `began` and `changed` are seconds since the epoch;
-    `first` is the first request on one line; `said` the beginning of all that the person said, and `words` what further
-    words he used, each once; `answers` the newest ones. `is_tainted`: strangers' text has come into it. `ended`: closed
-    in good order. `read`: bytes of the log that were read for this."""
+    """A session in a list. `began` and `changed` are seconds since the epoch.
+    `first` is the first request on one line; `said` the beginning of all the user's words, `words` the further ones,
+    each
+    once; `answers` the newest. `is_tainted`: untrusted text was added. `ended`: closed normally. `read`: bytes of the
+    log that were read for this."""
 
     id: str
     began: float = 0.0
@@ -63,7 +64,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_silent(self) -> bool:
-        """Whether nobody has said anything in it."""
+        """Whether the user said nothing in it."""
         return not (self.turns or self.first)
 
 
@@ -73,9 +74,9 @@ class _Kept(msgspec.Struct, frozen=True):
 
 
 class Index:
-    """The sessions of a folder, by their logs. Cheap where little has changed since it was last read.
+    """The sessions of a folder, by their logs. Cheap if little has changed since the last read.
 
-    `is_kept`: for the next program as well, in a file beside the logs.
+    `is_kept`: store the index for the next process in a file beside the logs.
     """
 
     def __init__(self, folder: Path, *, is_kept: bool = True) -> None:
@@ -84,7 +85,7 @@ class Index:
         self._known: dict[str, Session] | None = None
 
     def read(self) -> list[Session]:
-        """Every session, in no order. A log that cannot be read is left out."""
+        """Return all sessions, unordered. Unreadable logs are skipped."""
         known = self._load() if self._known is None else self._known
         found = dict(self._look(known))
         if found != known:
@@ -93,7 +94,7 @@ class Index:
         return [*found.values()]
 
     def _look(self, known: dict[str, Session]) -> Iterable[tuple[str, Session]]:
-        if self._folder.is_symlink():  # a project one has been given could lead us anywhere with it
+        if self._folder.is_symlink():  # a malicious project could redirect the reads
             return
         with suppress(FileNotFoundError, NotADirectoryError), os.scandir(self._folder) as there:
             for entry in there:
@@ -118,7 +119,7 @@ class Index:
 
 
 def _followed(session: Session, entry: "os.DirEntry[str]") -> Session:
-    """The session as its log has it by now. Raises OSError."""
+    """Return the session, updated from its log. Raises OSError."""
     facts = entry.stat(follow_symlinks=False)
     if not stat.S_ISREG(facts.st_mode):
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
@@ -139,7 +140,7 @@ _TELLING = tuple(
 
 
 class _Reader:
-    """Goes on reading a log where it was left."""
+    """Continues reading a log at the last position."""
 
     def __init__(self, session: Session) -> None:
         self._before = session
@@ -156,7 +157,7 @@ class _Reader:
         self._began: Began | None = None
 
     def read(self, file: Path, changed: float) -> Session:
-        """What is told of it now. A last line that is not whole yet is left for the next time."""
+        """Return the updated session. An incomplete last line is left for the next read."""
         at = self._before.read
         with open_log(file) as stream:
             stream.seek(at)
@@ -184,7 +185,7 @@ class _Reader:
         )
 
     def _take(self, line: bytes) -> None:
-        """Most lines are passed over by their beginning."""
+        """Process a line; most are skipped by their beginning."""
         self._ended = line.startswith(_ENDED)
         if line.startswith(_TELLING):
             with suppress(msgspec.DecodeError):
@@ -210,7 +211,7 @@ class _Reader:
                 pass
 
     def _say(self, text: str) -> None:
-        """Take in what the person said: its beginning as it is, of the rest the words that are new."""
+        """Add the user's words: the beginning verbatim, of the rest only new words."""
         if not text.strip():
             return
         self._first = self._first or " ".join(text.split())[:_FIRST]
@@ -221,12 +222,12 @@ class _Reader:
             self._take_words(text[max(0, len(shown) - _OVERLAP) :])
 
     def _ask(self, question: str) -> None:
-        """A request begins: nothing is awaited any more of one that was broken off."""
+        """Begin a request: an interrupted one no longer expects an answer."""
         answered = tuple(answer for answer in self._answers if answer.text)
         self._answers = (*answered, Answer(question)) if question else answered
 
     def _answer(self, text: str) -> None:
-        """Take in the answer to the request that has begun; the oldest give way."""
+        """Add the answer to the current request, dropping the oldest if needed."""
         if not self._answers or self._answers[-1].text:
             return
         *answered, asked = self._answers
@@ -249,22 +250,22 @@ class _Reader:
 
 
 def requests(count: int) -> str:
-    """How many requests."""
+    """Return the number of requests as text."""
     return ngettext("{count} request", "{count} requests", count)
 
 
 def when(session: Session) -> str:
-    """When it was last worked in."""
+    """Return the time of the last change as text."""
     return f"{clock_time(session.changed):%Y-%m-%d %H:%M}"
 
 
 def about(session: Session) -> str:
-    """What it is about: its title and how it began, which may hold anything."""
+    """Return title and first request, which may contain anything."""
     return f"{session.title}: {session.first}" if session.title else session.first
 
 
 def state(session: Session, *, current: str = "") -> str:
-    """How many requests it has, and what else is worth knowing."""
+    """Return the number of requests and whether it is the current session."""
     parts = [requests(session.turns)]
     if session.id == current:
         parts.append(_("this one"))

@@ -1,6 +1,6 @@
-"""The IPO log: input, every output of the model and every tool result of a conversation, as they went over the wire.
+"""Write the IPO log: input, model outputs and tool results of a conversation, as sent and received.
 
-Written twice: in blocks to read, and as JSON lines beside it.
+It is written twice: as readable blocks, and as JSON lines in a second file.
 """
 
 import os
@@ -25,8 +25,8 @@ def _now() -> datetime:
 
 
 class IpoLog:
-    """Appends to `file`, and the same as JSON lines to the file beside it that ends in .jsonl. Nothing is masked:
-    nobody else may read them. Raises KnowledgeBaseUsageError where they cannot be written."""
+    """Appends to `file`, and as JSON lines to the file beside it that ends in .jsonl.
+    Nothing is masked: only the owner can read the files. Raises KnowledgeBaseUsageError if they cannot be written."""
 
     def __init__(self, file: Path, *, now: Callable[[], datetime] = _now) -> None:
         self.file = file
@@ -34,7 +34,7 @@ class IpoLog:
         self._now = now
 
     def message(self, message: Message) -> None:
-        """Note a message of the conversation."""
+        """Log a message of the conversation."""
         match message:
             case SystemMessage(text=text):
                 self._write("SYSTEM INSTRUCTION", text, kind="system", text=text)
@@ -53,7 +53,7 @@ class IpoLog:
                 self._write("TOOL RESULT INPUT", text, kind="tool_result", tool=name, text=text)
 
     def failure(self, reason: str) -> None:
-        """Note that a turn failed."""
+        """Log a failed turn."""
         self._write("TURN FAILED", reason, kind="failure", text=reason)
 
     def _write(self, head: str, body: str, **entry: Json) -> None:
@@ -63,7 +63,7 @@ class IpoLog:
 
 
 def _output(text: str, thinking: str, calls: tuple[ToolCall, ...]) -> str:
-    """The parts of an answer, each under its name."""
+    """Return the labelled parts of an answer."""
     lines = [f"[Thinking]: {thinking}"] if thinking else []
     lines += [f"[Text]: {text}"] if text or not calls else []
     return "\n".join([*lines, *(f"[Function Call]: {call.name}({_arguments(call)})" for call in calls)])

@@ -1,9 +1,9 @@
-"""Write a session's log, and sign it.
+"""Write and sign a session's log.
 
-A log in a folder one has been given could hold any conversation. The key lies in the user's own folder, which no
-project can read or write.
+A log in a folder from elsewhere could contain any conversation. The key is in the user's own folder, which no project
+can read or write.
 
-Whoever writes a log holds a lock on it, which the system gives back when the program ends, however it does.
+The writer of a log holds a lock on it, which the system releases whenever the process ends.
 """
 
 import errno
@@ -31,21 +31,21 @@ _BYTES = 32
 
 
 class Seal:
-    """Makes and knows seals, with the key in `file`, which is made when it is first needed."""
+    """Creates and verifies seals with the key in `file`, which is created when first needed."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
     def of(self, session_id: str) -> str:
-        """The seal of a session; "" where there can be no key."""
+        """Return the seal of a session; empty if no key can be created."""
         return hmac.digest(self._key, session_id.encode(), "sha256").hex() if self._key else ""
 
     def holds(self, session_id: str, seal: str) -> bool:
-        """Whether this user's program has begun the session of this name."""
+        """Return whether this user's program began the session of this name."""
         return bool(seal) and hmac.compare_digest(self.of(session_id).encode(), seal.encode())
 
     def begin(self, session_id: str, *, forked_from: str = "") -> Began:
-        """The first line of a new log."""
+        """Return the first line of a new log."""
         seal = self.of(session_id)
         return Began(session_id=session_id, time=time.time(), version=__version__, seal=seal, forked_from=forked_from)
 
@@ -61,7 +61,7 @@ class Seal:
         return b""
 
     def _make(self) -> bytes:
-        """A new key, or the one another program has made meanwhile."""
+        """Create a key; return it, or the one another process has created meanwhile."""
         self._file.parent.mkdir(parents=True, exist_ok=True)
         beside = self._file.with_name(f"{self._file.name}-{os.getpid()}")
         beside.unlink(missing_ok=True)
@@ -82,29 +82,29 @@ class Seal:
 
 SUFFIX = ".jsonl"
 INDEX = "index.msgpack"
-"""Beside the logs."""
+"""The index's file, beside the logs."""
 
 PATIENCE = 2.0
-"""Seconds for a lock that the program's own tidying holds for a moment."""
+"""Seconds to wait for a lock that the program's own clean-up holds briefly."""
 
 _POLL = 0.02
-_LONGEST_LINE = 64 << 20  # bytes: some pictures are in it at most
-_LARGEST = 1 << 29  # bytes of a log; a project one was given could have one of any size, with nothing in it
-_LOCKED_BYTE = 1 << 40  # Windows locks bytes, and nobody else may read those: this one no log ever has
+_LONGEST_LINE = 64 << 20  # bytes: contains at most a few images
+_LARGEST = 1 << 29  # bytes of a log; a malicious project could contain a sparse file of any size
+_LOCKED_BYTE = 1 << 40  # Windows locks bytes and blocks others from reading them: no log is this long
 
 
 def new_session_id() -> str:
-    """A name that sorts by time: 20261121-231500-ab12cd34. Two of one second must not be alike: the second could not be
-    kept."""
+    """Return a name that sorts by time: 20261121-231500-ab12cd34.
+    Random, as two sessions of the same second need different names."""
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{os.urandom(4).hex()}"
 
 
 class SessionLog:
     """Appends entries to `folder/session_id.jsonl`, and holds its lock.
 
-    A new log is made with the first event that is worth one, with `began` as its first line: who looks in and leaves
-    again leaves nothing behind. `on_made` is called then. A log that cannot be written must not stop the work: the
-    first failure is kept in `failure`, and nothing is written any more, so that what is there stays whole.
+    A new log is created at the first event that is worth one, with `began` as its first line, so that a session without
+    events leaves no file; `on_made` is called then. A write error does not stop the session: the first is stored in
+    `failure`, and nothing more is written, so that the log stays intact.
     """
 
     def __init__(
@@ -122,8 +122,9 @@ class SessionLog:
 
     @classmethod
     def resume(cls, folder: Path, session_id: str, patience: float = PATIENCE) -> "SessionLog":
-        """The log of an earlier session, to go on with. Raises ConfigurationError session_open while another program
-        has it open, for longer than `patience` seconds; a file that can only be read is a `failure`."""
+        """Open the log of an earlier session to continue it.
+        Raises ConfigurationError session_open if another process has it open for longer than `patience` seconds; a
+        read-only file is a `failure`."""
         log = cls(folder, session_id)
         try:
             log._fd = os.open(log.file, os.O_RDWR | os.O_APPEND | _SAFELY)
@@ -139,11 +140,11 @@ class SessionLog:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a file, and it is written to."""
+        """Whether the file exists and is being written."""
         return self._fd >= 0
 
     def append(self, entry: Entry) -> None:
-        """Write `entry`. The pieces of an answer, or of an output, are not kept: the whole is, or what came of it."""
+        """Write `entry`. Deltas of an answer or output are skipped: the whole is logged later."""
         if isinstance(entry, TextDelta | ThinkingDelta | CommandOutput) or self.failure is not None:
             return
         if self._fd < 0 and isinstance(entry, Record | Notice):
@@ -159,15 +160,14 @@ class SessionLog:
             self.failure = error
 
     def close(self) -> None:
-        """Close the file, which gives the lock back."""
+        """Close the file, which releases the lock."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
 
 
 class SessionRead(msgspec.Struct, frozen=True):
-    """The entries of a log, how many of its lines could not be read, and whether the last is one of these: torn, by a
-    crash."""
+    """The entries of a log, the number of unreadable lines, and whether the last line is torn by a crash."""
 
     entries: tuple[Entry, ...]
     torn_lines: int = 0
@@ -175,12 +175,12 @@ class SessionRead(msgspec.Struct, frozen=True):
 
     @property
     def events(self) -> tuple[AgentEvent, ...]:
-        """The events of its runs alone."""
+        """Only the events of its runs."""
         return tuple(entry for entry in self.entries if not isinstance(entry, Record))
 
 
 def read_session(file: Path) -> SessionRead:
-    """The entries in a log. Raises OSError."""
+    """Read the entries of a log. Raises OSError."""
     found: list[Entry] = []
     torn, is_torn = 0, False
     for line in _lines(file):
@@ -193,7 +193,7 @@ def read_session(file: Path) -> SessionRead:
 
 
 def hold(fd: int, patience: float = PATIENCE) -> bool:
-    """Lock an open log unless another program has it for longer than `patience`; whether it is locked now."""
+    """Lock an open log, waiting at most `patience` seconds for another process. Return whether it is locked."""
     deadline = time.monotonic() + patience
     if sys.platform == "win32":
         os.lseek(fd, _LOCKED_BYTE, os.SEEK_SET)
@@ -206,12 +206,12 @@ _SAFELY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(o
 
 
 def lines_of(stream: BufferedReader) -> Iterator[bytes]:
-    """The lines from here on; one that is longer than any of ours comes in parts, none of which is an entry."""
+    """Yield the remaining lines; one longer than any valid line comes in parts, none of which is an entry."""
     return iter(partial(stream.readline, _LONGEST_LINE), b"")
 
 
 def open_log(file: Path) -> BufferedReader:
-    """A log, open for reading. OSError as `open_regular`, and EFBIG where it is larger than any of ours."""
+    """Open a log for reading. OSError as `open_regular`, and EFBIG if it is larger than `_LARGEST`."""
     log = open_regular(file)
     if os.fstat(log.fileno()).st_size > _LARGEST:
         log.close()
@@ -225,7 +225,7 @@ def _lines(file: Path) -> Iterator[bytes]:
 
 
 def _made(file: Path) -> int:
-    """A new log, locked, readable by its owner alone: conversations hold what the user said."""
+    """Create a log, locked and readable only by its owner: it contains what the user said."""
     make_folder(file.parent)
     fd = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | _SAFELY, 0o600)
     hold(fd)
@@ -233,7 +233,7 @@ def _made(file: Path) -> int:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder of logs, closed to others, if it is not there. Raises OSError, also where it is a link."""
+    """Create a private folder for logs if missing. Raises OSError, also if it is a link."""
     for each in (folder.parent, folder):
         each.mkdir(mode=0o700, parents=True, exist_ok=True)
     if folder.is_symlink():
@@ -241,7 +241,7 @@ def make_folder(folder: Path) -> None:
 
 
 def _finish_line(fd: int) -> None:
-    """End a line that a crash has torn, so that the next is one of its own."""
+    """End a line torn by a crash, so that the next entry starts a new one."""
     if not os.fstat(fd).st_size:
         return
     os.lseek(fd, -1, os.SEEK_END)
@@ -250,7 +250,7 @@ def _finish_line(fd: int) -> None:
 
 
 def _write(fd: int, data: bytes) -> None:
-    """All of it: a disk that is nearly full takes a part, and tells of it with the next."""
+    """Write all data: an almost full disk takes only a part, and fails at the next write."""
     left = memoryview(data)
     while left:
         left = left[os.write(fd, left) :]

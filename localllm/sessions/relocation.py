@@ -1,5 +1,4 @@
-"""Logs brought to where the sessions of a project are kept now: from the folder of the place where the project was
-before, and from those where earlier versions kept them."""
+"""Move logs to the current session folder of the project, from earlier folders."""
 
 import errno
 import os
@@ -16,8 +15,8 @@ from localllm.sessions.log import INDEX, SUFFIX, hold, make_folder, open_log
 
 
 def settle(folder: Path, root: Path, older: Path) -> None:
-    """Move into `folder` the logs of the project at `root` that the state folder has in another one: `older`, or that
-    of the place where the project was before. Cheap where there are none; what cannot be moved is left."""
+    """Move the project's logs into `folder`, from `older` or the folder of its previous path.
+    Cheap if there are none; logs that cannot be moved stay."""
     with suppress(OSError):
         _move_all(older, folder)
         if before := earlier_place(folder.parent, root):
@@ -34,27 +33,27 @@ def _move_all(source: Path, folder: Path) -> None:
     make_folder(folder)
     for log in logs:
         if not os.path.lexists(folder / log.name):
-            with suppress(FileNotFoundError):  # another program was faster
+            with suppress(FileNotFoundError):  # another process was faster
                 log.rename(folder / log.name)
     remove_if_empty(source)
 
 
 def adopt(log: Path, folder: Path, patience: float = 0.0) -> None:
-    """Copy a log that lies in the project to `folder`, and remove it there, once the copy was read back. What has been
-    copied before is only removed; what cannot be removed stays, and the copy counts.
+    """Copy a log in the project to `folder` and, once the copy is verified, remove the original.
 
-    A command could have changed it: `Adopted` in the copy says so. Raises ConfigurationError session_open while another
-    program has it open, for longer than `patience` seconds; OSError where it cannot be read or copied.
+    An earlier copy is reused; an original that cannot be removed is ignored from then on. A command could have changed
+    the log: `Adopted` in the copy marks it. Raises ConfigurationError session_open if another process has it open for
+    longer than `patience` seconds; OSError if it cannot be read or copied.
     """
     copy = folder / log.name
     with open_log(log) as file:
         if not hold(file.fileno(), patience):
             raise ConfigurationError("session_open", id=log.stem)
         about = os.fstat(file.fileno())
-        if log.parent.is_symlink() or log.parent.parent.is_symlink():  # it may be one of another project
+        if log.parent.is_symlink() or log.parent.parent.is_symlink():  # it may belong to another project
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         if not os.path.samestat(about, log.lstat()):
-            raise FileNotFoundError  # another program was faster
+            raise FileNotFoundError  # another process was faster
         data = file.read()
         if not os.path.lexists(copy):
             make_folder(folder)
@@ -67,7 +66,7 @@ def adopt(log: Path, folder: Path, patience: float = 0.0) -> None:
 
 
 def remove_if_empty(folder: Path) -> None:
-    """Remove a folder that has no logs any more, with the index of them."""
+    """Remove a folder without logs, with its index."""
     with suppress(OSError):
         if {file.name for file in folder.iterdir()} <= {INDEX}:
             (folder / INDEX).unlink(missing_ok=True)
@@ -81,7 +80,7 @@ def _marked(data: bytes) -> bytes:
 
 
 def _sync(folder: Path) -> None:
-    """Let the names in a folder survive a loss of power."""
+    """Sync a folder so that its names survive a power failure."""
     if sys.platform != "win32":
         fd = open_folder(folder)
         try:

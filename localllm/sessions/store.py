@@ -1,7 +1,7 @@
-"""A project's sessions: listed, opened, removed; their outputs; those that were killed.
+"""Manage a project's sessions: list, open, delete; their outputs; interrupted ones.
 
-Outputs go with the last session whose log names them. Only plain names of our own form are touched, and no link is
-followed.
+Outputs are deleted with the last session whose log names them. Only plain names of the expected form are touched, and
+links are not followed.
 """
 
 import os
@@ -51,14 +51,14 @@ _NAMED_OUTPUT = re.compile(rb"tool-output/([a-z][a-z_]{0,60}-(?:[0-9a-f]{8}|[0-9
 
 
 def outputs_named_in(log: Path) -> set[str]:
-    """The files that a log names. Raises OSError."""
+    """Return the output files that a log names. Raises OSError."""
     with open_regular(log) as stream:
         return {name.decode() for line in lines_of(stream) if _IN in line for name in _NAMED_OUTPUT.findall(line)}
 
 
 def forget_outputs(names: set[str], logs: Iterable[Path], folders: Iterable[Path]) -> None:
-    """Remove those of the files in `folders` that no log in the folders `logs` names any more. One log that cannot be
-    read, and all stay: it may name any."""
+    """Delete the outputs in `folders` that no log in the folders `logs` names any more.
+    If a log cannot be read, none is deleted: it may name any."""
     left = set(names)
     with suppress(OSError):
         for log in _plain_logs(logs):
@@ -94,13 +94,13 @@ def _remove_outputs(folder: Path, names: Iterable[str]) -> None:
 
 
 _STARTED, _FINISHED, _RESUMED = starts(RunStarted), starts(RunFinished), starts(Resumed)
-_TAIL = 1_000_000  # bytes that are looked at first
+_TAIL = 1_000_000  # bytes that are read first
 _LONGEST = 1_000_000  # bytes of a first line
 
 
 def broken_off(log: Path, seal: Seal) -> str:
-    """The request in whose middle the session of this log ended; "" where it did not, where it was looked at since, is
-    open in another program, or not this user's. Raises OSError."""
+    """Return the request during which the session of this log was interrupted. | Empty if it was not, was resumed
+    since, is open in another process, or was not begun by this user. Raises OSError."""
     line = _last_run(log)
     if not line.startswith(_STARTED) or not _is_ours(log, seal) or _is_open(log):
         return ""
@@ -114,7 +114,7 @@ def broken_off(log: Path, seal: Seal) -> str:
 
 
 def _last_run(log: Path) -> bytes:
-    """The last line that tells of a run's beginning or end, or of the session's being gone on with."""
+    """Return the last line that records the start or end of a run, or a resumption."""
     with open_log(log) as file:
         size = os.fstat(file.fileno()).st_size
         for start in (max(0, size - _TAIL), 0):
@@ -143,12 +143,12 @@ def _is_open(log: Path) -> bool:
 DAY = 24 * 60 * 60
 _ALWAYS_KEPT = 20  # whatever their age
 _CLOCKS_DIFFER = 60.0  # seconds, between this machine and one that shares the folder
-_NAMED = 5  # sessions an error names
+_NAMED = 5  # sessions that an error names
 _COPY_NUMBER = re.compile(r"(?<=\S) \(\d{1,4}\)$")
 
 
 class Pruned(NamedTuple):
-    """The names of sessions that were deleted: for their age, for their number, and because nothing is in them."""
+    """The names of deleted sessions: for their age, for their number, and because they are empty."""
 
     old: list[str]
     surplus: list[str]
@@ -156,11 +156,12 @@ class Pruned(NamedTuple):
 
 
 class Sessions:
-    """Those in `folder`, where new ones are made, and those that lie in the project, in `other`: they came with it, or
-    an earlier version kept them there. Methods raise ConfigurationError: session_unknown, session_ambiguous,
-    session_open and so on.
+    """The sessions in `folder`, where new ones are stored, and in `other`, a folder in the project.
 
-    `seal` tells the sessions of this user's program from others; `outputs` are the folders with long output of theirs.
+    Sessions in the project came with it, or were stored there by an earlier version. Methods raise ConfigurationError:
+    session_unknown, session_ambiguous, session_open and so on.
+
+    `seal` identifies the sessions of this user's program; `outputs` are the folders with their long outputs.
     """
 
     def __init__(self, folder: Path, seal: Seal, other: Path | None = None, outputs: Sequence[Path] = ()) -> None:
@@ -178,14 +179,14 @@ class Sessions:
 
     @classmethod
     def of_project(cls, root: Path, storage: Storage, seal: Seal) -> "Sessions":
-        """Those of the project at `root`, wherever it was before."""
+        """Open the sessions of the project at `root`, including those from its previous path."""
         settle(storage.sessions, root, storage.older_sessions)
         project = project_folder(root)
         other = None if project.is_symlink() else project / "sessions"
         return cls(storage.sessions, seal, other, storage.outputs_anywhere)
 
     def all(self) -> list[Session]:
-        """Every session in which the person said something, the one that was last worked in first."""
+        """Return every session in which the user said something, the last used first."""
         with self._lock:
             found = {one.id: one for index in reversed(self._indexes) for one in index.read()}
         there = sorted(found.values(), key=lambda session: (session.changed, session.id), reverse=True)
@@ -195,17 +196,17 @@ class Sessions:
 
     @property
     def known(self) -> Sequence[Session]:
-        """What `all` gave the last time, told without looking."""
+        """The last result of `all`, without reading again."""
         return self._known
 
     def newest(self) -> Session:
-        """The one that was last worked in. Raises session_none."""
+        """Return the last used session. Raises session_none."""
         if not (there := self.all()):
             raise ConfigurationError("session_none")
         return there[0]
 
     def broken_off(self) -> str:
-        """The request in whose middle the newest session was broken off; "" where it was not. Reads that log alone."""
+        """Return the request during which the newest session was interrupted, or "". Reads only that log."""
 
         newest = max(self._logs(), default=None)
         with suppress(OSError):
@@ -213,7 +214,7 @@ class Sessions:
         return ""
 
     def _logs(self) -> Iterator[tuple[float, str]]:
-        """When each log was changed, and its path."""
+        """Yield the modification time and path of each log."""
         for folder in self._folders:
             with suppress(OSError), os.scandir(folder) as there:
                 for entry in there:
@@ -221,7 +222,7 @@ class Sessions:
                         yield entry.stat(follow_symlinks=False).st_mtime, entry.path
 
     def find(self, wanted: str) -> Session:
-        """The session whose name or title begins so, or whose title this is."""
+        """Return the session with this title, or whose name or title begins with `wanted`."""
         wanted = wanted.strip()
         beginning = wanted.casefold()
         there = self.all()
@@ -236,30 +237,30 @@ class Sessions:
         return found[0]
 
     def search(self, words: str, limit: int = 20) -> list[Session]:
-        """The sessions in which something like this was asked for, the best first."""
+        """Search the sessions' requests; return the best first."""
         sessions = {one.id: one for one in self.all()}
         found = self._recall.search(words, self._findable.requests(sessions.values()), today=_today())[:limit]
         return [sessions[one.entry.id] for one in found if one.entry.id in sessions]
 
     @cached_property
     def _recall(self) -> "Recall":
-        from localllm.memory.search import Recall  # brings what reads LOCALLLM.md; few search
+        from localllm.memory.search import Recall  # imports the parser of LOCALLLM.md; few search
 
         return Recall()
 
     def entries(self, *, but: str = "") -> "list[MemoryEntry]":
-        """What can be found of each session `but` one: what the person asked for, and the passages of the newest
-        answers. What has not changed is the same object as before."""
+        """Return the search entries of each session `but` one: requests, and passages of the newest answers.
+        Unchanged entries are the same objects as before."""
         others = [session for session in self.all() if session.id != but]
         return [*self._findable.requests(others), *self._findable.passages(others)]
 
     def read(self, session_id: str) -> SessionRead:
-        """All that is in the log of a session. Raises session_unreadable."""
+        """Read the log of a session. Raises session_unreadable."""
         with self._explained(session_id):
             return read_session(self.file_of(session_id))
 
     def open_log(self, session_id: str, patience: float = PATIENCE) -> SessionLog:
-        """Its log, to go on with as SessionLog.resume has it; one that lies in the project is adopted."""
+        """Open a session's log to continue it, as SessionLog.resume; one in the project is adopted."""
         file = self.file_of(session_id)
         if file.parent != self.folder:
             try:
@@ -271,12 +272,12 @@ class Sessions:
         return SessionLog.resume(self.folder, session_id, patience)
 
     def is_ours(self, session: Session) -> bool:
-        """Whether this user's program has begun it, and it lies where no command can change it."""
+        """Return whether this user's program began it, and it is stored where no command can change it."""
         return self._seal.holds(session.id, session.seal) and self.file_of(session.id).parent == self.folder
 
     def adopt_sealed(self) -> None:
-        """Bring what an earlier version kept in the project to where sessions are kept now. Cheap where that is
-        done; what another program has open stays until the next time."""
+        """Move the sessions that an earlier version stored in the project to the current folder.
+        Cheap if that is done; logs open in another process stay until the next call."""
         if self._other is None or self._other.is_symlink() or not self._other.is_dir():
             return
         is_read_only = not os.access(self._other, os.W_OK)
@@ -288,8 +289,8 @@ class Sessions:
         remove_if_empty(self._other)
 
     def fork(self, session_id: str, point: int = 0) -> str:
-        """A copy that goes on on its own, whole or as the session was at its checkpoint `point`; its name. Raises
-        session_no_point, session_nothing_before, session_unwritable."""
+        """Copy a session, whole or up to its checkpoint `point`; return the copy's name.
+        Raises session_no_point, session_nothing_before, session_unwritable."""
         there = self.find(session_id)
         entries = [
             each for each in self.read(there.id).entries if not isinstance(each, Began | Ended | Resumed | Titled)
@@ -304,7 +305,7 @@ class Sessions:
         copy = new_session_id()
         began = self._seal.begin(copy, forked_from=there.id)
         if not self.is_ours(there):
-            began = msgspec.structs.replace(began, seal="")  # what a stranger has written stays a stranger's
+            began = msgspec.structs.replace(began, seal="")  # untrusted text stays untrusted
         now = time.time()
         title = [Titled(title=self._free(there.title))] if there.title else []
         lines = [began, *entries, *title, Forked(time=now), Ended(time=now)]
@@ -316,14 +317,14 @@ class Sessions:
         return copy
 
     def _free(self, title: str) -> str:
-        """`title` with the first number behind it that makes it one no session has: `login (2)`."""
+        """Return `title` with the first number that makes it unique: `login (2)`."""
         taken = {one.title for one in self._known}
         title = _COPY_NUMBER.sub("", title)
         return next(name for number in count(2) if (name := f"{title} ({number})") not in taken)
 
     def delete(self, session_id: str) -> None:
-        """Delete a session, and its copies; what else belonged to it goes with `delete_orphans`. Raises
-        session_undeletable, session_unknown."""
+        """Delete a session and its copies; `delete_orphans` removes its outputs.
+        Raises session_undeletable, session_unknown."""
         try:
             for file in reversed(self._files_of(session_id) or [self.file_of(session_id)]):
                 self._delete(file)
@@ -347,17 +348,16 @@ class Sessions:
             os.close(fd)
 
     def delete_orphans(self) -> None:
-        """Delete the outputs of tools that only sessions deleted here have named. Reads the logs of all others, where
-        there were any."""
+        """Delete tool outputs named only by sessions deleted here. Reads all other logs if there are any."""
         orphans, self._orphans = self._orphans, set()
         if orphans:
             logs = [folder for folder in self._folders if not folder.is_symlink()]
             forget_outputs(orphans, logs, self._outputs)
 
     def prune(self, *, keep_days: int, keep_count: int, now: Callable[[], float] = time.time) -> Pruned:
-        """Delete what was not worked in for `keep_days`, but for the newest 20, and all but the newest `keep_count` (0
-        keeps all); never what has a title, is open, or came with the project from elsewhere. What has no word in it,
-        and perhaps not even a whole line, goes after a day."""
+        """Delete sessions unused for `keep_days`, except the newest 20, and all but the newest `keep_count`.
+        0 keeps all. Never deletes those with a title, open ones, or those from elsewhere. Sessions in which nothing was
+        said, perhaps without even a whole line, are deleted after a day."""
         since = now() - keep_days * DAY if keep_days else 0.0
         plain = [one for one in self.all() if not one.title and self.is_ours(one)]
         surplus = plain[keep_count:] if keep_count else []
@@ -369,16 +369,16 @@ class Sessions:
         return deleted
 
     def correct_future(self, now: Callable[[], float] = time.time) -> None:
-        """Date what was last worked in while the clock was ahead to now, so that it is not the newest until then."""
+        """Set future modification times, from a wrong clock, to now, so that these do not stay the newest."""
         there = now()
         ahead = [one for one in reversed(self.all()) if one.changed > there + _CLOCKS_DIFFER and self.is_ours(one)]
         for number, one in enumerate(ahead):
-            when = there - (len(ahead) - number) * 0.01  # in the order they were in, before what is written next
+            when = there - (len(ahead) - number) * 0.01  # in their order, and before the next write
             with suppress(OSError):
                 os.utime(self.file_of(one.id), (when, when), follow_symlinks=False)
 
     def _is_torn(self, session: Session) -> bool:
-        """Whether the log ends in its very first line, and that begins as those of a log do."""
+        """Return whether the log ends within its first line, which begins as a log's does."""
         if session.read:
             return False
         try:
@@ -406,7 +406,7 @@ class Sessions:
         return ConfigurationError("session_unwritable", file=self.file_of(session_id), reason=error.strerror or error)
 
     def file_of(self, session_id: str) -> Path:
-        """Its log; where there is none, where that would be."""
+        """Return the path of a session's log, or where it would be created."""
         return next(iter(self._files_of(session_id)), self.folder / f"{session_id}{SUFFIX}")
 
     def _files_of(self, session_id: str) -> list[Path]:

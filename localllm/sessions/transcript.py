@@ -1,4 +1,4 @@
-"""A session as people read it: its transcript and its summary."""
+"""Build the readable transcript and the summary of a session."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ from localllm.text.secret_masking import masked
 
 
 class Said(msgspec.Struct, frozen=True, tag="person", tag_field="kind"):
-    """What the person said; `time` as seconds since the epoch, 0.0 where unknown."""
+    """A message of the user; `time` as seconds since the epoch, 0.0 if unknown."""
 
     text: str
     time: float = 0.0
@@ -37,7 +37,7 @@ class Said(msgspec.Struct, frozen=True, tag="person", tag_field="kind"):
 
 
 class Answered(msgspec.Struct, frozen=True, tag="assistant", tag_field="kind"):
-    """What the model said."""
+    """A message of the model."""
 
     text: str
     thinking: str = ""
@@ -45,7 +45,7 @@ class Answered(msgspec.Struct, frozen=True, tag="assistant", tag_field="kind"):
 
 
 class Called(msgspec.Struct, frozen=True, tag="tool", tag_field="kind"):
-    """A call and what came of it: `summary` for a person, `result` as the model read it, `diff` what it changed."""
+    """A tool call and its result: `summary` for the user, `result` as the model read it, `diff` the change."""
 
     name: str
     arguments: dict[str, Json]
@@ -56,7 +56,7 @@ class Called(msgspec.Struct, frozen=True, tag="tool", tag_field="kind"):
 
 
 class Remarked(msgspec.Struct, frozen=True, tag="remark", tag_field="kind"):
-    """Something else that happened. The text is translated when it is shown, where it is one of the catalogue's."""
+    """Another event. The text is translated when shown, if it is in the catalogue."""
 
     text: str
     level: str = "info"
@@ -66,7 +66,7 @@ Part = Said | Answered | Called | Remarked
 
 
 class Transcript(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole session. Times are seconds since the epoch, 0.0 where unknown."""
+    """A whole session. Times are seconds since the epoch, 0.0 if unknown."""
 
     session_id: str
     project: str
@@ -79,12 +79,12 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def turns(self) -> int:
-        """How many requests there were."""
+        """Number of requests."""
         return sum(isinstance(part, Said) for part in self.parts)
 
 
 def transcript_of(session_id: str, project: str, entries: Sequence[Entry], torn_lines: int = 0) -> Transcript:
-    """What the entries of a log tell a person."""
+    """Build the transcript from the entries of a log."""
     completed = [entry for entry in entries if isinstance(entry, MessageCompleted)]
     titles = [entry.title for entry in entries if isinstance(entry, Titled)]
     began = next((entry.time for entry in entries if isinstance(entry, Began)), 0.0)
@@ -101,7 +101,7 @@ def transcript_of(session_id: str, project: str, entries: Sequence[Entry], torn_
 
 
 def begun_at(session_id: str) -> float:
-    """When a session of this name was begun; 0.0 where the name does not tell."""
+    """Return the start time encoded in a session's name; 0.0 if there is none."""
     try:
         return datetime.strptime(f"{session_id[:15]}+0000", "%Y%m%d-%H%M%S%z").timestamp()
     except ValueError:
@@ -166,13 +166,13 @@ def _call(finished: ToolFinished, started: ToolStarted | None, result: str) -> C
 
 
 def _told(payload: Mapping[str, Json]) -> str:
-    """The text of a result whose message is not in the log: the program was killed before it was kept."""
+    """Return a result's text whose message is not in the log, as the program was killed before."""
     texts = (payload.get(name) for name in ("content", "stdout", "output", "error"))
     return next((text for text in texts if isinstance(text, str) and text), "")
 
 
 def _results(entries: Sequence[Entry]) -> dict[int, str]:
-    """What the model read of each ToolFinished, by that one's place: the next message kept for the call of its name."""
+    """Return the model's view of each ToolFinished, by index: the next message kept for its call id."""
     waiting: dict[str, int] = {}
     found: dict[int, str] = {}
     for number, entry in enumerate(entries):
@@ -187,7 +187,7 @@ def _results(entries: Sequence[Entry]) -> dict[int, str]:
 
 
 def _pictures_of(entries: Iterable[Entry]) -> int:
-    """How many pictures the request had that was just begun."""
+    """Return the number of images in the request just begun."""
     for entry in entries:
         match entry:
             case Kept(message=UserMessage(images=images)):
@@ -199,7 +199,7 @@ def _pictures_of(entries: Iterable[Entry]) -> int:
     return 0
 
 
-_FILES = 5  # a record names
+_FILES = 5  # named in a record
 _TESTS = 2
 _LOOKS_UP = "embedded"  # the provider that answers without a model
 
@@ -212,9 +212,9 @@ _MARKUP = re.compile(r"^[#>*\s-]+|\*\*|__")
 
 
 class Gist(msgspec.Struct, frozen=True):
-    """What matters of a session. `files`: those that are not as they were; `tests`: commands and whether they went
-    well, the last time; `answer`: the first sentence of the last one; `broken_off`: the last request, if it was;
-    `requests`: how many a model was asked."""
+    """The essentials of a session. `files`: those that differ from before; `tests`: commands and whether they
+    last succeeded; `answer`: first sentence of the last one; `broken_off`: the last request, if interrupted;
+    `requests`: how many were sent to a model."""
 
     goal: str
     files: tuple[str, ...] = ()
@@ -226,14 +226,14 @@ class Gist(msgspec.Struct, frozen=True):
 
     @property
     def is_worth_keeping(self) -> bool:
-        """Whether it was work: it left something behind, or was talked over with a model. A single question that was
-        answered does not matter any more tomorrow, and neither does what was only looked up."""
+        """Whether it was work: it changed files, took decisions, or had several requests to a model.
+        A single answered question, or a mere look-up, is not kept."""
         return bool(self.files or self.decisions or self.requests > 1)
 
 
 def gist_of(entries: Sequence[Entry], memory: str = "") -> Gist:
-    """What matters of the entries; of a forked session only what is its own. What was written into `memory`, the
-    project's notes, stands there already."""
+    """Extract the essentials from the entries; of a forked session only its own.
+    Changes of `memory`, the project's notes, are omitted."""
     own = after(entries, Forked)
     started = [entry for entry in own if isinstance(entry, RunStarted)]
     answers = [entry.answer for entry in own if isinstance(entry, RunFinished) and entry.answer]
@@ -250,8 +250,7 @@ def gist_of(entries: Sequence[Entry], memory: str = "") -> Gist:
 
 
 def record_of(session_id: str, gist: Gist, when: datetime, document: Document) -> SessionRecord:
-    """The record of a session, in the document's language. What looks like a secret is masked: the document may be for
-    everybody."""
+    """Build the record of a session in the document's language, with secrets masked: the document may be shared."""
     language = document.language
     broken_off = in_language("session.last_request", language) if gist.broken_off == gist.goal else gist.broken_off
     return SessionRecord(
@@ -280,7 +279,7 @@ def _tool_results(gist: Gist, language: Language) -> Iterable[str]:
 
 
 def after(entries: Sequence[Entry], kind: type[Entry]) -> Sequence[Entry]:
-    """The entries after the last of this kind."""
+    """Return the entries after the last of this kind."""
     last = max((number for number, entry in enumerate(entries) if isinstance(entry, kind)), default=-1)
     return entries[last + 1 :]
 
@@ -294,7 +293,7 @@ def _files(entries: Iterable[Entry]) -> tuple[str, ...]:
 
 
 def _tests(entries: Iterable[Entry]) -> dict[str, bool]:
-    """The commands that ran tests, in the order they were last run in, and how that ended."""
+    """Return the commands that ran tests, in the order of their last runs, and whether they succeeded."""
     started: dict[str, str] = {}
     ended: dict[str, bool] = {}
     for entry in entries:
@@ -310,7 +309,7 @@ def _tests(entries: Iterable[Entry]) -> dict[str, bool]:
 
 
 def _decisions(entries: Iterable[Entry]) -> Iterable[str]:
-    """What the person has said to a call he refused."""
+    """Yield the user's comments on rejected calls."""
     for entry in entries:
         match entry:
             case ConfirmationAnswered(approved=False, by="user", feedback=feedback) if feedback.strip():
