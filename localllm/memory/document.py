@@ -1,7 +1,7 @@
-"""LOCALLLM.md as a text with sections and list items, changed line by line: every other byte stays as it is.
+"""Edit LOCALLLM.md as sections and list items, line by line, preserving every other byte.
 
-A Document does not change; each change gives another one, whose structure is read anew from its text. So what was
-written is always what the next reader finds.
+A Document is immutable; each change returns a new one, parsed again from its text. So what was written is always what
+the next reader finds.
 """
 
 from collections import Counter
@@ -21,9 +21,9 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 
 class Section(NamedTuple):
-    """The lines of a section: its heading from `start`, what it holds from `body` to `end` (exclusive).
+    """The lines of a section: heading from `start`, content from `body` to `end` (exclusive).
 
-    `direct_end`: where its first sub-heading begins, else its end.
+    `direct_end`: start of its first sub-heading, else its end.
     """
 
     kind: SectionKind
@@ -35,7 +35,7 @@ class Section(NamedTuple):
 
 
 class Item(NamedTuple):
-    """An outermost list item in a section, with all that is nested in it; `lines` have their newlines."""
+    """An outermost list item of a section, including nested lines; `lines` have their newlines."""
 
     kind: SectionKind
     start: int
@@ -43,17 +43,17 @@ class Item(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The index of the line behind it."""
+        """The index of the line after it."""
         return self.start + len(self.lines)
 
     @property
     def content(self) -> str:
-        """What stands after the marker on the first line, without its newline."""
+        """The text after the marker on the first line, without its newline."""
         return markdown_structure.item_content(self.lines[0].rstrip("\r\n"))
 
 
 class Document:
-    """The text of a memory file, `text` byte for byte as it is in the file."""
+    """The text of a memory file, byte for byte."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -65,13 +65,12 @@ class Document:
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """Everything in the file, in order."""
+        """All blocks of the file, in order."""
         return tuple(markdown_structure.scan(self._lines))
 
     @cached_property
     def sections(self) -> dict[SectionKind, Section]:
-        """The managed sections there are; of two of a kind the first, but before all that whose heading is no more than
-        its name."""
+        """The managed sections by kind. Of two of a kind, one with the exact name is preferred, else the first."""
         found: dict[SectionKind, Section] = {}
         headings = [block for block in self.blocks if block.kind == "heading"]
         named = {kind_of(block.title) for block in headings if is_name(block.title)}
@@ -88,8 +87,7 @@ class Document:
 
     @cached_property
     def language(self) -> Language:
-        """The language of our headings, else of others, else of the text, else (of an empty file) the one the program
-        speaks."""
+        """The language of the managed headings, else of others, else of the text, else the current one."""
         titles = [block.title for block in self.blocks if block.kind == "heading"]
         managed = [title for title in titles if kind_of(title)]
         if any(JAPANESE.search(title) for title in managed):
@@ -107,7 +105,7 @@ class Document:
 
     @property
     def conflict(self) -> int:
-        """The number of the line with which the conflict of a merge begins that nobody has settled; 0 for none."""
+        """The line number of the first unresolved merge conflict; 0 if there is none."""
         begun = 0
         for number, line in enumerate(self._lines, start=1):
             mark = markdown_structure.conflict(line.rstrip("\r\n"))
@@ -118,16 +116,16 @@ class Document:
         return 0
 
     def lines(self, start: int, end: int) -> tuple[str, ...]:
-        """Lines with their newlines."""
+        """Return lines with their newlines."""
         return tuple(self._lines[start:end])
 
     def body(self, kind: SectionKind) -> str:
-        """What the section holds, without white space around it; "" where there is none."""
+        """Return the section's content, stripped; empty if there is no such section."""
         section = self.sections.get(kind)
         return "".join(self._lines[section.body : section.end]).strip() if section else ""
 
     def items(self, kind: SectionKind) -> tuple[Item, ...]:
-        """The list items of the section, in order."""
+        """Return the list items of the section, in order."""
         if not (section := self.sections.get(kind)):
             return ()
         return tuple(
@@ -137,15 +135,15 @@ class Document:
         )
 
     def with_lines(self, start: int, end: int, new: Sequence[str]) -> "Document":
-        """Other lines in place of those from `start` to `end`; `new` without newlines, they get those of their place.
+        """Replace the lines from `start` to `end` by `new`, given without newlines. The local newline is added.
 
-        A file that had no newline at its end still has none.
+        A file without a newline at its end stays without one.
         """
         newline = self._newline_at(start)
         return self._joined([*self._lines[:start], *(line + newline for line in new), *self._lines[end:]])
 
     def without(self, item: Item) -> "Document":
-        """The document without the item, and without one of two empty stretches that then meet."""
+        """Remove the item, and one of two blank stretches that would then meet."""
         end = item.end
         if item.start and not self._lines[item.start - 1].strip():
             while end < len(self._lines) and not self._lines[end].strip():
@@ -161,26 +159,26 @@ class Document:
         return self.with_lines(item.start, end, [""] if apart else ())
 
     def pieces(self) -> Counter[tuple[str, str]]:
-        """Kind and text of all blocks, to see whether a change left the others what they were."""
+        """Count all blocks by kind and text, to check that a change left the others alone."""
         whole = (one for one in self.blocks if one.kind != "blank")
         return Counter((one.kind, "".join(self.lines(one.start, one.end)).rstrip("\r\n")) for one in whole)
 
     def moved(self, item: Item, to: Item) -> "Document":
-        """The document with `item` at the place of `to`, and what is between moved up or down."""
+        """Move `item` to the position of `to`."""
         rest = [*self._lines[: item.start], *self._lines[item.end :]]
         at = to.end - len(item.lines) if item.start < to.start else to.start
         return self._joined([*rest[:at], *item.lines, *rest[at:]])
 
     def with_first_line(self, item: Item, content: str) -> "Document":
-        """The document with other content on the item's first line; its marker, and all nested, stay."""
+        """Replace the content of the item's first line; its marker and nested lines stay."""
         line = self._lines[item.start]
         marker = markdown_structure.item_marker(line.rstrip("\r\n"))
         changed = marker + content + markdown_structure.ending(line)
         return self._joined([*self._lines[: item.start], changed, *self._lines[item.start + 1 :]])
 
     def with_item(self, kind: SectionKind, content: Sequence[str], *, first: bool = False) -> "Document":
-        """The document with a further item of these lines (without marker and indentation) in the section, which is
-        made where it is missing: after the items that are there, or with `first` before them."""
+        """Add an item of these lines (without marker and indentation) after the others, or before with `first`.
+        A missing section is created."""
         if kind not in self.sections:
             return self._with_section(kind).with_item(kind, content)
         direct = [item for item in self.items(kind) if item.start < self.sections[kind].direct_end]
@@ -197,7 +195,7 @@ class Document:
         return self.with_lines(at, at, [*self._gap(items), *lines, *after])
 
     def with_body(self, kind: SectionKind, body: Sequence[str]) -> "Document":
-        """The document with these lines as all that the section holds, which is made where it is missing."""
+        """Replace the section's content by these lines; a missing section is created."""
         if kind not in self.sections:
             return self._with_section(kind).with_body(kind, body)
         section = self.sections[kind]
@@ -206,19 +204,19 @@ class Document:
         return self.with_lines(section.body, end, ["", *body, *after])
 
     def _joined(self, lines: Sequence[str]) -> "Document":
-        """The document of these lines; with no newline at the end where this one has none."""
+        """Return the document of these lines, without a newline at the end if this one has none."""
         whole = "".join(lines)
         if self._unended:
             whole = whole[: len(whole) - len(markdown_structure.ending(whole))]
         return Document(self._mark + whole)
 
     def _goes_on(self, at: int) -> bool:
-        """Whether line `at` would belong to an item that is put, or comes to stand, right before it."""
+        """Return whether line `at` would continue an item placed right before it."""
         return at < len(self._lines) and markdown_structure.goes_on(self._lines[at])
 
     def _outside(self, at: int, step: int) -> int:
-        """`at`, or the border of the conflict of a merge that it is in: what is put into one side would be lost with
-        it. `step` 1 or -1: after the conflict or before it."""
+        """Return `at`, or the border of the merge conflict around it: an insertion into one side could be lost.
+        `step` 1 or -1: after the conflict or before it."""
         lines = self._lines[at:] if step > 0 else self._lines[:at][::-1]
         for beyond, line in enumerate(lines, start=1):
             mark = markdown_structure.conflict(line.rstrip("\r\n"))
@@ -229,7 +227,7 @@ class Document:
         return at
 
     def _first_run(self, kind: SectionKind) -> list[Item]:
-        """The items under the first sub-heading that has any."""
+        """Return the items under the first sub-heading that has any."""
         items = self.items(kind)
         borders = [block.start for block in self.blocks if block.kind == "heading"]
         ends = (border for border in borders if items and border > items[0].start)
@@ -237,25 +235,24 @@ class Document:
         return [item for item in items if item.start < end]
 
     def _gap(self, items: Sequence[Item]) -> list[str]:
-        """What stands between items here: a blank line where one stands between the last two."""
+        """Return the separator between items: a blank line if one separates the last two."""
         loose = len(items) > 1 and items[-2].end < items[-1].start and not self._lines[items[-2].end].strip()
         return [""] if loose else []
 
     def _with_first_item(self, kind: SectionKind, content: Sequence[str]) -> "Document":
-        """An item in a section that has none: after what it holds, unless that is a fence or comment without end."""
+        """Add the first item of a section after its content, but before an unclosed fence or comment."""
         section = self.sections[kind]
         at = self._without_blank_end(section.body, section.direct_end)
         if self._opened(at):
             at = max(section.body, self.blocks[-1].start)
         below = next((line for line in self._lines[at:] if line.strip()), "")
         is_nested = markdown_structure.indentation(below) >= len("- ")
-        marker = "-   " if is_nested else "- "  # what is below must not come to be nested
+        marker = "-   " if is_nested else "- "  # so that the content below is not nested
         after = [""] if at < len(self._lines) and self._lines[at].strip() else []
         return self.with_lines(at, at, ["", *_item_lines(marker, content), *after])
 
     def _with_section(self, kind: SectionKind) -> "Document":
-        """The document with the section, empty: after those that stand before it by rights, else before the first of
-        ours, else at the end."""
+        """Add an empty section after those before it in `KINDS`, else before the first managed one, else at the end."""
         title = heading(kind, self.language)
         if not self.text.removeprefix(_BYTE_ORDER_MARK).strip():
             return self.with_lines(0, 0, [f"# {in_language('title', self.language)}", "", f"## {title}"])
@@ -274,8 +271,8 @@ class Document:
         return made
 
     def _places(self, before: Sequence[Section]) -> Iterator[tuple[int, int]]:
-        """Where a section can stand and its level there, the best place first; nothing comes to belong to it there,
-        but in the last place, which can always be: before what nothing closes."""
+        """Yield positions and levels for a section, the best first. It would not absorb existing content there.
+        The last one is always possible: before an unclosed block."""
         level = self._section_level()
         yield from ((section.end, section.level) for section in reversed(before))
         if not before and (first := self._first_section()):
@@ -286,8 +283,7 @@ class Document:
         yield self.blocks[-1].start, level
 
     def _first_section(self) -> Section | None:
-        """The first managed section, where it is one of the file's own: what goes before it belongs to no other, and
-        to no side of a conflict."""
+        """Return the first managed section if it is a top-level one outside merge conflicts, else None."""
         first = min(self.sections.values(), key=lambda section: section.start, default=None)
         if first is None or self._outside(first.start, -1) != first.start:
             return None
@@ -295,11 +291,11 @@ class Document:
         return first if sum(block.level < first.level for block in above) <= 1 else None
 
     def _opened(self, at: int) -> bool:
-        """Whether line `at` would stand inside a fence or comment that nothing closes."""
+        """Return whether line `at` would be inside an unclosed fence or comment."""
         return bool(self.blocks) and not self.blocks[-1].closed and at > self.blocks[-1].start
 
     def _section_level(self) -> int:
-        """The level of the file's own sections: one below its title, where it has one."""
+        """Return the level of the file's own sections: one below its title, if it has one."""
         if self.sections:
             return next(iter(self.sections.values())).level
         levels = [block.level for block in self.blocks if block.kind == "heading"]
@@ -312,7 +308,7 @@ class Document:
         return end
 
     def _newline_at(self, at: int) -> str:
-        """The newline for a line put at `at`: that of the line before, else of the one there, else `\\n`."""
+        """Return the newline for a line inserted at `at`: that of the line before, else after, else `\\n`."""
         near = (self._lines[index] for index in (at - 1, at) if 0 <= index < len(self._lines))
         return next((end for line in near if (end := markdown_structure.ending(line))), "\n")
 
@@ -324,7 +320,7 @@ def _item_lines(marker: str, content: Sequence[str]) -> list[str]:
 
 
 def _next_marker(beside: Item, *, first: bool) -> str:
-    """The marker that an item beside this one has: the same, of a numbered list the next number."""
+    """Return the marker for an item beside this one: the same, or the next number."""
     line = beside.lines[0].rstrip("\r\n")
     marker = markdown_structure.item_marker(line)
     if not markdown_structure.item_content(line).strip() or len(marker.strip()) + 4 < len(marker.lstrip()):

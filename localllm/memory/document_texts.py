@@ -1,7 +1,7 @@
-"""What the program writes into LOCALLLM.md, in the language of that file.
+"""Texts written into LOCALLLM.md, in the language of that file.
 
-The file keeps its language whatever the program speaks, and what is written there is read again: these texts are its
-format. Key → (English, Japanese); `{count} {count:?file/files}` is “1 file” and “2 files”.
+The file keeps its language whatever the user interface's is, and these texts are parsed again: they are its format. Key
+→ (English, Japanese); `{count} {count:?file/files}` is “1 file” and “2 files”.
 """
 
 from typing import Literal
@@ -133,6 +133,6 @@ _TEXTS: dict[str, tuple[str, str]] = {
 
 
 def in_language(key: str, language: Language, /, **params: object) -> str:
-    """A text in the language of a file, with `params` filled in where there are any."""
+    """Return a text in the language of a file, formatted with `params` if there are any."""
     text = _TEXTS[key][language == "ja"]
     return fill(text, params) if params else text

@@ -1,4 +1,4 @@
-"""Read and write the entries of LOCALLLM.md, with the notation of TODOs."""
+"""Parse and format the entries of LOCALLLM.md, with the notation of TODOs."""
 
 import re
 import textwrap
@@ -20,7 +20,7 @@ _MARKS: dict[State, tuple[str, str, str]] = {
     "done": ("x", "done", "完了"),
     "dropped": ("-", "dropped", "中止"),
 }
-"""How we write a state: in a checkbox, as an English word, as a Japanese word."""
+"""The written forms of a state: checkbox, English word, Japanese word."""
 
 _READ: dict[State, str] = {
     "planned": "|todo|open|planned|予定|未着手|未完了|未対応|未",
@@ -44,7 +44,7 @@ _BULLET = re.compile(r"^\s*[-*+・•]\s+")
 
 
 class Parts(NamedTuple):
-    """The first line of an item, cut up: `mark` with brackets and the space after it, "" where there is none."""
+    """The parsed first line of an item: `mark` with brackets and the space after it, empty if there is none."""
 
     mark: str
     state: State
@@ -55,7 +55,7 @@ class Parts(NamedTuple):
     tail: str
 
     def line(self, *, japanese: bool) -> str:
-        """What stands behind the item's marker."""
+        """Return the line's text after the item's marker."""
         priority = f" ({_WRITTEN[self.priority][japanese]})" if self.priority else ""
         added = f" +{self.added}" if self.added else ""
         sign = "✓" if self.state == "done" else "✗"
@@ -64,7 +64,7 @@ class Parts(NamedTuple):
 
 
 def parse(content: str) -> Parts:
-    """The first line of an item, as it stands in the file behind its marker."""
+    """Parse the first line of an item, as in the file after its marker."""
     bare = content.rstrip()
     tail = content[len(bare) :]
     mark, state = "", "planned"
@@ -83,10 +83,10 @@ def parse(content: str) -> Parts:
 
 
 def parse_task(text: str) -> Parts:
-    """A task as somebody gives it. What it has at its end or before it as the file would write it means what it means
-    there, in any order, with a list's marker or without; `state` is by the mark, else by the day it ended.
+    """Parse a task as entered by a user: notation of the file counts, in any order, with or without a list marker.
 
-    Of two dates or priorities the last holds, and the other is text; so is what nothing else would be left of.
+    `state` is by the mark, else by the end date. Of two dates or priorities the last counts, and the other is text; so
+    is notation without which no text would be left.
     """
     bare = without_bullet(text.strip())
     mark, state = "", "planned"
@@ -106,13 +106,13 @@ def parse_task(text: str) -> Parts:
 
 
 def without_bullet(text: str) -> str:
-    """A line without the marker that a list has before it."""
+    """Return a line without its list marker."""
     bare = _BULLET.sub("", text)
     return bare if _says_anything(bare) else text
 
 
 def ends_in_priority(text: str) -> Priority | None:
-    """The priority that a text ends with, if it says anything before it."""
+    """Return the priority that a text ends with, if there is text before it."""
     match = _PRIORITY.search(text)
     return PRIORITY_OF[match["priority"].lower()] if match and _says_anything(text[: match.start()]) else None
 
@@ -122,7 +122,7 @@ def _says_anything(text: str) -> bool:
 
 
 def _state(mark: re.Match[str]) -> State | None:
-    """The state a mark stands for. After a checkbox there is white space, or it is none."""
+    """Return the state of a mark. A checkbox must be followed by white space."""
     name = unicodedata.normalize("NFKC", mark[2]).strip().lower()
     if len(name) <= 1 and name.isascii() and not mark[4] and mark.end() < len(mark.string):
         return None
@@ -130,7 +130,7 @@ def _state(mark: re.Match[str]) -> State | None:
 
 
 def restyled(mark: str, state: State) -> str:
-    """The mark with another state, written the same way: checkbox, English or Japanese word, its brackets."""
+    """Return the mark for another state in the same style: checkbox, English or Japanese word, brackets."""
     match = _MARK.match(mark)
     if match is None:
         return f"[{_MARKS[state][0]}] "
@@ -139,13 +139,13 @@ def restyled(mark: str, state: State) -> str:
     return f"{match[1]}{_MARKS[state][style]}{match[3]}{match[4] or ('' if style == 2 else ' ')}"
 
 
-_LONGEST_FOLDED = 2_000  # characters: bringing long runs of accents into order takes the square of their number
+_LONGEST_FOLDED = 2_000  # characters: normalising long runs of accents takes quadratic time
 
 
 def tidy(text: str) -> list[str]:
-    """The lines of a text to be kept as an item: nothing invisible in it, no blank ones around, the first one flush.
+    """Normalise a text to the lines of an item: no invisible characters, outer blank lines or first indentation.
 
-    ToolExecutionError memory_text_empty where there is no letter or digit on the first line.
+    ToolExecutionError memory_text_empty if the first line has no letter or digit.
     """
     lines = clean(re.sub(r"\r\n?", "\n", text)).strip().split("\n")
     title = " ".join(lines[0].split("\t")).strip()
@@ -156,12 +156,12 @@ def tidy(text: str) -> list[str]:
 
 
 def on_one_line(text: str) -> str:
-    """A text to be kept on one line. Errors as `tidy`."""
+    """Return a text on one line. Raises the errors of `tidy`."""
     return " ".join(" ".join(tidy(text)).split())
 
 
 def plain(text: str) -> str:
-    """A text to compare: width, case and white space make no difference, in a very long one white space alone."""
+    """Normalise a text for comparison: width, case and white space, in a very long one only white space."""
     if len(text) > _LONGEST_FOLDED:
         return " ".join(text.split())
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

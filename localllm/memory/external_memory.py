@@ -1,4 +1,4 @@
-"""ExternalMemorySystem: notes, TODOs and records in LOCALLLM.md, and what the prompt shows of them."""
+"""Store notes, TODOs and records in LOCALLLM.md, and build their digest for the prompt."""
 
 import asyncio
 import re
@@ -41,7 +41,7 @@ _DIGEST = {
 
 _LONGEST = 240  # bytes of a line
 _UNWRITTEN = late_pattern(r"<!--.*|[^\n<]*[:：][^\S\n]*<!--[^\n]*-->\s*", re.DOTALL)
-"""What init has asked for and nobody has written: a comment, with a label or without one."""
+"""An unanswered placeholder of init: a comment, with or without a label."""
 _FORBIDS = late_pattern(
     r"\b(?:never|not|don['’]t|avoid|hands off|read-only|generated|forbidden)\b"
     r"|禁止|触ら|触れ|変更しない|編集しない|ないこと",
@@ -50,9 +50,9 @@ _FORBIDS = late_pattern(
 
 
 class _Part(NamedTuple):
-    """A heading and its lines, the most important first; at most `share` of the room before all others had theirs.
+    """A heading and its lines by importance. `share` is their maximum share of the room in the first round.
 
-    `total`: how many there are in all, where lines left out are worth mentioning, else 0; `more` mentions them.
+    `total`: number of lines in all, if omitted ones are to be mentioned, else 0; `more` mentions them.
     """
 
     heading: str
@@ -63,10 +63,10 @@ class _Part(NamedTuple):
 
 
 def digest(document: Document, limit_bytes: int, *, searchable: bool = True) -> str:
-    """Sum up what the model is told at the start: open TODOs, how the project is written and what it is, decisions,
-    preferences and the last session's record, in at most `limit_bytes` of UTF-8; "" where there is nothing.
+    """Build the model's initial summary in at most `limit_bytes` of UTF-8; empty if there is nothing.
 
-    `searchable`: whether the model has the tool that finds the rest.
+    Contains open TODOs, coding style and description of the project, decisions, preferences and the last session's
+    record. `searchable`: whether the model has the tool that finds the rest.
     """
     parts = [part for part in _parts(document, searchable=searchable) if part.lines]
     taken = [0] * len(parts)
@@ -100,7 +100,7 @@ def _parts(document: Document, *, searchable: bool) -> list[_Part]:
 
 
 def _described(document: Document, kind: Literal["style", "dna"]) -> list[str]:
-    """What a section says of the project, with the sub-heading it stands below; what must not be done comes first."""
+    """Return what a section says of the project, with its sub-headings; prohibitions come first."""
     lines = [
         f"- {entry.text}" if kind_of(entry.heading) == kind else f"- {entry.heading}: {entry.text}"
         for entry in entries_of(document)
@@ -122,7 +122,7 @@ def _todo_line(todo: Todo) -> str:
 
 
 def _short(line: str) -> str:
-    """A line of at most _LONGEST bytes with nothing invisible in it."""
+    """Return a line of at most _LONGEST bytes without invisible characters."""
     data = clean(line, keep_newlines=False).encode()
     if len(data) <= _LONGEST:
         return data.decode()
@@ -149,31 +149,31 @@ _SECTIONS: dict[str, NoteKind] = {"decision": "decisions", "preference": "prefer
 
 
 class Added(NamedTuple):
-    """The TODOs a task has made; `finished`: items of its list that were left out because they are done."""
+    """The TODOs made from a task; `finished`: number of items of its list omitted as done."""
 
     todos: tuple[Todo, ...]
     finished: int = 0
 
 
 class Editable(Protocol):
-    """What holds the document: the project's file, or a session."""
+    """Storage of the document: the project's file, or a session."""
 
     def read(self) -> Document:
-        """The document as it is now."""
+        """Return the current document."""
         ...
 
     def edit(self, change: "Change[T]") -> T:
-        """Make a change and give its answer."""
+        """Apply a change and return its result."""
         ...
 
 
 class ExternalMemorySystem:
-    """The project's memory. What changes the file is done in a thread, because it may have to wait for a lock.
+    """The project's memory. Methods that change the file run in a thread, as they may wait for a lock.
 
-    `sessions` gives what can be found of past sessions; entries that are the same objects as at the last search are
-    not read again. `closed`: see MemoryFile; `file`: what holds the document instead of one. Errors are those of
-    MemoryFile, and ToolExecutionError memory_unknown, memory_ambiguous, memory_vague, memory_text_empty,
-    memory_two_priorities, memory_secret, memory_bad_kind.
+    `sessions` returns the search entries of past sessions; identical objects are not indexed again. `closed`: see
+    MemoryFile; `file`: other storage of the document. Errors are those of MemoryFile, and ToolExecutionError
+    memory_unknown, memory_ambiguous, memory_vague, memory_text_empty, memory_two_priorities, memory_secret,
+    memory_bad_kind.
     """
 
     def __init__(
@@ -192,19 +192,19 @@ class ExternalMemorySystem:
         self._recall = Recall()
 
     async def add_todo(self, task: str, priority: str = "medium") -> str:
-        """Put a task on the TODO list; its id. One that is open already is not put there again. Where no other priority
-        is given, the one that the text ends with, such as “(high)”, goes before medium."""
+        """Add a task to the TODO list unless it is open already; return its id.
+        With the default priority, one at the end of the text, such as “(high)”, counts."""
         return (await self.put_todo(task, "" if priority == "medium" else priority)).id
 
     async def put_todo(self, task: str, priority: str = "") -> Todo:
-        """The same, for who wants to know all of it."""
+        """Add a task as `add_todo`; return the TODO."""
         wanted, today = as_priority(priority) if priority else None, self._today()
         _refuse_secret(task)
         return await self._edit(lambda document: todos.add(document, task, wanted, today=today))
 
     async def put_todos(self, task: str, priority: str = "", *, source: str = "", first_line: int = 1) -> Added:
-        """Put a task on the list that may be a list itself, or a large one: then a TODO for each part. `source` is the
-        file it is from, in which it begins with that line. ToolExecutionError also memory_too_many."""
+        """Add a task, split into several TODOs if it is a list or too large.
+        `source` is the file it is from, where it begins at `first_line`. ToolExecutionError also memory_too_many."""
         parts = parts_of(task, await self.chunk_large_task(task), source, first_line)
         wanted, today = as_priority(priority) if priority else None, self._today()
         refuse_many(parts)
@@ -214,26 +214,26 @@ class ExternalMemorySystem:
         return Added(tuple(put), parts.finished)
 
     def parts_of(self, task: str) -> list[str]:
-        """The line of each TODO that `put_todos` would make of a task. ToolExecutionError memory_too_many,
-        memory_text_empty."""
+        """Return the titles of the TODOs that `put_todos` would create.
+        ToolExecutionError memory_too_many, memory_text_empty."""
         parts = parts_of(task, chunk(task, TASK_SIZE))
         refuse_many(parts)
         _refuse_secret(*(part.text for part in parts.parts))
         return [part.title for part in parts.parts]
 
     def refuse_priority(self, priority: str) -> None:
-        """Raise ToolExecutionError memory_bad_kind where this is none; "" is no wish."""
+        """Raise ToolExecutionError memory_bad_kind for an unknown priority; "" is accepted."""
         if priority:
             as_priority(priority)
 
     async def take_over(self, plan: str) -> int:
-        """Bring the list to where a plan, the Markdown of another list, is; how many of its items were added."""
+        """Merge a plan (Markdown of another list) into the list; return the number of added items."""
         today = self._today()
         return await self._edit(lambda document: todos.take_over(document, plan, today=today))
 
     async def set_todo_state(self, wanted: str, state: State) -> Todo:
-        """Mark as planned, begun, done or given up, the last two with today's date. `wanted` here and below: the id,
-        the number in the list, or how the text begins."""
+        """Set the state; done and dropped get today's date.
+        `wanted`, here and below: id, number in the list, or beginning of the text."""
         today = self._today()
         return await self._edit(lambda document: todos.set_state(document, wanted, state, today=today))
 
@@ -243,29 +243,29 @@ class ExternalMemorySystem:
         return await self._edit(lambda document: todos.set_priority(document, wanted, priority_))
 
     async def set_todo_text(self, wanted: str, text: str) -> Todo:
-        """Say the task in other words; it has another id then."""
+        """Replace the text, which changes the id."""
         _refuse_secret(text)
         today = self._today()
         return await self._edit(lambda document: todos.set_text(document, wanted, text, today=today))
 
     async def move_todo(self, wanted: str, to: int) -> Todo:
-        """Put an item at the place `to` of the list, from 1."""
+        """Move an item to position `to` of the list, from 1."""
         return await self._edit(lambda document: todos.move(document, wanted, to))
 
     def todos(self) -> tuple[Todo, ...]:
-        """The whole list in its order, finished ones too."""
+        """Return the whole list in order, including finished items."""
         return todos.todos(self.file.read())
 
     def find_todo(self, wanted: str) -> Todo:
-        """The one that is meant. ToolExecutionError memory_unknown, memory_ambiguous."""
+        """Return the item meant by `wanted`. ToolExecutionError memory_unknown, memory_ambiguous."""
         return todos.find(self.file.read(), wanted)
 
     def open_todos(self) -> list[Todo]:
-        """What is unfinished, the most urgent first."""
+        """Return the open items, the most urgent first."""
         return todos.by_urgency(self.todos())
 
     async def remember(self, text: str, kind: str = "preference") -> str:
-        """Keep a preference, a decision or a todo; its id."""
+        """Store a preference, a decision or a todo; return its id."""
         if kind == "todo":
             return await self.add_todo(text)
         section, today = _section(kind), self._today()
@@ -274,48 +274,47 @@ class ExternalMemorySystem:
         return note.id
 
     async def forget(self, wanted: str) -> MemoryEntry:
-        """Take a todo, decision, preference or session record out of the file; what it was."""
+        """Delete and return a todo, decision, preference or session record."""
         return await self._edit(lambda document: _forget(document, wanted))
 
     def forgettable(self) -> list[MemoryEntry]:
-        """What `forget` can take out."""
+        """Return the entries that `forget` can delete."""
         return _forgettable(self.file.read())
 
     def decisions(self) -> list[Note]:
-        """The decisions, the newest first."""
+        """Return the decisions, the newest first."""
         return notes.newest(self.file.read(), "decisions")
 
     def preferences(self) -> tuple[Note, ...]:
-        """The preferences in the order of the file."""
+        """Return the preferences in the order of the file."""
         return notes.notes(self.file.read(), "preferences")
 
     async def record_session(self, record: SessionRecord) -> None:
-        """Keep a session's record, in place of an earlier one of the same session. Old ones are folded together."""
+        """Store a session's record, replacing an earlier one of the session. Old records are condensed."""
         await self._edit(lambda document: (session_records.put(document, record), None))
 
     def session_records(self) -> tuple[Recorded, ...]:
-        """The records that have a line of their own, the newest first."""
+        """Return the records that have a line of their own, the newest first."""
         return session_records.recorded(self.file.read())
 
     async def chunk_large_task(self, task: str, max_size: int = 2000) -> list[str]:
-        """The task in parts of at most `max_size` characters, cut between headings, items and sentences, in order.
+        """Split the task into parts of at most `max_size` characters between headings, items and sentences.
 
-        Joined they are the task but for white space at the borders. ValueError unless `max_size` is positive.
+        Joined, they are the task except white space at the borders. ValueError unless `max_size` is positive.
         """
         return await asyncio.to_thread(chunk, task, max_size)
 
     async def search_memory(self, query: str, limit: int = 10) -> list[dict[str, Json]]:
-        """What is remembered about something, best first: `id`, `kind`, `text`, `when`, `heading`, `untrusted` (whether
-        strangers' text may be in it), `score`."""
+        """Search the memory; return the best first.
+        Keys: `id`, `kind`, `text`, `when`, `heading`, `untrusted` (may contain untrusted text), `score`."""
         return (await self.recall(query, limit))[0]
 
     async def recall(self, query: str, limit: int = 10) -> tuple[list[dict[str, Json]], int]:
-        """The same, and how many there are in all."""
+        """Search the memory; also return the total number of results."""
         return await asyncio.to_thread(self._search, query, limit)
 
     def digest(self, limit_bytes: int = 1200, *, searchable: bool = True) -> str:
-        """What the model is told at the start: open TODOs, decisions, preferences, the last session; at most
-        `limit_bytes` of UTF-8, and "" where nothing is kept. `searchable`: whether it can call recall."""
+        """Build the summary for the model, as `digest`."""
         return digest(self.file.read(), limit_bytes, searchable=searchable)
 
     def _search(self, query: str, limit: int) -> tuple[list[dict[str, Json]], int]:
@@ -342,7 +341,7 @@ def _section(kind: str) -> NoteKind:
 
 
 def _refuse_secret(*texts: str) -> None:
-    """Raise ToolExecutionError memory_secret where what is to be kept has a key or a password in it."""
+    """Raise ToolExecutionError memory_secret if a text contains a key or a password."""
     if found := next(filter(has_secret, texts), ""):
         shown = shorten(clean(masked(found), keep_newlines=False), _LONGEST_SHOWN)
         raise ToolExecutionError("memory_secret", text=shown)
@@ -354,7 +353,7 @@ def _forgettable(document: Document) -> list[MemoryEntry]:
 
 def _forget(document: Document, wanted: str) -> tuple[Document, MemoryEntry]:
     forgettable = _forgettable(document)
-    numbers = {todo.id: str(todo.number) for todo in todos.todos(document)}  # the only ones a list shows
+    numbers = {todo.id: str(todo.number) for todo in todos.todos(document)}  # only TODO lists show numbers
     named = [Named(entry.id, entry.text, numbers.get(entry.id, "")) for entry in forgettable]
     index = one_of(wanted, named)
     refuse_vague(wanted, named[index], named)

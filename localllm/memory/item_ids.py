@@ -1,4 +1,4 @@
-"""Compute the ids of items, and find the item that an id, a number or some words mean."""
+"""Compute the ids of items, and find an item by id, number or words."""
 
 import hashlib
 import re
@@ -15,19 +15,19 @@ from localllm.memory.section_kinds import SectionKind
 from localllm.text.sanitising import clean, display_width, shorten
 
 _LETTERS = "bcdfghjkmnpqrstvwxz"
-"""Of ids: no vowels (no words come about), no l and no digits (a number means a place in the list)."""
+"""Alphabet of ids: no vowels (no words can result), no l and no digits (a number is a position in the list)."""
 _SHORTEST, _WHOLE = 4, 12
-_SHORTEST_CUT = 3  # letters of an id that name it, where nothing else begins so
-_SURE = 3  # cells of a text's beginning by which an item may be removed
+_SHORTEST_CUT = 3  # letters of an id that suffice as an unambiguous prefix
+_SURE = 3  # cells of a text's beginning that suffice to remove an item
 _SHOWN = 5
 _LONGEST_SHOWN = 60  # cells
 _NEAR = 3
 _ALIKE = 0.6  # of difflib: 急ぎのけん for 急ぎの件
-_LEAST_COMPARED, _COMPARED, _MOST_COMPARED = 3, 60, 500  # characters of what was typed, and items
+_LEAST_COMPARED, _COMPARED, _MOST_COMPARED = 3, 60, 500  # characters of the input, and items
 
 
 class Named(NamedTuple):
-    """An item as it may be called. `number` is "" where it has none; `likely` ones are meant before the others."""
+    """An item and its names. `number` is empty if it has none; `likely` ones are preferred."""
 
     id: str
     text: str
@@ -36,9 +36,9 @@ class Named(NamedTuple):
 
 
 def ids_of(kind: SectionKind, texts: Sequence[str]) -> list[str]:
-    """An id for each text: the letter of its kind and four more, or as many as it takes to be the only one.
+    """Return an id for each text: the letter of its kind and at least four more, as needed to be unique.
 
-    The same text has the same id in every file; further items of the same text get -2, -3, …
+    The same text has the same id in every file; duplicates get the suffixes -2, -3, …
     """
     whole = [kind[0] + _spelled(f"{kind}\n{plain(text)}") for text in texts]
     length = _SHORTEST + 1
@@ -55,10 +55,9 @@ def ids_of(kind: SectionKind, texts: Sequence[str]) -> list[str]:
 
 
 def one_of(wanted: str, named: Sequence[Named]) -> int:
-    """The index of the item meant by its id (or what is enough of it), its number, the beginning of its text, or the
-    line that a list has shown of it.
+    """Return the index of an item by id or its prefix, number, beginning of its text, or line of a list.
 
-    ToolExecutionError memory_unknown where there is none, memory_ambiguous where there are several.
+    ToolExecutionError memory_unknown if there is none, memory_ambiguous if there are several.
     """
     asked = wanted.strip().removeprefix("#").lstrip()
     name = unicodedata.normalize("NFKC", asked).lower()
@@ -85,8 +84,8 @@ def one_of(wanted: str, named: Sequence[Named]) -> int:
 
 
 def refuse_vague(wanted: str, named: Named, others: Sequence[Named]) -> None:
-    """Raise ToolExecutionError memory_vague where what was typed is `named`'s beginning, and hardly that: for what
-    cannot be had back by saying it again. `others` are all there are."""
+    """Raise ToolExecutionError memory_vague if `wanted` is too short a prefix for deleting `named`.
+    For items that cannot be restored by entering them again. `others` are all items."""
     beginning = plain(wanted.strip().removeprefix("#"))
     if beginning in (named.id, named.number, plain(named.text)) or display_width(beginning) >= _SURE:
         return
@@ -95,13 +94,13 @@ def refuse_vague(wanted: str, named: Named, others: Sequence[Named]) -> None:
 
 
 def names_of(named: Sequence[Named]) -> str:
-    """The ids and texts of a few."""
+    """Return the ids and texts of up to `_SHOWN` items."""
     more = f"; +{len(named) - _SHOWN}" if len(named) > _SHOWN else ""
     return "; ".join(f"{one.id} {_shown(one.text)}" for one in named[:_SHOWN]) + more
 
 
 class _Copied(NamedTuple):
-    """A line of a list, cut up; each part is "" where it is not there. `number`: its place in the list."""
+    """A parsed line of a list; missing parts are empty. `number`: its position in the list."""
 
     id: str
     number: str
@@ -120,13 +119,13 @@ _BEFORE = (
 _NUMBER = re.compile(r"#?(?P<number>\d{1,5})(?:[.)]|(?=\s))\s*")
 _NAME = re.compile(rf"(?P<id>{_ID})(?:[:：]|(?=\s|$))\s*")
 _FOUND = re.compile(rf"\[(?:todo|decision|preference|session)(?:\s[\d:T-]+)?\s(?P<id>{_ID})\]\s*")
-"""An entry that was searched for: `[todo 2026-11-22 tbcdf] Text`."""
+"""An entry of search results: `[todo 2026-11-22 tbcdf] Text`."""
 
 _CUT = re.compile(r"(?:…|\.\.\.)$")
 
 
 def _copied(line: str) -> _Copied:
-    """The line without all that the lists and answers of the program put around an item."""
+    """Strip what the program's lists and answers put around an item."""
     rest = unicodedata.normalize("NFC", " ".join(line.split()))
     found = {"id": "", "number": ""}
     while match := _before(rest, found):
@@ -136,7 +135,7 @@ def _copied(line: str) -> _Copied:
 
 
 def _before(rest: str, found: dict[str, str]) -> re.Match[str] | None:
-    """What stands before an item, one thing at a time: only one id, and a number before it alone."""
+    """Match one prefix of an item: only one id, and a number only before it."""
     patterns = [*_BEFORE, *((_FOUND, _NAME) if not found["id"] else ())]
     if not found["id"] and not found["number"]:
         patterns.append(_NUMBER)
@@ -148,15 +147,15 @@ def _is_cut_id(asked: str, name: str) -> bool:
 
 
 def _beginning_so(texts: Sequence[str], asked: str) -> list[int]:
-    """The indices of the texts that are this, else of those that begin with it."""
+    """Return the indices of the texts equal to this, else of those that begin with it."""
     beginning = plain(asked)
     same = [index for index, text in enumerate(texts) if text == beginning]
     return same or [index for index, text in enumerate(texts) if beginning and text.startswith(beginning)]
 
 
 def _on_copied_line(line: _Copied, named: Sequence[Named], texts: Sequence[str]) -> tuple[list[int], bool]:
-    """Which items a line means that a list has shown, and whether that is sure: where its id or number is one item's
-    and its text another's, both are meant. A text that nothing has is a shortened or a reworded one."""
+    """Return the items meant by a line copied from a list, and whether that is certain.
+    If id or number belong to one item and the text to another, both are returned. An unknown text counts as changed."""
     by_text = _beginning_so(texts, line.text)
     by_id = [index for index, one in enumerate(named) if line.id and one.id == line.id]
     by_number = [index for index, one in enumerate(named) if line.number and one.number == line.number]
@@ -169,7 +168,7 @@ def _on_copied_line(line: _Copied, named: Sequence[Named], texts: Sequence[str])
 
 
 def _near(asked: str, named: Sequence[Named], texts: Sequence[str]) -> list[int]:
-    """The items somebody may have meant who wrote this."""
+    """Return the items that may have been meant by a misspelt name."""
     beginning = plain(asked)[:_COMPARED]
     if len(beginning) < _LEAST_COMPARED:
         return []

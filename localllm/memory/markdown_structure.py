@@ -1,7 +1,7 @@
-"""The block structure of a Markdown text, line by line: what is a heading, a list item, a fence, and where it ends.
+"""Parse the block structure of Markdown line by line: headings, list items, fences, and their ends.
 
-It follows CommonMark as far as an editor must that may not take a fence's or a comment's content for structure. Text
-is cut into lines and nothing else, so the lines of the blocks, joined, are the text.
+It follows CommonMark as far as an editor needs, which must not mistake a fence's or comment's content for structure.
+The lines of the blocks, joined, are the text.
 """
 
 import re
@@ -12,9 +12,9 @@ Kind = Literal["front", "blank", "heading", "item", "fence", "html", "rule", "te
 
 
 class Block(NamedTuple):
-    """The lines `start` to `end` (exclusive). An `item` is one item of an outermost list with all that is nested in it,
-    without the blank lines after it. `level` and `title` are a heading's; `closed` is False for a fence or comment that
-    runs to the end of the text because nothing ends it."""
+    """The lines `start` to `end` (exclusive). An `item` is an outermost list item, including nested lines,
+    without the blank lines after it. `level` and `title` are for headings; `closed` is False for an unclosed fence or
+    comment, which extends to the end of the text."""
 
     kind: Kind
     start: int
@@ -34,9 +34,9 @@ _ITEM = re.compile(r"( {0,3})([-*+]|\d{1,9}[.)])(?=[ \t]|$)([ \t]*)")
 _INTERRUPTING = re.compile(r" {0,3}(?:[-*+]|1[.)])[ \t]+\S")
 _FRONT = {"---": ("---", "..."), "+++": ("+++",)}
 _YAML = re.compile(r"[ \t#\[\]{})]|-(?:[ \t]|$)|.*?:(?:[ \t]|$)")
-"""How a line of front matter begins: deeper, a comment, a value in brackets, a list, a key."""
+"""The beginning of a front matter line: indented, a comment, a value in brackets, a list, a key."""
 _CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7}) \S|={7}$")
-"""The lines that git puts around what it could not merge."""
+"""The conflict markers of git."""
 
 _DEFINITION = re.compile(r""" {0,3}\[[^\[\]]+\]:[ \t]*[^ \t]+(?:[ \t]+(?:"[^"]*"|'[^']*'|\([^()]*\)))?[ \t]*$""")
 _BLOCK_TAGS = (
@@ -56,26 +56,26 @@ _HTML = (
     (re.compile(r" {0,3}<![A-Za-z]"), re.compile(r">")),
     (re.compile(rf" {{0,3}}</?(?:{_BLOCK_TAGS})(?=[\s>]|/>|$)", re.I), None),
 )
-"""How a block of HTML begins, and what ends it; None for a blank line (CommonMark 4.6, kinds 1 to 6)."""
+"""The beginning and end of an HTML block; None for a blank line (CommonMark 4.6, kinds 1 to 6)."""
 _ATTRIBUTE = r"""[ \t]+[A-Za-z_:][\w.:-]*(?:[ \t]*=[ \t]*(?:[^ \t"'=<>`]+|'[^']*'|"[^"]*"))?"""
 _TAG_ALONE = re.compile(rf" {{0,3}}<(?:/[A-Za-z][\w-]*|[A-Za-z][\w-]*(?:{_ATTRIBUTE})*)[ \t]*/?>[ \t]*$")
-"""Kind 7: ended by a blank line as well, but it does not end a paragraph."""
+"""Kind 7: also ended by a blank line, but it does not interrupt a paragraph."""
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of `text`, each with its own newline (`\\n`, `\\r\\n` or `\\r`)."""
+    """Return the lines of `text`, each with its own newline (`\\n`, `\\r\\n` or `\\r`)."""
     return _LINE.findall(text)
 
 
 def ending(line: str) -> str:
-    """The newline at the end of `line`, "" where it has none."""
+    """Return the newline at the end of `line`, empty if it has none."""
     if line.endswith("\r\n"):
         return "\r\n"
     return line[-1:] if line.endswith(("\n", "\r")) else ""
 
 
 def scan(lines: Sequence[str]) -> list[Block]:
-    """The blocks of a text; every line is in one."""
+    """Return the blocks of a text; every line is in one."""
     return _Scanner(lines).blocks()
 
 
@@ -95,8 +95,8 @@ class _Scanner:
         return self._blocks
 
     def _front_matter(self) -> int:
-        """Where the text after the front matter begins; a first line that nothing answers is none, nor is one with an
-        empty line or a sentence below, which is a rule."""
+        """Return the index after the front matter; unclosed front matter is none.
+        An empty line or a sentence below the first line makes that a rule."""
         ends = _FRONT.get(self._lines[0].rstrip()) if self._lines else None
         if ends is None or not "".join(self._lines[1:2]).strip():
             return 0
@@ -143,7 +143,7 @@ class _Scanner:
         return Block("html", at, len(self._lines), closed=ends is None)
 
     def _text(self, at: int) -> Block:
-        """A paragraph (a quotation, a table, indented code), or the heading that an underline makes of it."""
+        """Parse a paragraph (a quotation, a table, indented code), or a heading with an underline."""
         if _is_code(self._lines[at]) or _DEFINITION.match(self._lines[at]):
             return Block("text", at, at + 1)
         quoted = self._lines[at].lstrip().startswith(">")
@@ -159,8 +159,8 @@ class _Scanner:
         return Block("text", at, end)
 
     def _item_end(self, at: int) -> int:
-        """Where the item that begins at `at` ends. A line belongs to it that is indented as far as its content, or goes
-        on with its paragraph although it is not."""
+        """Return the end of the item that begins at `at`: its lines are indented to its content or continue its
+        paragraph."""
         column = content_column(self._lines[at])
         fence = _opened_fence(self._lines[at], column)
         paragraph = _is_paragraph(self._lines[at])
@@ -193,7 +193,7 @@ def _is_code(line: str) -> bool:
 
 
 def indentation(line: str) -> int:
-    """The column of the first character that is no white space; tabs stop at every fourth."""
+    """Return the column of the first non-space character; tab stops are at every fourth."""
     return _width(line[: len(line) - len(line.lstrip(" \t"))], 0)
 
 
@@ -204,7 +204,7 @@ def _width(space: str, column: int) -> int:
 
 
 def content_column(line: str) -> int:
-    """The column at which the content of the item that begins with `line` stands; nested lines are indented to it."""
+    """Return the column of the item's content, to which nested lines are indented."""
     if not (item := _ITEM.match(line)):
         return 0
     marker = len(item[1]) + len(item[2])
@@ -214,17 +214,17 @@ def content_column(line: str) -> int:
 
 
 def item_content(line: str) -> str:
-    """What stands after the marker of an item's first line."""
+    """Return the text after the marker of an item's first line."""
     return line[item.end() :] if (item := _ITEM.match(line)) else line
 
 
 def item_marker(line: str) -> str:
-    """The marker of an item's first line with the white space around it, such as `- `."""
+    """Return the marker of an item's first line with the white space around it, such as `- `."""
     return item[0] if (item := _ITEM.match(line)) else ""
 
 
 def _is_paragraph(line: str) -> bool:
-    """Whether a line that begins a block begins a paragraph, maybe one in nested items."""
+    """Return whether the first line of a block begins a paragraph, possibly in nested items."""
     at = 0
     while item := _ITEM.match(line, at):
         if len(item[3]) > 4:
@@ -246,7 +246,7 @@ def _opened_fence(line: str, column: int) -> str:
 
 
 def _next_fence(fence: str, line: str) -> str:
-    """The mark of the fence that is open after `line`."""
+    """Return the marker of the fence that is open after `line`."""
     if fence:
         return "" if _closes(line, fence) else fence
     found = _FENCE.match(line)
@@ -259,28 +259,27 @@ def _closes(line: str, mark: str) -> bool:
 
 
 def goes_on(line: str) -> bool:
-    """Whether `line`, right after the paragraph of an item and not indented, would be taken for more of it."""
+    """Return whether `line`, unindented right after an item's paragraph, would continue it."""
     return bool(line.strip()) and not (_interrupts(line) or _ITEM.match(line) or _CONFLICT.match(line))
 
 
 def goes_on_text(line: str) -> bool:
-    """Whether `line`, right after a paragraph that is no item's, would be taken for more of it: so is an item numbered
-    other than 1."""
+    """Return whether `line` would continue a paragraph outside items; an item not numbered 1 does."""
     return bool(line.strip()) and not (_interrupts(line) or _CONFLICT.match(line))
 
 
 def conflict(line: str) -> str:
-    """The mark (`<`, `|`, `=` or `>`) of a line that git put around what it could not merge, "" where it is none."""
+    """Return the marker (`<`, `|`, `=` or `>`) of a git conflict line, empty if it is none."""
     return line[0] if _CONFLICT.match(line) else ""
 
 
 def underlines(line: str) -> bool:
-    """Whether `line` would make a heading of a paragraph right before it."""
+    """Return whether `line` would make the paragraph before it a heading."""
     return _UNDERLINE.match(line) is not None
 
 
 def _interrupts(line: str) -> bool:
-    """Whether `line` ends a paragraph without a blank line between."""
+    """Return whether `line` ends a paragraph without a blank line between."""
     if _is_code(line):
         return False
     if _ATX.match(line) or _RULE.match(line) or _FENCE.match(line) or _INTERRUPTING.match(line):

@@ -1,4 +1,4 @@
-"""LOCALLLM.md on the disk: read, changed, compared and replaced, while other programs and people are at it too."""
+"""Read and write LOCALLLM.md, allowing for concurrent changes by other programs and editors."""
 
 import errno
 import os
@@ -38,29 +38,28 @@ _MEMORY = {
 
 NAME = "LOCALLLM.md"
 LARGEST = 4_000_000
-"""Bytes of the largest file that is used."""
+"""Maximum size of the file, in bytes."""
 
-_TRIES = 50  # how often a change is made anew because an editor saved meanwhile
-_LINK_TRIES = 3  # how often the path is resolved because a link was put in it meanwhile
+_TRIES = 50  # attempts at a change when an editor saved meanwhile
+_LINK_TRIES = 3  # attempts to resolve the path when a link was placed in it meanwhile
 _QUIET = 0.1  # seconds since the last change, for a file that looks half-written
 _LONGEST_SETTLING = 1.0  # seconds
-_STALE = 60.0  # seconds after which what a killed program left beside the file is removed
+_STALE = 60.0  # seconds after which temporary files of killed programs are removed
 
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 T = TypeVar("T")
 Change = Callable[[Document], tuple[Document, T]]
-"""Gives the changed document, or the same one, and an answer. It may be called several times."""
+"""Returns the changed document, or the same one, and a result. It may be called several times."""
 
 
 class MemoryFile:
-    """The memory file of a project: `name` is relative to `root`, as settings.project.memory_file gives it.
+    """The memory file of a project: `name` is relative to `root`, from settings.project.memory_file.
 
-    A link is followed while it stays in the project and leads to Markdown that is not `closed` to reading (paths in
-    the project), and stays a link. Errors:
-    SafetyViolationError path_outside, path_protected; ConfigurationError memory_unusable (no UTF-8, too large, no
-    regular file, a link to something else; for changes, also one to a text that assistants obey), memory_unreachable,
-    memory_read_only, memory_busy.
+    A link is followed, and preserved, if it stays in the project and leads to Markdown that is not `closed` to reading
+    (paths in the project). Errors: SafetyViolationError path_outside, path_protected; ConfigurationError
+    memory_unusable (not UTF-8, too large, not a regular file, a link to another kind of file; for changes, also one to
+    an instruction file of assistants), memory_unreachable, memory_read_only, memory_busy.
     """
 
     def __init__(self, root: Path, name: str = NAME, closed: Sequence[str] = ()) -> None:
@@ -70,19 +69,19 @@ class MemoryFile:
 
     @property
     def path(self) -> Path:
-        """The file as the settings name it."""
+        """The file as named in the settings."""
         return self._root / self._name
 
     def read(self) -> Document:
-        """The document as it is now; an empty one where there is no file."""
+        """Return the current document; an empty one if there is no file."""
         with self._explained():
             return self._at_place(self._read, make=False)
 
     def edit(self, change: "Change[T]") -> T:
-        """Make a change and give its answer. The file is made where it is missing; an equal text is not written.
+        """Apply a change and return its result. A missing file is created; an unchanged text is not written.
 
-        Between programs a lock keeps order. What an editor, which knows of no lock, saves meanwhile is kept: the change
-        is made to that text instead. What `change` raises leaves the file alone.
+        A lock serialises programs. If an editor, which does not use the lock, saves meanwhile, the change is applied to
+        its text instead. If `change` raises, the file stays as it is.
         """
 
         def edit(folder: Path, name: str) -> T:
@@ -101,15 +100,15 @@ class MemoryFile:
             return Document("")
 
     def _edit(self, folder: int, name: str, change: "Change[T]") -> T:
-        """Read, change, replace; once more where the file was saved between reading and replacing."""
+        """Read, change and replace the file; retry if it was saved meanwhile."""
         for _ in range(_TRIES):
             with _Saved(folder, name) as saved, suppress(ChangedMeanwhileError, FileExistsError, FileNotFoundError):
                 return self._replace(saved, change)
         raise self._error("memory_busy", Phrase("Another program keeps changing it"))
 
     def _replace(self, saved: "_Saved", change: "Change[T]") -> T:
-        """Put the changed text in the place of what was read; and again where somebody who had the file open saves
-        into what was replaced. Raises ChangedMeanwhileError and its like where the file is another by now."""
+        """Replace what was read; repeat while a program that has the replaced file open saves into it.
+        Raises ChangedMeanwhileError, FileExistsError or FileNotFoundError if the file was changed meanwhile."""
         base, there = saved.data, saved.data
         for _ in range(_TRIES):
             document = Document(self._decoded(base))
@@ -138,7 +137,7 @@ class MemoryFile:
             raise self._unusable("not_utf8", offset=error.start + 1, line=line) from error
 
     def _at_place(self, work: "Callable[[Path, str], T]", *, make: bool) -> T:
-        """Do something with the folder and name the path leads to, links resolved."""
+        """Call `work` with the folder and name of the path, links resolved."""
         for attempt in range(_LINK_TRIES):
             real = Path(real_path(self.path))
             if not real.is_relative_to(self._root) or real == self._root:
@@ -154,12 +153,11 @@ class MemoryFile:
         raise AssertionError
 
     def _make(self, folder: Path) -> None:
-        """Make a folder of the project, and those above it, where they are missing; not through a link that was put
-        in its path meanwhile."""
+        """Create a folder of the project and its parents if missing, without following links placed meanwhile."""
         os.close(open_made(self._root, str(folder.relative_to(self._root))))
 
     def _refuse_disguised(self, real: Path, *, change: bool) -> None:
-        """A project one has been given could have a link there, to read its user's secrets or change what is run."""
+        """Reject links by which a malicious project could read the user's secrets or change executed files."""
         if real.name != self.path.name and not real.name.lower().endswith(LINKED):
             raise self._unusable("linked")
         if real != self.path and any(real.is_relative_to(path) for path in self._closed):
@@ -172,7 +170,7 @@ class MemoryFile:
 
     @contextmanager
     def _open_folder(self, folder: Path) -> Generator[int]:
-        """The folder, opened beneath the project: a link that was put in its path meanwhile leads nowhere else."""
+        """Open the folder beneath the project, without following links placed meanwhile."""
         root = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY)
         try:
             fd = open_beneath(root, str(folder.relative_to(self._root)), os.O_RDONLY | os.O_DIRECTORY, links=False)
@@ -201,11 +199,11 @@ class MemoryFile:
             raise self._error("memory_unreachable", os.strerror(errno.EINVAL)) from error
 
     def _takes_nothing(self) -> bool:
-        """Whether the file can be read, or is not there, and nobody may write in the project."""
+        """Return whether the project is read-only and the file readable or missing."""
         return not os.access(self._root, os.W_OK) and (os.access(self.path, os.R_OK) or not self.path.exists())
 
     def _unusable(self, why: str, **facts: int) -> ConfigurationError:
-        """`why`: a key of `_MEMORY`, and of `_FIX` for what to do."""
+        """Build the error for `why`, a key of `_MEMORY` and of `_FIX` (the remedy)."""
         fix = Phrase(_FIX[why])
         reason = Phrase(_MEMORY[why], **facts)
         return ConfigurationError("memory_unusable", file=self._name, reason=reason, fix=fix)
@@ -223,8 +221,8 @@ class _NotRegularError(OSError):
 
 
 class _Saved:
-    """The file as it was found, for a `with` block: `data` its content, None where there is none. It stays open, to
-    see what is saved into it later."""
+    """The file as found, for a `with` block: `data` is its content, None if missing.
+    It stays open, to detect later saves into it."""
 
     def __init__(self, folder: int, name: str) -> None:
         self._folder = folder
@@ -250,17 +248,17 @@ class _Saved:
             os.close(self._fd)
 
     def now(self) -> bytes | None:
-        """What the file that was found holds by now, under whatever name."""
+        """Return the current content of the file that was found, even if renamed."""
         return self.data if self._fd < 0 else self._settled()
 
     def write(self, data: bytes, *, over: bytes | None) -> None:
-        """Replace the file, which must hold `over` (None: must not be there), or raise as atomic_write_at does."""
+        """Replace the file, which must contain `over` (None: must not exist), or raise as atomic_write_at does."""
         atomic_write_at(self._folder, self._name, data, create_only=over is None, over=over)
-        with suppress(OSError):  # not every file system can; the file itself is on the disk
+        with suppress(OSError):  # unsupported by some file systems; the file itself is on disk
             os.fsync(self._folder)
 
     def _settled(self) -> bytes:
-        """The content. Many editors empty a file and then write it: what looks half-written is waited for."""
+        """Return the content; wait if it looks half-written, as many editors truncate a file before writing."""
         deadline = time.monotonic() + _LONGEST_SETTLING
         while True:
             data = _content(self._fd)
@@ -270,8 +268,8 @@ class _Saved:
 
 
 def _is_at_rest(fd: int) -> bool:
-    """Whether nobody seems to be writing into the file: the last write was a while ago, or the file was renamed after
-    it, which changes its ctime alone: then it was put there whole."""
+    """Return whether the file seems complete: not written recently, or renamed after the last write.
+    A rename changes only its ctime."""
     facts = os.fstat(fd)
     return facts.st_ctime_ns != facts.st_mtime_ns or not -_QUIET < time.time() - facts.st_mtime < _QUIET
 
@@ -292,7 +290,7 @@ def _content(fd: int) -> bytes:
 
 
 def _remove_leftovers(folder: int) -> None:
-    """Remove what programs that were killed while they wrote have left; those at work are younger."""
+    """Remove temporary files of programs killed while writing; those in use are younger."""
     for name in os.listdir(folder):
         if is_temporary(name):
             with suppress(OSError):

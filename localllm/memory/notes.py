@@ -1,4 +1,4 @@
-"""Decisions (`- 2026-11-22 Text`) and preferences (`- Text`): lists of one-liners in LOCALLLM.md."""
+"""Manage decisions (`- 2026-11-22 Text`) and preferences (`- Text`): one-line list items in LOCALLLM.md."""
 
 import re
 from datetime import date
@@ -16,11 +16,11 @@ NoteKind = Literal["decisions", "preferences"]
 
 _DATED = re.compile(r"[(（\[]?(\d{4}-\d{2}-\d{2})(?!\d)[)）\]]?\s*[:：-]?\s+(?=\S)")
 
-_BULLET = re.compile(r"^(?:[-*+:：]\s+)+")  # what would be read as a part of the date or the list
+_BULLET = re.compile(r"^(?:[-*+:：]\s+)+")  # would be parsed as part of the date or the list
 
 
 class Note(msgspec.Struct, frozen=True):
-    """A decision or a preference. `when` is an ISO date, "" where none is written before it."""
+    """A decision or a preference. `when` is an ISO date, empty if it has none."""
 
     id: str
     kind: NoteKind
@@ -29,12 +29,12 @@ class Note(msgspec.Struct, frozen=True):
 
 
 def notes(document: Document, kind: NoteKind) -> tuple[Note, ...]:
-    """What the section lists, in its order."""
+    """Return the notes of the section, in order."""
     return tuple(note for note, _ in _all(document, kind))
 
 
 def newest(document: Document, kind: NoteKind) -> list[Note]:
-    """The same, the newest first: by date, and of one day what the file counts as later."""
+    """Return the notes, the newest first: by date, then by the file's order."""
     found = list(notes(document, kind))
     if not descends([note.when for note in found]):
         found.reverse()
@@ -42,9 +42,9 @@ def newest(document: Document, kind: NoteKind) -> list[Note]:
 
 
 def add(document: Document, kind: NoteKind, text: str, *, today: date) -> tuple[Document, Note]:
-    """One more; one that says the same is given back instead. A decision gets its day.
+    """Add a note unless one with the same text exists, which is returned instead. A decision gets its date.
 
-    Where the newest stand first, it is put first. ToolExecutionError memory_text_empty.
+    In a list with the newest first, it is put first. ToolExecutionError memory_text_empty.
     """
     line = _BULLET.sub("", on_one_line(text), count=1)
     before = notes(document, kind)
@@ -64,18 +64,18 @@ def add(document: Document, kind: NoteKind, text: str, *, today: date) -> tuple[
 
 
 def find(document: Document, kind: NoteKind, wanted: str) -> Note:
-    """The one meant by its id or the beginning of its text. Errors as `item_ids.one_of`."""
+    """Return a note by id or beginning of its text. Errors as `item_ids.one_of`."""
     return _find(document, kind, wanted)[0]
 
 
 def remove(document: Document, kind: NoteKind, wanted: str) -> tuple[Document, Note]:
-    """Take one out of the file, with all that is nested under it."""
+    """Remove a note from the file, including nested lines."""
     note, item = _find(document, kind, wanted)
     return document.without(item), note
 
 
 def descends(dates: list[str]) -> bool:
-    """Whether the newest stand first: there are several days, and none is later than the one before it."""
+    """Return whether the newest are first: several dates, in descending order."""
     known = [one for one in dates if one]
     return len(set(known)) > 1 and known == sorted(known, reverse=True)
 
@@ -93,6 +93,6 @@ def _all(document: Document, kind: NoteKind) -> list[tuple[Note, Item]]:
 
 
 def _split(content: str, kind: NoteKind) -> tuple[str, str]:
-    """The date before a decision, and the text."""
+    """Split a decision into date and text."""
     dated = _DATED.match(content) if kind == "decisions" else None
     return (dated[1], content[dated.end() :]) if dated else ("", content)

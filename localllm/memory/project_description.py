@@ -1,7 +1,7 @@
-"""What LOCALLLM.md says of the project itself: what is missing of it is added, what we wrote is brought up to date.
+"""Update the project's description in LOCALLLM.md: add missing sections and refresh generated lines.
 
-A line is ours while it stands as we wrote it; the lines that we ever wrote are kept beside the sessions. All others
-are the user's: they stay, and what he took out is not put back.
+A line counts as generated as long as it is unchanged; all lines ever generated are stored beside the sessions. All
+others are the user's: they stay, and what the user removed is not put back.
 """
 
 import re
@@ -22,7 +22,7 @@ from localllm.memory.document import Document
 from localllm.memory.section_kinds import SectionKind
 
 KINDS: tuple[SectionKind, ...] = ("dna", "folders", "style")
-"""The sections that an analysis tells what to write into."""
+"""The sections filled in by an analysis."""
 
 _MOST_LINES = 2_000  # of a section that are remembered
 _LARGEST = 4_000_000  # bytes
@@ -32,8 +32,8 @@ Lines = Mapping[SectionKind, Sequence[str]]
 
 
 class Described(NamedTuple):
-    """What was done with the sections. `foreign`: those in which nothing is known to be ours; `dropped`: the lines
-    that were taken out because they hold no longer."""
+    """The changes of the sections. `foreign`: those without known generated lines; `dropped`:
+    lines removed because they no longer apply."""
 
     added: tuple[SectionKind, ...] = ()
     refreshed: tuple[SectionKind, ...] = ()
@@ -42,18 +42,17 @@ class Described(NamedTuple):
 
 
 def missing(document: Document) -> list[SectionKind]:
-    """The sections that are not there, or empty."""
+    """Return the sections that are missing or empty."""
     return [kind for kind in KINDS if not document.body(kind)]
 
 
 def describe(
     document: Document, lines: Lines, known: Lines, *, refresh: bool, drop: bool = True
 ) -> tuple[Document, Described]:
-    """The document with the sections that it lacks; with `refresh` also with new lines in place of those of ours that
-    have changed, and with `drop` without those of which nothing is known any more. `known`: the lines that we ever
-    wrote.
+    """Add missing sections; with `refresh` update generated lines, with `drop` remove obsolete ones.
 
-    Raises ConfigurationError memory_layout where that would make something else of what is there.
+    `known`: the lines ever generated. Raises ConfigurationError memory_layout if existing content would be parsed
+    differently.
     """
     lacking = missing(document)
     changed = document
@@ -84,13 +83,13 @@ def _refreshed(
 
 
 def _bare(document: Document, kind: SectionKind) -> list[str]:
-    """The lines of a section without their newlines."""
+    """Return the lines of a section without their newlines."""
     section = document.sections[kind]
     return [line.rstrip("\r\n") for line in document.lines(section.body, section.end)]
 
 
 class _Edit(NamedTuple):
-    """Other lines in place of those from `start` to `end` of a section."""
+    """Replacement of the lines from `start` to `end` of a section."""
 
     start: int
     end: int
@@ -105,8 +104,8 @@ def _edited(document: Document, kind: SectionKind, edits: Iterable[_Edit]) -> Do
 
 
 def _edits(now: Sequence[str], new: Sequence[str], known: Collection[str]) -> list[_Edit]:
-    """What brings a section up to date: lines of ours are replaced, or taken out, by what they are about; what is new
-    comes after what it follows in `new`."""
+    """Return the edits that update a section: generated lines are replaced or removed by label.
+    New lines come after their predecessor in `new`."""
     wanted = dict(zip(_labels(new), new, strict=True))
     labels = _labels(now)
     ours = [bool(line.strip()) and line in known for line in now]
@@ -128,7 +127,7 @@ def _edits(now: Sequence[str], new: Sequence[str], known: Collection[str]) -> li
 
 
 def _labels(lines: Sequence[str]) -> list[str]:
-    """What each line is about: the words before its colon or dash, a second time with a number; else the line."""
+    """Return the label of each line: the words before its colon or dash, else the line; with a counter."""
     seen: Counter[str] = Counter()
     labels: list[str] = []
     for line in lines:
@@ -140,12 +139,12 @@ def _labels(lines: Sequence[str]) -> list[str]:
 
 
 def _carries(at: int, now: Sequence[str], ours: Sequence[bool]) -> bool:
-    """Whether a line of the user's is nested under this one."""
+    """Return whether a line of the user's is nested under this one."""
     return _behind(at, now, ours) > at + 1
 
 
 def _behind(at: int, now: Sequence[str], ours: Sequence[bool]) -> int:
-    """The place after a line and what the user nested under it."""
+    """Return the index after a line and the user's lines nested under it."""
     depth, end = _depth(now[at]), at + 1
     while end < len(now) and now[end].strip() and not ours[end] and _depth(now[end]) > depth:
         end += 1
@@ -156,18 +155,18 @@ def _depth(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-# --- the lines we wrote
+# --- generated lines
 
 
 def known_lines(path: Path) -> dict[SectionKind, list[str]]:
-    """The lines of each section that we wrote, as the file `path` keeps them; none where it cannot be read."""
+    """Return the generated lines of each section from the file `path`; none if it cannot be read."""
     with suppress(OSError, msgspec.DecodeError):
         return decode_json(read_regular(path, _LARGEST), dict[SectionKind, list[str]])
     return {}
 
 
 def keep_lines(path: Path, lines: Lines, *, without: Collection[str] = ()) -> None:
-    """Remember that these were written, too. Where that cannot be, they will count as the user's."""
+    """Add lines to the generated ones. If they cannot be stored, they will count as the user's."""
     known = known_lines(path)
     for kind, several in lines.items():
         earlier = [line for line in known.get(kind, ()) if line not in without]

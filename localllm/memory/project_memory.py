@@ -1,5 +1,4 @@
-"""The project's memory, as long as nobody asks: what reads LOCALLLM.md takes 40 ms to import, and most projects have
-none yet."""
+"""Load the project's memory on demand: its parser takes 40 ms to import, and most projects have none."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -13,8 +12,8 @@ if TYPE_CHECKING:
 
 
 class ProjectMemory:
-    """The memory of the project at `root`, kept in the file `name` of it; `sessions` and `closed` as
-    ExternalMemorySystem has them."""
+    """The memory of the project at `root`, in its file `name`.
+    `sessions` and `closed` are as for ExternalMemorySystem."""
 
     def __init__(
         self,
@@ -31,19 +30,19 @@ class ProjectMemory:
 
     @cached_property
     def system(self) -> "ExternalMemorySystem":
-        """The memory itself."""
+        """The memory system, imported at first use."""
         from localllm.memory.external_memory import ExternalMemorySystem
 
         return ExternalMemorySystem(self._root, self.name, sessions=self._sessions, closed=self._closed)
 
     @property
     def is_there(self) -> bool:
-        """Whether there is a file."""
+        """Whether the file exists."""
         return os.path.lexists(self._root / self.name)
 
     @property
     def version(self) -> tuple[int, int, int]:
-        """What another version of the file does not have; zeros where there is none."""
+        """An identifier of the file's version; zeros if it is missing."""
         try:
             facts = os.stat(self._root / self.name)  # noqa: PTH116 - Path's raises for a name with a NUL
         except (OSError, ValueError):
@@ -51,11 +50,10 @@ class ProjectMemory:
         return facts.st_ino, facts.st_size, facts.st_mtime_ns
 
     def digest(self, limit_bytes: int, *, searchable: bool = True) -> str:
-        """As ExternalMemorySystem gives it. Errors as MemoryFile."""
+        """Return the digest of ExternalMemorySystem. Errors as MemoryFile."""
         return self.system.digest(limit_bytes, searchable=searchable) if self.is_there else ""
 
     @property
     def conflict(self) -> int:
-        """The line from which on git has left two versions in the file, which are read as one; 0 where it has not.
-        Errors as MemoryFile."""
+        """The line number of an unresolved git conflict in the file, 0 if there is none. Errors as MemoryFile."""
         return self.system.file.read().conflict if self.is_there else 0

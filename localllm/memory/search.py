@@ -1,4 +1,4 @@
-"""Searching what is remembered: the entries of LOCALLLM.md and of past sessions, ranked by their words."""
+"""Search the memory: entries of LOCALLLM.md and of past sessions, ranked by their words."""
 
 import threading
 from collections.abc import Iterable, Iterator
@@ -13,14 +13,14 @@ from localllm.memory.section_kinds import SectionKind
 from localllm.text.bm25 import Bm25
 from localllm.text.tokenising import terms
 
-_RECENCY = 0.05  # what being of today adds to a score at most: it decides between entries that fit alike
+_RECENCY = 0.05  # maximum bonus on the score, for entries of today: it decides between equal matches
 _HALF_AGE = 30  # days after which half of that is left
 
 
 class MemoryEntry(msgspec.Struct, frozen=True):
-    """Something that can be found. `kind`: todo, decision, preference, session, dna, folders, style, notes, or what the
-    giver of sessions chooses; `id` is unique within the kind; `when`: an ISO date or time, "" where unknown; `heading`:
-    under what it stands, searched as well, and so are `more_words`; `untrusted`: strangers' text may be in it."""
+    """A searchable entry. `kind`: todo, decision, preference, session, dna, folders, style, notes, or one of the
+    sessions' own; `id` is unique within the kind; `when`: an ISO date or time, empty if unknown; `heading` and
+    `more_words` are searched as well; `untrusted`: it may contain untrusted text."""
 
     id: str
     kind: str
@@ -32,14 +32,14 @@ class MemoryEntry(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """An entry and how well it fits; only the order of scores means anything."""
+    """An entry and its score; only the order of scores is meaningful."""
 
     entry: MemoryEntry
     score: float
 
 
 class Recall:
-    """An index that follows its entries: what has not changed since the last search is not read again."""
+    """An incremental index: entries unchanged since the last search are not indexed again."""
 
     def __init__(self) -> None:
         self._index = Bm25()
@@ -47,8 +47,8 @@ class Recall:
         self._lock = threading.Lock()
 
     def search(self, query: str, entries: Iterable[MemoryEntry], *, today: date) -> list[Found]:
-        """Those of `entries` that fit the query, best first; of those that fit alike the newer first, and of one time
-        what comes later in `entries`."""
+        """Return the matching `entries`, best first.
+        Ties are ordered by date, then by position, the newest or last first."""
         with self._lock:
             self._follow(entries)
             scores = self._index.scores(terms(query))
@@ -71,7 +71,7 @@ class Recall:
 
 
 def entries_of(document: Document) -> Iterator[MemoryEntry]:
-    """All that stands in the document: the items of the lists we keep, and the blocks of every other section."""
+    """Yield all entries of the document: items of the managed lists, and blocks of other sections."""
     for todo in todos.todos(document):
         text = f"{todo.text}\n{todo.details}".strip()
         yield MemoryEntry(todo.id, "todo", text, todo.finished or todo.added)
@@ -88,7 +88,7 @@ _LISTS: frozenset[SectionKind] = frozenset({"todo", "decisions", "preferences", 
 
 
 def _blocks(document: Document) -> Iterator[MemoryEntry]:
-    """What is no item of a list we keep, block by block: `kind` is the section's, else notes."""
+    """Yield the blocks outside the managed lists: `kind` is the section's, else notes."""
     heading = ""
     for block in document.blocks:
         if block.kind == "heading":
@@ -104,7 +104,7 @@ def _blocks(document: Document) -> Iterator[MemoryEntry]:
 
 
 def _without_marker(text: str) -> str:
-    """An item's text without its marker; anything else as it is."""
+    """Return an item's text without its marker; other text unchanged."""
     first, newline, rest = text.partition("\n")
     return markdown_structure.item_content(first) + newline + rest
 

@@ -1,4 +1,4 @@
-"""The sections of LOCALLLM.md that we keep, and how their headings are recognised, in English and Japanese."""
+"""Define the managed sections of LOCALLLM.md, and recognise their headings in English and Japanese."""
 
 import re
 import unicodedata
@@ -10,7 +10,7 @@ from localllm.memory.document_texts import Language, in_language
 SectionKind = Literal["dna", "folders", "style", "todo", "decisions", "preferences", "sessions"]
 
 KINDS: tuple[SectionKind, ...] = ("dna", "folders", "style", "todo", "decisions", "preferences", "sessions")
-"""In the order in which they stand in a file of our own making."""
+"""In the order of a generated file."""
 
 _VARIANTS: dict[SectionKind, str] = {
     "dna": "project dna|dna|project overview|プロジェクトdna|プロジェクト概要|プロジェクトの概要",
@@ -33,14 +33,14 @@ _WITH: dict[SectionKind, str] = {
     "todo": "ideas|plans?|notes|next steps|backlog|roadmap|done|finished|メモ|予定|計画|課題|アイデア|完了",
     "sessions": "notes|summaries|メモ|要約",
 }
-"""What may stand beside the name of a section, behind “and”: any word would make ours what is about other things."""
+"""Words accepted beside the name of a section, after “and”: other words would claim unrelated sections."""
 
 _AND = r"\s*(?:&|\+|/|,|、|・|\band\b|\bwith\b|と|や|および|及び)\s*(?:(?:the|our|their|its|その|それらの)\s*)?"
 _SO_FAR = r"(?: (?:we |i )?(?:made|taken|reached))?(?: so far| to date)?"
 _OF = r"(?:(?:our|my|the|project|technical|architecture|architectural|important|main) )*|(?:主な|重要な|これまでの)?"
 _KIND_OF: dict[str, SectionKind] = {name: kind for kind, names in _VARIANTS.items() for name in names.split("|")}
 
-_LONGEST = 200  # characters of a heading that can be one of ours
+_LONGEST = 200  # maximum characters of a managed heading
 _BESIDE = re.compile(r"\{[^{}]*\}\W*$|<[^<>]*>|\[\^[^\[\]]*\]")  # {#id}, <a name="id"></a>, [^1]
 _AROUND = re.compile(r"^[\W_\d]+|[\W_]+$")
 _IN_BRACKETS = re.compile(r"\s*\([^()]*\)\W*$")
@@ -48,8 +48,9 @@ JAPANESE = re.compile("[\u3041-\u30ff\u4e00-\u9fff]")
 
 
 def kind_of(title: str) -> SectionKind | None:
-    """Which section a heading begins. Case, full width, numbers, emoji, emphasis, links, anchors, a colon and words in
-    brackets at the end make no difference, nor does what often stands beside it: “Decisions and why”."""
+    """Return the kind of section that a heading begins, None if it is not managed.
+    Ignores case, width, numbers, emoji, emphasis, links, anchors, a colon, final words in brackets, and common
+    additions: “Decisions and why”."""
     if len(title) > _LONGEST:
         return None
     plain = _plain(title)
@@ -57,7 +58,7 @@ def kind_of(title: str) -> SectionKind | None:
 
 
 def is_name(title: str) -> bool:
-    """Whether a heading that begins one of our sections says no more than that: not “Decisions and why”."""
+    """Return whether a managed heading is only the section's name: not “Decisions and why”."""
     return len(title) <= _LONGEST and _kind_named(_plain(title)) is not None
 
 
@@ -81,12 +82,12 @@ def _kind_of_longer(bare: str) -> SectionKind | None:
 
 @cache
 def _longer(kind: SectionKind) -> re.Pattern[str]:
-    """What a heading looks like that says more than the section's name."""
+    """Return the pattern of headings with more than the section's name."""
     name = "|".join(map(re.escape, sorted(_VARIANTS[kind].split("|"), key=len, reverse=True)))
     of, end, why = (_OF, _SO_FAR, r"|why\b.*") if kind == "decisions" else ("", "", "")
     return re.compile(rf"(?:{of})(?:{name}){end}(?:{_AND}(?:{_WITH[kind]}{why}))*")
 
 
 def heading(kind: SectionKind, language: Language) -> str:
-    """The title we give a section."""
+    """Return the title written for a section."""
     return in_language(kind, language)

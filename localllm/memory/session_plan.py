@@ -1,4 +1,4 @@
-"""The model's own plan: a TODO list that lives in the session, and is no file."""
+"""Store the model's own plan: a TODO list in the session, not in a file."""
 
 from functools import cached_property
 from pathlib import Path
@@ -17,37 +17,37 @@ _LONGEST = 100  # characters of an item
 
 
 class SessionPlan:
-    """A list as LOCALLLM.md has it: `text` is that Markdown, which the session's log keeps. What reads it is imported
-    with the first item."""
+    """A list in the format of LOCALLLM.md: `text` is its Markdown, stored in the session's log.
+    The parser is imported with the first item."""
 
     def __init__(self, text: str = "") -> None:
         self.text = text
 
     @cached_property
     def system(self) -> "ExternalMemorySystem":
-        """The list, with everything that can be done to one."""
+        """The memory system for the list."""
         from localllm.memory.external_memory import ExternalMemorySystem
 
         return ExternalMemorySystem(Path(), file=self)
 
     def read(self) -> "Document":
-        """As MemoryFile."""
+        """Return the document, as MemoryFile."""
         from localllm.memory.document import Document
 
         return Document(self.text)
 
     def edit(self, change: "Change[T]") -> "T":
-        """As MemoryFile, and nobody else is at it."""
+        """Apply a change as MemoryFile, without locking."""
         document, answer = change(self.read())
         self.text = document.text
         return answer
 
     def open_todos(self) -> "Sequence[Todo]":
-        """What is still to be done, what was begun first."""
+        """Return the open items, the most urgent first."""
         return self.system.open_todos() if self.text else ()
 
     def told(self) -> str:
-        """What is open, for a model that may have lost sight of it; "" where nothing is."""
+        """Return the open items as a reminder for the model; empty if there are none."""
         left = self.open_todos()
         lines = [
             f"- {one.id}{' (in progress)' if one.state == 'doing' else ''} {one.text[:_LONGEST]}"

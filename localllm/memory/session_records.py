@@ -1,4 +1,4 @@
-"""The section of session records: what each session was for and came to, in a few lines; old ones folded together.
+"""Maintain the session records: goal and results of each session in a few lines; old ones are condensed.
 
     - 2026-11-22 14:05 Make the login work (20261122-140500-ab12cd34)
       - decided: tokens expire after an hour
@@ -7,7 +7,7 @@
       - done: A token that is too old is refused.
 
 The newest ten stay whole, older ones keep their first line, and from the fifty-first on there is one line a month.
-Only records in this form are folded: what somebody added by hand stays.
+Only records in this form are condensed: what was added by hand stays.
 """
 
 import re
@@ -24,14 +24,14 @@ from localllm.memory.markdown_structure import content_column
 from localllm.memory.notes import descends
 
 WHOLE = 10
-"""How many of the newest records keep all their lines."""
+"""Number of newest records that keep all their lines."""
 LISTED = 50
-"""How many records have a line of their own; older ones are counted by month."""
+"""Number of records with a line of their own; older ones are counted by month."""
 
 _LONGEST = 160  # characters of a line
 _LANGUAGES: tuple[Language, ...] = ("en", "ja")
 _LINES = {"decided": 2, "changed": 1, "failed": 2, "broken_off": 1, "done": 3}
-"""Lines a record has of each sort at most, what matters most first."""
+"""Maximum lines of each kind in a record, the most important kind first."""
 _MOST = 8  # lines of a record
 
 _FIRST = re.compile(r"(\d{4}-\d{2}-\d{2})(?: (\d{2}:\d{2}))? (.*) \(([\w-]{4,64})\)$")
@@ -39,8 +39,8 @@ _MONTH = re.compile(r"(\d{4}-\d{2}): (\d+) \S.*$")
 
 
 class SessionRecord(msgspec.Struct, frozen=True):
-    """What is kept of a session. `when` is in the user's own time zone; the lists are lines of text; `changed` names
-    files; `failed` are commands, `broken_off` the request in whose middle it ended."""
+    """A session's record. `when` is in the user's own time zone; the tuples are lines of text; `changed` lists
+    files; `failed` are commands, `broken_off` the request that was interrupted."""
 
     session_id: str
     when: datetime
@@ -53,9 +53,8 @@ class SessionRecord(msgspec.Struct, frozen=True):
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """A record as it is in the file: `when` as YYYY-MM-DD, with HH:MM where it is known; `text` all its lines, but for
-    what was open then, which the TODO list knows better; `is_work`: something was changed or decided, or a person
-    wrote into it."""
+    """A record in the file: `when` as YYYY-MM-DD, with HH:MM if known; `text` all its lines, except open items,
+    which the TODO list has; `is_work`: something was changed or decided, or a person edited it."""
 
     id: str
     session_id: str
@@ -66,18 +65,18 @@ class Recorded(msgspec.Struct, frozen=True):
 
 
 def recorded(document: Document) -> tuple[Recorded, ...]:
-    """The records that have a line of their own, the newest first."""
+    """Return the records that have a line of their own, the newest first."""
     return tuple(record for record, _ in _newest_first(document))
 
 
 def last(document: Document) -> Recorded | None:
-    """The newest record of work; the newest of all where none is known to be that."""
+    """Return the newest record of work, else the newest of all."""
     newest = recorded(document)
     return next((record for record in newest if record.is_work), newest[0] if newest else None)
 
 
 def put(document: Document, record: SessionRecord) -> Document:
-    """The document with the session's record, in place of an earlier one of the same session; old ones are folded."""
+    """Add the session's record, replacing an earlier one of the session; condense old ones."""
     language = document.language
     lines = _lines_of(record, language)
     for known, item in _all(document):
@@ -88,7 +87,7 @@ def put(document: Document, record: SessionRecord) -> Document:
 
 
 def _once(document: Document, session_id: str) -> Document:
-    """The document without what a merge has doubled of a session's record; what somebody wrote into stays."""
+    """Remove duplicates of a session's record, as from a merge, except edited ones."""
     twins = [item for known, item in _all(document) if known.session_id == session_id][1:]
     for item in reversed(twins):
         document = document.without(item) if _is_ours(item) else document
@@ -96,7 +95,7 @@ def _once(document: Document, session_id: str) -> Document:
 
 
 def fold(document: Document) -> Document:
-    """The document with old records cut to a line, and very old ones counted by month."""
+    """Condense old records to a line, and very old ones to a count by month."""
     for _, item in sorted(_newest_first(document)[WHOLE:], key=lambda pair: -pair[1].start):
         if len(item.lines) > 1 and _is_ours(item):
             document = document.with_lines(item.start + 1, item.end, ())
@@ -105,7 +104,7 @@ def fold(document: Document) -> Document:
 
 
 def remove(document: Document, session_id: str) -> Document:
-    """The document without the record of the session; one that is not there is no error."""
+    """Remove the record of the session, if any."""
     for known, item in _all(document):
         if session_id in (known.session_id, known.id):
             return document.without(item)
@@ -113,7 +112,7 @@ def remove(document: Document, session_id: str) -> Document:
 
 
 def _summed_up(document: Document, old: Sequence[tuple[Recorded, Item]]) -> Document:
-    """The document with a line a month in place of these records: the first of each month becomes it."""
+    """Replace these records by a line a month, at the place of the first of each month."""
     months: dict[str, list[Item]] = {}
     for known, item in sorted(old, key=lambda pair: pair[1].start):
         months.setdefault(known.when[:7], []).append(item)
@@ -136,7 +135,7 @@ def _month_lines(document: Document) -> Iterator[tuple[Item, re.Match[str]]]:
 
 
 def _newest_first(document: Document) -> list[tuple[Recorded, Item]]:
-    """The records by their time; those of one minute by their place, as the file has them in order."""
+    """Return the records by time, newest first; those of the same minute by position, in the file's order."""
     found = _all(document)
     if not descends([known.when for known, _ in found]):
         found.reverse()
@@ -177,7 +176,7 @@ def _lines_of(record: SessionRecord, language: Language) -> list[str]:
 
 
 def _sort_lines(label: str, texts: Sequence[str], most: int) -> Iterator[str]:
-    """At most `most` lines of one sort; the last tells how many more there were."""
+    """Yield at most `most` lines of one kind; the last has the number of omitted ones."""
     texts = [text for text in texts if text]
     for number, text in enumerate(texts[:most], start=1):
         more = f" (+{len(texts) - most})" if number == most < len(texts) else ""
@@ -185,7 +184,7 @@ def _sort_lines(label: str, texts: Sequence[str], most: int) -> Iterator[str]:
 
 
 def _short(text: str) -> str:
-    """One line of at most _LONGEST characters; "" where there is nothing to say."""
+    """Return one line of at most _LONGEST characters, empty if there is no text."""
     if not any(character.isalnum() for character in text):
         return ""
     lines = [line for line in text.splitlines() if any(character.isalnum() for character in line)]
@@ -194,18 +193,18 @@ def _short(text: str) -> str:
 
 
 def _is_ours(item: Item) -> bool:
-    """Whether every nested line is one that we write."""
+    """Return whether every nested line is a generated one."""
     labels = _labels(*_LINES)
     return all(line.strip().startswith(labels) for line in item.lines[1:] if line.strip())
 
 
 def _labels(*sorts: str) -> tuple[str, ...]:
-    """How lines of these sorts begin, in either language: the file's may have changed since."""
+    """Return the beginnings of lines of these kinds, in both languages, as the file's may have changed."""
     return tuple(f"- {in_language(f'memory.{sort}', one)}: " for sort in sorts for one in _LANGUAGES)
 
 
 def _replaced(document: Document, item: Item, lines: Sequence[str]) -> Document:
-    """The item with other lines, unless somebody wrote into it: then only its first line."""
+    """Replace the item's lines, if edited by a person only the first."""
     changed = document.with_first_line(item, lines[0])
     if not _is_ours(item):
         return changed

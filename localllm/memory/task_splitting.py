@@ -1,4 +1,4 @@
-"""Split a large task into TODOs, at the borders it has: headings, list items, paragraphs."""
+"""Split a large task into TODOs at headings, list items and paragraphs."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,12 +17,12 @@ _BLANK_START = re.compile(r"^(?:[ \t]*[\r\n])+")
 
 
 def chunk(text: str, max_size: int) -> list[str]:
-    """`text` in parts of at most `max_size` characters, in order; joined they are the text but for white space at the
-    borders. A code fence is only cut where it alone is larger. ValueError unless `max_size` is positive."""
+    """Split `text` into parts of at most `max_size` characters. Joined, they differ only in white space at the borders.
+    A code fence is only split if it is larger itself. ValueError unless `max_size` is positive."""
     if max_size < 1:
         raise ValueError(max_size)
     parts: list[str] = []
-    current = heading = ""  # a heading goes with what it stands over
+    current = heading = ""  # a heading stays with the text below it
     for piece, leads in _pieces(text, max_size):
         if _size(current + heading + piece) > max_size:
             if heading and _size(heading + piece) > max_size:
@@ -39,7 +39,7 @@ def _size(text: str) -> int:
 
 
 def _pieces(text: str, max_size: int) -> Iterator[tuple[str, bool]]:
-    """The text in pieces that fit, as large as they can be, and whether a piece is a heading."""
+    """Yield the largest pieces that fit, and whether a piece is a heading."""
     lines = markdown_structure.lines_of(text)
     for block in markdown_structure.scan(lines):
         whole = "".join(lines[block.start : block.end])
@@ -51,7 +51,7 @@ def _pieces(text: str, max_size: int) -> Iterator[tuple[str, bool]]:
 
 
 def _smaller(lines: Sequence[str], max_size: int) -> Iterator[str]:
-    """A block that is too large: its lines, a fence in it as one; then sentences, words, characters."""
+    """Split a block that is too large: into lines (a fence as one), then sentences, words, characters."""
     for group in _groups(lines):
         whole = "".join(group)
         if _size(whole) <= max_size:
@@ -65,7 +65,7 @@ def _smaller(lines: Sequence[str], max_size: int) -> Iterator[str]:
 
 
 def _groups(lines: Sequence[str]) -> Iterator[list[str]]:
-    """The lines one by one, those of a fence together."""
+    """Yield the lines one by one, those of a fence together."""
     fence: list[str] = []
     mark = ""
     for line in lines:
@@ -94,7 +94,7 @@ def _of_line(line: str, max_size: int) -> Iterator[str]:
 
 
 def _cut(sentence: str, max_size: int) -> Iterator[str]:
-    """A sentence that is too large: at white space, and a word that is too large between characters."""
+    """Split a sentence that is too large at white space, and a long word between characters."""
     for word in re.findall(r"\S+\s*|\s+", sentence):
         if len(word.strip()) <= max_size:
             yield word
@@ -113,17 +113,17 @@ def _sliced(text: str, size: int) -> Iterator[str]:
 
 
 TASK_SIZE = 2_000
-"""Characters up to which a task is one, and of the largest part (the papers' `max_size`)."""
+"""Maximum characters of an unsplit task, and of a part (the papers' `max_size`)."""
 
 _MOST = 100
 _TITLE = 100  # cells
-_MOST_NESTED = 500  # characters that are taken over from a file
+_MOST_NESTED = 500  # characters that are copied from a file
 _MARKS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX~/-]\][ \t]+)?)+")
 _SENTENCE = re.compile(r".*?(?:[。！？]|[.!?](?=\s)|$)", re.DOTALL)
 
 
 class Part(NamedTuple):
-    """One TODO to be: its line, and the lines to be nested under it, "" where there are none."""
+    """The content of one TODO: its line, and the lines nested under it, if any."""
 
     title: str
     details: str = ""
@@ -135,18 +135,17 @@ class Part(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """The TODOs that a task makes; `finished`: items of its list that are marked as done or dropped, left out."""
+    """The TODOs made from a task; `finished`: number of its list items omitted as done or dropped."""
 
     parts: tuple[Part, ...]
     finished: int = 0
 
 
 def parts_of(task: str, chunks: Sequence[str], source: str = "", first_line: int = 1) -> Parts:
-    """The TODOs of a task; `chunks` are its parts as `chunk` cuts it. `source`: the file it is from, in which it begins
-    with `first_line`.
+    """Return the TODOs of a task. `chunks` are its parts from `chunk`, `source` the file it is from, at `first_line`.
 
-    A list is what most lines of a text from a file are, or of one that begins with it; of several headings each item
-    says under which it stands.
+    A text is a list if most of its lines are items and it is from a file or begins with the list; under several
+    headings, each item names its own.
     """
     lines = markdown_structure.lines_of(task)
     blocks = [block for block in markdown_structure.scan(lines) if block.kind not in ("blank", "front")]
@@ -159,8 +158,7 @@ def parts_of(task: str, chunks: Sequence[str], source: str = "", first_line: int
 
 
 def refuse_many(parts: Parts) -> None:
-    """Raise ToolExecutionError memory_too_many where nobody would work through as many, memory_text_empty where nothing
-    is left to do."""
+    """Raise ToolExecutionError memory_too_many for too many parts, memory_text_empty for none."""
     if len(parts.parts) > _MOST:
         raise ToolExecutionError("memory_too_many", count=len(parts.parts), limit=_MOST)
     if not parts.parts:
@@ -168,7 +166,7 @@ def refuse_many(parts: Parts) -> None:
 
 
 def _is_list(blocks: Sequence[Block], lines: Sequence[str], *, from_file: bool) -> bool:
-    """Whether the text is a list of things to do, not one thing with a list in it."""
+    """Return whether the text is a list of tasks, not one task that contains a list."""
     items = [block for block in blocks if block.kind == "item"]
     others = [block for block in blocks if block.kind not in ("item", "heading")]
     if len(items) < 2 or not (from_file or blocks[0].kind in ("item", "heading")):
@@ -181,7 +179,7 @@ def _part_size(blocks: Sequence[Block], lines: Sequence[str]) -> int:
 
 
 def _of_list(blocks: Sequence[Block], lines: Sequence[str], source: str, first_line: int) -> Parts:
-    """A part for each item. Where items stand under several headings, each says under which."""
+    """Return a part for each item. Under several headings, each item names its own."""
     heading, parts, finished = "", list[tuple[str, Part]](), 0
     for block in blocks:
         if block.kind == "heading":
@@ -208,8 +206,8 @@ def _of_item(task: str, nested: Sequence[str], place: str) -> Part:
 
 
 def _of_chunks(task: str, chunks: Sequence[str], source: str, first_line: int) -> Iterator[Part]:
-    """A part for each chunk, called as it begins, or as the heading it goes on under. One that ends within a line of
-    the file is nested, for a line could not say which part of it is meant."""
+    """Yield a part for each chunk, named by its beginning or its heading.
+    One that ends within a line of the file is nested, as line numbers could not say which part is meant."""
     end, heading = 0, ""
     for number, text in enumerate(chunks, start=1):
         at = max(end, task.find(text, end))
@@ -227,13 +225,13 @@ def _of_chunks(task: str, chunks: Sequence[str], source: str, first_line: int) -
 
 
 def _called(first: str, last: str, number: int, total: int) -> str:
-    """What a part is called that is about these, and which of how many it is."""
+    """Return the name of a part from its first and last words, with its number."""
     name = first if last in ("", first) else shorten(f"{first} … {last}", _TITLE)
     return f"{name} ({number}/{total})" if total > 1 else name
 
 
 def _is_at_border(text: str, at: int) -> bool:
-    """Whether a line begins or ends at this place, but for white space."""
+    """Return whether a line begins or ends at this offset, ignoring white space."""
     return not text[:at].rpartition("\n")[2].strip() or not text[at:].partition("\n")[0].strip()
 
 
@@ -244,12 +242,12 @@ def _last_heading(text: str) -> str:
 
 
 def _plain(line: str) -> str:
-    """A line without the marks of a heading, quote or item."""
+    """Return a line without heading, quote or item markers."""
     return clean(_MARKS.sub("", line), keep_newlines=False).strip()
 
 
 def _title(text: str) -> str:
-    """The first sentence of a text, or as much of it as a line takes."""
+    """Return the first sentence of a text, shortened to a line."""
     one_line = " ".join(text.split())
     found = _SENTENCE.match(one_line)
     sentence = (found[0].strip() if found else "").rstrip(".。") or one_line
@@ -257,6 +255,6 @@ def _title(text: str) -> str:
 
 
 def _place(source: str, first: int, last: int) -> str:
-    """Lines of a file as a request names them; "" without a file."""
+    """Return the reference to lines of a file for a request; empty without a file."""
     name = f'"{source}"' if re.search(r"[\s()\[\]{},:;、。]", source) else source
     return f"@{name}:{first}{f'-{last}' if last > first else ''}" if source else ""

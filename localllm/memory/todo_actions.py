@@ -1,4 +1,4 @@
-"""What can be done to a TODO, and the list in one line."""
+"""Name the actions on TODOs, and format a TODO in one line."""
 
 from typing import TYPE_CHECKING
 
@@ -49,28 +49,28 @@ JAPANESE: dict[str, str] = {
     "all": "全部|すべて",
     "keep": "保存",
 }
-"""By what is meant, in English."""
+"""Japanese words by their English verb."""
 
 
 STATES: "dict[str, State]" = {"start": "doing", "finish": "done", "drop": "dropped", "reopen": "planned"}
-"""By the verb that brings a TODO there."""
+"""The state that each verb sets."""
 
 
 def by_word(english: dict[str, str]) -> dict[str, str]:
-    """What each word means: the English ones that are given by what is meant, and the Japanese ones for the same."""
+    """Map each English word, and the Japanese words for the same, to its meaning."""
     words = {meant: f"{said}|{JAPANESE.get(meant, meant)}" for meant, said in english.items()}
     return {word: meant for meant, every in words.items() for word in every.split("|")}
 
 
 def todo_text(todo: "Todo") -> str:
-    """A TODO's text on one line, with its priority if that is not the usual one."""
+    """Return a TODO on one line, with its priority unless it is medium."""
     priority = "" if todo.priority == "medium" else f" ({_(_PRIORITIES[todo.priority])})"
     return f"{clean(todo.text, keep_newlines=False)}{priority}"
 
 
 def state_told(now: "Todo", before: "Todo | None", text: str) -> Phrase:
-    """In what state a TODO is now, and whether that is another one than somebody may think who brought it there; `text`
-    is how it is shown."""
+    """Return a message with the state of a TODO, and the previous one if the user may not expect it.
+    `text` is the text to show."""
     if before and before.state == now.state:
         return Phrase(_ALREADY[now.state], id=now.id, text=text)
     told = Phrase(_STATES[now.state], id=now.id, text=text)

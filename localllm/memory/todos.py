@@ -1,11 +1,11 @@
-"""TODO items: read, added, changed; and tasks taken from plan files.
+"""Read, add and change TODO items, and read tasks from plan files.
 
     - [ ] Text (high) +2026-11-01
     - [x] Text +2026-11-01 ✓2026-11-22
     - [完了] 本文 (高)
 
-`[ ]` planned, `[~]` begun, `[x]` done, `[-]` dropped; words such as 予定, 進行中, 完了 and 中止 say the same. An item
-without a mark is planned. The id is made from the text, so nothing in the file carries it.
+`[ ]` planned, `[~]` doing, `[x]` done, `[-]` dropped; words such as 予定, 進行中, 完了 and 中止 are equivalent.
+An item without a mark is planned. The id is computed from the text, so it is not stored in the file.
 """
 
 import errno
@@ -50,15 +50,15 @@ _PRIORITIES = {
 
 
 def as_priority(text: str) -> Priority:
-    """The priority a word stands for, English or Japanese; ToolExecutionError memory_bad_kind."""
+    """Return the priority for an English or Japanese word; ToolExecutionError memory_bad_kind."""
     if known := PRIORITY_OF.get(text.strip().lower()):
         return known
     raise ToolExecutionError("memory_bad_kind", value=clean(text, keep_newlines=False), choices=", ".join(PRIORITIES))
 
 
 class Todo(msgspec.Struct, frozen=True):
-    """`number`: its place among all items of the section, from 1; `added`, `finished`: ISO dates, "" where unknown;
-    `details`: the lines nested under it, as they are in the file."""
+    """A TODO. `number`: its position among all items of the section, from 1; `added`, `finished`: ISO dates, empty
+    if unknown; `details`: the nested lines as in the file."""
 
     id: str
     number: int
@@ -71,28 +71,28 @@ class Todo(msgspec.Struct, frozen=True):
 
     @property
     def is_open(self) -> bool:
-        """Whether something is still to be done."""
+        """Whether it is not done or dropped."""
         return self.state in OPEN
 
 
 def todos(document: Document) -> tuple[Todo, ...]:
-    """The items of the TODO section in their order, finished ones too."""
+    """Return the items of the TODO section in order, including finished ones."""
     return tuple(todo for todo, _, _ in _all(document))
 
 
 def find(document: Document, wanted: str) -> Todo:
-    """The item meant by an id, a number of the list, or the beginning of the text (of an open one, where that decides).
+    """Return an item by id, number in the list, or beginning of the text (open items are preferred).
 
-    ToolExecutionError memory_unknown, or memory_ambiguous where several begin so.
+    ToolExecutionError memory_unknown, or memory_ambiguous if several match.
     """
     return _find(document, wanted)[0]
 
 
 def add(document: Document, text: str, priority: Priority | None = None, *, today: date) -> tuple[Document, Todo]:
-    """A further item at the end of the list. One that is open already stays the only one: it is given back.
+    """Add an item at the end of the list; return the existing one if it is open already.
 
-    What the text has in the notation of the file means what it means there. ToolExecutionError memory_text_empty where
-    the text says nothing, memory_two_priorities where it has one and `priority` is another.
+    Notation of the file in the text counts. ToolExecutionError memory_text_empty if there is no text,
+    memory_two_priorities if it contains one other than `priority`.
     """
     title, *details = tidy(text)
     task = _as_given(title, priority)
@@ -111,7 +111,7 @@ def add(document: Document, text: str, priority: Priority | None = None, *, toda
 def add_several(
     document: Document, tasks: Sequence[tuple[str, Priority | None]], *, today: date
 ) -> tuple[Document, list[Todo]]:
-    """As `add`, for several texts with their priorities, in their order."""
+    """Add several texts with their priorities, in order, as `add`."""
     added: list[tuple[str, State]] = []
     for text, priority in tasks:
         document, todo = add(document, text, priority, today=today)
@@ -122,8 +122,9 @@ def add_several(
 
 
 def take_over(document: Document, plan: str, *, today: date) -> tuple[Document, int]:
-    """The document with the open items of a plan, and how many of them are new in it. An item that it has already is
-    brought to the plan's state as long as it is open; what the user has finished, or the layout does not take, stays.
+    """Merge the open items of a plan; return the number of new ones.
+
+    Open items get the plan's state; finished ones, or those that the layout does not allow, stay.
     """
     added = 0
     for todo in todos(Document(plan)):
@@ -140,13 +141,13 @@ def take_over(document: Document, plan: str, *, today: date) -> tuple[Document, 
 
 
 def open_task(content: str) -> tuple[str, Priority | None] | None:
-    """What the first line of a list's item says is to be done, and its priority; None where it is done, or empty."""
+    """Return task and priority of a list item's first line; None if it is done or empty."""
     task = parse_task(content)
     return (task.text, task.priority) if task.state in OPEN and parse(content.strip()).text.strip() else None
 
 
 def set_state(document: Document, wanted: str, state: State, *, today: date) -> tuple[Document, Todo]:
-    """Begin, finish, drop or reopen an item; its mark changes in its own style, and the day it ended is noted."""
+    """Set an item's state; its mark keeps its style, and the end date is noted."""
     todo, item, parts = _find(document, wanted)
     if todo.state == state:
         return document, todo
@@ -154,7 +155,7 @@ def set_state(document: Document, wanted: str, state: State, *, today: date) -> 
 
 
 def set_priority(document: Document, wanted: str, priority: Priority) -> tuple[Document, Todo]:
-    """Another priority for an item, which keeps its id; the document as it is where that is its priority already."""
+    """Set an item's priority; its id stays. An unchanged document is returned as is."""
     todo, item, parts = _find(document, wanted)
     if todo.priority == priority:
         return document, todo
@@ -162,9 +163,9 @@ def set_priority(document: Document, wanted: str, priority: Priority) -> tuple[D
 
 
 def set_text(document: Document, wanted: str, text: str, *, today: date) -> tuple[Document, Todo]:
-    """Another text for an item, which gets another id by that; what is nested under it stays.
+    """Replace an item's text, which changes its id; nested lines stay.
 
-    Notation in the text counts as in `add`; what it does not say stays as it is. Errors as `add`.
+    Notation in the text counts as in `add`; what it omits stays. Raises the errors of `add`.
     """
     title, *more = tidy(text)
     if more:
@@ -179,7 +180,7 @@ def set_text(document: Document, wanted: str, text: str, *, today: date) -> tupl
 
 
 def move(document: Document, wanted: str, to: int) -> tuple[Document, Todo]:
-    """Put an item at the place `to` of the list (from 1); what lies beyond the ends is the end."""
+    """Move an item to position `to` of the list (from 1), clamped to its ends."""
     todo, item, _ = _find(document, wanted)
     items = [item for _, item, _ in _all(document)]
     place = items[max(1, min(to, len(items))) - 1]
@@ -196,13 +197,13 @@ def move(document: Document, wanted: str, to: int) -> tuple[Document, Todo]:
 
 
 def remove(document: Document, wanted: str) -> tuple[Document, Todo]:
-    """Take an item out of the file, with all that is nested in it."""
+    """Remove an item from the file, including nested lines."""
     todo, item, _ = _find(document, wanted)
     return document.without(item), todo
 
 
 def by_urgency(found: Sequence[Todo]) -> list[Todo]:
-    """The open items: those begun first, then by priority, then in the order of the list."""
+    """Return the open items: those in progress first, then by priority, then in the order of the list."""
     still_open = (todo for todo in found if todo.is_open)
     return sorted(still_open, key=lambda todo: (OPEN.index(todo.state), PRIORITIES.index(todo.priority), todo.number))
 
@@ -227,7 +228,7 @@ def _find(document: Document, wanted: str) -> tuple[Todo, Item, Parts]:
 
 
 def _as_given(title: str, priority: Priority | None) -> Parts:
-    """A task, with the priority it is given besides."""
+    """Parse a task and combine it with the given priority."""
     task = parse_task(title)
     other = ends_in_priority(task.text)
     said = [one for one in (priority, task.priority, other) if one]
@@ -243,7 +244,7 @@ def _as_given(title: str, priority: Priority | None) -> Parts:
 
 
 def _brought_to(document: Document, todo: Todo, task: Parts, today: date) -> tuple[Document, Todo]:
-    """What the task says of an item that is there already."""
+    """Apply the notation of a task to an existing item."""
     if task.priority:
         document, todo = set_priority(document, todo.id, task.priority)
     if task.state in (todo.state, "planned"):
@@ -253,13 +254,13 @@ def _brought_to(document: Document, todo: Todo, task: Parts, today: date) -> tup
 
 
 def _in_state(document: Document, parts: Parts, state: State, finished: str) -> Parts:
-    """An item in another state, its mark in its own style. `finished`: the day, for one that is not open."""
+    """Change an item's state, keeping the style of its mark. `finished`: the date for a closed one."""
     mark = restyled(parts.mark, state) if parts.mark else _mark_like(document, state)
     return parts._replace(mark=mark, state=state, finished="" if state in OPEN else finished)
 
 
 def _mark_like(document: Document, state: State) -> str:
-    """The mark of a new item: as the last item that has one writes it."""
+    """Return the mark of a new item in the style of the last marked one."""
     cut = (parse(item.content) for item in reversed(document.items("todo")))
     return restyled(next((parts.mark for parts in cut if parts.mark and parts.text), ""), state)
 
@@ -275,7 +276,7 @@ def _rewritten(document: Document, todo: Todo, item: Item, parts: Parts) -> tupl
 
 
 def _only_new(before: Sequence[Todo], after: Sequence[Todo]) -> Todo:
-    """The item that was added; ConfigurationError memory_layout where the file's layout made anything else of it."""
+    """Return the added item; ConfigurationError memory_layout if the change affected others."""
     old, new = [_content(todo) for todo in before], [_content(todo) for todo in after]
     place = next((at for at, (was, now) in enumerate(zip(old, new, strict=False)) if was != now), len(old))
     if new[:place] + new[place + 1 :] == old and len(new) > len(old):
@@ -286,16 +287,16 @@ def _only_new(before: Sequence[Todo], after: Sequence[Todo]) -> Todo:
 
 
 def _content(todo: Todo) -> tuple[str, str, str]:
-    """What may not change when another item does. Line ends may: the last line of a file may have none."""
+    """Return what must not change with another item. Line ends may: the last line may have none."""
     return todo.text, todo.state, "\n".join(todo.details.splitlines())
 
 
 LARGEST = 1_000_000
-"""Bytes."""
+"""Maximum size of a plan file, in bytes."""
 
 
 class Plan(NamedTuple):
-    """A text, the file it is from as the project names it, and which line of that it begins with."""
+    """A text, its file as named by the project, and the line there where it begins."""
 
     text: str
     source: str
@@ -303,7 +304,7 @@ class Plan(NamedTuple):
 
 
 def read_plan(root: Path, name: str, first_line: int = 0, line_count: int = 0) -> Plan:
-    """The file `name`, from the project's folder unless it is absolute; `first_line` 0 for all of it.
+    """Read the file `name`, relative to the project's folder; `first_line` 0 for all of it.
 
     ToolExecutionError todo_file_unreadable.
     """
@@ -321,7 +322,7 @@ def read_plan(root: Path, name: str, first_line: int = 0, line_count: int = 0) -
         raise _unreadable(
             name, Phrase(N_("its content is binary") if error.kind == "binary" else N_("Its encoding is not known"))
         ) from error
-    except (ValueError, RuntimeError) as error:  # a NUL in the name, a home that nobody has
+    except (ValueError, RuntimeError) as error:  # a NUL in the name, an unknown home folder
         raise _unreadable(name, str(error)) from error
     source = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
     if not first_line:
@@ -331,8 +332,7 @@ def read_plan(root: Path, name: str, first_line: int = 0, line_count: int = 0) -
 
 
 def _read(root: Path, path: Path) -> bytes:
-    """What the file holds. A link in the project leads nowhere outside it, as it may be anybody's; elsewhere the user
-    knows where links lead."""
+    """Read a file. Links within the project must not leave it; elsewhere they are the user's own."""
     if not path.is_relative_to(root):
         return read_regular(path.resolve(), LARGEST)
     top, real = Path(real_path(root)), Path(real_path(path))
