@@ -31,13 +31,13 @@ class HarmfulChanges:
         self, root: Path, known: CommandRecord, broken: Mapping[str, Entry], within: Lifetime | None = None
     ) -> None:
         self._root = root
-        self._known = known
+        self.known = known
         self.broken = broken
         self._within = within
 
     def was(self, path: str) -> Entry | None:
         """What was there before, also of a repository that has gone or is broken."""
-        return self.broken.get(path) or self._known.before.get(path) or self._known.gone.get(path)
+        return self.broken.get(path) or self.known.before.get(path) or self.known.gone.get(path)
 
     def has(self, path: str, after: Entry | None) -> bool:
         """Whether what is at the path now, or is not any more, has to be undone."""
@@ -47,7 +47,7 @@ class HarmfulChanges:
             return True
         before = self.was(path)
         if after is None:
-            may_go = is_unfinished_work(path) or (path in self._known.in_data and not is_protected(path))
+            may_go = is_unfinished_work(path) or (path in self.known.in_data and not is_protected(path))
             return not (may_go or self._went_with_its_repository(path))
         if before and (before.identity == after.identity or _is_same(before, after)):
             return False
@@ -95,7 +95,7 @@ class HarmfulChanges:
 
     def _was_there(self, path: str, entry: Entry) -> bool:
         """Whether it lies in a folder that was not looked into before, and nothing on the way to it is new."""
-        known = self._known
+        known = self.known
         if known.is_complete and SKIPPED.isdisjoint(path.casefold().split("/")):
             return False
         times = [entry.identity[4]]

@@ -1,15 +1,13 @@
-"""Undoing what a command changed at protected names, where the sandbox cannot make them read-only."""
+"""Compare the protected files of a project before and after commands, and undo what those changed."""
 
-import errno
 import os
 import stat
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from threading import Lock
-from time import strftime
 from typing import TypeVar
 
 import msgspec
@@ -21,7 +19,7 @@ from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.command_records import CommandRecord, CommandRecords, Lifetime
 from localllm.sandbox.protect.git_index import IndexFiles
 from localllm.sandbox.protect.git_state import is_unfinished_work
-from localllm.sandbox.protect.harmful_changes import HarmfulChanges, harmless_part_of
+from localllm.sandbox.protect.harmful_changes import HarmfulChanges
 from localllm.sandbox.protect.indirect_targets import MOST_PLACES, Leads, links_to, trace
 from localllm.sandbox.protect.protected_paths import (
     Entry,
@@ -30,16 +28,13 @@ from localllm.sandbox.protect.protected_paths import (
     is_git_settings,
     is_of_linked_work_tree,
     is_output,
-    is_protected,
     look_at,
     may_be_read_only,
-    new_folders,
 )
 from localllm.sandbox.protect.protected_walk import ProtectedWalk
-from localllm.sandbox.protect.quarantine import prune
+from localllm.sandbox.protect.put_back import PutBack
 from localllm.sandbox.protect.repository_data import RepositoryData
 from localllm.sandbox.protect.restore import Restorer
-from localllm.sandbox.protect.shared_files import sever
 
 _NOTHING = Entry(0, (), b"")
 _Found = TypeVar("_Found")
@@ -53,7 +48,6 @@ _TIME_AFTER = 3.0
 _TIME_AT_START = 20.0  # for what a killed command may have left, which happens once
 _MOST_OUTPUT = 100_000_000  # bytes of new files with long output that are looked at, at one time
 _MOST_AT_ONCE = 1_000  # paths that are undone at one time while commands run
-_MANY = 100  # new files of a folder, above which it is moved as a whole
 _COARSE = 3_000_000_000  # nanoseconds by which the times of some file systems are off
 
 
@@ -79,7 +73,6 @@ class ProtectedFiles:
         self._root = root
         self._also = {path.removeprefix(f"{root}/") for path in also}
         self._linkless = (*self._also, *(f"{path.removeprefix(f'{root}/')}/-" for path in closed))
-        self._quarantine = quarantine
         self._records = CommandRecords(quarantine and quarantine.parent / "commands", root)
         self._lock = Lock()
         self._running = 0
@@ -93,7 +86,7 @@ class ProtectedFiles:
         self._is_overlooked = False
         self._is_unfinished = False
         self._failed: Exception | None = None
-        self._stuck: dict[str, tuple[Entry | None, Entry | None]] = {}
+        self._put = PutBack(root, quarantine)
 
     def look_ahead(self) -> None:
         """Look into every folder once, for a thread that has time: commands wait less, and nothing is overlooked."""
@@ -155,7 +148,7 @@ class ProtectedFiles:
         self._index_files.believe(reach)
         settings = {path: entry for path, entry in {**last.before, **last.gone}.items() if is_git_settings(path)}
         gone = {path: entry for path, entry in settings.items() if path not in before}
-        self._leave_out_what_is_stuck(before)
+        self._put.leave_out_stuck(before)
         above_packages = {folder.rpartition("/")[0] for folder in reach.last}
         return CommandRecord(
             **msgspec.structs.asdict(self._data.known),
@@ -187,17 +180,6 @@ class ProtectedFiles:
                     before[path] = theirs
                 elif now and now.identity[4] >= record.begun:
                     del before[path]
-
-    def _leave_out_what_is_stuck(self, before: dict[str, Entry]) -> None:
-        """Count what could not be undone as not there, as long as nobody has changed it."""
-        for path, (was, now) in list(self._stuck.items()):
-            there = before.get(path)
-            if (there and there.identity) != (now and now.identity):
-                del self._stuck[path]
-            elif was:
-                before[path] = was
-            else:
-                before.pop(path, None)
 
     def _look_at_named(
         self, before: Mapping[str, Entry], known: Mapping[str, Entry], tops: list[str], reach: Reach
@@ -286,7 +268,7 @@ class ProtectedFiles:
             self._running -= 1
             try:
                 return self._put_back()
-            except OSError:  # of single files, which are `_stuck`
+            except OSError:  # of single files, which are `stuck`
                 raise
             except BaseException:
                 self._is_unfinished = True
@@ -319,11 +301,14 @@ class ProtectedFiles:
         harmful = HarmfulChanges(self._root, known, {path: before for path, (before, _) in broken.items()}, within)
         found = {path for path in {*known.before, *after, *broken} if _must_go(harmful, path, after.get(path))}
         changed = sorted({*_outermost(sorted(found), after), *(broken.keys() & found)})[:most]
-        undone = self._undo(changed, after, harmful) if changed else changed
+        is_held = self._running > 0 or self._records.is_of_others()
+        undone = (
+            self._put.put_back(changed, after, harmful, self._data.needed_folders, is_held=is_held) if changed else []
+        )
         if self._failed:
             raise SafetyViolationError("command_not_reverted", path=self._root, reason=self._failed) from self._failed
         left = {path: now for path, now in (self._index_files.linked | after).items() if path not in found}
-        return tuple(sorted({*undone, *self._copy_linked(left, harmful)}))
+        return tuple(sorted({*undone, *self._put.copy_linked(left, harmful)}))
 
     def _take_in_outputs(self, after: Mapping[str, Entry]) -> None:
         """Count as there before what this program, or another one in the project, has kept of long output meanwhile.
@@ -388,68 +373,6 @@ class ProtectedFiles:
         found = look_at(self._root, sorted(named), self._known.before, reach=reach)
         return {path: entry for path, entry in found.items() if entry.identity[4] >= self._known.opened}
 
-    def _undo(self, changed: list[str], after: Mapping[str, Entry], harmful: HarmfulChanges) -> list[str]:
-        """Put back what changed; the paths, those of a folder that was moved as a whole by its own."""
-        kept_in = self._quarantine and self._quarantine / f"{strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}"
-        errors: dict[str, OSError] = {}
-        is_held = self._running > 0 or self._records.is_of_others()
-        with Restorer(self._root, kept_in, is_held=is_held) as restorer:
-            moved = {} if is_held else self._move_new_folders(restorer, changed, after, harmful)
-            left = [path for path in changed if path not in moved]
-            for path in left:
-                before, now = harmful.was(path), after.get(path)
-                part = _part_that_stays(path, before, now) if now else None
-                try:
-                    if part is not None and now:
-                        restorer.put_file(path, part, stat.S_IMODE(now.mode))
-                    else:
-                        _restore(restorer, path, before)
-                    for folder in self._data.needed_folders(path) if path in harmful.broken else ():
-                        restorer.put_folder(folder)
-                except OSError as error:
-                    errors[path] = error
-                    self._stuck[path] = (before, now)
-                else:
-                    self._stuck.pop(path, None)
-        if kept_in:
-            prune(kept_in.parent)
-        if errors:
-            first = next(iter(errors.values()))
-            raise OSError(first.errno, first.strerror, ", ".join(errors))
-        return sorted({*left, *moved.values()})
-
-    def _copy_linked(self, left: Mapping[str, Entry], harmful: HarmfulChanges) -> Iterator[str]:
-        """Replace each file that a command gave another name by a copy; the paths. By that name git would write to it
-        (`.git/COMMIT_EDITMSG`, a log), or whatever else the user runs."""
-        for path, now in left.items():
-            before = harmful.was(path) or _NOTHING
-            if stat.S_ISREG(now.mode) and now.names > before.names and not is_output(path):
-                one = {(now.identity[0], now.identity[1]): (path,)}
-                if sever(self._root, one, largest=sys.maxsize).shared:
-                    with Restorer(self._root, None) as restorer:
-                        restorer.open_up(path, 0)
-                    if sever(self._root, one, largest=sys.maxsize).shared and os.path.lexists(self._root / path):
-                        raise OSError(errno.EMLINK, os.strerror(errno.EMLINK), path)
-                yield path
-
-    def _move_new_folders(
-        self, restorer: Restorer, changed: list[str], after: Mapping[str, Entry], harmful: HarmfulChanges
-    ) -> dict[str, str]:
-        """Take away folders with very many new files as a whole; the files, with these."""
-        if len(changed) <= _MANY:
-            return {}
-        new = {path for path in changed if path in after and harmful.was(path) is None}
-        others = {*self._known.tops, *self._known.before, *self._known.gone, *harmful.broken, *after} - new
-        moved: dict[str, str] = {}
-        for folder, paths in new_folders(sorted(new), others).items():
-            if len(paths) > _MANY:
-                with suppress(OSError):  # then one by one, which tells what cannot be undone
-                    restorer.remove(folder)
-                    moved |= dict.fromkeys(paths, folder)
-        for path in moved:
-            self._stuck.pop(path, None)
-        return moved
-
 
 def _must_go(harmful: HarmfulChanges, path: str, now: Entry | None) -> bool:
     """Whether a change has to be undone; one that cannot be judged has."""
@@ -458,14 +381,6 @@ def _must_go(harmful: HarmfulChanges, path: str, now: Entry | None) -> bool:
     except Exception as error:  # noqa: BLE001 - of whatever a command has written there
         logs.of("SANDBOX").warning("%s cannot be judged, and is put back: %r", path, error)
         return True
-
-
-def _part_that_stays(path: str, before: Entry | None, now: Entry) -> bytes | None:
-    try:
-        return harmless_part_of(path, before, now)
-    except Exception as error:  # noqa: BLE001
-        logs.of("SANDBOX").warning("no part of %s stays: %r", path, error)
-        return None
 
 
 def _outermost(changed: list[str], after: Mapping[str, Entry]) -> Iterator[str]:
@@ -487,16 +402,3 @@ def _lies_in(whole: set[str], folder: str, known: dict[str, bool]) -> bool:
     answer = folder in whole or known.get(folder, False)
     known.update(dict.fromkeys(asked, answer))
     return answer
-
-
-def _restore(restorer: Restorer, path: str, before: Entry | None) -> None:
-    match before:
-        case Entry(mode=mode, content=bytes(target)) if stat.S_ISLNK(mode):
-            restorer.put_link(path, target)
-        case Entry(mode=mode, content=bytes(content)) if stat.S_ISREG(mode):
-            restorer.put_file(path, content, stat.S_IMODE(mode))
-        case _:
-            restorer.remove(path)
-            for folder in PurePosixPath(path).parents:
-                if not (is_protected(str(folder)) and restorer.remove_if_empty(str(folder))):
-                    return

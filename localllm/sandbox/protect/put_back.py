@@ -1,0 +1,136 @@
+"""Put back what commands changed at protected names."""
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from time import strftime
+
+from localllm.base import logs
+from localllm.sandbox.protect.harmful_changes import HarmfulChanges, harmless_part_of
+from localllm.sandbox.protect.protected_paths import Entry, is_output, is_protected, new_folders
+from localllm.sandbox.protect.quarantine import prune
+from localllm.sandbox.protect.restore import Restorer
+from localllm.sandbox.protect.shared_files import sever
+
+_MANY = 100  # new files of a folder, above which it is moved as a whole
+
+
+class PutBack:
+    """Puts back what changed in the project at `root`, and keeps in `quarantine` (None: nowhere) what it takes away.
+
+    `stuck`: what could not be put back, as it was before and as it was left.
+    """
+
+    def __init__(self, root: Path, quarantine: Path | None) -> None:
+        self._root = root
+        self._quarantine = quarantine
+        self.stuck: dict[str, tuple[Entry | None, Entry | None]] = {}
+
+    def put_back(
+        self,
+        changed: list[str],
+        after: Mapping[str, Entry],
+        harmful: HarmfulChanges,
+        needed_folders: Callable[[str], Iterable[str]],
+        *,
+        is_held: bool,
+    ) -> list[str]:
+        """Put back what is there `after` commands; the paths, those of a folder that was moved as a whole by its own.
+
+        `needed_folders`: those that a repository which is none any more needs. `is_held`: see Restorer. Raises OSError
+        of the first path that could not be put back, when the others are.
+        """
+        kept_in = self._quarantine and self._quarantine / f"{strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}"
+        errors: dict[str, OSError] = {}
+        with Restorer(self._root, kept_in, is_held=is_held) as restorer:
+            moved = {} if is_held else self._move_new_folders(restorer, changed, after, harmful)
+            left = [path for path in changed if path not in moved]
+            for path in left:
+                before, now = harmful.was(path), after.get(path)
+                part = _part_that_stays(path, before, now) if now else None
+                try:
+                    if part is not None and now:
+                        restorer.put_file(path, part, stat.S_IMODE(now.mode))
+                    else:
+                        _restore(restorer, path, before)
+                    for folder in needed_folders(path) if path in harmful.broken else ():
+                        restorer.put_folder(folder)
+                except OSError as error:
+                    errors[path] = error
+                    self.stuck[path] = (before, now)
+                else:
+                    self.stuck.pop(path, None)
+        if kept_in:
+            prune(kept_in.parent)
+        if errors:
+            first = next(iter(errors.values()))
+            raise OSError(first.errno, first.strerror, ", ".join(errors))
+        return sorted({*left, *moved.values()})
+
+    def copy_linked(self, left: Mapping[str, Entry], harmful: HarmfulChanges) -> Iterator[str]:
+        """Replace each file that a command gave another name by a copy; the paths. By that name git would write to it
+        (`.git/COMMIT_EDITMSG`, a log), or whatever else the user runs."""
+        for path, now in left.items():
+            before = harmful.was(path)
+            if stat.S_ISREG(now.mode) and now.names > (before.names if before else 1) and not is_output(path):
+                one = {(now.identity[0], now.identity[1]): (path,)}
+                if sever(self._root, one, largest=sys.maxsize).shared:
+                    with Restorer(self._root, None) as restorer:
+                        restorer.open_up(path, 0)
+                    if sever(self._root, one, largest=sys.maxsize).shared and os.path.lexists(self._root / path):
+                        raise OSError(errno.EMLINK, os.strerror(errno.EMLINK), path)
+                yield path
+
+    def _move_new_folders(
+        self, restorer: Restorer, changed: list[str], after: Mapping[str, Entry], harmful: HarmfulChanges
+    ) -> dict[str, str]:
+        """Take away folders with very many new files as a whole; the files, with these."""
+        if len(changed) <= _MANY:
+            return {}
+        new = {path for path in changed if path in after and harmful.was(path) is None}
+        others = {*harmful.known.tops, *harmful.known.before, *harmful.known.gone, *harmful.broken, *after} - new
+        moved: dict[str, str] = {}
+        for folder, paths in new_folders(sorted(new), others).items():
+            if len(paths) > _MANY:
+                with suppress(OSError):  # then one by one, which tells what cannot be undone
+                    restorer.remove(folder)
+                    moved |= dict.fromkeys(paths, folder)
+        for path in moved:
+            self.stuck.pop(path, None)
+        return moved
+
+    def leave_out_stuck(self, before: dict[str, Entry]) -> None:
+        """Count what could not be undone as not there, as long as nobody has changed it."""
+        for path, (was, now) in list(self.stuck.items()):
+            there = before.get(path)
+            if (there and there.identity) != (now and now.identity):
+                del self.stuck[path]
+            elif was:
+                before[path] = was
+            else:
+                before.pop(path, None)
+
+
+def _part_that_stays(path: str, before: Entry | None, now: Entry) -> bytes | None:
+    try:
+        return harmless_part_of(path, before, now)
+    except Exception as error:  # noqa: BLE001
+        logs.of("SANDBOX").warning("no part of %s stays: %r", path, error)
+        return None
+
+
+def _restore(restorer: Restorer, path: str, before: Entry | None) -> None:
+    match before:
+        case Entry(mode=mode, content=bytes(target)) if stat.S_ISLNK(mode):
+            restorer.put_link(path, target)
+        case Entry(mode=mode, content=bytes(content)) if stat.S_ISREG(mode):
+            restorer.put_file(path, content, stat.S_IMODE(mode))
+        case _:
+            restorer.remove(path)
+            for folder in PurePosixPath(path).parents:
+                if not (is_protected(str(folder)) and restorer.remove_if_empty(str(folder))):
+                    return
