@@ -1,4 +1,4 @@
-"""LocalLLMCode: the one place where the parts are built and put together."""
+"""LocalLLMCode: construct and connect the parts of the program."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -62,37 +62,37 @@ if TYPE_CHECKING:
 
 
 class FrontEnd(Protocol):
-    """Whoever shows a run to a person: the chat's terminal, or the printer of a one-shot run."""
+    """A user interface for runs: the chat's terminal, or the printer of a one-shot run."""
 
     @property
     def confirmer(self) -> Confirmer:
-        """Who answers confirmations."""
+        """The confirmer that answers confirmation requests."""
         ...
 
     @property
     def shows_pieces(self) -> bool:
-        """Whether answers are shown while they arrive."""
+        """Whether answers are streamed to the display."""
         ...
 
     async def consume(self, events: AsyncGenerator[AgentEvent]) -> None:
-        """Show the events of one run, to their end."""
+        """Show all events of one run."""
         ...
 
     async def notify(self, text: str) -> None:
-        """Tell the person something that belongs to no run."""
+        """Show the user a message outside of a run."""
         ...
 
     async def interact(self, chat: "LocalLLMCode") -> int:
-        """Let the person talk until he leaves; the program's exit code."""
+        """Run the chat until the user exits; return the exit code."""
         ...
 
 
 class LocalLLMCode(Answerer):
-    """The program without its screen: settings in, events out.
+    """The program without its user interface: settings in, events out.
 
-    `root` is the project, `here` the folder in it where the person stands; `environ` holds the keys of model servers;
-    `accept_no_sandbox` lets commands run on a machine that has no sandbox; `put_back`: how many protected files were
-    put back before the settings were read. Making it raises ConfigurationError where these cannot be followed.
+    `root` is the project, `here` the current folder in it; `environ` has the keys of model servers; `accept_no_sandbox`
+    allows commands on a machine without a sandbox; `put_back`: number of protected files restored before the settings
+    were read. Raises ConfigurationError if the settings cannot be applied.
     """
 
     def __init__(
@@ -131,22 +131,22 @@ class LocalLLMCode(Answerer):
         self._research: ChatResearch | None = None
 
     async def initialize(self) -> bool:
-        """Build the tools and the agent. Waits for no server: `settled` and the first request do."""
+        """Create the tools and the agent, without waiting for a server: `settled` and the first request do that."""
         start_log(self.settings.logging, work_folder(self.settings))
         self._project = self._open_project()
         self._conversation = Conversation(self._project)
-        self._put_back += take_back_unfinished(self.root, self._project.runner)  # before that counts as changed
+        self._put_back += take_back_unfinished(self.root, self._project.runner)  # before they count as changed
         self._recovered = self.tool_system.changes.recover()
         return True
 
     async def ready(self) -> None:
-        """See ModelSession; for auto the sandbox has to be known as well. SafetyViolationError where there is none."""
+        """See ModelSession; auto also requires a sandbox. Raises SafetyViolationError if there is none."""
         if self.mode == "auto":
             await asyncio.to_thread(self._refuse_unheld)
         await super().ready()
 
     async def run_oneshot(self, prompt: str, piped: str = "") -> RunFinished:
-        """One request, shown by the front end; how it ended. `piped`: see `run`."""
+        """Run one request in the front end; return how it ended. `piped`: see `run`."""
         if not (prompt.strip() or piped):
             raise ConfigurationError("usage_no_prompt")
         if (project_folder(self.root) / "sessions").is_dir():
@@ -155,12 +155,12 @@ class LocalLLMCode(Answerer):
         return self._conversation.finished
 
     async def run_interactive(self) -> int:
-        """The chat, until the person leaves."""
+        """Run the chat until the user exits."""
         self.keeping.tidy_soon()
         return await self._front_end.interact(self)
 
     async def cleanup(self) -> None:
-        """End the commands in the background, and close the session, and the connections."""
+        """End background commands; close the session and the connections."""
         await self._conversation.background.end()
         self._project.runner.close()
         await self.keeping.end(self._conversation.finish())
@@ -169,42 +169,42 @@ class LocalLLMCode(Answerer):
 
     @property
     def session_id(self) -> str:
-        """The name of the session, in the log and the journal."""
+        """The id of the session, in the log and the journal."""
         return self._conversation.id
 
     @property
     def react_agent(self) -> ReActAgent:
-        """The agent of the conversation that is going on."""
+        """The agent of the current conversation."""
         return self._conversation.agent
 
     @property
     def tool_system(self) -> ToolSystem:
-        """Its tools."""
+        """The agent's tools."""
         return self._conversation.tool_system
 
     @property
     def memory(self) -> Remembering:
-        """What is remembered of the project, in the person's hands."""
+        """The project's memory, as the user edits it."""
         return self._conversation.memory
 
     @property
     def external_memory(self) -> "ExternalMemorySystem":
-        """What is remembered of the project."""
+        """The project's memory."""
         return self.memory.system
 
     @property
     def context_manager(self) -> "SmartContextManager":
-        """What keeps its conversation within the model's window."""
+        """The manager that fits the conversation into the model's window."""
         return self.react_agent.context_manager
 
     @property
     def multi_agent_system(self) -> "MultiAgentSystem":
-        """Whom it asks when it is stuck, and the person with /panel and /boss."""
+        """The advisers of a stuck agent, and of the user with /panel and /boss."""
         return self._panel.system
 
     @property
     def is_running(self) -> bool:
-        """Whether a request is being carried out."""
+        """Whether a request is in progress."""
         return self._requests.is_running
 
     # --- what the chat and its commands use
@@ -216,64 +216,65 @@ class LocalLLMCode(Answerer):
 
     @property
     def context_used(self) -> int:
-        """Tokens of the conversation as last sent; 0 where unknown."""
+        """Tokens of the conversation as last sent; 0 if unknown."""
         return self._conversation.context_used
 
     def run(self, query: str, piped: str = "", *, typed: str | None = None) -> AsyncGenerator[AgentEvent]:
-        """The events of one request. A fault of ours ends the run, not the program: it is logged, and told. `piped`
-        follows the query, and is not the user's words; `typed`: the end of the query that is, where not all is."""
+        """Stream the events of one request. An internal error ends the run, not the program: it is logged and shown.
+        `piped` follows the query and was not typed by the user; `typed`: the typed end of the query, if only a part
+        was."""
         return self._requests.events(query, piped, typed)
 
     @property
     def project_aliases(self) -> frozenset[str]:
-        """Those of the aliases that the project's settings have given."""
+        """The aliases defined in the project's settings."""
         prefix = "commands.aliases."
         origins = self.config.origins.items()
         return frozenset(key.removeprefix(prefix) for key, origin in origins if origin.layer == "project")
 
     def steer(self, text: str) -> bool:
-        """Let the model read `text` in the middle of the run; false where no run goes on that could take it."""
+        """Send `text` to the model during the run; false if no run accepts it."""
         return self.react_agent.steer(text)
 
     @property
     def listens(self) -> bool:
-        """Whether a run goes on that `steer` can tell something."""
+        """Whether a run accepts `steer`."""
         return self.react_agent.listens
 
     @property
     def unread(self) -> Sequence[str]:
-        """What `steer` took and the model has not read yet, the oldest first."""
+        """Steering messages the model has not read yet, oldest first."""
         return self.react_agent.unread
 
     def unsteer(self) -> str:
-        """Take the newest of `unread` back; empty where there is none."""
+        """Withdraw the newest of `unread`; empty if there is none."""
         return self.react_agent.unsteer()
 
     def interrupt(self) -> None:
-        """Break off the run that is going on."""
+        """Interrupt the current run."""
         self._requests.interrupt()
 
     def news(self) -> list[Notice]:
-        """What the person should know before a request is carried out: who answers now, and of changed settings."""
+        """Return notices before a request: a changed model, and changed settings."""
         return [*super().news(), *self._settings_news.take()]
 
     @property
     def sandbox_level(self) -> str:
-        """How strongly commands are held; empty until `probe_sandbox` has found out."""
+        """The sandbox's strength; empty before `probe_sandbox`."""
         return self._sandbox_level
 
     async def probe_sandbox(self) -> None:
-        """Find out how strongly commands are held. The first time this runs one, which takes some 30 ms."""
+        """Probe the sandbox's strength. The first call runs a command, which takes some 30 ms."""
         self._sandbox_level = await asyncio.to_thread(lambda: self._project.runner.level)
         self._project.runner.prepare()
 
     @property
     def mode(self) -> Mode:
-        """What is asked about: plan, ask, auto-edit or auto."""
+        """The permission mode: plan, ask, auto-edit or auto."""
         return self._policy.mode
 
     def set_mode(self, mode: Mode) -> None:
-        """Ask about more or less from now on. SafetyViolationError for auto where nothing holds the commands."""
+        """Set the permission mode. Raises SafetyViolationError for auto without a sandbox."""
         if mode == "auto":
             self._refuse_unheld()
         self._policy.mode = mode
@@ -284,47 +285,47 @@ class LocalLLMCode(Answerer):
             raise SafetyViolationError("mode_needs_sandbox", reason=runner.reason)
 
     def rules(self) -> Sequence[Remembered]:
-        """What answers have allowed, for this session or this project."""
+        """The permissions granted by answers, for this session or this project."""
         return self._remembered.all
 
     def forget_rule(self, remembered: Remembered) -> None:
-        """Ask about it again."""
+        """Revoke a permission."""
         self._remembered.remove(remembered)
 
     @property
     def profile(self) -> Profile:
-        """What the model is told in this conversation; before its first answer, what it would be by what is known."""
+        """The model's profile in this conversation; before the first answer, the one that would be chosen now."""
         return self._conversation.profile
 
     def tools(self) -> Sequence[ToolInfo]:
-        """Every tool, whether the rules let the model have it, and whether it is told of it."""
+        """List every tool, whether rules allow it, and whether it is offered to the model."""
         return self._conversation.tools()
 
     async def consult(self, kind: Literal["panel", "boss"], question: str, emit: Emit) -> None:
-        """Ask the panel or the boss, as the person wants; the model reads the plan with the next request. Raises
-        LLMConnectionError where no role has a model."""
+        """Ask the panel or the boss for the user; the model reads the plan with the next request. Raises
+        LLMConnectionError if no role has a model."""
         await self.ready()
         await self._panel.consult(kind, question, self.react_agent, self._telling(emit))
 
     def offer(self, command: str, output: str, return_code: int) -> None:
-        """Let the model read, with the next request, what a command of the person's own printed."""
+        """Add the output of a user's command to the next request."""
         self._conversation.offer_output(command, output, return_code)
 
     def offer_passages(self, query: str, text: str) -> None:
-        """Let the model read, with the next request, passages of collections that the person has searched for."""
+        """Add passages the user searched for in collections to the next request."""
         self._conversation.offer_passages(query, text)
 
     def offer_answer(self, query: str, answer: str) -> None:
-        """Let the model read, with the next request, what the ensemble has answered the person."""
+        """Add the ensemble's answer to the user to the next request."""
         self._conversation.offer_answer(query, answer, is_here=self.ensemble.is_here)
 
     @property
     def changes(self) -> SessionChanges:
-        """What the session has changed in the project, to be shown and taken back."""
+        """The session's changes in the project, to show and undo."""
         return SessionChanges(self._conversation, self._panel)
 
     def clear(self) -> None:
-        """Begin a new conversation, in a session of its own. Commands in the background end with the old one."""
+        """Start a new conversation in a new session. Background commands of the old one are ended."""
         self._earlier_usage += self._conversation.usage
         self._change_to(Conversation(self._project))
 
@@ -336,13 +337,13 @@ class LocalLLMCode(Answerer):
         self._conversation = conversation
 
     def _go_on_with(self, conversation: Conversation) -> None:
-        """As `_change_to`, with one that has its own past."""
+        """Switch to a resumed conversation, which has its own token usage."""
         self._change_to(conversation)
         self._earlier_usage = Usage()
 
     @property
     def keeping(self) -> "Keeping":
-        """What becomes of the sessions of this project."""
+        """The manager of this project's sessions."""
         if self._keeping is None:
             from localllm.app.session_manager import Keeping  # the first request comes before it
 
@@ -350,18 +351,18 @@ class LocalLLMCode(Answerer):
         return self._keeping
 
     def window_use(self) -> "WindowUse":
-        """Where the model's window goes."""
+        """The use of the model's context window."""
         return self.react_agent.compaction.use()
 
     async def compact(self, wish: str, emit: Emit) -> None:
-        """Sum the conversation up to make room, and keep above all what `wish` says; a Notice tells what was done."""
+        """Compact the conversation, preserving above all what `wish` names; a Notice reports the result."""
 
         await self.settled()
         with self._conversation.checkpoints.before("/compact"):
             await self.react_agent.compaction.by_hand(self._telling(emit), wish)
 
     def _telling(self, emit: Emit) -> Emit:
-        """`emit`, before which the log is told: what is done by hand is no run."""
+        """Wrap `emit` to log events first, since manual actions are outside of runs."""
 
         def tell(event: AgentEvent) -> None:
             self._conversation.tell(event)
@@ -370,19 +371,19 @@ class LocalLLMCode(Answerer):
         return tell
 
     def background(self) -> Sequence[BackgroundCommand]:
-        """The commands of the session that run in the background or did, the oldest first."""
+        """The session's background commands, running or ended, oldest first."""
         return self._conversation.background.all()
 
     async def draw_map(self, words: str, lines: int) -> RepoMapText:
-        """What matters most in the project, in so many lines; to `words`, or to what was talked about last."""
+        """Draw the repository map in so many lines, ranked by `words`, or by the last topics."""
         return await self._project.repo_map.draw_lines(lines, words=words or self._conversation.focus.words)
 
     async def analyze(self) -> "ProjectAnalysis":
-        """What the project is, from its files alone; what was found out before is used as long as it holds."""
+        """Analyse the project from its files; a valid cached analysis is reused."""
         return await self.project_analyzer.analyze()
 
     def knowledge(self) -> "KnowledgeBase | None":
-        """The collections of documents, as they are set up now; None where there are none."""
+        """Open the knowledge base with the current settings; None if there is none."""
         environ = self.config.allowed_environ(self._environ)
         if not has_collections(self.settings, self.root, environ):
             return None
@@ -394,17 +395,17 @@ class LocalLLMCode(Answerer):
 
     @cached_property
     def project_analyzer(self) -> "ProjectAnalyzer":
-        """What finds that out."""
-        from localllm.project.analyzer import ProjectAnalyzer  # few sessions ever ask
+        """The project analyser."""
+        from localllm.project.analyzer import ProjectAnalyzer  # few sessions use it
 
         store, exclude = self._project.storage.cache_file("analysis.msgpack"), self.settings.project.exclude_patterns
         return ProjectAnalyzer(self.root, store, exclude, caches=self.caches)
 
     @property
     def research(self) -> "ChatResearch":
-        """Research with the model of this chat."""
+        """Research with this chat's model."""
         if self._research is None:
-            from localllm.app.chat_research import ChatResearch  # few sessions ever ask
+            from localllm.app.chat_research import ChatResearch  # few sessions use it
 
             environ = self.config.allowed_environ(self._environ)
             self._research = ChatResearch(self.settings, self.root, environ, self.llm_client, self.ready)
@@ -412,32 +413,32 @@ class LocalLLMCode(Answerer):
 
     @property
     def market(self) -> "ChatMarket":
-        """Market scans with the model of this chat."""
-        from localllm.app.chat_market import ChatMarket  # few sessions ever ask
+        """Market scans with this chat's model."""
+        from localllm.app.chat_market import ChatMarket  # few sessions use it
 
         environ = self.config.allowed_environ(self._environ)
         return ChatMarket(self.settings, self.root, environ, self.llm_client, self.ready)
 
     @property
     def ensemble(self) -> "ChatEnsemble":
-        """The ensemble that the settings name."""
+        """The configured ensemble."""
         return self._ensemble
 
     @cached_property
     def _ensemble(self) -> "ChatEnsemble":
-        from localllm.app.chat_ensemble import ChatEnsemble  # few sessions ever ask
+        from localllm.app.chat_ensemble import ChatEnsemble  # few sessions use it
 
         return ChatEnsemble(self.settings, self.root, self.config.allowed_environ(self._environ))
 
     @cached_property
     def caches(self) -> "CacheManager":
-        """What was worked out, kept for a while, as long as the program runs."""
+        """The caches of computed results, for the life of the program."""
         from localllm.base.cache import CacheManager
 
         return CacheManager()
 
     def notices(self) -> list[str]:
-        """What the person should know at the start, whoever answers."""
+        """Return the notices shown at start-up, independent of the model."""
         faulty = map(left_out_notice, self._faulty_rules)
         unsent = self.config.unsent_keys(self._environ)
         told = settings_notices(self.config.withheld, unsent)
@@ -450,7 +451,7 @@ class LocalLLMCode(Answerer):
         ]
 
     def _open_project(self) -> Project:
-        """What all conversations here share."""
+        """Create the parts shared by all conversations."""
         storage = open_storage(self.root)
         closed = closed_to_reading(self.settings.safety, lambda path: ProjectRoot(self.root).relative(path))
         return Project(
@@ -476,10 +477,10 @@ class LocalLLMCode(Answerer):
         )
 
     def _make_panel(self) -> "MultiAgentSystem":
-        from localllm.agent.panel.multi_agent import MultiAgentSystem  # few sessions ever ask
+        from localllm.agent.panel.multi_agent import MultiAgentSystem  # few sessions use it
 
         return MultiAgentSystem(self.llm_client, self.settings, self.root, self.config.allowed_environ(self._environ))
 
     def _past_sessions(self) -> "list[MemoryEntry]":
-        """What can be found of all sessions but the one that is going on."""
+        """Return memory entries for all sessions but the current one."""
         return self.keeping.sessions.entries(but=self.session_id)

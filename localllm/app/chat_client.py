@@ -1,4 +1,4 @@
-"""The chat's model for a command that can do without one."""
+"""Open the chat's model for a command that can also work without one."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -16,7 +16,7 @@ _WITHOUT_MODEL = ("embedded", "scripted")
 async def open_chat_client(
     root: Path, settings: LLMSettings, environ: Mapping[str, str]
 ) -> AsyncGenerator[LLMClient | None]:
-    """The client of the model that the settings name or discovery finds; None where there is none."""
+    """Open the client of the configured or discovered model; None if there is none."""
     answerer = Answerer(root, settings, environ)
     try:
         try:

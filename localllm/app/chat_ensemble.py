@@ -1,4 +1,4 @@
-"""Questions to an ensemble from within a chat, answered in this process by the agents of its config.json."""
+"""Ask an ensemble from within a chat; it runs in this process, with the agents of its config.json."""
 
 from collections.abc import Callable, Mapping
 from contextlib import aclosing, nullcontext
@@ -16,7 +16,7 @@ from localllm.ensemble.records import EnsembleResult, Question, RunEvent, RunFin
 
 
 class ChatEnsemble:
-    """The ensemble that the settings name, for the chat of the project at `root`; `environ` has its agents' keys."""
+    """The configured ensemble, for the chat of the project at `root`; `environ` has its agents' keys."""
 
     def __init__(self, settings: Settings, root: Path, environ: Mapping[str, str]) -> None:
         self._named = settings.ensemble.config
@@ -24,11 +24,11 @@ class ChatEnsemble:
         self._file = root / (Path(self._named).expanduser() if self._named else CONFIG_FILE)
         self._environ = environ
         self.is_here = False
-        """Whether all agents that were asked last are on this machine."""
+        """Whether all agents of the last question are on this machine."""
 
     async def ask(self, prompt: str, on_event: Callable[[RunEvent], None]) -> EnsembleResult:
-        """Ask all workers and have the reviewer merge; cancelled, every request ends. Raises ConfigurationError, for
-        the configuration alone: what agents do wrong is in the result."""
+        """Ask all workers and have the reviewer merge; cancelling ends every request. Raises ConfigurationError only
+        for the configuration: errors of agents are in the result."""
         config, is_users = self._configuration()
         self.is_here = is_on_this_machine(config)
         with nullcontext() if is_users else offline.own_network_only():
@@ -44,12 +44,12 @@ class ChatEnsemble:
         raise AssertionError("a run ends with RunFinished")
 
     def _configuration(self) -> tuple[EnsembleConfig, bool]:
-        """The configuration, and whether it is the user's own; else it reaches nothing but the own network."""
+        """Return the configuration, and whether it is the user's own; any other may only use the local network."""
         if not self._named and not self._file.is_file():
             raise ConfigurationError("ensemble_none_in_chat", folder=self._file.parent)
         is_users = self._is_users()
         config = read_config(self._file)
-        is_users = is_users and self._is_users()  # a link may have been exchanged meanwhile
+        is_users = is_users and self._is_users()  # a link may have been replaced meanwhile
         if not is_users:
             refuse_far_reach(config, self._file)
         elif offline.is_on():
@@ -58,5 +58,5 @@ class ChatEnsemble:
         return config, is_users
 
     def _is_users(self) -> bool:
-        """Whether the user has named the file, and it lies where commands cannot write it."""
+        """Whether the user named the file, and commands cannot write it."""
         return bool(self._named) and not lies_in(self._file, self._root)

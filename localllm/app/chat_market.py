@@ -1,4 +1,4 @@
-"""Market scans from within a chat, with the model that answers there."""
+"""Market scans from within a chat, with its model."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ from localllm.research.run_context import OnEvent
 
 
 class FinishedScan(NamedTuple):
-    """What came of a scan: its id, its report in Markdown, and whether something is missing."""
+    """The result of a scan: its id, its report in Markdown, and whether it is incomplete."""
 
     id: str
     report: str
@@ -26,7 +26,7 @@ class FinishedScan(NamedTuple):
 
 
 class ChatMarket:
-    """Market scans with the model behind `client`, in the chat of the project at `root`; as ChatResearch has it."""
+    """Market scans with the model behind `client`, in the chat of the project at `root`; see ChatResearch."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class ChatMarket:
         )
 
     async def scan(self, theme: str, regions: tuple[str, ...], pages: int | None, on_event: OnEvent) -> FinishedScan:
-        """Scan the market of a theme, where the chat may use the web. Raises LocalLLMError."""
+        """Scan the market of a theme, if the chat may use the web. Raises LocalLLMError."""
         settings = self._setup.settings
         if not settings.web.enabled or settings.offline:
             raise ResearchUsageError("market_off")

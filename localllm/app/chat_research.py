@@ -1,4 +1,4 @@
-"""Research from within a chat, with the model that answers there: for /research, and for the tool deep_research."""
+"""Research from within a chat, with its model: for /research, and for the tool deep_research."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -23,15 +23,15 @@ from localllm.research.run_store import run_folder
 
 
 class FinishedRun(NamedTuple):
-    """What came of a run, and the file its report is in."""
+    """The result of a run, and the file of its report."""
 
     state: ResearchState
     report: Path
 
 
 class ChatResearch:
-    """Research with the model behind `client`, in the chat of the project at `root`; `ready` waits until it is known
-    which one that is. `environ`: see ResearchSetup; `parts`: what reads pages, None for what every run has."""
+    """Research with the model behind `client`, in the chat of the project at `root`; `ready` waits until the model is
+    selected. `environ`: see ResearchSetup; `parts`: the page reader, None for the standard one."""
 
     def __init__(
         self,
@@ -52,8 +52,8 @@ class ChatResearch:
         )
 
     def options(self, preset: str = "", docs: tuple[str, ...] = ()) -> ResearchOptions:
-        """How a run is done: the web is searched where the chat may, and folders and collections of documents. Raises
-        ResearchUsageError where there is neither."""
+        """Return the options of a run: the web, if the chat may use it, and folders and collections of documents.
+        Raises ResearchUsageError if there is neither."""
         settings = self._setup.settings
         named = [str(self._root / Path(folder).expanduser()) for folder in docs]
         remember_named(self._setup, docs=named)
@@ -63,22 +63,23 @@ class ChatResearch:
         return options_for(settings.research, preset, use_web=self._uses_web, docs=folders)
 
     async def forecast(self, options: ResearchOptions) -> Forecast:
-        """What a run will take. Raises LLMConnectionError where there is no model."""
+        """Estimate a run. Raises LLMConnectionError without a model."""
         async with self._open(options, nobody) as researcher:
             return await researcher.forecast()
 
     async def run(self, question: str, options: ResearchOptions, on_event: OnEvent) -> FinishedRun:
-        """Answer a question. Raises ResearchError, LLMConnectionError. Cancelled, it can be gone on with."""
+        """Answer a question. Raises ResearchError, LLMConnectionError. If cancelled, it can be resumed."""
         async with self._open(options, on_event) as researcher:
             return self._finished(await researcher.run(question))
 
     async def resume(self, name: str, on_event: OnEvent) -> FinishedRun:
-        """Go on with the run `name`, as it was begun; as `run`."""
+        """Resume the run `name` with its options; otherwise as `run`."""
         async with self._open(self.stored_options(name), on_event) as researcher:
             return self._finished(await researcher.run(resume=name))
 
     def stored_options(self, name: str) -> ResearchOptions:
-        """How the run `name` was begun; the web is searched only where the chat still may. Raises ResearchError."""
+        """Return the options of the run `name`; the web is searched only if the chat still may. Raises
+        ResearchError."""
         options = stored_options(self._setup, name)
         if options.use_web and not self._uses_web and not (options.docs or options.collections):
             raise ResearchUsageError("research_chat_off")

@@ -1,4 +1,4 @@
-"""The tool deep_research: a short research run for the agent, which gets what was found with its sources."""
+"""The tool deep_research: a short research run for the agent, which receives the findings with their sources."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 NAME = "deep_research"
 PRESET = "fast"
 TOKENS = 800
-"""Of what the agent is given at most."""
+"""Most tokens returned to the agent."""
 
 _LONG_MINUTES = 5
-"""Longer, and the person is asked first."""
+"""Minutes from which on the user is asked first."""
 
 _STAGES = {
     "queries": N_("making queries"),
@@ -42,7 +42,7 @@ def can_research(settings: Settings) -> bool:
 
 
 def research_tool(research: "Callable[[], ChatResearch]", estimate: Callable[[str], int]) -> Tool:
-    """The tool, which works by `research` when it is called. `estimate` gives the tokens of a text."""
+    """Create the tool; it calls `research` on use. `estimate` returns the tokens of a text."""
 
     async def preview(_context: ToolContext, question: str) -> Preview:
         expected = await research().forecast(research().options(PRESET))
@@ -69,7 +69,7 @@ def research_tool(research: "Callable[[], ChatResearch]", estimate: Callable[[st
 
 
 async def _run(research: "ChatResearch", question: str, emit: Emit) -> "FinishedRun":
-    """The run, whose stages are shown; however it is ended, how it is gone on with is said."""
+    """Run research and show its stages; always state how to resume it."""
     from localllm.research.run_events import StageBegun
 
     run = ""
@@ -92,7 +92,7 @@ async def _run(research: "ChatResearch", question: str, emit: Emit) -> "Finished
 
 
 def _asked(expected: "Forecast") -> str | Phrase:
-    """Why the person is asked first; empty where it is known not to take long."""
+    """Return the question to the user before a run; empty if it is known to be short."""
     if not expected.most_seconds:
         return Phrase(
             "It is expected to ask the model {count} times; how long that takes is not known yet.",
@@ -103,8 +103,8 @@ def _asked(expected: "Forecast") -> str | Phrase:
 
 
 def findings(found: "FinishedRun", estimate: Callable[[str], int]) -> str:
-    """What the agent reads: where the report is, its sentences with the ids of their evidence and how they stand, and
-    whose the evidence is. What is not well supported says so; what has no room is left out at the end."""
+    """Format the findings for the agent: the report's path, its sentences with evidence ids and verdicts, and the
+    sources. Weakly supported sentences are marked; the end is truncated to fit."""
     from localllm.research.report import build_report
 
     report = build_report(found.state)

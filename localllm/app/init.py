@@ -32,14 +32,14 @@ from localllm.project.report import passed_over, to_sections
 from localllm.text.wrapping import wrap
 
 ANALYSIS_SECONDS = 5.0
-"""How long an analysis may take that somebody waits for."""
+"""Time limit of an analysis the user waits for."""
 
 Analyse = Callable[[Path], ProjectAnalysis]
-"""Gives what the project in a folder is. Raises OSError."""
+"""Analyses the project in a folder. Raises OSError."""
 
 
 class ProjectNotes(NamedTuple):
-    """The text of the file, sentences that say what the analysis did not look at, and the lines in it that are ours."""
+    """The text of the file, notes on what the analysis skipped, and the generated lines in it."""
 
     text: str
     remarks: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class ProjectNotes(NamedTuple):
 
 
 class Notes(NamedTuple):
-    """What was done to a file that was there: the names of the sections, and sentences about it."""
+    """The changes to an existing file: the names of the sections, and messages about it."""
 
     added: tuple[str, ...] = ()
     refreshed: tuple[str, ...] = ()
@@ -55,14 +55,14 @@ class Notes(NamedTuple):
 
 
 def analysed(folder: Path, seconds: float = ANALYSIS_SECONDS, exclude: Sequence[str] | None = None) -> ProjectAnalysis:
-    """What the project in `folder` is; what is cached is used. `exclude`: as
-    project.exclude_patterns, None for the default. Raises OSError. Not within an event loop."""
+    """Analyse the project in `folder`, using the cache. `exclude`: as project.exclude_patterns, None for the default.
+    Raises OSError. Must not be called in an event loop."""
     left_out = ProjectSettings().exclude_patterns if exclude is None else exclude
     return analyze_project(folder, left_out, cache=find_storage(folder).cache_file("analysis.msgpack"), seconds=seconds)
 
 
 def project_notes(folder: Path, analyse: Analyse = analysed) -> ProjectNotes:
-    """LOCALLLM.md for `folder`, in the current language. Raises OSError."""
+    """Generate LOCALLLM.md for `folder` in the current language. Raises OSError."""
     language: Language = "ja" if i18n.language() == "ja" else "en"
     analysis = analyse(folder)
     lines = to_sections(analysis, language)
@@ -73,12 +73,12 @@ def project_notes(folder: Path, analyse: Analyse = analysed) -> ProjectNotes:
 
 
 def remember_lines(folder: Path, lines: Lines) -> None:
-    """Know again later which lines of the memory file are ours."""
+    """Store which lines of the memory file are generated."""
     keep_lines(_lines_file(folder), lines)
 
 
 def lacks_notes(folder: Path, name: str = NAME) -> bool:
-    """Whether `add_notes`, or making the file, would want an analysis."""
+    """Whether `add_notes`, or creating the file, needs an analysis."""
     try:
         return bool(missing(MemoryFile(folder, name).read()))
     except LocalLLMError:
@@ -86,10 +86,10 @@ def lacks_notes(folder: Path, name: str = NAME) -> bool:
 
 
 def add_notes(folder: Path, name: str = NAME, *, refresh: bool = False, analyse: Analyse = analysed) -> Notes:
-    """Add to the project's memory file, which is there, the sections of an analysis that it lacks; with `refresh` also
-    bring those of our lines up to date that nobody has changed.
+    """Add missing sections of an analysis to the project's existing memory file; with `refresh` also update generated
+    lines that were not edited.
 
-    A file that cannot be used is left alone, and a sentence says why. Raises OSError.
+    An unusable file is left alone, with a message. Raises OSError.
     """
     file, path = MemoryFile(folder, name), _lines_file(folder)
     try:
@@ -171,7 +171,7 @@ _KEYS: dict[str, Phrase] = {
 
 
 def settings_template() -> str:
-    """The file's text in the current language. It sets nothing: each key shows its default."""
+    """Return the settings file's template in the current language. It sets nothing: each key shows its default."""
     lines = [
         *_comment(
             Phrase(
@@ -203,8 +203,8 @@ _TEMPLATES = Path(__file__).with_name("templates")
 
 
 class Step(msgspec.Struct, frozen=True):
-    """What was done with one entry of the folder: made; kept, because it was there; a link, which is left alone; moved,
-    to `to`; or `parts` of it added or refreshed. `remarks`: sentences about what was made."""
+    """The result for one entry of the folder: made; kept, because it existed; a link, which is left alone; moved, to
+    `to`; or `parts` of it added or refreshed. `remarks`: messages about a created file."""
 
     path: Path
     done: Literal["made", "kept", "link", "moved", "added", "refreshed"]
@@ -214,7 +214,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class _Plan(msgspec.Struct, frozen=True):
-    """A file to make, and where its text comes from; `for_others`: somebody else than the user reads it."""
+    """A file to create, and its content; `for_others`: readable by others than the user."""
 
     name: str
     text: Callable[[Path], str | ProjectNotes]
@@ -223,14 +223,14 @@ class _Plan(msgspec.Struct, frozen=True):
 
 _SERVICES = (
     _Plan("compose.yaml", lambda _: _template("compose.yaml")),
-    _Plan("searxng/.gitignore", lambda _: "settings.yml\n"),  # it holds a key
+    _Plan("searxng/.gitignore", lambda _: "settings.yml\n"),  # it contains a key
     _Plan("searxng/settings.yml", lambda _: _searxng_settings(), for_others=True),  # the container's user
     _Plan("searxng/limiter.toml", lambda _: _template("searxng-limiter.toml"), for_others=True),
 )
 
 
 def present(folder: Path, notes: str = NAME) -> list[Path]:
-    """What `set_up` with `stamp` would move aside."""
+    """List what `set_up` with `stamp` would move aside."""
     paths = (folder / SETTINGS_FILE, folder / notes, project_folder(folder))
     return [path for path in paths if os.path.lexists(path)]
 
@@ -244,14 +244,13 @@ def set_up(
     refresh: bool = False,
     analyse: Analyse = analysed,
 ) -> list[Step]:
-    """Make the project's files in `folder`, itself made if missing, where they are missing; with `services` also those
-    for SearxNG and Valkey. With a `stamp` what is there of the project is first renamed to NAME.old-STAMP. `notes` is
-    the memory's file, as the settings name it: where it is there, the sections of the analysis that it lacks are added;
-    with `refresh` our own lines in it are brought up to date.
+    """Create missing project files in `folder`, which is created if needed; with `services` also those for SearxNG and
+    Valkey. With a `stamp`, existing project files are first renamed to NAME.old-STAMP. `notes` is the configured memory
+    file: an existing one gets missing sections of the analysis; with `refresh` its generated lines are updated.
 
-    Raises SafetyViolationError path_outside for `notes`; ConfigurationError: a folder that cannot be written to,
-    something else where a file or folder should be. If it fails half-way, what was renamed and not made anew has its
-    name back; what has not is named in the error.
+    Raises SafetyViolationError path_outside for `notes`; ConfigurationError for an unwritable folder, or an entry of
+    the wrong type. After a failure half-way, renamed files without a replacement get their names back; the others are
+    named in the error.
     """
     with _explained(folder):
         if os.path.lexists(folder) and not folder.is_dir():
@@ -262,7 +261,7 @@ def set_up(
             moved: list[Step] = []
             try:
                 if stamp:
-                    # One by one, which keeps those before a failure.
+                    # One by one, to keep those before a failure.
                     moved.extend(move_aside(path, stamp) for path in present(folder, notes))
                 steps = [*moved, *_make_all(folder, plans)]
             except (OSError, ConfigurationError) as error:
@@ -278,13 +277,13 @@ def _project(folder: Path, notes: str, analyse: Analyse) -> tuple[_Plan, ...]:
     inside = os.path.normpath(notes)
     if os.path.isabs(inside) or inside.startswith("..") or inside == ".":  # noqa: PTH117 - of a text
         raise SafetyViolationError("path_outside", path=notes, root=folder)
-    if not (folder / inside).parent.resolve().is_relative_to(folder.resolve()):  # a link on the way
+    if not (folder / inside).parent.resolve().is_relative_to(folder.resolve()):  # a link on the path
         raise SafetyViolationError("path_outside", path=notes, root=folder)
     return _Plan(SETTINGS_FILE, lambda _: settings_template()), _Plan(inside, lambda it: project_notes(it, analyse))
 
 
 def _with_notes(folder: Path, notes: str, step: Step, refresh: bool, analyse: Analyse) -> list[Step]:
-    """A step; of the memory file that was there, what became of it."""
+    """Return the steps, including changes to an existing memory file."""
     if step.done != "kept" or step.path != folder / os.path.normpath(notes):
         return [step]
     found = add_notes(folder, notes, refresh=refresh, analyse=analyse)
@@ -303,7 +302,7 @@ def _make_all(folder: Path, plans: Sequence[_Plan]) -> Iterator[Step]:
 
 
 def _make_project_folder(folder: Path) -> Step:
-    """The folder of sessions: the one entry that may not be a link, because we write to it."""
+    """Create the folder of sessions, the one entry that must not be a link, because the program writes to it."""
     there = os.path.lexists(project_folder(folder))
     return Step(ensure_project_folder(folder), "kept" if there else "made")
 
@@ -319,7 +318,7 @@ def _make(folder: Path, plan: _Plan) -> Step:
     except FileNotFoundError:
         made = plan.text(folder)
         notes = made if isinstance(made, ProjectNotes) else ProjectNotes(made)
-        data = notes.text.encode("utf-8", "replace")  # a file's name may be in no encoding
+        data = notes.text.encode("utf-8", "replace")  # a file name may be undecodable
         _create(folder, path, data, mode=0o644 if plan.for_others else None)
         if notes.lines:
             remember_lines(folder, notes.lines)
@@ -332,14 +331,14 @@ def _make(folder: Path, plan: _Plan) -> Step:
 
 
 def _create(folder: Path, path: Path, data: bytes, *, mode: int | None = None) -> None:
-    """Make a new file below `folder`, with the folders it lies in; FileExistsError, also for a link, if there is one
-    meanwhile. With a `mode` others can get to it whatever the umask is."""
+    """Create a file below `folder`, with its parent folders. Raises FileExistsError if one exists, even as a link. With
+    a `mode`, access of others is independent of the umask."""
     root = folder.resolve()
     parent = open_made(root, str(path.parent.resolve().relative_to(root)))
     try:
         atomic_write_at(parent, path.name, data, mode=mode, create_only=True)
         if mode is not None:
-            os.fchmod(parent, 0o755)  # by its name it may be a link by now
+            os.fchmod(parent, 0o755)  # not by name, which may be a link by now
     finally:
         os.close(parent)
 
@@ -356,7 +355,7 @@ def _searxng_settings() -> str:
 
 
 def move_aside(path: Path, stamp: str) -> Step:
-    """Rename an entry, a link as such, to a name that is free."""
+    """Rename an entry (a link itself) to an unused name."""
     wanted = path.with_name(f"{path.name}.old-{stamp}")
     target, number = wanted, 1
     while os.path.lexists(target):
@@ -367,10 +366,10 @@ def move_aside(path: Path, stamp: str) -> Step:
 
 
 def _bring_back(moved: Sequence[Step]) -> list[Step]:
-    """Give everything that was not made anew its old name; those that have a new name still."""
+    """Restore the old names of entries without a replacement; return those that keep a new name."""
     for step in moved:
         if step.to is not None and (not os.path.lexists(step.path) or _is_folder(step.to)):
-            with suppress(OSError):  # a folder takes the place of an empty one, and of nothing else
+            with suppress(OSError):  # a folder can only replace an empty one or nothing
                 step.to.rename(step.path)
     return [step for step in moved if step.to is not None and os.path.lexists(step.to)]
 
@@ -401,7 +400,7 @@ def _in_the_way(path: Path) -> ConfigurationError:
 
 
 def _unfinished(folder: Path, error: OSError | ConfigurationError, still_moved: Sequence[Step]) -> ConfigurationError:
-    """The error, and where things are that do not have their old name back."""
+    """Return the error, extended by the entries that keep a new name."""
     if isinstance(error, OSError):
         error = _unusable(folder, os.strerror(error.errno or errno.EIO))
     if not still_moved:

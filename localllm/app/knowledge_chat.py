@@ -1,4 +1,4 @@
-"""An agent that answers from the collections of documents alone, with every reference checked."""
+"""An agent that answers only from the collections of documents, with every reference checked."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -27,7 +27,7 @@ from localllm.tools.tool_system import ToolSystem
 
 
 class ToolUse(msgspec.Struct, frozen=True):
-    """A call of a turn: which tool, whether it succeeded, and the fields of its answer."""
+    """A tool call of a turn: the tool, whether it succeeded, and the fields of its answer."""
 
     name: str
     success: bool
@@ -35,8 +35,8 @@ class ToolUse(msgspec.Struct, frozen=True):
 
 
 class KnowledgeChat:
-    """One conversation over the collections of `knowledge`. `tools`: those of a session, of which only the two that
-    look into collections are used, behind the same guards. Making it reads small files, or asks a server."""
+    """One conversation over the collections of `knowledge`. `tools`: those of a session, of which only the two
+    collection tools are used, behind the same guards. Construction reads small files, or calls a server."""
 
     def __init__(
         self,
@@ -67,9 +67,8 @@ class KnowledgeChat:
             history.listen(self._keep)
 
     async def run(self, question: str) -> AsyncGenerator[AgentEvent]:
-        """The events of a turn; the last is RunFinished with the answer as it was checked. A turn that fails leaves the
-        conversation as it was, and the next one can be asked. Raises LocalLLMError where the IPO log cannot be
-        written."""
+        """Stream the events of a turn; the last is RunFinished with the checked answer. A failed turn leaves the
+        conversation unchanged. Raises LocalLLMError if the IPO log cannot be written."""
         await self._client.get_ready()
         self._tools.limit_output(output_limit(self._client))
         self.tools_used = []
@@ -84,11 +83,11 @@ class KnowledgeChat:
                 yield self._checked(event, has_found=len(self._hits) > found_before)
 
     def interrupt(self) -> None:
-        """Break off the turn that is going on."""
+        """Interrupt the current turn."""
         self._agent.interrupt()
 
     async def run_agent_turn(self, user_input: str, return_tool_info: bool = False) -> str | tuple[str, list[ToolUse]]:
-        """The answer to an input, or why there is none; with `return_tool_info` the calls that were made as well."""
+        """Return the answer to an input, or the reason why there is none; with `return_tool_info` also the calls."""
         answer = ""
         async for event in self.run(user_input):
             if isinstance(event, RunFinished):
@@ -114,12 +113,12 @@ class KnowledgeChat:
 
 
 def _instruction(knowledge: KnowledgeBase) -> str:
-    """The system prompt, with the collections there are."""
+    """Build the system prompt, with the list of collections."""
     return "\n\n".join(filter(None, (system_prompt("knowledge"), guide(knowledge.collections()))))
 
 
 def _remarks(finished: RunFinished, checked: Checked, uncited: tuple[int, int], *, has_found: bool) -> list[str]:
-    """What the user should know of an answer."""
+    """Return notes for the user on an answer."""
     names = "; ".join(checked.removed)
     lines = (
         [

@@ -1,4 +1,4 @@
-"""Make the sandbox of a project by its settings, with the first command."""
+"""Create the project's sandbox from the settings, with the first command."""
 
 import os
 from contextlib import suppress
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def take_back_unfinished(root: Path, runner: LateRunner) -> int:
-    """Put protected files of the project back that commands had changed when their program was killed; how many. Loads
-    nothing where there are none."""
+    """Restore protected project files that commands of a killed program had changed; return their number. Loads nothing
+    if there are none."""
     if not is_recorded(root.resolve(), state_folder() / "commands"):
         return 0
     try:
@@ -29,8 +29,8 @@ def take_back_unfinished(root: Path, runner: LateRunner) -> int:
 
 
 def late_runner(settings: Settings, root: Path, *, accept_no_sandbox: bool) -> LateRunner:
-    """Make what runs commands in the project; the sandbox itself is loaded with the first one. Raises
-    ConfigurationError: hosts that are none."""
+    """Create the command runner of the project; the sandbox itself is loaded with the first command. Raises
+    ConfigurationError for invalid hosts."""
     hosts = settings.command_hosts
     if hosts:
         from localllm.sandbox.network.hosts import NetworkHosts
@@ -42,8 +42,8 @@ def late_runner(settings: Settings, root: Path, *, accept_no_sandbox: bool) -> L
 
         unreadable, unwritable = closed_to_commands(settings.safety)
         collections = user_folder(settings, os.environ)
-        if is_inside := collections.resolve().is_relative_to(root.resolve()):  # a home that is the project, rag.path
-            with suppress(OSError):  # what is not there cannot be closed
+        if is_inside := collections.resolve().is_relative_to(root.resolve()):  # the home is the project, or rag.path
+            with suppress(OSError):  # a missing folder cannot be denied
                 collections.mkdir(mode=0o700, parents=True, exist_ok=True)
         return SandboxRunner(
             root,

@@ -1,4 +1,4 @@
-"""Make a BroadResearcher from the settings, for the command line and the chat alike."""
+"""Create a BroadResearcher from the settings, for the command line and the chat."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -24,22 +24,22 @@ async def open_broad_researcher(
     parts: ResearchParts | None = None,
     today: Callable[[], date] = date.today,
 ) -> AsyncGenerator[BroadResearcher]:
-    """A BroadResearcher, whose connections are closed at the end.
+    """Open a BroadResearcher; its connections are closed at the end.
 
     Args:
-        setup: What it is made from.
-        options: Of research, for what they have in common: the language, limits, whether searches are kept. Whoever
-            calls has seen to it that the web may be used.
-        on_event: Who is told what happens.
+        setup: The research setup.
+        options: Research options that apply: the language, limits, caching of searches. The caller has checked that
+            the web may be used.
+        on_event: Called with each event.
         client: The chat's model, as in `open_researcher`.
-        parts: What reads; None takes the `standard_parts`.
-        today: The date that scans are given.
+        parts: The page reader; None for `standard_parts`.
+        today: The date of scans.
 
     Raises:
         ResearchUsageError: The program is offline (market_off).
-        WebSearchError: Serper is asked, and its key can be none.
+        WebSearchError: Serper is used with a malformed key.
         LLMConnectionError: There is no model. Nothing was searched for.
-        ConfigurationError: The settings cannot be followed.
+        ConfigurationError: The settings cannot be applied.
     """
     settings = setup.settings
     if settings.offline:

@@ -19,8 +19,8 @@ _NAMED = 8
 
 
 class Answerer:
-    """The program's part that knows the model. Making it raises ConfigurationError where the settings cannot be
-    followed; `environ` holds the keys of model servers."""
+    """The part of the program that manages the model. Raises ConfigurationError for unusable settings; `environ` has
+    the keys of model servers."""
 
     def __init__(self, root: Path, settings: LLMSettings, environ: Mapping[str, str]) -> None:
         self.llm_client: LLMClient = make_client(settings, root, environ)
@@ -30,15 +30,15 @@ class Answerer:
         self._keys = environ
 
     def begin_connecting(self) -> None:
-        """Look for the model server while other things go on; every request waits for it."""
+        """Start looking for the model server in the background; every request waits for it."""
         self._selection.begin()
 
     async def settled(self) -> None:
-        """Wait until it is known who answers, or that nobody does. Raises nothing."""
+        """Wait until the model is selected, or the search has failed. Raises nothing."""
         await self._selection.settled()
 
     def introduction(self) -> Introduction:
-        """Who answers, as far as known; from now on the person is told when that changes by itself."""
+        """Return the known facts about the model; from now on, the user is notified of automatic changes."""
         self._introduced = self.llm_client.provider
         return introduce(
             self.llm_client,
@@ -50,19 +50,19 @@ class Answerer:
         )
 
     def warnings(self) -> Sequence[str]:
-        """Those of the introduction, for whoever is not told the rest of it."""
+        """Return the warnings of the introduction, for a display without the rest of it."""
         self._introduced = self.llm_client.provider
-        if self._selection.failure is not None:  # the request will tell
+        if self._selection.failure is not None:  # the request will report it
             return ()
         return warn(self.llm_client, self.servers, sought=self._selection.automatic, keys=found_keys(self._keys))
 
     async def ready(self) -> None:
-        """Wait until it is known whom to ask. Raises LLMConnectionError where that is not to be had."""
+        """Wait until the model is selected. Raises LLMConnectionError if there is none."""
         await self._selection.ready()
 
     @property
     def connecting(self) -> bool:
-        """Whether it is still being found out who answers."""
+        """Whether the search for a model is in progress."""
         return self._selection.searching
 
     @property
@@ -72,31 +72,31 @@ class Answerer:
 
     @property
     def provider_address(self) -> str:
-        """Where the model is."""
+        """The model's address."""
         return self.llm_client.provider.address
 
     @property
     def model(self) -> str:
-        """The model's name, empty until the server was first asked for it."""
+        """The model's name; empty before the first contact with the server."""
         return self.llm_client.model
 
     @property
     def model_info(self) -> ModelInfo:
-        """What its server tells of the model, as far as it was asked."""
+        """The server's description of the model, as far as requested."""
         return self.llm_client.info
 
     @property
     def context_window(self) -> int:
-        """Tokens the model can read."""
+        """The model's context window in tokens."""
         return self.llm_client.context_window
 
     @property
     def assumes_window(self) -> bool:
-        """Whether `context_window` is a guess: neither the settings nor the server tell."""
+        """Whether `context_window` is a default, since neither the settings nor the server has it."""
         return self.llm_client.assumes_window
 
     def news(self) -> list[Notice]:
-        """That another answers than the person was told of, and what the answer has to wait for, if so."""
+        """Return notices of a model other than introduced, and of what the answer has to wait for."""
         provider = self.llm_client.provider
         news: list[Notice] = []
         if self._introduced not in (None, provider):
@@ -109,7 +109,7 @@ class Answerer:
         return news
 
     def _unlisted(self) -> str:
-        """That the server does not list the model it is about to be asked for, once, unless that was said."""
+        """Return a notice, once, that the server does not list the requested model."""
         info, failure = self.llm_client.info, self._selection.failure
         if not info.instead_of_it or info.id == self._told_unlisted:
             return ""
@@ -122,34 +122,34 @@ class Answerer:
 
     @property
     def servers(self) -> Sequence[Server]:
-        """What was found when last looked for."""
+        """The servers found by the last search."""
         return self._selection.servers
 
     async def look_for_servers(self) -> Sequence[Server]:
-        """Every address a model server may be at, and what is there now; one that is busy has time to answer."""
+        """Check every known address for model servers; busy ones get more time to answer."""
         return await self._selection.look_patiently()
 
     @property
     def server(self) -> Server | None:
-        """The one in use, as it was found; None where it was not looked for."""
+        """The server in use, as found; None if it was not searched for."""
         return next(filter(self._selection.in_use, self.servers), None)
 
     async def use_model(self, name: str) -> None:
-        """Ask `name` from now on, of whatever server offers it. LLMConnectionError where none does."""
+        """Switch to the model `name` on any server that has it. Raises LLMConnectionError if none does."""
         await self._selection.use_model(name)
         self._introduced = self.llm_client.provider
 
     async def use_provider(self, name: ProviderName) -> None:
-        """Ask this provider from now on. LLMConnectionError where it cannot be reached, and nothing is changed."""
+        """Switch to this provider. Raises LLMConnectionError if it is unreachable; nothing changes then."""
         await self._selection.use_provider(name)
         self._introduced = self.llm_client.provider
 
     async def use_address(self, url: str) -> None:
-        """Ask the OpenAI-compatible server at this address from now on; as `use_provider`."""
+        """Switch to the OpenAI-compatible server at this address; as `use_provider`."""
         await self._selection.use_address(url)
         self._introduced = self.llm_client.provider
 
     async def aclose(self) -> None:
-        """End a search that is going on, and close the connections."""
+        """Cancel a running search, and close the connections."""
         await self._selection.aclose()
         await self.llm_client.aclose()

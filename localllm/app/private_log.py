@@ -1,4 +1,4 @@
-"""The program's log without personal data: what was searched for or typed is masked before a line is written."""
+"""The program's log without personal data: queries and typed text are masked before a line is written."""
 
 from collections.abc import Collection
 from functools import lru_cache
@@ -11,9 +11,10 @@ from localllm.config.schema import LoggingSettings
 
 
 def start_log(settings: LoggingSettings, work: Path | None = None) -> None:
-    """Keep the log in the work folder, the user's data folder unless another is given; unless one is kept already.
+    """Start the log in the work folder, by default the user's data folder, unless it was started already.
 
-    In the data folder, which commands do not see, a link in place of the log's folder is the user's, and is followed.
+    In the data folder, which commands cannot access, a link in place of the log's folder is the user's, and is
+    followed.
     """
     folder = work or data_folder()
     logs.start(
@@ -28,11 +29,11 @@ def start_log(settings: LoggingSettings, work: Path | None = None) -> None:
 
 
 def show_log(stream: TextIO, level: str, *, without: Collection[str] = ()) -> None:
-    """Print the records of `level` and above into `stream` as well, but those of the categories `without`."""
+    """Also print records of `level` and above to `stream`, except those of the categories `without`."""
     logs.show(stream, level, _presentable, without=without)
 
 
-@lru_cache(maxsize=8)  # a line may go to several places
+@lru_cache(maxsize=8)  # a line may have several outputs
 def _masked(line: str) -> str:
     from localllm.text.privacy_mask import masked_text  # most starts write no line
 

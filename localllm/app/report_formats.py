@@ -1,4 +1,4 @@
-"""Reports of past runs, rendered anew in the formats they can be had in."""
+"""Render the reports of past runs in an export format."""
 
 import tempfile
 from pathlib import Path
@@ -15,12 +15,12 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 
 def report_file(work: Path, run: str) -> Path:
-    """Where the report of a run is, in Markdown, there or not."""
+    """Return the path of a run's Markdown report, which need not exist."""
     return report_files(work / HISTORY / run).report
 
 
 def stored_run(work: Path, run: str) -> ResearchState:
-    """A run as it was saved last. Raises ResearchError."""
+    """Load a run's last saved state. Raises ResearchError."""
     with RunStore(run_folder(work, run)) as store:
         state = store.load_state()
     if state is None:
@@ -29,7 +29,7 @@ def stored_run(work: Path, run: str) -> ResearchState:
 
 
 def check_format(form: Format) -> None:
-    """See whether reports can be had in a format on this machine. Raises BrowserError for a PDF without a browser."""
+    """Check that a format is available on this machine. Raises BrowserError for PDF without a browser."""
     if form == "pdf":
         from localllm.web.browser.chromium import require_chromium
 
@@ -37,7 +37,7 @@ def check_format(form: Format) -> None:
 
 
 async def rendered(work: Path, run: str, form: Format) -> bytes:
-    """The report of a run. Raises ResearchError; ResearchUsageError where it is not finished, BrowserError."""
+    """Render the report of a run. Raises ResearchError; ResearchUsageError if it is not finished, BrowserError."""
     state = stored_run(work, run)
     if state.next != "done":
         raise ResearchUsageError("research_unfinished", id=run)

@@ -12,18 +12,18 @@ from localllm.base.events import AgentEvent, Notice, RunFinished, RunStarted
 
 
 class Requests:
-    """Carries out one request at a time. `current` gives the conversation that is going on."""
+    """Run one request at a time. `current` returns the current conversation."""
 
     def __init__(self, answerer: Answerer, current: Callable[[], Conversation]) -> None:
         self._answerer = answerer
         self._current = current
         self._waiting: asyncio.Future[None] | None = None
         self.is_running = False
-        """Whether a request is being carried out."""
+        """Whether a request is in progress."""
 
     async def events(self, query: str, piped: str = "", typed: str | None = None) -> AsyncGenerator[AgentEvent]:
-        """The events of the agent's run, once it is known who answers. A fault of ours ends the run, not the program:
-        it is logged, and told."""
+        """Stream the events of the agent's run, once the model is selected. An internal error ends the run, not the
+        program: it is logged and shown."""
         self.is_running = True
         try:
             if finished := await self._connect():
@@ -46,14 +46,14 @@ class Requests:
             self.is_running = False
 
     def interrupt(self) -> None:
-        """Break off the request that is going on, or the waiting for whoever answers it."""
+        """Interrupt the current request, or the wait for its model."""
         if self._waiting is not None:
             self._waiting.cancel()
         else:
             self._current().agent.interrupt()
 
     async def _connect(self) -> RunFinished | None:
-        """Know whom to ask, or how the run ends where that is not to be had, or the person would not wait for it."""
+        """Wait for the model; return the end of the run if there is none, or the user interrupted the wait."""
         waiting = self._waiting = asyncio.ensure_future(self._meet())
         try:
             await asyncio.wait({waiting})
@@ -69,7 +69,8 @@ class Requests:
             self._waiting = None
 
     async def _meet(self) -> None:
-        """Know whom to ask and, before a conversation's first answer, what that is: it decides what it is told."""
+        """Wait for the model and, before a conversation's first answer, for its description, which decides the
+        prompt."""
         await self._answerer.ready()
         await self._current().prepare()
 
@@ -80,7 +81,7 @@ class Requests:
         )
 
     def _told(self, *events: AgentEvent) -> Sequence[AgentEvent]:
-        """The events, once the log has them."""
+        """Log the events and return them."""
         for event in events:
             self._current().tell(event)
         return events

@@ -1,4 +1,4 @@
-"""Log what happens in research runs: RUN for the stages, WEB for searches and pages, LLM for the model's answers."""
+"""Log research events: RUN for the stages, WEB for searches and pages, LLM for the model's answers."""
 
 from localllm.base import logs
 from localllm.research.role_protocol import in_words
@@ -18,7 +18,7 @@ from localllm.research.run_events import (
 
 
 def log_event(event: ResearchEvent) -> None:
-    """Write a line about an event, in English; personal data is masked by the log itself."""
+    """Write an event to the log, in English; the log masks personal data itself."""
     match event:
         case QueryMade() | SearchDone() | PageRead():
             _log_web(event)

@@ -1,4 +1,4 @@
-"""Make a Researcher from the settings, for the command line, the chat and tasks alike."""
+"""Create a Researcher from the settings, for the command line, the chat and tasks."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -30,18 +30,17 @@ if TYPE_CHECKING:
     from localllm.rag.knowledge_base import KnowledgeBase
 
 _PATIENCE = 10.0
-"""Seconds a model server may take to say what it offers, before anything is searched for."""
+"""Seconds to wait for a model server's list before the first search."""
 
 _WITHOUT_MODEL = "embedded"
 
 
 class ResearchSetup(msgspec.Struct, frozen=True, kw_only=True):
-    """What research is set up from.
+    """The inputs of research.
 
-    settings: all of them, those of the command line included.
-    root: the project, for paths in the settings.
-    environ: the environment without the keys that may not be sent (`Loaded.allowed_environ`).
-    work_folder: where history, tasks, logs and the cache of searches are; `localllm.app.work_folder` finds it.
+    settings: all of them, including those of the command line. root: the project, for paths in the settings. environ:
+    the environment without keys that must not be sent (`Loaded.allowed_environ`). work_folder: the folder of history,
+    tasks, logs and search cache; see `localllm.app.work_folder`.
     """
 
     settings: Settings
@@ -51,16 +50,16 @@ class ResearchSetup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResearchParts(NamedTuple):
-    """What reads pages."""
+    """The replaceable services: the page reader."""
 
     open_reader: Callable[[], PageReader | None]
 
 
 def model_settings(settings: Settings) -> LLMSettings:
-    """The settings of the model that does research: the chat's, unless `[research]` names another."""
+    """Return the settings of the research model: the chat's, unless `[research]` names another."""
     named = {key: value for key in ("provider", "model") if (value := getattr(settings.research, key))}
     if "provider" in named and "model" not in named and named["provider"] != settings.llm.provider:
-        named["model"] = ""  # the chat's model is another server's
+        named["model"] = ""  # the chat's model is on another server
     return msgspec.structs.replace(settings.llm, **named, max_retries=settings.research.retry)
 
 
@@ -76,23 +75,23 @@ async def open_researcher(
     tracer: Tracer | None = None,
     open_store: Callable[[Path], RunStore] = RunStore,
 ) -> AsyncGenerator[Researcher]:
-    """A Researcher, whose connections are closed at the end.
+    """Open a Researcher; its connections are closed at the end.
 
     Args:
-        setup: What it is made from.
-        options: How its runs are done; with `use_web` false nothing but folders is searched. Whoever calls has seen to
-            it that the web may be used.
-        on_event: Who is told what happens.
-        client: The chat's model, which is not closed here; it is left alone where `[research]` names another one. None
-            finds the model by the settings.
-        parts: What reads; None takes the `standard_parts`.
-        today: The date that runs are given.
-        tracer: Who traces the runs; `open_tracer` gives one where the user wants that.
+        setup: The research setup.
+        options: The options of its runs; with `use_web` false only folders are searched. The caller has checked that
+            the web may be used.
+        on_event: Called with each event.
+        client: The chat's model, which is not closed here; unused if `[research]` names another one. None selects the
+            model by the settings.
+        parts: The page reader; None for `standard_parts`.
+        today: The date of runs.
+        tracer: Traces the runs; see `open_tracer`.
         open_store: Opens the store in the folder of a run.
 
     Raises:
         LLMConnectionError: There is no model. Nothing was searched for.
-        ConfigurationError: The settings cannot be followed.
+        ConfigurationError: The settings cannot be applied.
     """
     parts = parts or standard_parts(setup)
     async with AsyncExitStack() as stack:
@@ -128,7 +127,7 @@ async def open_researcher(
 async def _open_knowledge(
     setup: ResearchSetup, options: ResearchOptions, stack: AsyncExitStack
 ) -> "KnowledgeBase | None":
-    """The knowledge base, where the run searches collections."""
+    """Open the knowledge base, if the run searches collections."""
     if not options.collections:
         return None
     from localllm.rag.knowledge_base import KnowledgeBase
@@ -139,27 +138,27 @@ async def _open_knowledge(
 
 
 async def open_model(setup: ResearchSetup, stack: AsyncExitStack, client: LLMClient | None = None) -> LLMClient:
-    """The model that does research, seen to be there, closed by `stack`: the chat's `client` unless `[research]` names
-    another. Raises LLMConnectionError, ConfigurationError."""
+    """Return the checked model for research, closed by `stack`: the chat's `client` unless `[research]` names another.
+    Raises LLMConnectionError, ConfigurationError."""
     model = client if client is not None and not _names_another(setup.settings) else await _open_model(setup, stack)
     await _check_model(model, setup)
     return model
 
 
 def report_language(options: ResearchOptions) -> str:
-    """The language of a report: "ja" or "en"; where the options leave it open, that of the program's own words."""
+    """Return the language of a report: "ja" or "en"; by default that of the user interface."""
     if options.language != "auto":
         return options.language
     return "ja" if language() == "ja" else "en"
 
 
 def standard_parts(setup: ResearchSetup) -> ResearchParts:
-    """The parts every run has but those of tests."""
+    """Return the services of every run outside of tests."""
     return ResearchParts(partial(page_reader, setup.settings))
 
 
 def _names_another(settings: Settings) -> bool:
-    """Whether research has a model of its own."""
+    """Whether `[research]` names another model."""
     own = settings.research
     return own.provider not in ("", settings.llm.provider) or own.model not in ("", settings.llm.model)
 
@@ -175,7 +174,7 @@ async def _open_model(setup: ResearchSetup, stack: AsyncExitStack) -> LLMClient:
 
 
 async def _check_model(client: LLMClient, setup: ResearchSetup) -> None:
-    """Ask the server what it offers: only that shows whether it is there. Raises LLMConnectionError."""
+    """Ask the server for its models, to check that it is there. Raises LLMConnectionError."""
     provider = client.provider
     if provider.name == _WITHOUT_MODEL:
         raise LLMConnectionError("llm_none_found", addresses=model_settings(setup.settings).provider)

@@ -1,4 +1,4 @@
-"""Who answers, as the settings stand and with the servers that run now: for those who want to know before they ask."""
+"""Find out which model would answer with the current settings and servers, without a request."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -21,20 +21,21 @@ from localllm.llm.providers.openai_errors import nearest_names
 from localllm.llm.selection import model_nowhere
 
 Look = Callable[[LLMSettings, Mapping[str, str]], Awaitable[Sequence[Server]]]
-"""A way to find servers; `discovery.discover` is the real one."""
+"""A server discovery function; `discovery.discover` is the real one."""
 
-_PATIENCE = 5.0  # seconds a server that is set may take to list its models
+_PATIENCE = 5.0  # seconds for a configured server to list its models
 _NAMED = 8
 
 WITHOUT_SERVER = ("embedded", "scripted")
-"""Providers that answer by themselves."""
+"""Providers without a server."""
 
 
 class Answering(msgspec.Struct, frozen=True, kw_only=True):
-    """Who answers. `provider` is "" where nobody does: then it is the embedded engine, or `fault` says what is wrong.
+    """The selected model. `provider` is "" if there is none: then the embedded engine answers, or `fault` has the
+    error.
 
-    `servers`: every address that was looked at, those that are absent included. `model`: what its server tells of it;
-    `window`: the tokens a request may have, assumed where the server does not tell (`model.context_window` is 0 then).
+    `servers`: every address that was checked, absent ones included. `model`: the server's description; `window`: the
+    tokens of a request, a default if the server does not report them (`model.context_window` is 0 then).
     """
 
     servers: tuple[Server, ...]
@@ -47,8 +48,8 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def find_out(settings: LLMSettings, root: Path, environ: Mapping[str, str], look: Look = discover) -> Answering:
-    """Look at every address, choose as a chat would, and ask for the chosen model's window. Raises nothing of ours:
-    what keeps a model from answering is `fault`."""
+    """Check every address, select a model as a chat would, and ask for its window. Raises no error of ours: `fault` has
+    it."""
     servers = tuple(await look(settings, environ))
     try:
         if settings.provider != "auto":
@@ -66,7 +67,7 @@ async def find_out(settings: LLMSettings, root: Path, environ: Mapping[str, str]
 async def _ask(
     servers: tuple[Server, ...], provider: Provider, wanted: str, settings: LLMSettings, software: str = ""
 ) -> Answering:
-    """What the provider itself says. Raises LLMConnectionError where it says that it cannot."""
+    """Ask the provider itself. Raises LLMConnectionError if it reports an error."""
     client = LLMClient(provider, model=wanted, context_window=settings.context_window)
     async with aclosing(client):
         offered = await _offered(provider)
@@ -93,7 +94,7 @@ async def _offered(provider: Provider) -> list[ModelInfo]:
 
 
 def _has(offered: Sequence[ModelInfo], wanted: str) -> bool:
-    """Whether a model is offered; a name without a tag is that with the tag `latest` (Ollama)."""
+    """Whether a model is offered; a name without a tag implies `latest` (Ollama)."""
     return any(model.id in (wanted, f"{wanted}:latest") for model in offered)
 
 
@@ -105,7 +106,7 @@ def _not_offered(provider: Provider, offered: Sequence[ModelInfo], wanted: str) 
 
 
 def is_at(server: Server, address: str) -> bool:
-    """Whether `address`, however it is written, is that of the server."""
+    """Whether `address`, in any spelling, is that of the server."""
     return bool(address) and server_root(server.base_url) == server_root(address)
 
 
@@ -115,7 +116,7 @@ def _software(servers: Sequence[Server], provider: Provider) -> str:
 
 
 def _with_its_own(servers: tuple[Server, ...], provider: Provider, offered: Sequence[ModelInfo]) -> tuple[Server, ...]:
-    """The servers, that of the provider among them also where it was too slow to be found."""
+    """Return the servers, with the provider's own even if it was too slow to be discovered."""
     if provider.name in WITHOUT_SERVER or any(
         server.state == "ready" and is_at(server, provider.address) for server in servers
     ):

@@ -1,4 +1,4 @@
-"""One session in a project: its agent and tools, its log, and the points it can go back to."""
+"""One session in a project: its agent and tools, its log, and its checkpoints."""
 
 import asyncio
 import os
@@ -76,13 +76,13 @@ if TYPE_CHECKING:
     from localllm.web.services import WebAccess
 
 _MOST_OF_ANSWER, _MOST_OF_QUESTION = 6_000, 1_000
-"""Characters of an ensemble's answer, and of what it was asked, that go into the conversation: some three pages."""
+"""Characters of an ensemble's answer, and of the question, that are added to the conversation: some three pages."""
 
 
 class Project(msgspec.Struct, frozen=True):
-    """What all conversations in a project share. `here` is the folder in it where the person stands; `storage` is where
-    what belongs to it is kept; `own_tools` are those that live above the others; `advisers` whom a stuck agent asks;
-    `closed` the paths that rules close to reading; `knowledge` opens the collections, where there are any."""
+    """The parts all conversations in a project share. `here` is the current folder in it; `storage` has the project's
+    data; `own_tools` are tools from higher packages; `advisers` are asked by a stuck agent; `closed` are paths that
+    rules deny reading; `knowledge` opens the collections, if there are any."""
 
     root: Path
     here: Path
@@ -104,8 +104,8 @@ class Project(msgspec.Struct, frozen=True):
 
 
 def _named_paths(project: "Project") -> Callable[[], frozenset[str]]:
-    """What tells the paths below the project that protected files lead to, with the folders of the program's own that
-    lie there: the files in these are believed."""
+    """Return a function for the paths in the project that protected files refer to, and the program's own folders
+    there: files in these are trusted."""
     root = os.path.realpath(project.root)
     folders = map(os.path.realpath, (user_folder(project.settings, os.environ), cache_folder()))
     own = frozenset(os.path.relpath(folder, root) for folder in folders if folder.startswith(f"{root}/"))
@@ -113,8 +113,8 @@ def _named_paths(project: "Project") -> Callable[[], frozenset[str]]:
 
 
 class ToolInfo(msgspec.Struct, frozen=True):
-    """A tool as a person sees it: `risk` is safe, medium, high or highest; `offered` whether the model is told of it,
-    as far as the rules allow it."""
+    """A tool as shown to the user: `risk` is safe, medium, high or highest; `offered` is whether the model is offered
+    it, if rules allow it."""
 
     name: str
     description: str
@@ -124,10 +124,10 @@ class ToolInfo(msgspec.Struct, frozen=True):
 
 
 class Conversation:
-    """From the first request to the last, in a session log of its own; `reopened` is an earlier one to go on with.
+    """A conversation with its own session log; `reopened` is an earlier one to resume.
 
     `usage` and `context_used` are tokens: of all requests so far, and of the conversation as last sent. `finished` is
-    how the last run ended. `title` is what the person calls it.
+    the end of the last run. `title` is the user's name for it.
     """
 
     def __init__(self, project: Project, reopened: "Reopened | None" = None) -> None:
@@ -174,17 +174,17 @@ class Conversation:
         )
         self._todo_news = TodoNews(project.memory)
         self._untold_since: int | None = None
-        """Where the files were before /undo changed something that the model was not told of yet."""
+        """The position before an /undo that the model was not notified of yet."""
         self._is_behind = reopened is not None
         self._begin_log(is_new=reopened is None)
 
     @property
     def profile(self) -> Profile:
-        """What the model is told in this conversation; before its first answer, what it would be by what is known."""
+        """The model's profile in this conversation; before the first answer, the one that would be chosen now."""
         return self._profile if self.agent.history.is_answered else self._fitting_profile()
 
     async def prepare(self) -> None:
-        """Before the first answer, learn what the model is, which decides what it is told. Raises
+        """Before the first answer, fetch the model's description, which decides the prompt. Raises
         LLMConnectionError."""
         project, history = self._project, self.agent.history
         if not history.is_answered:
@@ -204,29 +204,27 @@ class Conversation:
         self.tool_system.limit_output(output_limit(project.client))
 
     def _notes(self) -> str:
-        """What is remembered of the project, for the message a conversation begins with, and what the model planned."""
+        """Return the project's memory and the model's plan, for the first message of a conversation."""
         return "\n\n".join(filter(None, self._remembered()))
 
     def _remembered(self) -> tuple[str, str]:
         return unforged(self._briefing.notes(self.profile)), unforged(self.plan.told())
 
     def _catch_up(self) -> None:
-        """Let the model read, with the next request of an earlier session or after a rewind, what is remembered by now,
-        if it was told otherwise."""
+        """Add the current memory to the next request of a resumed or rewound session, if the model was sent another
+        version."""
         self._is_behind = False
         for notes in self._remembered():
             if notes and not any(notes in message.text for message in self.agent.history.messages):
                 self._offer_news(notes)
 
     def _tell_todos(self) -> None:
-        """Let the model read with the next request what became of the TODO list, also where the person would not wait
-        for this one."""
+        """Add changes of the TODO list to the next request, even if the user interrupts this one."""
         if news := self._todo_news.take():
             self._offer_news(news)
 
     def _tell_taken_back(self) -> None:
-        """Let the model read with the next request which files /undo and /redo have changed behind its back. What was
-        remembered and is taken back is told as such."""
+        """Add the files that /undo and /redo changed to the next request. Reverted memory is reported as such."""
         if self._untold_since is None:
             return
         states = {made.path: made.after for made in self.tool_system.changes.made_since(self._untold_since)}
@@ -240,12 +238,12 @@ class Conversation:
             )
 
     def _offer_news(self, text: str) -> None:
-        """Let the model read with the next request what was noted; a conversation that begins is told anyway."""
+        """Add a message to the next request; a new conversation contains it anyway."""
         if len(self.agent.history.messages) > 1:
             self.agent.offer(text)
 
     def tools(self) -> Sequence[ToolInfo]:
-        """Every tool, whether the rules let the model have it, and whether it is told of it."""
+        """List every tool, whether rules allow it, and whether it is offered to the model."""
         told = self.profile.tools
         return [
             ToolInfo(
@@ -259,8 +257,8 @@ class Conversation:
         ]
 
     def offer_output(self, command: str, output: str, return_code: int) -> None:
-        """Let the model read, with the next request, what a command of the person's own printed; where that may be from
-        another machine, as text of strangers."""
+        """Add the output of a user's command to the next request; output that may come from another machine as
+        untrusted text."""
         if line_of(command).prints_foreign_text:
             self.tool_system.taint()
         head = f"The user ran this himself, outside the sandbox: {command}\nExit code {return_code}. Its output:"
@@ -279,8 +277,8 @@ class Conversation:
             logs.of("TOOL").warning("the journal cannot be written: %s", error)
 
     def offer_answer(self, query: str, answer: str, *, is_here: bool) -> None:
-        """Let the model read, with the next request, what an ensemble has answered the person. `is_here`: all its
-        models are on this machine; what others send is text of strangers."""
+        """Add an ensemble's answer to the next request. `is_here`: all its models are on this machine; other answers
+        are untrusted text."""
         if not is_here:
             self.tool_system.taint()
         asked = self.tool_system.shortened(query, "ensemble_question", _MOST_OF_QUESTION)
@@ -289,18 +287,18 @@ class Conversation:
         self.agent.offer_quoted(f"The user asked an ensemble of models: {asked}\nIts answer:", answered)
 
     def offer_passages(self, query: str, text: str) -> None:
-        """Let the model read, with the next request, passages of documents, which anybody may have written."""
+        """Add passages of documents, which are untrusted, to the next request."""
         self.tool_system.taint()
         self.agent.offer_quoted(f"The user searched the collections of documents for: {query}\nPassages:", text)
 
     def tell(self, event: AgentEvent) -> None:
-        """Take note of an event of a run, whether or not anybody iterates over them."""
+        """Record an event of a run, whether or not the events are consumed."""
         self._recorder.keep(event)
         match event:
             case MessageCompleted(usage=usage):
                 self.usage += usage
                 self.context_used = usage.prompt_tokens + usage.completion_tokens or self.context_used
-                # The first answer has told the model's window, and each tells how its tokens are counted.
+                # The first answer reveals the model's window, and each one its token counts.
                 self.tool_system.limit_output(output_limit(self._project.client))
             case Consulted(usage=usage) | Delegated(event=MessageCompleted(usage=usage) | Compacted(usage=usage)):
                 self.usage += usage
@@ -320,28 +318,28 @@ class Conversation:
 
     @property
     def is_kept(self) -> bool:
-        """Whether there is a log of it: something was said, and could be written down."""
+        """Whether its log exists: there was a message, and it could be written."""
         return self._log.is_open
 
     @property
     def failure(self) -> str:
-        """Why it cannot be written down; "" where it can."""
+        """Why it cannot be logged; "" if it can."""
         return self._recorder.failure
 
     def undo(self, *, turn: bool) -> list[str]:
-        """Take back the last change, or all of the last turn; a line for each. The log has it at once, whatever becomes
-        of the program."""
+        """Undo the last change, or all of the last turn; return a line for each. Logged immediately, in case of a
+        crash."""
         with self._taking_back():
             return self.checkpoints.undo(turn=turn)
 
     def redo(self) -> list[str]:
-        """Make again what `undo` took back last; a line for each. As `undo`."""
+        """Redo the last `undo`; return a line for each change. As `undo`."""
         with self._taking_back():
             return self.tool_system.changes.redo()
 
     def rewind(self, which: str) -> list[str]:
-        """Go back to a point; a line for each thing done. As `undo`. Nobody knows what of the project the conversation
-        was told before that point: what is remembered is compared anew."""
+        """Rewind to a checkpoint; return a line for each action. As `undo`. The memory known to the conversation at
+        that point is not recorded, so it is compared anew."""
         with self._taking_back():
             lines = self.checkpoints.rewind(which)
         self.context_used = 0
@@ -351,8 +349,7 @@ class Conversation:
 
     @contextmanager
     def _taking_back(self) -> Generator[None]:
-        """Write down at once what becomes of files, and have the model told of it, unless the conversation goes back
-        with them."""
+        """Log file changes at once, and notify the model, unless the conversation is rewound too."""
         position, mark = self.tool_system.changes.position, self.agent.history.mark()
         try:
             yield
@@ -364,12 +361,12 @@ class Conversation:
                 self._untold_since = position
 
     def rename(self, title: str) -> None:
-        """Call it so from now on; "" for nothing."""
+        """Set the title; "" for none."""
         self.title = " ".join(title.split())
         self._recorder.keep(Titled(title=self.title))
 
     def take_failures(self) -> list[str]:
-        """What the person should know, once: why it cannot be written down, why what is remembered was not told."""
+        """Return failures to report, once: why logging failed, why memory was not sent."""
         unkept = self._recorder.take_failure()
         told = (
             [
@@ -385,12 +382,12 @@ class Conversation:
         return [*told, *filter(None, [self._briefing.take_failure(), self._collections.take_failure()])]
 
     def finish(self) -> SessionLog:
-        """The whole log, which is still to be closed. Nothing more is said."""
+        """Return the complete log, which the caller closes. The conversation is over."""
         self._recorder.catch_up()
         return self._log
 
     def _restore_tools(self, reopened: "Reopened") -> None:
-        """Let the tools know what they knew."""
+        """Restore the state of the tools."""
         before, tools = reopened.replayed, self.tool_system
         tools.changes.adopt([Transition(change.path, change.before, change.after) for change in before.changes])
         said = (message for message in before.history.messages if isinstance(message, AssistantMessage))
@@ -405,7 +402,7 @@ class Conversation:
             tools.offer_only(self._profile.tools, brief=self._profile.brief)
 
     def _begin_log(self, *, is_new: bool) -> None:
-        """From now on the log has every change of the conversation. A turn that was broken off is ended."""
+        """Start logging every change of the conversation. An interrupted turn is ended."""
         history = self.agent.history
         self._recorder.keep(Kept(message=history.messages[0]) if is_new else Resumed(time=time.time()))
         history.listen(self._recorder.keep)
@@ -454,7 +451,7 @@ class Conversation:
         return tools_for(self._project.settings, has_collections=self._collections.are_offered)
 
     def _text_of(self, path: str) -> str | None:
-        """The text of a file of the project; None where it has none, or rules close it to reading."""
+        """Return the text of a project file; None if it has none, or rules deny reading it."""
         root = ProjectRoot(self._project.root)
         try:
             real = PurePosixPath(root.relative(path))
@@ -463,13 +460,13 @@ class Conversation:
             return None
 
     def _sees(self) -> bool | None:
-        """Whether the model can see pictures, as far as its server tells."""
+        """Whether the model accepts images; None if its server does not say."""
         abilities = self._project.client.info.abilities
         return None if abilities is None else "vision" in abilities
 
 
 def _below(root: Path, folder: Path) -> str:
-    """A folder of the project as seen from its root, empty for the root itself."""
+    """Return a folder relative to the project's root, empty for the root itself."""
     return folder.relative_to(root).as_posix() if folder != root and folder.is_relative_to(root) else ""
 
 

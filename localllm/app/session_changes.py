@@ -1,4 +1,4 @@
-"""What a session has changed in the project: shown, taken back and made again."""
+"""Show, undo and redo the changes of a session in the project."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -19,39 +19,38 @@ class SessionChanges:
         self._panel = panel
 
     def undo(self, *, turn: bool = False) -> list[str]:
-        """Take back the last change, or all of the last turn; a line for each file. If that was a rewind, the
-        conversation comes back as well."""
+        """Undo the last change, or all of the last turn; return a line per file. Undoing a rewind restores the
+        conversation as well."""
         return self._conversation.undo(turn=turn)
 
     def redo(self) -> list[str]:
-        """Make again what `undo` took back last, unless something was changed since; a line for each file."""
+        """Redo the last `undo`, unless something was changed since; return a line per file."""
         return self._conversation.redo()
 
     def earlier(self, *, turn: bool = False) -> list[str]:
-        """What `undo` would take back of an earlier session or another one, a line each; nothing where it is this
-        session's."""
+        """List what `undo` would revert of another session, a line each; empty if the next change is this session's."""
         return self._conversation.checkpoints.earlier_changes(turn=turn)
 
     def files(self) -> list[str]:
-        """The files that tools have changed and that are not as they were; sorted."""
+        """Return the files that tools changed and that still differ; sorted."""
         return self._conversation.tool_system.changes.changed_since(0)
 
     def diffs(self, *, turn: bool = False) -> list[FileDiff]:
-        """What has become of these files, of all or of those of the last request."""
+        """Return the diffs of these files, of all or of those of the last request."""
         requests = [point for point in self.checkpoints() if not point.by_hand] if turn else []
         return self._conversation.tool_system.changes.diffs_since(requests[-1].position if requests else 0)
 
     def checkpoint(self, name: str) -> int:
-        """Remember this point under a number and a name (which may be empty); the number."""
+        """Create a checkpoint with a name (may be empty); return its number."""
         return self._conversation.checkpoints.add(name).number
 
     def checkpoints(self) -> Sequence[Point]:
-        """The points of this session, the newest last: one before each request, and those made by hand."""
+        """Return the checkpoints of this session, newest last: one before each request, and manual ones."""
         return self._conversation.checkpoints.points()
 
     def rewind(self, which: str) -> list[str]:
-        """Bring files and conversation back to the point of this number or name; a line for each thing done."""
+        """Rewind files and conversation to the checkpoint of this number or name; return a line for each action."""
         lines = self._conversation.rewind(which)
         self._conversation.agent.ladder.begin()
-        self._panel.forget()  # nobody knows which of it was before
+        self._panel.forget()  # which of it was before is unknown
         return lines

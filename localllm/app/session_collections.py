@@ -1,4 +1,4 @@
-"""What a session tells its model of the collections of documents: those it begins with, and those made meanwhile."""
+"""Announce the collections of documents to a session's model: existing ones at the start, new ones later."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class SessionCollections:
-    """The collections of one session. `before`: the conversation that is gone on with; whether its model was told of
-    collections stays as it was, for the tools and the system prompt must be the same bytes again."""
+    """The collections of one session. `before`: the resumed conversation; whether its model is offered collections is
+    unchanged, since tools and system prompt must stay byte-identical."""
 
     def __init__(self, knowledge: "KnowledgeBase | None", before: History | None = None) -> None:
         self.knowledge = knowledge
@@ -27,8 +27,7 @@ class SessionCollections:
         self._failure = ""
 
     def guide(self, profile: Profile) -> str:
-        """The routing guidance, for the system prompt; "" where there is nothing to tell of. Reads small files, or asks
-        a server."""
+        """Return the guidance for the system prompt; "" without collections. Reads small files, or calls a server."""
         collections = self._all()
         self._told = {one.name for one in collections}
         if not self.are_offered or profile.name == "embedded":
@@ -36,18 +35,18 @@ class SessionCollections:
         return guide.guide(collections, brief=profile.brief)
 
     def take_news(self) -> str:
-        """What the model should know of collections made since it was told of them; "" for nothing."""
+        """Return an announcement of collections created since; "" for none."""
         if not self.are_offered:
             return ""
         collections = self._all()
         known, self._told = self._told, {one.name for one in collections}
-        if known is None:  # an earlier session was gone on with
+        if known is None:  # a resumed session
             return ""
         new = [one for one in collections if one.name not in known]
         return guide.announcement(new) if new else ""
 
     def take_failure(self) -> str:
-        """Why the collections could not be told of, once; "" where they were."""
+        """Return why the collections could not be listed, once; otherwise ""."""
         failure, self._failure = self._failure, ""
         return failure
 

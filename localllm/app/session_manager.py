@@ -1,7 +1,7 @@
 """Session lifecycle: resume, fork, close, summarise, clean up crashed and expired sessions.
 
-A session's log that has no `Ended` at its end is closed by the next program that is started in the project; whoever
-closes a log holds its lock, so that nobody does it twice.
+A session log without `Ended` at its end is closed by the next program started in the project; closing holds the log's
+lock, so that it happens only once.
 """
 
 import asyncio
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 
 class Closing:
-    """Closes the sessions of the project at `root`. `memory` names its LOCALLLM.md, which is not made for this; with
-    `record` off nothing is written into it."""
+    """Close the sessions of the project at `root`. `memory` is its LOCALLLM.md, which is not created for this; without
+    `record` nothing is written to it."""
 
     def __init__(self, sessions: Sessions, root: Path, memory: str, *, record: bool = True) -> None:
         self._sessions = sessions
@@ -43,8 +43,8 @@ class Closing:
         self._record = record
 
     def close(self, log: SessionLog) -> bool:
-        """Close the log of a session after what is to be remembered of it was; whether it was still to be closed.
-        Raises nothing: what could not be written is tried again with the next start."""
+        """Close the log of a session after updating the memory; return whether it was open. Raises nothing: failed
+        writes are retried at the next start."""
         try:
             return log.is_open and self._end(log)
         except (LocalLLMError, OSError) as error:
@@ -62,15 +62,15 @@ class Closing:
         return True
 
     def close_killed(self, is_wanted: Callable[[Session], bool] = lambda _session: True) -> list[str]:
-        """Close the sessions that were killed, and no program has open; their names. The oldest comes first, so that of
-        records of one minute the newest is the last."""
+        """Close the sessions of killed programs; return their names. Oldest first, so that of records with equal times
+        the newest is last."""
         killed = [one for one in self._sessions.all() if not one.ended and self._sessions.is_ours(one)]
         return [one.id for one in reversed(killed) if is_wanted(one) and self._close_killed(one)]
 
     def _close_killed(self, session: Session) -> bool:
         try:
             log = SessionLog.resume(self._sessions.file_of(session.id).parent, session.id, patience=0.0)
-        except LocalLLMError:  # it goes on
+        except LocalLLMError:  # it is retried
             return False
         if not self.close(log):
             return False
@@ -81,7 +81,7 @@ class Closing:
     def _remember(self, session_id: str, entries: Sequence[Entry], changed: float) -> None:
         if not (self._record and (self._root / self._memory).is_file() and os.access(self._root, os.W_OK)):
             return
-        # most sessions leave nothing to write, and each ends with the person waiting
+        # most sessions have nothing to write, and the user waits for each to end
         from localllm.memory import session_records, todos
         from localllm.memory.memory_file import MemoryFile
         from localllm.sessions import transcript
@@ -106,8 +106,8 @@ class Closing:
 
 
 def _is_obeyed(root: Path, memory: str) -> bool:
-    """Whether a link makes the project's memory one with a text that assistants obey, which is asked about in every
-    mode. The text that the settings name as the memory it is in any case."""
+    """Whether the memory is, by a link, also an instruction file of assistants, whose changes need confirmation in
+    every mode. The configured memory file is one in any case."""
     from localllm.base.instruction_files import is_instruction, linked_instructions
 
     path = os.path.relpath(os.path.realpath(root / memory), os.path.realpath(root))
@@ -116,7 +116,7 @@ def _is_obeyed(root: Path, memory: str) -> bool:
 
 @contextmanager
 def _own_write(folder: Path, file: str) -> Generator[None]:
-    """Let `/undo` know what is written to a file meanwhile as localllm's own; that it cannot be noted stops nothing."""
+    """Record writes to a file during the block as localllm's own for `/undo`; a failure to record is ignored."""
     from localllm.safety.paths import ProjectRoot
     from localllm.snapshots.file_state import look
     from localllm.snapshots.store import Snapshots
@@ -132,22 +132,21 @@ def _own_write(folder: Path, file: str) -> Generator[None]:
 
 
 def _last_plan(entries: Sequence[Entry]) -> str:
-    """The model's plan as it was left; "" where nothing became of one."""
+    """Return the model's last plan; "" if it has none."""
     return next((entry.text for entry in reversed(entries) if isinstance(entry, Planned)), "")
 
 
 _SOON = 1.0
-"""Seconds after which a chat tidies up: by then the prompt is there."""
+"""Seconds after which a chat cleans up: by then the prompt is shown."""
 
 _WORDS = 60  # cells of a request in a line
 
 
 class Keeping:
-    """The sessions of a project. `current` gives the conversation that is going on, `change_to` goes on with another in
-    its place, `notify` tells the person something. What may take a while is done in threads, one after another.
+    """The sessions of a project. `current` returns the current conversation, `change_to` replaces it by another,
+    `notify` shows the user a message. Slow operations run in threads, one after another.
 
-    `welcome` is what the person should know of the session that he goes on with, a line each; `stood` what he asked
-    last in it, and what was answered, "" where nothing was.
+    `welcome` has notes on the resumed session, a line each; `stood` its last request and answer, "" for none.
     """
 
     def __init__(
@@ -174,20 +173,19 @@ class Keeping:
 
     @property
     def known(self) -> Sequence[Session]:
-        """All sessions as they were last looked at, told without waiting."""
+        """The sessions as of the last scan, without waiting."""
         return self.sessions.known
 
     async def find(self, words: str = "") -> Sequence[Session]:
-        """All sessions, the last worked in first; or those in which something like `words` was asked for, the best
-        first."""
+        """List all sessions, most recently used first; or those with requests similar to `words`, best first."""
         async with self._lock:
             if words.strip():
                 return await asyncio.to_thread(self.sessions.search, words)
             return await asyncio.to_thread(self.sessions.all)
 
     async def resume(self, wanted: str = "") -> Sequence[str]:
-        """Go on with the session whose name begins so, or whose title this is; with the newest where nothing is said.
-        What the person should know of it. Raises ConfigurationError, and then all stays as it is."""
+        """Resume the session with this name prefix or title, by default the newest; return notes for the user. Raises
+        ConfigurationError without changing anything."""
         reopened = await self._reopen(wanted)
         self.stood = _last_exchange(reopened)
         self._change_to(Conversation(self._project, reopened))
@@ -196,24 +194,24 @@ class Keeping:
 
     @property
     def last_said(self) -> Sequence[str]:
-        """What the person asked last in the session that he goes on with, in a line; where nobody is shown more."""
+        """Return the last request of the resumed session in a line, for displays that show no more."""
         request, _unused = self.stood
         return [_("Last request: {words}", words=_shown(request))] if request.strip() else []
 
     def broken_off(self) -> str:
-        """The request in whose middle the last session was broken off; "" where it was not, or is gone on with. Reads a
+        """Return the request during which the last session was interrupted; "" if it was not, or was resumed. Reads a
         file."""
         return self.sessions.broken_off()
 
     async def fork(self, point: int = 0) -> Sequence[str]:
-        """Go on in a copy of this session, or of what it was at that checkpoint; as `resume`."""
+        """Continue in a copy of this session, or of its state at a checkpoint; as `resume`."""
         session_id = self._kept()
         async with self._lock:
             copy = await asyncio.to_thread(self.sessions.fork, session_id, point)
         return await self.resume(copy)
 
     async def transcript(self) -> "Transcript":
-        """This session as a person reads it again. Raises ConfigurationError."""
+        """Return this session as a readable transcript. Raises ConfigurationError."""
         from localllm.sessions.transcript import transcript_of  # few are ever exported
 
         session_id = self._kept()
@@ -222,38 +220,38 @@ class Keeping:
 
     @property
     def title(self) -> str:
-        """What the person calls this session."""
+        """The user's title of this session."""
         return self._current().title
 
     def rename(self, title: str) -> None:
-        """Call this session so; "" for nothing."""
+        """Set the title of this session; "" for none."""
         self._current().rename(title)
 
     @property
     def is_kept(self) -> bool:
-        """Whether this session can be gone on with later: something was said, and could be written down."""
+        """Whether this session can be resumed later: there was a message, and it could be logged."""
         return self._current().is_kept
 
     @property
     def failure(self) -> str:
-        """Why this session cannot be written down; "" where it can."""
+        """Why this session cannot be logged; "" if it can."""
         return self._current().failure
 
     async def adopt(self) -> None:
-        """Bring what an earlier version kept in the project to where no command finds it."""
+        """Move data that an earlier version stored in the project to a place commands cannot access."""
         async with self._lock:
             await asyncio.to_thread(self.sessions.adopt_sealed)
 
     def tidy_soon(self) -> None:
-        """Close what was killed and delete what is too old, in a moment."""
+        """Schedule the clean-up of killed and expired sessions."""
         self._tidying = self._begin(self._tidy(after=_SOON))
 
     def close_soon(self, log: SessionLog) -> None:
-        """Close a session that is over, while other things go on."""
+        """Close a finished session in the background."""
         self._begin(self._close(log))
 
     async def end(self, log: SessionLog) -> None:
-        """Close the last session, and end what is still to be done."""
+        """Close the last session, and complete pending work."""
         await self._close(log)
         if not self._tidied:
             await self._tidy()
@@ -262,7 +260,7 @@ class Keeping:
         await asyncio.gather(*self._at_work, return_exceptions=True)
 
     def _kept(self) -> str:
-        """The name of this session. Raises session_empty, or session_unkept, where there is no log of it."""
+        """Return the name of this session. Raises session_empty, or session_unkept, if it has no log."""
         if not self._current().is_kept and self.failure:
             raise ConfigurationError("session_unkept", reason=self.failure)
         if not self._current().is_kept:
@@ -270,7 +268,7 @@ class Keeping:
         return self._current().id
 
     async def _reopen(self, wanted: str) -> "Reopened":
-        from localllm.agent.replay import reopen  # most sessions are new ones
+        from localllm.agent.replay import reopen  # most sessions are new
 
         async with self._lock:
             if wanted.strip():
@@ -307,7 +305,7 @@ class Keeping:
             await self._notify(text)
 
     def _tidy_now(self) -> Pruned:
-        """What is open, here or elsewhere, is left alone: its log is locked."""
+        """Clean up now; open sessions, here or elsewhere, are skipped, since their logs are locked."""
         tidy_caches(self._project.storage)
         self.sessions.adopt_sealed()
         self._closing.close_killed()
@@ -315,7 +313,8 @@ class Keeping:
         return self.sessions.prune(keep_days=self._settings.keep_days, keep_count=self._settings.keep_count)
 
     def _told_of_pruned(self, pruned: Pruned) -> Iterator[str]:
-        """What the person should know of it, a line each. That with each new session one goes is as he has set it."""
+        """Return notes on deleted sessions, a line each. Deleting one per new session is the user's setting and is not
+        reported."""
         if pruned.old:
             yield ngettext(
                 "{count} session was deleted: nobody had worked in it for {days} days (sessions.keep_days).",
@@ -333,7 +332,7 @@ class Keeping:
 
 
 def _told_of(reopened: "Reopened") -> list[str]:
-    """What the person should know of a session he goes on with, a line each."""
+    """Return notes on a resumed session, a line each."""
     replayed = reopened.replayed
     name = _shown(replayed.title or reopened.id)
     resumed = _("Going on with {name} ({requests}).", name=name, requests=requests(replayed.turns))
@@ -354,7 +353,7 @@ def _told_of(reopened: "Reopened") -> list[str]:
 
 
 def _last_exchange(reopened: "Reopened") -> tuple[str, str]:
-    """What the person said last, and what the model answered it."""
+    """Return the last user message, and the model's answer."""
     history = reopened.replayed.history
     behind = takewhile(lambda message: not isinstance(message, UserMessage), reversed(history.messages))
     answers = (message.text for message in behind if isinstance(message, AssistantMessage))

@@ -1,4 +1,4 @@
-"""Keep in a session's log what happens, and what has become of its tools since."""
+"""Record events, and changes in the state of the tools, in a session's log."""
 
 from localllm.sessions.entries import Changed, Entry, Planned, Tainted
 from localllm.sessions.log import SessionLog
@@ -6,8 +6,8 @@ from localllm.tools.tool_system import ToolSystem
 
 
 class Recorder:
-    """Puts the entries of a session into its log: before each, whether strangers' text has come in by now, and which
-    files were changed, and what the model's plan is."""
+    """Append the entries of a session to its log: before each, whether untrusted text was added, which files changed,
+    and the model's plan."""
 
     def __init__(self, log: SessionLog, tools: ToolSystem) -> None:
         self.log = log
@@ -18,12 +18,12 @@ class Recorder:
         self._has_complained = False
 
     def keep(self, entry: Entry) -> None:
-        """Put `entry` into the log."""
+        """Append `entry` to the log."""
         self.catch_up()
         self.log.append(entry)
 
     def catch_up(self) -> None:
-        """Put into the log what has become of the tools since the last entry."""
+        """Log changes in the state of the tools since the last entry."""
         if self._tools.tainted and not self._is_tainted:
             self._is_tainted = True
             self.log.append(Tainted())
@@ -35,7 +35,7 @@ class Recorder:
             self.log.append(Planned(text=self._plan))
 
     def take_failure(self) -> str:
-        """Why nothing is kept, once; "" where all is well, or that was said."""
+        """Return why logging fails, once; "" if it works, or this was reported."""
         if self._has_complained:
             return ""
         self._has_complained = bool(self.failure)
@@ -43,6 +43,6 @@ class Recorder:
 
     @property
     def failure(self) -> str:
-        """Which file cannot be written, and why; "" where all is well."""
+        """Return which file cannot be written, and why; "" if logging works."""
         failure = self.log.failure
         return f"{failure.filename or self.log.file}: {failure.strerror or failure}" if failure else ""

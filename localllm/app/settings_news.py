@@ -1,4 +1,4 @@
-"""Tell the user that a settings file was changed while the program runs."""
+"""Notify the user of settings files changed while the program runs."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,15 +11,15 @@ Stamp = tuple[int, int]
 
 
 class SettingsNews:
-    """Compares the settings files with what they were when the program started. What they say is read at the start:
-    tools, sandbox and servers are built by it."""
+    """Compare the settings files with their state at start-up. They are read only then: tools, sandbox and servers are
+    configured by them."""
 
     def __init__(self, root: Path, environ: Mapping[str, str]) -> None:
         self._files = (config_file(environ), root / SETTINGS_FILE)
         self._known = _stamps(self._files)
 
     def take(self) -> list[Notice]:
-        """One remark that names the files that have changed since the last time; none where none has."""
+        """Return a notice with the files changed since the last call; empty for none."""
         before, self._known = self._known, _stamps(self._files)
         changed = [str(file) for file in self._files if before[file] != self._known[file]]
         if not changed:
@@ -32,7 +32,7 @@ class SettingsNews:
 
 
 def _stamps(files: Iterable[Path]) -> dict[Path, Stamp | None]:
-    """What another version of each file does not have; None where it cannot be looked at, as where there is none."""
+    """Return the version stamp of each file; None if it cannot be read or is missing."""
     return {file: _stamp(file) for file in files}
 
 

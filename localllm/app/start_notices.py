@@ -1,4 +1,4 @@
-"""What the user should know at the start: where things are kept, what of the project's settings is not believed."""
+"""Notices at start-up: storage locations, untrusted project settings, recovery."""
 
 from collections.abc import Sequence
 
@@ -14,15 +14,15 @@ _STORED = {
 
 
 def storage_notices(storage: Storage) -> list[str]:
-    """Where what happens is kept, if that is not in the project."""
+    """Report the storage location, if it is not the project."""
     if storage.place == "project":
         return []
     return [_(_STORED[storage.place], own=storage.other.name, reason=storage.reason, folder=storage.folder)]
 
 
 def settings_notices(withheld: Sequence[str], unsent: Sequence[str]) -> list[str]:
-    """Which keys of the project's settings are passed over until it is trusted, and which variables hold keys that are
-    not sent to the server it chooses."""
+    """Report keys of the project's settings ignored until it is trusted, and variables with keys that are not sent to
+    its server."""
     lines: list[str] = []
     if withheld:
         lines.append(
@@ -43,8 +43,8 @@ def settings_notices(withheld: Sequence[str], unsent: Sequence[str]) -> list[str
 
 
 def recovery_notices(files: int, put_back: int = 0) -> list[str]:
-    """That so many files were changed by a change in whose middle the program was killed, and so many that run later
-    outside the sandbox were put back."""
+    """Report files changed by an interrupted call of a killed program, and restored files that run later outside the
+    sandbox."""
     lines: list[str] = []
     if files:
         lines.append(

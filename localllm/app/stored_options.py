@@ -1,4 +1,4 @@
-"""Read how runs and tasks are done from their files in the work folder, which commands may have written."""
+"""Load the options of runs and tasks from the work folder, whose files commands may have written."""
 
 import os
 import shlex
@@ -20,12 +20,12 @@ from localllm.config.editor import write_value
 from localllm.research.options import ResearchOptions
 from localllm.research.run_store import STORE, run_folder
 
-_MOST_NAMED = 100  # of a kind, for a work folder
-_LARGEST = 10_000_000  # bytes of the file of them
+_MOST_NAMED = 100  # of a kind, per work folder
+_LARGEST = 10_000_000  # bytes of the file
 
 
 def stored_options(setup: ResearchSetup, run: str) -> ResearchOptions:
-    """How a run was begun. Raises ResearchError, also as `check_named` does."""
+    """Return the options of a stored run. Raises ResearchError, also as `check_named`."""
     state = stored_run(setup.work_folder, run)
     try:
         options = msgspec.convert(state.options, ResearchOptions)
@@ -37,10 +37,10 @@ def stored_options(setup: ResearchSetup, run: str) -> ResearchOptions:
 
 
 def check_named(setup: ResearchSetup, name: str, *, docs: Sequence[str] = (), collections: Sequence[str] = ()) -> None:
-    """Raise ResearchUsageError where the run or task `name` is to search a folder of documents or a collection that its
-    user has not named: a command may write into a work folder in a project, and have any of the user's read, from
-    wherever it is run. Believed are folders in that project, folders and collections of the settings, and those named
-    for this work folder before."""
+    """Raise ResearchUsageError if the run or task `name` would search a folder of documents or a collection its user
+    has not named: a command could write to a work folder in a project, and have any of the user's documents read.
+    Trusted are folders in that project, folders and collections in the settings, and those named for this work folder
+    before."""
     if not (docs or collections) or not (projects := projects_around(setup.work_folder, setup.root)):
         return
     settings, before, work = setup.settings.research, _read(), setup.work_folder
@@ -58,8 +58,8 @@ def check_named(setup: ResearchSetup, name: str, *, docs: Sequence[str] = (), co
 
 
 def remember_named(setup: ResearchSetup, *, docs: Sequence[str] = (), collections: Sequence[str] = ()) -> None:
-    """Keep in mind that the user has named these folders of documents and collections for what is in this work folder.
-    Where that cannot be kept, he is asked to name them again."""
+    """Store that the user has named these folders of documents and collections for this work folder. If that fails, the
+    user is asked to name them again."""
     real = [str(one) for folder in docs if (one := _real(folder))]
     if not (real or collections) or not projects_around(setup.work_folder, setup.root):
         return
@@ -73,15 +73,14 @@ def remember_named(setup: ResearchSetup, *, docs: Sequence[str] = (), collection
 
 
 class _Named(msgspec.Struct):
-    """The file: work folders → the folders of documents, and the collections, that were named for them. The newest come
-    last."""
+    """The file's content: work folders → the folders of documents, and the collections, named for them, newest last."""
 
     folders: dict[str, list[str]] = {}
     collections: dict[str, list[str]] = {}
 
 
 def _with(named: dict[str, list[str]], work: str, new: Sequence[str]) -> dict[str, list[str]]:
-    """What was named, `new` for the work folder `work` included."""
+    """Merge `new` names for the work folder `work` into the named ones."""
     if not new:
         return named
     of_work = list(dict.fromkeys([*named.get(work, []), *new]))[-_MOST_NAMED:]
@@ -104,13 +103,13 @@ def _key(work: Path) -> str:
 
 
 def _real(folder: str | Path) -> Path | None:
-    """The folder with links resolved; None for what can be none."""
+    """Resolve a folder's links; None if it is invalid."""
     try:
         return Path(folder).expanduser().resolve()
-    except (OSError, RuntimeError, ValueError):  # links in a circle; a home that nobody has; a NUL
+    except (OSError, RuntimeError, ValueError):  # circular links; a user without a home; a NUL
         return None
 
 
 def _composed(name: str) -> str:
-    """The name of a collection as the knowledge base compares it."""
+    """Normalise the name of a collection as the knowledge base does."""
     return unicodedata.normalize("NFC", name)

@@ -1,4 +1,4 @@
-"""Run a research task: taken so that nobody else works on it, its run begun or gone on with, its end noted."""
+"""Run a research task: lock it, start or resume its run, record the result."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -23,11 +23,11 @@ _PASSING = frozenset(
     {"research_disk", "research_search_dead", "research_no_answer", "queue_failed", "queue_gone", "queue_server"}
     | {"research_docs_unnamed", "research_collection_unnamed"}
 )
-"""Failures after which a run can be gone on with, besides those of the model."""
+"""Errors after which a run can be resumed, besides those of the model."""
 
 
 def local_now() -> datetime:
-    """The time now, with this machine's time zone."""
+    """Return the current time, with the local time zone."""
     return datetime.now().astimezone()
 
 
@@ -45,23 +45,23 @@ async def run_task(
     ),
     now: Callable[[], datetime] = local_now,
 ) -> ResearchState | None:
-    """Run the task `name`; the state of its finished run. None where somebody works on it, or, with `due_only`, has
-    done so in the meantime.
+    """Run the task `name`; return the state of its finished run. None if another process works on it, or, with
+    `due_only`, has done so meanwhile.
 
     Args:
-        setup: What research is set up from.
+        setup: The research setup.
         name: The task's id.
-        on_event: Who is told what happens in the run.
-        due_only: Leave a task alone that is not due.
-        options: How its run is done, in place of the task's own options.
-        tracer: Who traces the run.
-        elsewhere: Carries out a run, by its id, in place of this process.
-        showing: Opened while the run goes on.
-        now: The time.
+        on_event: Called with each event of the run.
+        due_only: Skip a task that is not due.
+        options: Options of the run, replacing the task's own.
+        tracer: Traces the run.
+        elsewhere: Executes a run, by its id, outside this process.
+        showing: A context opened during the run.
+        now: Returns the time.
 
     Raises:
         LLMConnectionError: There is no model; the task stays due.
-        LocalLLMError: The run failed, which is noted. Cancelled, it is gone on with when the task is run again.
+        LocalLLMError: The run failed, which is recorded. If cancelled, it is resumed when the task is run again.
     """
     store = TaskStore(setup.work_folder)
     with store.taken(name, now(), due_only=due_only) as taken:
@@ -89,8 +89,8 @@ async def run_task(
 
 
 def task_options(setup: ResearchSetup, task: Task, **given: object) -> ResearchOptions:
-    """How the runs of a task are done; `given` comes before what its file says. Raises ResearchError where that says
-    what cannot be."""
+    """Return the options of a task's runs; `given` overrides its file. Raises ResearchError for invalid options in the
+    file."""
     told = {**task.options, **given}
     preset = str(told.pop("preset", ""))
     try:
@@ -104,7 +104,7 @@ def task_options(setup: ResearchSetup, task: Task, **given: object) -> ResearchO
 
 
 def _unfinished_run(setup: ResearchSetup, task: Task) -> str | None:
-    """The run of a task that was stopped, and is there."""
+    """Return the id of the task's unfinished run, if it exists."""
     run = task.unfinished
     return run.id if run and (setup.work_folder / HISTORY / run.id / STORE).is_file() else None
 
@@ -121,7 +121,7 @@ def _ended(taken: TakenTask, state: ResearchState, now: Callable[[], datetime]) 
 
 
 def _begun(setup: ResearchSetup, taken: TakenTask, options: ResearchOptions, now: datetime) -> str:
-    """The id of the task's run: the one that was stopped, else a new one. Raises ResearchError."""
+    """Return the id of the task's run: the unfinished one, else a new one. Raises ResearchError."""
     if (unfinished := _unfinished_run(setup, taken.task)) is not None:
         taken.begin(unfinished, now)
         return unfinished
@@ -138,9 +138,9 @@ def _begun(setup: ResearchSetup, taken: TakenTask, options: ResearchOptions, now
 
 
 def _note_failure(taken: TakenTask, error: LocalLLMError, now: datetime) -> None:
-    """Note why a run has stopped; a task whose run was not begun for want of a model stays due."""
+    """Record why a run failed; a task whose run could not start for lack of a model stays due."""
     logs.of("RUN").error("task %s: %s %s", taken.task.id, error.code, error.english)
-    if isinstance(error, LLMConnectionError):  # before anything was begun
+    if isinstance(error, LLMConnectionError):  # before the run started
         taken.put_back(now)
         return
     can_go_on = isinstance(error, ResearchModelError) or error.key in _PASSING

@@ -1,4 +1,4 @@
-"""What has systemd or cron run research tasks that are due."""
+"""Generate systemd units and crontab lines that run due research tasks."""
 
 import shlex
 import sys
@@ -9,16 +9,16 @@ TIMER = "localllm-tasks.timer"
 
 
 def task_command(work: Path) -> list[str]:
-    """The command that runs what is due in a work folder, as it can be called from anywhere: Python takes no module
-    from the folder it is called in (-P), where a command may have left a package of this name."""
+    """Return the command that runs due tasks of a work folder, callable from anywhere: -P keeps Python from importing
+    modules from the current folder, where a command may have placed a package of this name."""
     program = Path(sys.argv[0])
     called = [str(program.resolve())] if program.name == "localllm" and program.is_file() else []
     return [*(called or [sys.executable, "-P", "-m", "localllm"]), "task", "run", "--due", "--work-dir", str(work)]
 
 
 def unit_files(work: Path, folder: Path, minutes: int) -> dict[str, str]:
-    """The files of a systemd user unit, by their names, that looks every so many minutes; it starts in `folder`, whose
-    settings count."""
+    """Return the files of a systemd user unit, by name, that checks every `minutes`; it runs in `folder`, whose
+    settings apply."""
     command = " ".join(map(_quoted, task_command(work)))
     service = [
         "[Unit]",
@@ -50,14 +50,14 @@ def unit_files(work: Path, folder: Path, minutes: int) -> dict[str, str]:
 
 
 def crontab_line(work: Path, folder: Path, minutes: int) -> str:
-    """The line for `crontab -e`. Two that overlap never run the same task."""
+    """Return the line for `crontab -e`. Overlapping runs never execute the same task."""
     when = f"*/{minutes} * * * *" if minutes < 60 else f"0 */{max(1, minutes // 60)} * * *"
     command = f"cd {shlex.quote(str(folder))} && {shlex.join(task_command(work))} >/dev/null 2>&1"
     return f"{when} {command.replace('%', chr(92) + '%')}"
 
 
 def _quoted(argument: str) -> str:
-    """An argument as ExecStart reads it (systemd.service(5), “Command lines”)."""
+    """Quote an argument for ExecStart (systemd.service(5), “Command lines”)."""
     plain = argument.replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$")
     return _specifiers(f'"{plain}"')
 

@@ -23,14 +23,14 @@ _STATES = {
 }
 
 CHANGED = "The TODO list was changed, by the user or a program"
-"""Who it was is not known: commands in the background, and tests, may write the file."""
+"""The author is unknown: background commands, and tests, may write the file."""
 
-_MOST = 10  # changes that are told one by one
+_MOST = 10  # changes reported individually
 _LONGEST = 120  # cells of a text
 
 
 class TodoNews:
-    """Compares the list with what the model knows of it, which is how it was when its last run ended."""
+    """Compare the list with the version the model knows: that at the end of its last run."""
 
     def __init__(self, memory: ProjectMemory) -> None:
         self._memory = memory
@@ -39,16 +39,16 @@ class TodoNews:
         self._was_taken = False
 
     def seen(self) -> None:
-        """A run has ended: the model knows the list as it is now, if it was told what `take` gave. A file that cannot
-        be read leaves what it knew."""
+        """Record at the end of a run that the model knows the current list, if it was sent the result of `take`. An
+        unreadable file changes nothing."""
         if self._known is None or (self._was_taken and self._version != self._memory.version):
             self._look()
         self._was_taken = False
 
     def take(self) -> str:
-        """What has changed since, once, for the model; "" where nothing has."""
+        """Return the changes since, once, for the model; "" for none."""
         told = self._changed()
-        self._was_taken = True  # only now: a run may be broken off, and end, while this is looked up
+        self._was_taken = True  # last, since a run may be interrupted during the look-up
         return told
 
     def _changed(self) -> str:
@@ -72,7 +72,7 @@ class TodoNews:
 
 
 def _changes(before: "Mapping[str, Todo]", now: "Mapping[str, Todo] | None") -> "Iterator[str]":
-    """What a reader of the list before would not know, item by item."""
+    """Yield the changes between two lists, item by item."""
     now = now or {}
     for name, todo in now.items():
         old = before.get(name)

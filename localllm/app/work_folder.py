@@ -1,4 +1,4 @@
-"""The folder of research: reports, tasks, logs, and what is cached for them."""
+"""The folder of research: reports, tasks, logs and their caches."""
 
 import os
 from collections.abc import Mapping
@@ -9,14 +9,15 @@ from localllm.base.paths import data_folder
 from localllm.config.schema import Settings
 
 OWN_FOLDERS = ("cache", "debug_log", "history", "log", "market", "task", "worker")
-"""What the program itself keeps in a work folder."""
+"""The program's own folders in a work folder."""
 
 
 def work_folder(settings: Settings, environ: Mapping[str, str] = os.environ, given: Path | None = None) -> Path:
-    """The folder of reports, tasks and logs: as given, as set, else the user's data folder. There or not.
+    """Return the folder of reports, tasks and logs, which need not exist: as given, as configured, else the user's data
+    folder.
 
-    Raises ConfigurationError where one that was named holds a link in place of a folder of the program's: it may lie in
-    a project, where a command could have what is written or deleted there lead elsewhere.
+    Raises ConfigurationError if a named one has a link in place of one of the program's folders: it may be in a
+    project, where a command could redirect what is written or deleted there.
     """
     named = given or settings.research.work_dir
     if not named:

@@ -1,4 +1,4 @@
-"""Make the work folder: the folders in which research keeps its files."""
+"""Create the work folder with the folders of research files."""
 
 import os
 from pathlib import Path
@@ -16,13 +16,13 @@ FOLDERS = (CACHE, TASKS, LOG, DEBUG_LOG, HISTORY)
 
 
 def present_folders(work: Path) -> list[Path]:
-    """What `make_work_folder` with `stamp` would move aside."""
+    """List what `make_work_folder` with `stamp` would move aside."""
     return [work / name for name in FOLDERS if os.path.lexists(work / name)]
 
 
 def make_work_folder(work: Path, *, stamp: str = "") -> list[Step]:
-    """Make those of its folders that are not there; with a `stamp` those that are there are renamed to NAME.old-STAMP
-    first. Raises ConfigurationError."""
+    """Create the missing folders; with a `stamp`, existing ones are first renamed to NAME.old-STAMP. Raises
+    ConfigurationError."""
     try:
         return [
             *(move_aside(path, stamp) for path in present_folders(work) if stamp),

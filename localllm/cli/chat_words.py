@@ -1,4 +1,4 @@
-"""What a one-shot request says that only the chat would understand."""
+"""Detect chat commands and aliases in a one-shot request, where they have no effect."""
 
 from collections.abc import Mapping
 
@@ -8,8 +8,8 @@ from localllm.tui.commands.registry import SlashRegistry, command_name
 
 
 def sent_as_words(prompt: str, aliases: Mapping[str, str]) -> str:
-    """That a request which begins with a command of the chat, or with an alias of the user's, was sent as it stands; ""
-    for any other."""
+    """Return a notice that a request beginning with a chat command or a user's alias was sent literally; "" for any
+    other."""
     name = command_name(prompt.strip())
     found = SlashRegistry(COMMANDS, aliases).find(name) if name else None
     return (

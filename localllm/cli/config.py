@@ -1,4 +1,4 @@
-"""`localllm config`: show the settings, and change them without an editor."""
+"""`localllm config`: show and change the settings."""
 
 import os
 import shutil
@@ -35,7 +35,8 @@ _LAYERS = {
 
 
 def values_of(loaded: Loaded) -> dict[str, Json]:
-    """Every setting by its key, aliases one by one, in the order of the schema. Of a secret, only whether it is set."""
+    """Return every setting by key, aliases individually, in the order of the schema. For a secret, only whether it is
+    set."""
     values: dict[str, Json] = {}
     for setting in all_settings().values():
         value: Any = loaded.settings
@@ -49,7 +50,7 @@ def values_of(loaded: Loaded) -> dict[str, Json]:
 
 
 def secret_state(setting: Setting) -> str:
-    """What may be said of a secret; "" for a setting that is none."""
+    """Return whether a secret is set; "" for a setting that is no secret."""
     if not setting.secret_variable:
         return ""
     state = N_("set (from {variable})") if secret(setting.key, os.environ) else N_("not set (it comes from {variable})")
@@ -57,7 +58,8 @@ def secret_state(setting: Setting) -> str:
 
 
 def as_json(loaded: Loaded) -> str:
-    """All of it as one JSON object: `settings` by key with value, layer and origin, `files`, `withheld`, `warnings`."""
+    """Format everything as a JSON object: `settings` by key with value, layer and origin, `files`, `withheld`,
+    `warnings`."""
     settings: dict[str, Json] = {}
     for key, value in values_of(loaded).items():
         origin = loaded.origins.get(key)
@@ -73,7 +75,7 @@ def as_json(loaded: Loaded) -> str:
 
 
 def file_lines(project: Path) -> Iterator[str]:
-    """The two settings files and the one with what answers have allowed, a line each."""
+    """List the two settings files and the file of permissions, a line each."""
     files = {
         _("user"): config_file(),
         _("project"): project / SETTINGS_FILE,
@@ -86,9 +88,9 @@ def file_lines(project: Path) -> Iterator[str]:
 
 
 def listing(loaded: Loaded, project: Path, width: int) -> Iterator[str]:
-    """All settings, a line each with its origin where that fits, grouped as in a file; no line is wider than `width`.
+    """List all settings, a line each with its origin if it fits, grouped as in a file; no line is wider than `width`.
 
-    A list too long for a line has an item on each, a long text is wrapped: nothing is left out.
+    A list too long for a line has one item per line, a long text is wrapped; nothing is truncated.
     """
     values = values_of(loaded)
     for line in file_lines(project):
@@ -125,7 +127,7 @@ def _comment(text: str, indent: int, width: int) -> Iterator[str]:
 
 
 def _pair(name: str, value: Json, width: int) -> list[str]:
-    """`name = value` as TOML, on several lines where it is too long for one."""
+    """Format `name = value` as TOML, on several lines if it is too long for one."""
     whole = f"{_shown(name)} = {_shown(write_value(value))}"
     if display_width(whole) <= width or not isinstance(value, tuple):
         return _hang(whole, width)
@@ -139,7 +141,7 @@ def _shown(text: str) -> str:
 
 
 def _hang(line: str, width: int) -> list[str]:
-    """The line, wrapped where it must be, its further lines indented."""
+    """Wrap a line if needed, with a hanging indent."""
     if display_width(line) <= width:
         return [line]
     first, *rest = wrap(line, width - 8)
@@ -150,7 +152,7 @@ _ORIGIN_COLUMN = 44
 
 
 def _with_origin(lines: list[str], origin: str, width: int) -> Iterator[str]:
-    """The lines with the origin behind the last, or below it where there is no room."""
+    """Append the origin to the last line, or put it below if it does not fit."""
     *before, last = lines
     yield from before
     room = width - display_width(f"{last}# {origin}")
@@ -163,7 +165,7 @@ def _with_origin(lines: list[str], origin: str, width: int) -> Iterator[str]:
 
 
 def _origin(origin: Origin | None) -> str:
-    """Who set a value: the layer, with the line of its file or the variable."""
+    """Describe the origin of a value: the layer, with the line of its file or the variable."""
     if origin is None:
         return _("default")
     layer = _(_LAYERS[origin.layer.replace(" ", "_")])
@@ -186,7 +188,7 @@ def config() -> None:
 
 
 def _choose_file(command: Command) -> Command:
-    """The options that say which file is meant; the parameter is called `choice`."""
+    """Add the options that select the file; the parameter is called `choice`."""
     user = click.option("--user", "choice", flag_value="user", help="Your own file, for all projects.")
     project = click.option("--project", "choice", flag_value="project", help="The localllm.toml of this project.")
     return user(project(command))
@@ -269,7 +271,7 @@ def trust(context: click.Context) -> None:
     Shows what of it was ignored so far. When the file changes, that is asked again.
     """
     loaded = _load(context)
-    if loaded.left_out:  # as it will be once it is believed
+    if loaded.left_out:  # as if it were trusted
         raise loaded.left_out[0]
     waiting = loaded.held_back
     if waiting is None:
@@ -286,7 +288,7 @@ def trust(context: click.Context) -> None:
 def untrust(context: click.Context) -> None:
     """Forget what was answered about believing this project's localllm.toml."""
     forgotten = Answers.of_user().forget(_project())
-    _load(context)  # for its language
+    _load(context)  # to set the language
     _say(
         _(
             N_("Your answers about this project are forgotten: the chat asks again.")
@@ -297,7 +299,7 @@ def untrust(context: click.Context) -> None:
 
 
 def _load(context: click.Context) -> Loaded:
-    """The settings as a run here would have them; from now on the language is theirs."""
+    """Load the settings as for a run here, and switch to their language."""
     options = context.find_root().params
     loaded = load(_project(), environ=os.environ, trusted=bool(options.get("trust_project")))
     set_language(options.get("lang") or loaded.settings.ui.language)
@@ -309,10 +311,10 @@ def _project() -> Path:
 
 
 def _target(choice: Choice) -> Path:
-    """The file to change: the one chosen, else the project's where there is one, else the user's.
+    """Return the file to change: the chosen one, else the project's if it exists, else the user's.
 
-    ConfigurationError config_unwritable where the project's is a link: it may have come with the project, and lead to
-    any file.
+    Raises ConfigurationError config_unwritable if the project's is a link: it may have come with the project, and lead
+    to any file.
     """
     project = _project() / SETTINGS_FILE
     if choice != "user" and project.is_symlink():
@@ -323,7 +325,7 @@ def _target(choice: Choice) -> Path:
 
 
 def _for_screen(text: str) -> str:
-    """As it is for a program, harmless for a terminal."""
+    """Return a text unchanged for a program, with control characters removed for a terminal."""
     return clean(text) if sys.stdout.isatty() else text
 
 
@@ -332,7 +334,7 @@ def _say(text: str) -> None:
 
 
 def _say_what_counts(context: click.Context, key: str, file: Path) -> None:
-    """Tell the user if what was just changed is not what holds."""
+    """Notify the user if the changed value is overridden."""
     loaded = _load(context)
     origin = loaded.origins.get(key)
     for error in loaded.left_out:

@@ -1,4 +1,4 @@
-"""`localllm debug`: one stage of a research run alone."""
+"""`localllm debug`: run one stage of a research run separately."""
 
 import sys
 import tempfile

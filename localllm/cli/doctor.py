@@ -1,4 +1,4 @@
-"""`localllm doctor`: what is wrong here, and how to fix it."""
+"""`localllm doctor`: find problems of the installation, with fixes."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ _STATUSES = {
 }
 
 _STYLES: dict[Status, Style] = {"problem": "error", "warning": "warning", "note": "accent", "ok": "good"}
-_LEAST_TEXT = 30  # cells; where there is less room beside the columns, the text stands below them
+_LEAST_TEXT = 30  # cells; with less room beside the columns, the text is below them
 
 
 @click.command()
@@ -43,7 +43,7 @@ def doctor(context: click.Context, json: bool) -> int:
     """
     here = _surroundings(context)
     if not _can_show("日本語"):
-        set_language("en")  # a row of question marks helps nobody
+        set_language("en")  # instead of a row of question marks
     findings = asyncio.run(examine(here))
     if json:
         click.echo(as_json(findings))
@@ -53,7 +53,7 @@ def doctor(context: click.Context, json: bool) -> int:
 
 
 def _surroundings(context: click.Context) -> Surroundings:
-    """The surroundings with the settings, or where these cannot be read, with the defaults."""
+    """Return the surroundings with the settings, or with the defaults if these cannot be loaded."""
     try:
         project, loaded = load_here(context)
         return look_around(project, loaded, os.environ, None)
@@ -70,14 +70,14 @@ def _can_show(text: str) -> bool:
 
 
 def _print(lines: Iterator[str]) -> None:
-    """Print what a terminal of any encoding can show of the lines: this command must not fail there."""
+    """Print the lines with unencodable characters replaced: this command must not fail."""
     encoding = sys.stdout.encoding or "ascii"
     for line in lines:
         click.echo(line.encode(encoding, "replace").decode(encoding))
 
 
 def as_json(findings: Sequence[Finding]) -> str:
-    """All findings as one JSON object: `ok` is false if there is a problem."""
+    """Format all findings as a JSON object: `ok` is false if there is a problem."""
     whole = {
         "version": __version__,
         "ok": all(finding.status != "problem" for finding in findings),
@@ -87,7 +87,7 @@ def as_json(findings: Sequence[Finding]) -> str:
 
 
 def listing(findings: Sequence[Finding], project: Path, width: int, theme: Theme) -> Iterator[str]:
-    """The findings, each with its fix below it, and how many there are; no line is wider than `width`."""
+    """List the findings, each with its fix below it, and their number; no line is wider than `width`."""
     yield from wrap(clean(_("localllm {version} in {project}", version=__version__, project=project)), width)
     yield ""
     labels = {status: _(_STATUSES[status]) for status in STATUSES}

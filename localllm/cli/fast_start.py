@@ -1,6 +1,6 @@
-"""The chat's first line: on the screen before anything heavy is loaded, with the keyboard quiet from then on.
+"""Show the chat's first line before heavy imports, with the terminal's echo off from then on.
 
-Imports nothing but what Python has loaded anyway; `termios` is a few kilobytes of C.
+Imports only modules that Python has loaded anyway; `termios` is a small C module.
 """
 
 import os
@@ -12,14 +12,14 @@ from localllm import __version__
 
 CHAT_FLAGS = frozenset({"-c", "--continue", "--trust-project", "--i-accept-no-sandbox", "--offline", "--debug"})
 CHAT_OPTIONS = frozenset({"-m", "--model", "--provider", "--base-url", "--script", "--lang", "--mode", "--resume"})
-"""Options of the root command that go with a chat: those without a value, and those with one."""
+"""Options of the root command allowed with a chat: those without a value, and those with one."""
 
 _PASTE_ON, _PASTE_OFF = "\x1b[?2004h", "\x1b[?2004l"  # bracketed paste
 
 
 class Opening:
-    """A chat whose first line is shown, and whose pastes are marked as such: a line end in one is no Enter. `modes` are
-    the terminal's as they were; None where it cannot be set."""
+    """A chat whose first line is shown, with bracketed paste enabled, so that a line end in a paste is no Enter.
+    `modes` are the terminal's original modes; None if they cannot be set."""
 
     def __init__(self) -> None:
         self._marks_pastes = os.environ.get("TERM") != "dumb"
@@ -28,7 +28,7 @@ class Opening:
         self.modes = _quieten()
 
     def close(self) -> None:
-        """Leave the terminal as it was."""
+        """Restore the terminal."""
         if sys.platform == "win32" or self.modes is None:
             return
         import termios
@@ -37,12 +37,12 @@ class Opening:
             termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, self.modes)
             if self._marks_pastes:
                 os.write(sys.stdout.fileno(), _PASTE_OFF.encode())
-        except (termios.error, OSError, ValueError):  # the terminal has gone
+        except (termios.error, OSError, ValueError):  # the terminal is gone
             self.modes = None
 
 
 def open_chat(arguments: Sequence[str]) -> Opening | None:
-    """Show the first line if the command line `arguments` begin a chat on a terminal; None otherwise."""
+    """Show the first line if the command line `arguments` start a chat on a terminal; otherwise return None."""
     if not (_begins_a_chat(arguments) and _is_terminal(sys.stdin) and _is_terminal(sys.stdout)):
         return None
     return Opening()
@@ -62,12 +62,12 @@ def _begins_a_chat(arguments: Sequence[str]) -> bool:
 def _is_terminal(stream: Any) -> bool:
     try:
         return bool(stream.isatty())
-    except (AttributeError, ValueError):  # closed, or none at all
+    except (AttributeError, ValueError):  # closed or missing
         return False
 
 
 def _quieten() -> list[Any] | None:
-    """Stop the terminal from echoing: what is typed before the prompt is there belongs to the prompt."""
+    """Switch the terminal's echo off: what is typed early belongs to the prompt."""
     if sys.platform == "win32":
         return None
     import termios

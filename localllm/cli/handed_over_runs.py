@@ -1,4 +1,4 @@
-"""Runs that workers do: handed over, and waited for."""
+"""Hand over runs to workers, and wait for them."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ from localllm.tui.render.research_progress import stage_name
 
 
 class Workers:
-    """Those behind the queue at `url`; `shows_stages`: each stage is said. Raises ResearchError where there is no such
+    """The workers behind the queue at `url`; `shows_stages`: print each stage. Raises ResearchError if there is no such
     queue."""
 
     def __init__(self, setup: ResearchSetup, url: str, *, shows_stages: bool) -> None:
@@ -26,7 +26,8 @@ class Workers:
         self._shows_stages = shows_stages
 
     async def carry_out(self, run: str, on_event: OnEvent) -> ResearchState:
-        """Have a run done that is in the history; its state. Raises ResearchError. Cancelled, the workers go on."""
+        """Have a run in the history executed; return its state. Raises ResearchError. If cancelled, the workers
+        continue."""
 
         def show(event: ResearchEvent) -> None:
             on_event(event)

@@ -1,4 +1,4 @@
-"""The command line's help and its errors of usage in Japanese."""
+"""Translate the command line's help and usage errors into Japanese."""
 
 import gettext as system_gettext
 import inspect
@@ -36,10 +36,10 @@ CLICK_TEXTS = (
     N_("{value!r} is not a valid {number_type}."),
     N_("{value} is not in the range {range}."),
 )
-"""What click itself says in a session with this program; it looks for translations where gettext is told to."""
+"""click's own texts that this program shows; click looks them up with gettext."""
 
 _BROKEN_JAPANESE = late_pattern(r"(?<=[\u3000-\u9fff\uff00-\uffef])\n(?=[\u3000-\u9fff\uff00-\uffef])")
-"""A line's end between two characters that have no space between them."""
+"""A line end between two characters without a space between them."""
 
 _COLUMNS = 76
 _SUMMARY_COLUMNS = 66
@@ -48,13 +48,13 @@ _RANGE_COLUMNS = 14
 
 
 def translate_click() -> None:
-    """Have click find its own texts in this program's catalogue."""
+    """Make click look up its texts in this program's catalogue."""
     system_gettext.bindtextdomain(DOMAIN, str(LOCALE))
     system_gettext.textdomain(DOMAIN)
 
 
 def translate(command: click.Command) -> None:
-    """Translate the help of a command, its options and the commands below it."""
+    """Translate the help of a command, its options and its subcommands."""
     if command.help:
         text = gettext(inspect.cleandoc(command.help))
         command.help = _laid_out(text, _COLUMNS)
@@ -68,13 +68,13 @@ def translate(command: click.Command) -> None:
 
 
 def _with_room(text: str, option: click.Option) -> str:
-    """The help of an option, ended where click's note of the range has no room behind it."""
+    """Return the help of an option, with a line break if click's note of the range does not fit after it."""
     is_ranged = isinstance(option.type, click.IntRange | click.FloatRange)
     last = text.rpartition("\n")[2]
     return f"{text}\n" if is_ranged and display_width(last) > _OPTION_COLUMNS - _RANGE_COLUMNS else text
 
 
 def _laid_out(text: str, columns: int) -> str:
-    """Break lines by the width of their characters, which click does not know; it leaves what follows \\b as it is."""
+    r"""Wrap lines by display width, which click does not know; click leaves the text after \b unchanged."""
     paragraphs = [" ".join(_BROKEN_JAPANESE.sub("", each).split("\n")) for each in text.split("\n\n")]
     return "\n\n".join("\b\n" + "\n".join(wrap(each, columns)) for each in paragraphs)

@@ -1,4 +1,4 @@
-"""`localllm history`: past sessions of a project, reports of research, market scans."""
+"""`localllm history`: past sessions of a project, research reports, market scans."""
 
 import sys
 from pathlib import Path
@@ -198,26 +198,26 @@ def _deleted(sessions: Sessions, session_id: str) -> bool:
 
 
 def _content(work: Path, name: str, form: Format) -> bytes:
-    """What is printed of a report or a market scan. Raises LocalLLMError."""
+    """Return the content of a report or a market scan. Raises LocalLLMError."""
     return scan_content(work, name, form) if is_scan(name) else report_content(work, name, form)
 
 
 def _open(context: click.Context, work_dir: Path | None) -> tuple[Path, Sessions, Path]:
-    """The project the program is started in, its sessions, and the work folder."""
+    """Return the current project, its sessions, and the work folder."""
     project, loaded = load_here(context)
     sessions = Sessions.of_project(project, find_storage(project), Seal(session_key_file()))
     return project, sessions, work_folder(loaded.settings, given=work_dir)
 
 
 def _of_session(form: Format) -> SessionFormat:
-    """The format of a session. Raises click.UsageError."""
+    """Return the format for a session. Raises click.UsageError."""
     if form == "pdf":
         raise click.UsageError(_("pdf is for reports: a session can be had as md, html or json."))
     return form
 
 
 def _transcript(project: Path, sessions: Sessions, name: str) -> Transcript:
-    """The session that the name means."""
+    """Return the transcript of the named session."""
     session = sessions.find(name)
     read = sessions.read(session.id)
     return transcript_of(session.id, project.name, read.entries, read.torn_lines)

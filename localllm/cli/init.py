@@ -1,4 +1,4 @@
-"""`localllm init`: make a folder a project."""
+"""`localllm init`: create a project in a folder."""
 
 import os
 import sys
@@ -37,7 +37,7 @@ _OVERRIDES = (
     *(f"{stem}.override.{ending}" for stem in ("compose", "docker-compose") for ending in ("yaml", "yml")),
     ".env",
 )
-"""What docker compose reads as well."""
+"""Further files docker compose reads."""
 
 
 @click.command()
@@ -61,7 +61,7 @@ def init(context: click.Context, work_dir: Path | None, clear: bool, refresh: bo
     """
     folder, settings = (work_dir or Path()).absolute(), Settings()
     own = settings.project
-    with suppress(ConfigurationError):  # for the language too; a broken settings file is a reason to begin anew
+    with suppress(ConfigurationError):  # sets the language; an invalid settings file is no obstacle
         project, loaded = load_here(context)
         settings = loaded.settings
         own = settings.project if project.resolve() == folder.resolve() else own
@@ -98,13 +98,13 @@ def init(context: click.Context, work_dir: Path | None, clear: bool, refresh: bo
 
 
 def _kept(steps: Sequence[Step], folder: Path) -> list[str]:
-    """The files of the services that were there before."""
+    """Return the existing files of the services."""
     names = [(step.path.relative_to(folder).as_posix(), step.done) for step in steps]
     return [name for name, done in names if done in ("kept", "link") and name.startswith(("compose", "searxng/"))]
 
 
 def _agrees(there: Sequence[Path], *, yes: bool) -> bool:
-    """Whether these may be moved aside; ConfigurationError where nobody is there to be asked."""
+    """Confirm that these may be moved aside; raises ConfigurationError if no user can be asked."""
     if yes:
         return True
     names = ", ".join(path.name for path in there)
@@ -118,7 +118,7 @@ def _agrees(there: Sequence[Path], *, yes: bool) -> bool:
 
 
 def _print_steps(folder: Path, steps: Sequence[Step]) -> None:
-    """A line for each step."""
+    """Print a line per step."""
     say(_("In {folder}:", folder=folder))
     words = {step.done: _(_DONE[step.done]) for step in steps}
     column = max(map(display_width, (words[step.done] for step in steps))) + 2

@@ -1,4 +1,4 @@
-"""Ctrl+C and its like end a run of the command line in good order, and with force where they come again."""
+"""End a run of the command line on signals: gracefully at first, forcibly when repeated."""
 
 import signal
 from collections.abc import Callable
@@ -8,12 +8,12 @@ from functools import partial
 from localllm.tui.signals import ForcedEnd, add_handlers
 
 _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)]
-"""What a command had changed where it must not is put back before any of these ends the program."""
+"""Before any of these ends the program, protected files a command has changed are restored."""
 
 
 class Interruption:
-    """What signals do to a run: it ends in good order, and with force where SIGINT comes twice, or another one, and
-    something hangs. `number` is the signal that came, 0 as long as none has."""
+    """Handle signals during a run: it ends gracefully, and forcibly after a second SIGINT, or another signal, if
+    something hangs. `number` is the received signal, 0 for none."""
 
     def __init__(self, interrupt: Callable[[], object], forced_end: ForcedEnd) -> None:
         self._interrupt = interrupt
@@ -21,12 +21,12 @@ class Interruption:
         self.number = 0
 
     def listen(self) -> None:
-        """Hear signals in the running event loop. On Windows Ctrl+C ends the program."""
+        """Install the handlers in the running event loop. On Windows Ctrl+C ends the program."""
         with suppress(NotImplementedError):
             add_handlers({each.name: partial(self.take, each) for each in _ENDING}, self._forced_end.arm)
 
     def take(self, number: int) -> None:
-        """The signal has arrived."""
+        """Handle a signal."""
         if self.number or number != signal.SIGINT:
             self._forced_end.begin(128 + number)
         self.number = number

@@ -1,4 +1,4 @@
-"""`localllm log`: what is in the program's log, and what comes into it."""
+"""`localllm log`: show and follow the program's log."""
 
 import sys
 import time
@@ -33,12 +33,12 @@ CATEGORIES: dict[str, tuple[str, ...]] = {
     "TRACE": ("TRACE",),
     "ENSEMBLE": ("ENSEMBLE", "SERVER", "CONFIG"),
 }
-"""What can be asked for, and the categories in the file that are meant."""
+"""The categories a user can name, and those in the file they stand for."""
 
 _AGO = late_pattern(r"(\d{1,6})\s*(s|m|min|h|d|w)")
 _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _STYLES: dict[str, Style] = {"DEBUG": "dim", "WARNING": "warning", "ERROR": "error", "CRITICAL": "error"}
-_LOOKED_AFTER = 0.3  # seconds
+_LOOKED_AFTER = 0.3  # seconds between polls
 
 
 @click.command()
@@ -102,7 +102,7 @@ def log(
 
 
 def _follow(follower: Follower, wanted: Wanted, show: "_Printer") -> None:
-    """Print what comes until the user has enough; where standard output is gone, that is noticed with the next."""
+    """Print new records until interrupted; a closed standard output is noticed with the next record."""
     while True:
         for record in filter(wanted.has, records(follower.new_lines())):
             show.print(record)
@@ -115,7 +115,7 @@ class _Printer:
         self._as_json = as_json
 
     def print(self, record: LogRecord) -> None:
-        """Print a record; on a terminal nothing in it acts."""
+        """Print a record; for a terminal, control characters are removed."""
         if self._as_json:
             message = record.text.partition("] [")[2].partition("] ")[2].rstrip("\n")
             fields = {"time": record.time, "level": record.level, "category": record.category, "message": message}
@@ -126,7 +126,7 @@ class _Printer:
 
 
 def _moment(since: str) -> datetime:
-    """The moment that was meant. Raises click.UsageError."""
+    """Parse a time. Raises click.UsageError."""
     now = datetime.now().astimezone()
     if match := _AGO.fullmatch(since.strip().lower()):
         return now - timedelta(seconds=int(match[1]) * _SECONDS[match[2]])

@@ -1,4 +1,4 @@
-"""The root of the command line: the chat, the one-shot, and the commands below it."""
+"""The root command: the chat, the one-shot run, and the subcommands."""
 
 import asyncio
 import os
@@ -40,11 +40,11 @@ _SECONDS_BEFORE_NOTICE = 2.0
 
 
 def read_piped_input(stream: TextIO | None) -> str:
-    """The text piped into the program, framed to follow a prompt, the frame's own marks in it made harmless;
-    empty where nothing is piped.
+    """Read the text piped into the program, framed to follow a prompt, with the frame's own marks escaped; empty if
+    nothing is piped.
 
-    Only pipes and files are read: a terminal or /dev/null has nothing to add. An open pipe nobody writes to is
-    waited for, and after a moment that is said. Raises ConfigurationError where what comes is not text.
+    Only pipes and files are read, not a terminal or /dev/null. An open pipe without data is waited for, with a notice
+    after a moment. Raises ConfigurationError for binary data.
     """
     if stream is None or not is_piped(stream):
         return ""
@@ -53,7 +53,7 @@ def read_piped_input(stream: TextIO | None) -> str:
 
 
 def is_piped(stream: TextIO) -> bool:
-    """Whether a pipe or a file is behind `stream`."""
+    """Whether `stream` is a pipe or a file."""
     if stream.closed:
         return False
     mode = os.fstat(stream.fileno()).st_mode
@@ -61,7 +61,7 @@ def is_piped(stream: TextIO) -> bool:
 
 
 def read_whole(stream: TextIO) -> str:
-    """All text that is piped in; that it is waited for is said after a moment. Raises ConfigurationError."""
+    """Read all piped text, with a notice if it has to be waited for. Raises ConfigurationError."""
     notice = threading.Timer(
         _SECONDS_BEFORE_NOTICE,
         lambda: print(  # noqa: T201
@@ -82,20 +82,20 @@ def read_whole(stream: TextIO) -> str:
 
 EXIT_INTERRUPTED = 130
 _LANGUAGES = ("en", "ja")
-_SECONDS_TO_CLOSE = 15.0  # for the session, its commands and connections; threads that are still at work then are left
+_SECONDS_TO_CLOSE = 15.0  # for the session, its commands and connections; running threads are then abandoned
 _SLASHES = ("/", "／")
 
 
 def run(arguments: list[str], opening: Opening | None = None) -> int:
-    """Run the command line; the exit code. Errors are printed here, and only here. `opening`: what of a chat has
-    been shown already."""
+    """Run the command line and return the exit code. Errors are printed only here. `opening`: the part of a chat shown
+    already."""
     set_language(_named_language(arguments))
     if language() != "en":
         from localllm.cli.help import translate, translate_click
 
         translate_click()
         if not {"-h", "--help"}.isdisjoint(arguments):
-            os.environ["LANGUAGE"] = language()  # where click looks, whatever the locale; help starts no other program
+            os.environ["LANGUAGE"] = language()  # read by click; help starts no other program
             translate(root)
     debug = "--debug" in arguments
     try:
@@ -111,7 +111,7 @@ def run(arguments: list[str], opening: Opening | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has gone: say no more, not even when the interpreter flushes at its end.
+        # The reader of our output is gone: print nothing more, not even by the interpreter's final flush.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except LocalLLMError as error:
@@ -130,14 +130,14 @@ def run(arguments: list[str], opening: Opening | None = None) -> int:
 
 
 def _named_language(arguments: list[str]) -> str:
-    """The language of `--lang`: help is put together before options are parsed."""
+    """Return the language of `--lang`: help is assembled before options are parsed."""
     before = list(takewhile(lambda one: one not in LATE_COMMANDS, arguments))
     said = {*before, *map("=".join, pairwise(before))}
     return next((one for one in _LANGUAGES if f"--lang={one}" in said), "auto")
 
 
 def _misplaced(error: click.NoSuchOption) -> click.UsageError:
-    """The same error; for an option that stands before the command, that it does."""
+    """Return the error; for an option before the command, with a note on its position."""
     known = {name for one in root.params if isinstance(one, click.Option) for name in one.opts}
     option = error.option_name
     if option not in known or error.ctx is None or error.ctx.parent is None:
@@ -152,7 +152,7 @@ LATE_COMMANDS = (
     *("config", "debug", "doctor", "history", "init", "log", "market", "models", "rag", "research", "sandbox"),
     *("serve", "task", "worker"),
 )
-"""Commands whose module, of the same name, is loaded when they are called: everything else starts without them."""
+"""Commands whose module, of the same name, is imported only when they are called."""
 
 
 class _Commands(click.Group):
@@ -255,7 +255,7 @@ def _working_folder() -> Path:
 
 
 def _load(project: Path, options: dict[str, Any], believed: str = "") -> Loaded:
-    """The settings for this run; the language is theirs from now on."""
+    """Load the settings for this run, and switch to their language."""
     trusted = options["trust_project"]
     loaded = load(project, overrides=overrides(options), environ=os.environ, trusted=trusted, believed=believed)
     set_language(options["lang"] or loaded.settings.ui.language)
@@ -263,7 +263,7 @@ def _load(project: Path, options: dict[str, Any], believed: str = "") -> Loaded:
 
 
 def _refuse_contradictions(options: dict[str, Any]) -> None:
-    """Options that would be passed over in silence are errors of usage."""
+    """Raise usage errors for options that would otherwise be ignored."""
     if options["prompt"] is None and (options["yes"] or options["output"] != "text"):
         raise click.UsageError(_("--yes and --output go with -p."))
     if options["continue_"] and options["resume"] is not None:
@@ -279,14 +279,14 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
 
 
 def _terminal(opening: Opening | None) -> "Terminal":
-    """The chat's terminal. A one-shot run starts without all that makes it."""
+    """Create the chat's terminal. Imported late, since a one-shot run does not need it."""
     from localllm.tui.repl import Terminal
 
     return Terminal(is_open=opening is not None, modes=opening and opening.modes)
 
 
 def _say_if_a_command(prompt: str, loaded: Loaded) -> None:
-    """Tell who meant a command of the chat that none was carried out. What knows them is loaded for this alone."""
+    """Notify a user whose one-shot prompt begins with a chat command, which was not executed. Imported late."""
     from localllm.cli.chat_words import sent_as_words
 
     if told := sent_as_words(prompt, loaded.settings.commands.aliases):
@@ -294,19 +294,20 @@ def _say_if_a_command(prompt: str, loaded: Loaded) -> None:
 
 
 def _settled(project: Path, terminal: "Terminal", options: dict[str, Any]) -> Loaded:
-    """The settings, after the person at the terminal was asked whether he believes the project's."""
+    """Load the settings after asking the user whether to trust the project's."""
     from localllm.cli.trust import settle
 
     return settle(project, _load(project, options), terminal, partial(_load, project, options), Answers.of_user())
 
 
 async def _resumed(app: LocalLLMCode, wanted: str) -> Sequence[str]:
-    """What should be known of the session that is gone on with, where nobody is shown how it stood."""
+    """Resume a session and return notes on it, for displays that do not show its last exchange."""
     return [*await app.keeping.resume(wanted), *app.keeping.last_said]
 
 
 async def _run(app: LocalLLMCode, prompt: str | None, piped: str, wanted: str | None, forced_end: ForcedEnd) -> int:
-    """`piped` follows the prompt. `wanted`: the session to go on with, "" for the newest, None for a new one."""
+    """Run the program. `piped` follows the prompt. `wanted`: the session to resume, "" for the newest, None for a new
+    one."""
     code = InternalError.exit_code
     await app.initialize()
     try:

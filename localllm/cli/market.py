@@ -1,4 +1,4 @@
-"""`localllm market`: a broad scan of a market, in Japan and abroad, whose insights lead to their sources."""
+"""`localllm market`: a market scan of Japan and abroad, with sourced insights."""
 
 import os
 import sys
@@ -73,7 +73,7 @@ def market(context: click.Context, words: tuple[str, ...], **values: Any) -> int
 
 
 class _Output(NamedTuple):
-    """Where the result goes."""
+    """The destination of the result."""
 
     output: OutputFormat
     format: Format
@@ -81,7 +81,7 @@ class _Output(NamedTuple):
     force: bool
 
     def check(self) -> None:
-        """See before a scan whether its report can go there. Raises LocalLLMError."""
+        """Check before a scan that its report can be written. Raises LocalLLMError."""
         if self.export is None:
             return
         target = self.export.expanduser().absolute()
@@ -94,7 +94,7 @@ class _Output(NamedTuple):
             raise ResearchUsageError("research_export_exists", file=self.export)
 
     def deliver(self, root: Path, result: MarketResult) -> None:
-        """Write the result where it is to go. Raises LocalLLMError."""
+        """Write the result to its destination. Raises LocalLLMError."""
         content = render(result, self.format).encode("utf-8", "replace")
         if self.output == "json":
             self.write(render(result, "json"))
@@ -112,12 +112,12 @@ class _Output(NamedTuple):
         sys.stdout.flush()
 
     def write_line(self, whole: object) -> None:
-        """Write one JSON object in a line of its own."""
+        """Write one JSON object on a line."""
         self.write(encode_json(whole).decode() + "\n")
 
 
 class _Display:
-    """Shows a scan while it goes on: on standard error, on a terminal; with `stream-json` each event as a line."""
+    """Show the progress of a scan: on standard error, if it is a terminal; with `stream-json` each event as a line."""
 
     def __init__(self, output: _Output) -> None:
         self._output = output
@@ -136,7 +136,7 @@ class _Display:
 
 
 def _scan(setup: ResearchSetup, options: ResearchOptions, asked: ResearcherInput, output: _Output) -> int:
-    """Carry out the scan, and give its result to who wants it; the exit code."""
+    """Run the scan and write its result; return the exit code."""
     display = _Display(output)
 
     async def work() -> tuple[MarketResult, LocalLLMError | None]:
@@ -161,7 +161,7 @@ def _scan(setup: ResearchSetup, options: ResearchOptions, asked: ResearcherInput
 
 
 def _ended(result: MarketResult) -> str:
-    """How a scan ended, in a line."""
+    """Summarise in a line how a scan ended."""
     findings = result.data.findings if result.data else ()
     return clean(
         _(
@@ -184,7 +184,7 @@ def _constraints(values: dict[str, Any]) -> Constraints:
 
 
 def _format(given: Format | None, export: Path | None) -> Format:
-    """The report's format: as given, as the name of the file ends, else Markdown."""
+    """Return the report's format: as given, else by the file name, else Markdown."""
     if given is not None:
         return given
     match export.suffix.lower() if export is not None else "":

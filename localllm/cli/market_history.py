@@ -1,4 +1,4 @@
-"""The part of `localllm history` that is about market scans."""
+"""Market scans in `localllm history`."""
 
 import asyncio
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ _ABOUT = 60  # cells
 
 
 def is_scan(name: str) -> bool:
-    """Whether a name is that of a market scan."""
+    """Whether a name is the id of a market scan."""
     return bool(EXECUTION_ID.fullmatch(name))
 
 
 def scans(work: Path, words: str) -> list[MarketResult]:
-    """The scans, the newest first; with words, those they fit. What is wrong with the log is said."""
+    """List the scans, newest first; with words, the matching ones. Errors of the log are printed."""
     try:
         found = AgentLog(work).all()
     except ResearchError as error:
@@ -35,13 +35,13 @@ def scans(work: Path, words: str) -> list[MarketResult]:
 
 
 def scan_line(scan: MarketResult) -> str:
-    """A scan in a line."""
+    """Format a scan in a line."""
     about = shorten(clean(scan.theme, keep_newlines=False), _ABOUT)
     return f"{scan.execution_id}  {when(scan.started_at)}  {about}  ({_(_state(scan))})"
 
 
 def scan_json(scan: MarketResult) -> dict[str, Json]:
-    """A scan as JSON."""
+    """Convert a scan to JSON."""
     return {
         "id": scan.execution_id,
         "session": scan.session_id,
@@ -60,7 +60,7 @@ def scan_json(scan: MarketResult) -> dict[str, Json]:
 
 
 def scan_content(work: Path, name: str, form: Format) -> bytes:
-    """The report of a scan. Raises ResearchUsageError where there is none, BrowserError for a PDF."""
+    """Return the report of a scan. Raises ResearchUsageError if there is none, BrowserError for a PDF."""
     scan = AgentLog(work).find(name)
     if form != "pdf":
         return render(scan, form).encode("utf-8", "replace")
@@ -75,7 +75,7 @@ def scan_content(work: Path, name: str, form: Format) -> bytes:
 
 
 def delete_scans(work: Path, names: Sequence[str]) -> int:
-    """Delete scans; how many were. What is wrong with the others is said."""
+    """Delete scans; return how many. Errors are printed."""
     deleted = 0
     for name in names:
         try:

@@ -1,4 +1,4 @@
-"""`localllm models`: what every server that can be reached offers."""
+"""`localllm models`: list the models of all reachable servers."""
 
 import asyncio
 import os
@@ -72,7 +72,8 @@ def _addresses(servers: Sequence[Server]) -> str:
 
 
 def as_json(answering: Answering) -> str:
-    """`servers` with their `models`, `used` (null where no model is), and `error` where what is set cannot be used."""
+    """Format `servers` with their `models`, `used` (null for none), and `error` if the configured model is not
+    usable."""
     used: Json = None
     if answering.provider and answering.provider not in WITHOUT_SERVER:
         place = {"provider": answering.provider, "base_url": answering.address}
@@ -101,7 +102,7 @@ def _server_json(answering: Answering, server: Server) -> dict[str, Json]:
 
 
 def listing(answering: Answering, width: int, theme: Theme) -> Iterator[str]:
-    """Each server with a line for each of its models, in columns where these fit into `width` cells."""
+    """List each server with a line per model, in columns if these fit into `width` cells."""
     shown = [server for server in answering.servers if server.state not in ("absent", "foreign")]
     head = ("", *(_(_COLUMNS[name]) for name in ("model", "window", "loaded", "abilities", "size")))
     rows = [_row(answering, server, model) for server in shown for model in server.models]
@@ -118,7 +119,7 @@ def listing(answering: Answering, width: int, theme: Theme) -> Iterator[str]:
 
 
 def _title(server: Server) -> str:
-    """The server's name and address, and why it has no models here."""
+    """Return the server's name and address, and why it lists no models."""
     title = clean(f"{server.software or server.provider}  {server.base_url}", keep_newlines=False)
     match server.state:
         case "empty":
@@ -158,7 +159,7 @@ def _is_used(answering: Answering, server: Server, model: ModelInfo) -> bool:
 
 
 def _as_told(answering: Answering, server: Server, model: ModelInfo) -> ModelInfo:
-    """The model as its list shows it; the one in use with all that its server has told of it since."""
+    """Return the model as listed; the one in use with its server's further description."""
     if not _is_used(answering, server, model):
         return model
     described = answering.model
@@ -175,7 +176,7 @@ def _as_told(answering: Answering, server: Server, model: ModelInfo) -> ModelInf
 
 
 def _laid_out(row: Row, rows: Sequence[Row], width: int) -> Iterator[str]:
-    """One row in the columns of all rows; where these are too wide together, its name alone and the rest below it."""
+    """Format one row in the columns of all rows; if these are too wide, its name with the rest below it."""
     columns = [max(display_width(cells[place]) for cells in rows) for place in range(1, len(row))]
     mark, name, *rest = row
     gathered = f"{mark or ' '} {_padded(name, columns[0])}  {_joined(rest, columns[1:])}".rstrip()

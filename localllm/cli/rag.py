@@ -1,4 +1,4 @@
-"""`localllm rag`: fill, search and look after the collections of documents."""
+"""`localllm rag`: fill, search and manage the collections of documents."""
 
 import asyncio
 import os
@@ -24,11 +24,11 @@ from localllm.safety.closed_files import closed_files
 from localllm.text.sanitising import clean, json_report, shorten
 
 _MOST_SKIPPED = 20
-"""Skipped files that are listed; `localllm rag show NAME` lists all."""
+"""Skipped files listed; `localllm rag show NAME` lists all."""
 _SHOWN_OF_A_HIT = 500  # characters
 EXIT_LEFT_ALONE = 1
 _LONGEST_WAIT = 120.0
-"""Seconds for the sentence of the chat model, which a collection can do without."""
+"""Seconds to wait for the chat model's description, which is optional."""
 
 Result = TypeVar("Result")
 
@@ -302,25 +302,25 @@ def chat(context: click.Context, words: tuple[str, ...], prompt: str | None, ipo
 
 
 def _delivered(context: click.Context, own: Sequence[Collection]) -> list[str]:
-    """The names of collections that came with the project, which are not used."""
+    """Return the names of collections delivered with the project, which are not used."""
     return delivered_collections(load_here(context)[0], {one.name for one in own})
 
 
 def _open(context: click.Context) -> KnowledgeBase:
-    """The knowledge base by the settings here. Raises ConfigurationError, KnowledgeBaseError."""
+    """Open the knowledge base with the settings here. Raises ConfigurationError, KnowledgeBaseError."""
     project, loaded = load_here(context)
     closed = closed_files(loaded.settings.safety, project)
     return KnowledgeBase(loaded.settings, project, loaded.allowed_environ(os.environ), closed=closed)
 
 
 async def _with(context: click.Context, work: Callable[[KnowledgeBase], Coroutine[Any, Any, Result]]) -> Result:
-    """Do something with the knowledge base, and close it."""
+    """Call `work` with the knowledge base, and close it."""
     async with _open(context) as knowledge:
         return await work(knowledge)
 
 
 async def _search(context: click.Context, query: str, collection: str, top_k: int) -> Found:
-    """Search; where rag.rerank is set the chat model orders what was found."""
+    """Search; if rag.rerank is set, the chat model reranks the hits."""
     project, loaded = load_here(context)
     environ = loaded.allowed_environ(os.environ)
     async with AsyncExitStack() as stack:
@@ -334,7 +334,7 @@ async def _search(context: click.Context, query: str, collection: str, top_k: in
 
 
 async def _described_by_model(context: click.Context, report: IngestReport) -> IngestReport:
-    """The report of an ingest; where it has described the collection anew and there is a chat model, in its words."""
+    """Return the report of an ingest; a regenerated description is rewritten by the chat model, if there is one."""
     if not report.contents:
         return report
     project, loaded = load_here(context)
@@ -355,7 +355,7 @@ async def _described_by_model(context: click.Context, report: IngestReport) -> I
 
 @contextmanager
 def _progress() -> Generator[OnEvent]:
-    """A bar on a terminal's standard error while an ingest goes on; nothing elsewhere."""
+    """Show a progress bar during an ingest, if standard error is a terminal."""
     if not sys.stderr.isatty():
         yield _say_who_waits
         return

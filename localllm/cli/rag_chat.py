@@ -1,4 +1,4 @@
-"""`localllm rag chat`: questions in a loop, answered from the collections alone."""
+"""`localllm rag chat`: answer questions in a loop, from the collections alone."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ def run_chat(
     *,
     accept_no_sandbox: bool,
 ) -> int:
-    """Answer `prompt`, or every line that is typed; the exit code. Raises LocalLLMError."""
+    """Answer `prompt`, or every typed line; return the exit code. Raises LocalLLMError."""
     front_end = Headless(output if prompt else "text")
     app = LocalLLMCode(
         project, loaded, front_end, environ=os.environ, here=Path.cwd(), accept_no_sandbox=accept_no_sandbox
@@ -56,8 +56,8 @@ async def _run(app: LocalLLMCode, front_end: Headless, prompt: str | None, ipo: 
 
 
 async def _loop(front_end: Headless, chat: KnowledgeChat) -> int:
-    """Answer line by line until exit, quit or the end of the input. A turn that fails is logged and shown, and the next
-    one can be typed."""
+    """Answer line by line until exit, quit or the end of the input. A failed turn is logged and shown, and the loop
+    continues."""
     code = 0
     if sys.stdin.isatty():
         say(_("Ask about your collections; exit or quit leaves."))
@@ -76,7 +76,7 @@ async def _loop(front_end: Headless, chat: KnowledgeChat) -> int:
 
 
 async def _typed() -> AsyncGenerator[str]:
-    """The lines a person types, or what is piped in."""
+    """Yield the typed or piped lines."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         async for line in read_lines(sys.stdin):
             yield line
@@ -88,13 +88,13 @@ async def _typed() -> AsyncGenerator[str]:
         try:
             yield await session.prompt_async("> ")
         except KeyboardInterrupt:
-            continue  # the line is thrown away, as in a shell
+            continue  # the line is discarded, as in a shell
         except EOFError:
             return
 
 
 async def _turn(front_end: Headless, chat: KnowledgeChat, question: str) -> int:
-    """Answer one question; Ctrl+C breaks it off. The exit code it would have alone."""
+    """Answer one question; Ctrl+C interrupts it. Returns its exit code."""
     loop = asyncio.get_running_loop()
     with suppress(NotImplementedError):  # Windows: Ctrl+C ends the program
         loop.add_signal_handler(signal.SIGINT, chat.interrupt)

@@ -1,4 +1,4 @@
-"""The part of `localllm history` that is about reports of research."""
+"""Research reports in `localllm history`."""
 
 import asyncio
 import sys
@@ -25,12 +25,12 @@ _STATES = {
 
 
 def is_report(name: str) -> bool:
-    """Whether a name is that of a run, not of a session."""
+    """Whether a name is the id of a run, not of a session."""
     return bool(RUN_ID.fullmatch(name))
 
 
 def reports(work: Path, words: str) -> list[PastRun]:
-    """The runs, the newest first; with words, those they fit. What is wrong with others is said."""
+    """List the runs, newest first; with words, the matching ones. Errors of others are printed."""
     runs, faults = past_runs(work)
     for fault in faults:
         print_error(fault)
@@ -38,13 +38,13 @@ def reports(work: Path, words: str) -> list[PastRun]:
 
 
 def report_line(run: PastRun) -> str:
-    """A run in a line."""
+    """Format a run in a line."""
     about = shorten(clean(run.facts.title or run.facts.question, keep_newlines=False), _ABOUT)
     return f"{run.id}  {when(run.facts.finish_at or run.facts.start_at)}  {about}  ({_(_STATES[_state(run)])})"
 
 
 def report_json(run: PastRun) -> dict[str, Json]:
-    """A run as JSON."""
+    """Convert a run to JSON."""
     facts = run.facts
     return {
         "id": run.id,
@@ -68,18 +68,18 @@ def report_json(run: PastRun) -> dict[str, Json]:
 
 
 def check_terminal(form: Format) -> None:
-    """See whether a report can be printed where standard output goes. Raises ResearchUsageError."""
+    """Check that a report can be printed to standard output. Raises ResearchUsageError."""
     if form == "pdf" and sys.stdout.isatty():
         raise ResearchUsageError("report_pdf_on_terminal")
 
 
 def report_content(work: Path, run: str, form: Format) -> bytes:
-    """The report of a run. Raises LocalLLMError."""
+    """Return the report of a run. Raises LocalLLMError."""
     return asyncio.run(rendered(work, run, form))
 
 
 def delete_reports(work: Path, names: Sequence[str]) -> int:
-    """Delete runs; how many were. What is wrong with the others is said."""
+    """Delete runs; return how many. Errors are printed."""
     deleted = 0
     for name in names:
         try:
@@ -96,7 +96,7 @@ def _state(run: PastRun) -> str:
 
 
 def when(moment: str) -> str:
-    """A moment of a log as it is listed."""
+    """Format a log's time for a list."""
     try:
         return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
     except ValueError:

@@ -1,4 +1,4 @@
-"""Where a finished report goes: a file of the user's, standard output, a JSON object."""
+"""Write a finished report to its destination: a user's file, standard output, a JSON object."""
 
 import os
 import sys
@@ -20,12 +20,11 @@ from localllm.tui.headless import OutputFormat
 
 
 class ReportOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """What is wanted of a report.
+    """The destination of a report.
 
-    output: what standard output is.
-    prints: whether the report is printed, where standard output is text.
-    format: of the report; None is what the name of `export` ends in, else Markdown.
-    export: a file of the user's for it; with `force` one that is there is overwritten.
+    output: the format of standard output. prints: whether the report is printed, if standard output is text. format: of
+    the report; None means by the extension of `export`, else Markdown. export: a user's file for it; with `force` an
+    existing one is overwritten.
     """
 
     output: OutputFormat = "text"
@@ -35,7 +34,7 @@ class ReportOutput(msgspec.Struct, frozen=True, kw_only=True):
     force: bool = False
 
     def check(self) -> None:
-        """See before a run whether its report can go where it is to go. Raises LocalLLMError."""
+        """Check before a run that its report can be written. Raises LocalLLMError."""
         check_format(self._format)
         if self._format == "pdf" and self.prints and sys.stdout.isatty():
             raise ResearchUsageError("report_pdf_on_terminal")
@@ -54,7 +53,7 @@ class ReportOutput(msgspec.Struct, frozen=True, kw_only=True):
             raise ResearchUsageError("research_export_exists", file=self.export)
 
     async def deliver(self, setup: ResearchSetup, state: ResearchState) -> LocalLLMError | None:
-        """Write the report where it is to go; why that failed, where it did: the report is in the history then."""
+        """Write the report to its destination; return the error if that failed, since the report is in the history."""
         report = report_file(setup.work_folder, state.id)
         if self.output == "text":
             say(ended_line(state))
@@ -81,7 +80,7 @@ class ReportOutput(msgspec.Struct, frozen=True, kw_only=True):
             write_bytes(content)
 
     def tell_failure(self, error: LocalLLMError | None, run: str) -> None:
-        """Tell those who read JSON that there is no report; `error` is None where the user stopped it."""
+        """Report a missing report to readers of JSON; `error` is None if the user stopped the run."""
         if self.output == "text":
             return
         told = error and _told(error)
@@ -91,7 +90,7 @@ class ReportOutput(msgspec.Struct, frozen=True, kw_only=True):
         self.print_json({"type": "Report", **whole})
 
     def print_json(self, whole: dict[str, Json]) -> None:
-        """Print one JSON object, in a line of its own for those who read events."""
+        """Print one JSON object, on a line of its own for readers of events."""
         if self.output == "json":
             whole.pop("type", None)
             sys.stdout.write(json_report(whole) + "\n")
@@ -111,7 +110,7 @@ def _told(error: LocalLLMError) -> dict[str, Json]:
 
 
 def write_bytes(content: bytes) -> None:
-    """Write a report to standard output; on a terminal nothing in it acts."""
+    """Write a report to standard output; for a terminal, control characters are removed."""
     if sys.stdout.isatty():
         sys.stdout.write(clean(content.decode("utf-8", "replace")))
         sys.stdout.flush()
@@ -122,7 +121,7 @@ def write_bytes(content: bytes) -> None:
 
 
 def summary(state: ResearchState, report: Path, exported: Path | None) -> dict[str, Json]:
-    """How a run ended, as one JSON object."""
+    """Summarise a run as a JSON object."""
     numbers = state.numbers
     labels = [claim.verdict.label if claim.verdict else "not_verified" for claim in state.claims]
     return {
@@ -152,7 +151,7 @@ def summary(state: ResearchState, report: Path, exported: Path | None) -> dict[s
 
 
 def ended_line(state: ResearchState) -> str:
-    """How a run ended, in a line."""
+    """Summarise in a line how a run ended."""
     said = _(
         "{state}. Sources read: {sources}; supported claims in the report: {good} of {claims}; "
         "rounds of checking: {loops}.",

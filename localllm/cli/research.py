@@ -1,4 +1,4 @@
-"""`localllm research`: answer a question with a report whose claims lead to their sources."""
+"""`localllm research`: answer a question with a report of sourced claims."""
 
 import os
 import sys
@@ -109,7 +109,7 @@ def _research(
     question: str = "",
     resume: str = "",
 ) -> int:
-    """Carry out one run, and give its report to who wants it; the exit code."""
+    """Execute one run and write its report; return the exit code."""
     display = RunDisplay(report.output, sys.stdout, sys.stderr)
     tracer = open_tracer(setup.settings.trace, os.environ, asked=values["trace"] or values["langfuse"])
 
@@ -137,17 +137,17 @@ def _research(
 
 
 async def _edited(planned: ResearchState) -> tuple[str, ...]:
-    """The queries as the user leaves them. Raises KeyboardInterrupt."""
+    """Return the queries as edited by the user. Raises KeyboardInterrupt."""
     from localllm.tui.dialogs.queries import edit_queries
 
     edited = await edit_queries([query.text for query in planned.queries])
     if not edited:
-        raise EOFError  # all lines were emptied: nothing is to be searched for
+        raise EOFError  # all lines were deleted: there is nothing to search for
     return edited
 
 
 def _print_plan(setup: ResearchSetup, options: ResearchOptions, report: ReportOutput, question: str) -> int:
-    """Print the queries of a new run, which is kept; the exit code."""
+    """Print the queries of a new run, which is stored; return the exit code."""
     display = RunDisplay(report.output, sys.stdout, sys.stderr)
     try:
         state = finish(lambda: plan_only(setup, options, display, question))
@@ -169,7 +169,7 @@ def _close(tracer: OpenTelemetryTracer | None) -> None:
 
 
 def _warn_of_workers(setup: ResearchSetup, run: str) -> None:
-    """Say where a run is worked on elsewhere: what is found there is not here yet."""
+    """Report a run that workers execute elsewhere: their findings are not here yet."""
     from localllm.integrations.task_queue.handover import place_of
 
     if place := place_of(setup.work_folder, run):
@@ -177,7 +177,7 @@ def _warn_of_workers(setup: ResearchSetup, run: str) -> None:
 
 
 def _refuse_contradictions(words: Sequence[str], values: Mapping[str, Any]) -> None:
-    """Options that would be passed over in silence are errors of usage."""
+    """Raise usage errors for options that would otherwise be ignored."""
     asked = [name for name in ("prompt", "task_id", "resume") if values[name] is not None]
     asked += ["task_all"] * values["task_all"] + ["question"] * bool(words)
     if len(asked) > 1:
@@ -196,5 +196,5 @@ def _refuse_contradictions(words: Sequence[str], values: Mapping[str, Any]) -> N
 
 
 def _piped_question() -> str:
-    """The question on standard input, empty where nothing is piped. Raises ConfigurationError."""
+    """Read the question from standard input; empty if nothing is piped. Raises ConfigurationError."""
     return read_whole(sys.stdin).strip() if is_piped(sys.stdin) else ""

@@ -1,4 +1,4 @@
-"""The options of a research run on the command line: their bounds, and what they come to with the settings."""
+"""The command line options of a research run: their limits, and their merge with the settings."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -26,10 +26,10 @@ _SETTINGS = {
     "max_pages": "max_pages",
     "language": "language",
 }
-"""Options that stand for a setting of `[research]`."""
+"""Options for a setting of `[research]`."""
 
 SHARED = ("preset", *_SETTINGS, "sites", "exclude_sites", "docs", "collections")
-"""The options of a run, as click calls them."""
+"""The names of a run's options in click."""
 
 _PAIRS = (("min_search", "max_search"), ("min_validation", "max_validation"))
 
@@ -68,18 +68,18 @@ OPTIONS = (
     click.option("--max-tokens", type=click.IntRange(0), metavar="N", help="Tokens the run may use; 0 means no limit."),
     click.option("--max-pages", type=click.IntRange(0), metavar="N", help="Pages it may read; 0 means no limit."),
 )
-"""Those that a task keeps as well."""
+"""Those also stored in a task."""
 
 
 def research_options(command: Command) -> Command:
-    """Give a command the options of a run."""
+    """Add the options of a run to a command."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command
 
 
 def given_options(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of `OPTIONS` that were given, as ResearchOptions calls them, checked. Raises click.UsageError."""
+    """Return the given ones of `OPTIONS`, by their names in ResearchOptions, validated. Raises click.UsageError."""
     given = {name: values[option] for option, name in _SETTINGS.items() if values.get(option) is not None}
     _check_pairs(given)
     for name in ("sites", "exclude_sites"):
@@ -107,7 +107,7 @@ def _check_pairs(given: Mapping[str, Any]) -> None:
 
 
 def _hosts(name: str, value: str) -> list[str]:
-    """The hosts in an option, written as hosts or as addresses, with commas between them."""
+    """Parse the hosts in an option, written as hosts or addresses, separated by commas."""
     hosts = [one.strip().rpartition("://")[2].partition("/")[0].lower() for one in value.split(",") if one.strip()]
     for host in hosts:
         if not _HOST.fullmatch(host):

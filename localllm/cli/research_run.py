@@ -1,4 +1,4 @@
-"""Carry out research runs for the command line: shown while they go on, ended in good order by Ctrl+C."""
+"""Execute research runs for the command line, with live progress and a graceful end on Ctrl+C."""
 
 import asyncio
 import contextlib
@@ -42,7 +42,7 @@ class InterruptedRun(Exception):  # noqa: N818 - it is no error
 
 
 def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Do `work` in an event loop of its own, to its end or until a signal comes. Raises InterruptedRun."""
+    """Run `work` in a new event loop, until it ends or a signal arrives. Raises InterruptedRun."""
     forced_end = ForcedEnd()
     interruption: Interruption | None = None
 
@@ -66,8 +66,8 @@ def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
 
 class RunDisplay:
-    """Shows runs: on a terminal as a screen on standard error; with `stream-json` each event as a line on standard
-    output. Piped it says nothing but what was masked. `run` is the id of the run that was shown last."""
+    """Show runs: on a terminal as live progress on standard error; with `stream-json` each event as a line on standard
+    output. If piped, only masked data is reported. `run` is the id of the last run shown."""
 
     def __init__(self, output: OutputFormat, stdout: TextIO, stderr: TextIO) -> None:
         self._stdout = stdout
@@ -81,7 +81,7 @@ class RunDisplay:
 
     @contextlib.asynccontextmanager
     async def showing(self, options: ResearchOptions, title: str = "") -> AsyncGenerator[None]:
-        """Keep the screen up to date while a run with these options goes on."""
+        """Refresh the display during a run with these options."""
         if title and not self._is_quiet:
             self._screen.print_lines(wrapped("▪ ", title, "bold", self._screen.width))
         progress = ResearchProgress(self._screen, most=(options.max_search, options.max_validation))
@@ -109,7 +109,7 @@ class RunDisplay:
             say(f"{event.query}: {masked_said(event.masked)}")
 
     def announce(self, expected: Forecast) -> None:
-        """Say what a run is expected to take."""
+        """Show the estimate of a run."""
         if self._streams:
             self.write(escape_json(encode_json({"type": "Forecast", **_forecast_json(expected)}).decode()) + "\n")
         if self._is_quiet:
@@ -154,9 +154,9 @@ async def carry_out(
     edit: EditQueries | None = None,
     tracer: Tracer | None = None,
 ) -> ResearchState:
-    """Answer a question, or go on with the run `resume`; the state of the finished run.
+    """Answer a question, or resume the run `resume`; return the state of the finished run.
 
-    `edit` is given the queries before the search, and gives those that are searched for. Raises LocalLLMError.
+    `edit` is called with the queries before the search, and returns those to use. Raises LocalLLMError.
     """
     async with open_researcher(setup, options, display.handle, tracer=tracer) as researcher:
         if not resume:
@@ -175,7 +175,7 @@ async def carry_out(
 async def plan_only(
     setup: ResearchSetup, options: ResearchOptions, display: RunDisplay, question: str
 ) -> ResearchState:
-    """Begin a run, only as far as its queries. Raises LocalLLMError."""
+    """Start a run, up to its queries. Raises LocalLLMError."""
     async with open_researcher(setup, options, display.handle) as researcher:
         return await _planned(researcher, display, options, question, "")
 
@@ -188,6 +188,6 @@ async def _planned(
 
 
 def say_how_to_resume(run: str) -> None:
-    """Say that a run was saved, and how it is gone on with."""
+    """Print that a run is saved, and how to resume it."""
     if run:
         say(_("Run {id} is saved. Go on with it: localllm research --resume {id}", id=run))

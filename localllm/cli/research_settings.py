@@ -1,4 +1,4 @@
-"""What research is set up from where the program was started: settings, a command's own options, the work folder."""
+"""The research setup for the current folder: settings, a command's options, the work folder."""
 
 import os
 from collections.abc import Mapping
@@ -24,8 +24,8 @@ _OLLAMA_PORT = 11434
 
 
 def setup_here(context: click.Context, values: Mapping[str, Any]) -> ResearchSetup:
-    """What research is set up from where the program was started, the options `api`, `model`, `retry`, `clear` and
-    `work_dir` of a command included; the log is begun. Raises ConfigurationError."""
+    """Create the research setup for the current folder, with the options `api`, `model`, `retry`, `clear` and
+    `work_dir` of a command; start the log. Raises ConfigurationError."""
     project, loaded = load_here(context, _named(context, values))
     settings = loaded.settings
     folder = work_folder(settings, given=values.get("work_dir"))
@@ -43,11 +43,11 @@ def setup_here(context: click.Context, values: Mapping[str, Any]) -> ResearchSet
 
 
 def _named(context: click.Context, values: Mapping[str, Any]) -> dict[str, Json]:
-    """The settings that options of the command, or those before it, stand for."""
+    """Return the settings given by options of the command, or those before it."""
     before = context.find_root().params
     named: dict[str, Json] = {}
     if any(before[name] for name in ("model", "provider", "base_url", "script")):
-        named = {"research.provider": "", "research.model": ""}  # what was typed comes before what was saved
+        named = {"research.provider": "", "research.model": ""}  # typed options override the saved model
     if api := values.get("api"):
         if fault := address_fault(api):
             raise click.UsageError(_("--api: “{url}” is no address: {reason}.", url=api, reason=fault))
@@ -62,6 +62,6 @@ def _named(context: click.Context, values: Mapping[str, Any]) -> dict[str, Json]
 
 
 def work_folder_here(context: click.Context, given: Path | None) -> Path:
-    """The work folder, for commands that set nothing up. Raises ConfigurationError."""
+    """Return the work folder, for commands without a setup. Raises ConfigurationError."""
     _project, loaded = load_here(context)
     return work_folder(loaded.settings, given=given)

@@ -1,4 +1,4 @@
-"""`localllm sandbox`: one command, held as the assistant's are; and what holds on this machine."""
+"""`localllm sandbox`: run a command in the sandbox, and report the sandbox's strength."""
 
 import asyncio
 import platform
@@ -56,9 +56,9 @@ _TRIED = {
 
 NOT_RUN = 125
 TIMED_OUT = 124
-"""Exit codes beside the command's own, as `env` and `timeout` have them."""
+"""Exit codes besides the command's own, as in `env` and `timeout`."""
 
-_KILLED = 128  # and the number of the signal, as shells count
+_KILLED = 128  # plus the signal's number, as in shells
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -113,7 +113,7 @@ def _run(runner: SandboxRunner, line: str, seconds: float) -> int:
 
 
 def _write(stream: object, text: str) -> None:
-    """Print what the command wrote: as it is into a file or a pipe, without what steers a terminal onto one."""
+    """Print the command's output: unchanged to a file or a pipe, without control characters to a terminal."""
     is_terminal = bool(getattr(stream, "isatty", bool)())
     click.echo(clean(text) if is_terminal else text, nl=False, err=stream is sys.stderr)
 
@@ -125,7 +125,7 @@ def _exit_code(done: CommandResult) -> int:
 
 
 class _Probed(msgspec.Struct, frozen=True, kw_only=True):
-    """What `--probe` tells. `failed`: why each better level does not hold; `fixes`: what would help."""
+    """The output of `--probe`. `failed`: why each stronger level is not available; `fixes`: what would help."""
 
     level: str
     kernel: str
@@ -138,7 +138,7 @@ class _Probed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _show(runner: SandboxRunner, project: Path, hosts: tuple[str, ...], *, as_json: bool) -> int:
-    """Print what holds; 1 where something does not."""
+    """Print the sandbox's strength; return 1 if something is missing."""
     kernel = platform.release()
     probed = _Probed(
         level=runner.level,
@@ -176,7 +176,7 @@ _NETWORK = {
 
 
 def listing(probed: _Probed, project: Path, width: int, theme: Theme) -> Iterator[str]:
-    """What holds, what was tried, and what would help; no line is wider than `width`."""
+    """List the strength, what was tried, and fixes; no line is wider than `width`."""
     key = (
         N_("Commands in {project}: nothing holds them (kernel {kernel}: {reason})")
         if probed.level == "none"

@@ -1,4 +1,4 @@
-"""`localllm serve`: the ensemble server, its configuration and its start."""
+"""`localllm serve`: configure and start the ensemble server."""
 
 import asyncio
 import os
@@ -52,11 +52,11 @@ if TYPE_CHECKING:
 _LEAST_TOKEN = 16  # characters
 _SECONDS_TO_CLOSE = 5.0
 _SAID = "CONFIG"
-"""The category of what is logged of the configuration: the user is told that in other words."""
+"""The log category of configuration events, which the user is shown in other words."""
 
 
 class Site(NamedTuple):
-    """Where a server is and what guards it; `token_variable`: where its token is from."""
+    """The address of a server and its guards; `token_variable`: the variable of its token."""
 
     port: int
     options: "ServerOptions"
@@ -146,7 +146,7 @@ def serve(context: click.Context, file: Path | None, **values: Any) -> int:
 
 
 def _refuse_contradictions(file: Path | None, values: Mapping[str, Any]) -> None:
-    """Options that would be passed over in silence are errors of usage."""
+    """Raise usage errors for options that would otherwise be ignored."""
     if values["auto"] and file is not None and not values["write_config"]:
         raise click.UsageError(_("--config names a configuration, --auto makes one: give one of them."))
     if values["force"] and not values["write_config"]:
@@ -156,7 +156,7 @@ def _refuse_contradictions(file: Path | None, values: Mapping[str, Any]) -> None
 
 
 def _site(values: Mapping[str, Any]) -> Site:
-    """What the command line says of the server. Raises ConfigurationError for its token."""
+    """Return the server's address and guards from the command line. Raises ConfigurationError for an invalid token."""
     from localllm.ensemble.server.options import ServerOptions
 
     options = ServerOptions(
@@ -172,8 +172,8 @@ def _site(values: Mapping[str, Any]) -> Site:
 
 
 def _token(host: str, named: str | None) -> str:
-    """The token clients have to send, from the variable that was `named` or the usual one; empty where that is not set,
-    and only this machine is listened to. Raises ConfigurationError."""
+    """Return the clients' token, from the `named` variable or the default one; empty if that is not set and the server
+    is local. Raises ConfigurationError."""
     from localllm.ensemble.server.port import is_private
 
     variable = named or SERVE_TOKEN
@@ -196,9 +196,9 @@ def _token(host: str, named: str | None) -> str:
 def _source(
     project: Path, loaded: Loaded, environ: Mapping[str, str], file: Path | None, *, auto: bool
 ) -> ConfigSource:
-    """The configuration that is to be used: that of a file, which is watched, or one that is made.
+    """Return the configuration: that of a file, which is watched, or a generated one.
 
-    Raises ConfigurationError where there is none, or a wrong one; LLMConnectionError where none can be made.
+    Raises ConfigurationError if it is missing or invalid; LLMConnectionError if none can be generated.
     """
     if auto:
         return FixedConfig(_made(loaded, environ))
@@ -218,14 +218,14 @@ def _source(
 
     def check(config: EnsembleConfig) -> None:
         nonlocal first
-        is_named = file is not None and (first is None or (was_safe and is_safe()))  # a link may have been exchanged
+        is_named = file is not None and (first is None or (was_safe and is_safe()))  # a link may have been replaced
         if file is None:
             refuse_far_reach(config, used)
         elif first is not None and not is_named:
             refuse_more_reach(config, first, used)
             refuse_unnamed_servers(config, used)
         check_agents(config, environ, _folder_of(file))
-        for agent in _agents(config) if is_named else ():  # who names a file names the servers in it: see --offline
+        for agent in _agents(config) if is_named else ():  # naming a file implies naming its servers: see --offline
             offline.name_address(agent.base_url)
         first = first or config
 
@@ -233,12 +233,12 @@ def _source(
 
 
 def _folder_of(file: Path | None) -> Path:
-    """The folder of the configuration, to which paths of model files are relative."""
+    """Return the folder of the configuration, to which paths of model files are relative."""
     return file.absolute().parent if file else Path.cwd()
 
 
 def _made(loaded: Loaded, environ: Mapping[str, str]) -> EnsembleConfig:
-    """A configuration of the models that are found, which is printed. Raises LLMConnectionError."""
+    """Generate and print a configuration of discovered models. Raises LLMConnectionError."""
     made = asyncio.run(make_config(loaded.settings.llm, environ))
     for remark in made.remarks:
         say(str(remark))
@@ -247,7 +247,7 @@ def _made(loaded: Loaded, environ: Mapping[str, str]) -> EnsembleConfig:
 
 
 def _write_config(loaded: Loaded, environ: Mapping[str, str], file: Path, *, force: bool) -> int:
-    """Write a configuration of the models that are found; the exit code."""
+    """Write a configuration of discovered models; return the exit code."""
     if os.path.lexists(file) and not force:
         raise ConfigurationError("ensemble_config_exists", file=file)
     write_config(_made(loaded, environ), file, overwrite=force)
@@ -259,7 +259,7 @@ def _write_config(loaded: Loaded, environ: Mapping[str, str], file: Path, *, for
 async def _serve(
     site: Site, source: ConfigSource, environ: Mapping[str, str], root: Path, forced_end: ForcedEnd
 ) -> int:
-    """Serve until a signal comes; the exit code. Raises ConfigurationError, PortTakenError."""
+    """Serve until a signal arrives; return the exit code. Raises ConfigurationError, PortTakenError."""
     from localllm.ensemble.server.port import PortTakenError, listen, url_of, who_answers
     from localllm.ensemble.server.running_ensemble import RunningEnsemble
 
@@ -276,13 +276,13 @@ async def _serve(
             await running.serve(listening, lambda: _say_start(url, source, site))
         finally:
             forced_end.call_off()
-            forced_end.begin(stop.exit_code, _SECONDS_TO_CLOSE)  # for threads that are at work
+            forced_end.begin(stop.exit_code, _SECONDS_TO_CLOSE)  # for running threads
     return stop.exit_code
 
 
 def _request_log(site: Site, source: ConfigSource, environ: Mapping[str, str]) -> "RequestLog | None":
-    """Where questions and answers are kept, without the keys that are in use, now or after a change of the
-    configuration; None where none are to be."""
+    """Open the request log, which masks the keys in use, now or after a change of the configuration; None if it is
+    disabled."""
     from localllm.ensemble.log_database import log_file
     from localllm.ensemble.request_log import RequestLog
 
@@ -300,13 +300,13 @@ def _request_log(site: Site, source: ConfigSource, environ: Mapping[str, str]) -
 
 
 def _keys(config: EnsembleConfig, environ: Mapping[str, str]) -> set[str]:
-    """The keys that the agents are asked with; an empty text among them is of no account."""
+    """Return the API keys of the agents; an empty one among them is ignored."""
     return {environ.get(agent.api_key_env, "").strip() for agent in _agents(config)}
 
 
 @asynccontextmanager
 async def _followed(source: ConfigSource) -> AsyncGenerator[None]:
-    """Have changes of a configuration's file noticed meanwhile."""
+    """Follow changes of a configuration file during the block."""
     following = asyncio.create_task(source.follow()) if isinstance(source, ConfigWatch) else None
     if following is not None:
         following.add_done_callback(_note_end)
@@ -325,10 +325,10 @@ def _note_end(following: asyncio.Task[None]) -> None:
 
 
 class _Stop:
-    """What signals do: the first lets requests finish, the second does not wait for them."""
+    """Handle signals: the first lets requests finish, the second does not wait for them."""
 
     def __init__(self, stop: Callable[[], object], seconds: float, forced_end: ForcedEnd) -> None:
-        """`stop` is called with each. `seconds`: for which requests may take to finish."""
+        """`stop` is called for each signal. `seconds`: time for requests to finish."""
         self._stop = stop
         self._seconds = seconds
         self._forced_end = forced_end
@@ -336,14 +336,14 @@ class _Stop:
 
     @property
     def exit_code(self) -> int:
-        """130 for Ctrl+C; a server that is told to end (SIGTERM) has done what it should."""
+        """130 after Ctrl+C; 0 after SIGTERM, a regular end of a server."""
         return 128 + self._number if self._number not in (0, signal.SIGTERM) else 0
 
     def listen(self) -> None:
-        """Hear signals in the running event loop. On Windows Ctrl+C ends the program."""
+        """Install the handlers in the running event loop. On Windows Ctrl+C ends the program."""
         numbers = [signal.SIGINT, signal.SIGTERM]
         hangup = getattr(signal, "SIGHUP", None)
-        if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:  # nohup has it ignored
+        if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:  # ignored under nohup
             numbers.append(hangup)
         with suppress(NotImplementedError):
             add_handlers(
@@ -361,7 +361,7 @@ class _Stop:
 
 
 def _say_start(url: str, source: ConfigSource, site: Site) -> None:
-    """Say where the server is, who answers, and how it ends."""
+    """Print the server's address, its agents, and how to stop it."""
     say(_("The ensemble is at {url} (a page for the browser; POST /generate; OpenAI-compatible: /v1)", url=url))
     _say_agents(source.current)
     if site.options.token:
@@ -372,7 +372,7 @@ def _say_start(url: str, source: ConfigSource, site: Site) -> None:
 
 
 def _say_agents(config: EnsembleConfig) -> None:
-    """Say who reviews and who works, a line each."""
+    """Print the reviewer and the workers, a line each."""
     rows = [(_("reviewer"), config.reviewer_agent), *((_("worker"), agent) for agent in config.worker_agents)]
     width = max(display_width(role) for role, _agent in rows)
     for role, agent in rows:
@@ -385,7 +385,7 @@ def _agents(config: EnsembleConfig) -> tuple[AgentConfig, ...]:
 
 
 def _tell(file: Path, event: ConfigEvent) -> None:
-    """Say what has become of a change of the file; a terminal that has gone does not end the server."""
+    """Print the result of a change of the file; a closed terminal does not end the server."""
     with suppress(OSError):
         match event:
             case ConfigChanged(_before, config):

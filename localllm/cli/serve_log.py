@@ -1,4 +1,4 @@
-"""The part of `localllm serve` that is about the log of requests: --history and --stats."""
+"""The request log in `localllm serve`: --history and --stats."""
 
 import shutil
 import sys
@@ -18,11 +18,11 @@ from localllm.ensemble.log_statistics import LogStatistics, WorkerStatistics, st
 from localllm.text.sanitising import clean, display_width, json_report, shorten
 
 NEWEST = "20"
-"""What --history without a value shows: so many runs."""
+"""Number of runs shown by --history without a value."""
 
-_SHOWN_OF_ID = 12  # characters, which will do to name a run
-_MOST_DIGITS = 6  # of a number; an id may have nothing but digits, too
-_PIPED_COLUMNS = 200  # where nobody's terminal sets a width
+_SHOWN_OF_ID = 12  # characters, sufficient to identify a run
+_MOST_DIGITS = 6  # of a number; an id may also consist of digits
+_PIPED_COLUMNS = 200  # without a terminal that sets a width
 _LEAST_ABOUT = 12  # cells
 _OUTCOMES = {
     "answered": N_("answered"),
@@ -33,9 +33,9 @@ _OUTCOMES = {
 
 
 def print_history(which: str, *, json: bool, file: Path | None = None) -> int:
-    """Print the newest runs where `which` is a number, else the run whose id begins so; the exit code.
+    """Print the newest runs if `which` is a number, else the run with this id prefix; return the exit code.
 
-    Raises RequestLogError where the log cannot be read, or has no such run; click.UsageError for no number above 0.
+    Raises RequestLogError for an unreadable log or an unknown run; click.UsageError for a number below 1.
     """
     file = file or log_file()
     if not which.strip():
@@ -57,7 +57,7 @@ def print_history(which: str, *, json: bool, file: Path | None = None) -> int:
 
 
 def print_statistics(*, json: bool, file: Path | None = None) -> int:
-    """Print what the log tells of the workers; the exit code. Raises RequestLogError where it cannot be read."""
+    """Print statistics of the workers; return the exit code. Raises RequestLogError for an unreadable log."""
     file = file or log_file()
     found = statistics(file)
     if json:
@@ -81,7 +81,7 @@ def _wrong_number() -> click.UsageError:
 
 
 def run_json(run: LoggedRun) -> dict[str, Json]:
-    """A run as JSON."""
+    """Convert a run to JSON."""
     fields: dict[str, Json] = msgspec.to_builtins(run)
     best = run.answers[run.best].agent if run.best is not None and run.best < len(run.answers) else None
     return {**fields, "at": _iso(run.at), "best": best, "runtime": decode_json(run.runtime, dict[str, Json])}
@@ -99,7 +99,7 @@ def _print_run(run: LoggedRun, *, json: bool) -> None:
 
 
 def _texts(run: LoggedRun) -> Iterator[tuple[str, str, int]]:
-    """What a run consists of: heading, text and its length before it was cut."""
+    """Yield the parts of a run: heading, text and its length before truncation."""
     lengths = run.characters
     yield _("Question"), run.prompt, lengths.get("prompt", 0)
     if run.error:
@@ -158,7 +158,8 @@ def _rows(workers: Sequence[WorkerStatistics]) -> Iterator[tuple[str, ...]]:
 
 
 def _table(rows: Iterator[tuple[str, ...]], columns: int) -> Iterator[str]:
-    """Rows as lines: two columns of text, the others numbers. Names are shortened where the lines would be too long."""
+    """Format rows as lines: two columns of text, the others numbers. Names are truncated if the lines would be too
+    long."""
     cells = list(rows)
     widths = [max(display_width(row[place]) for row in cells) for place in range(len(cells[0]))]
     over = sum(widths) + 2 * (len(widths) - 1) - columns
@@ -173,7 +174,7 @@ def _table(rows: Iterator[tuple[str, ...]], columns: int) -> Iterator[str]:
 
 
 def _padded(text: str, width: int) -> str:
-    """The text in so many cells; at their right where `width` is negative."""
+    """Pad a text to so many cells, right-aligned if `width` is negative."""
     padding = " " * (abs(width) - display_width(text))
     return padding + text if width < 0 else text + padding
 

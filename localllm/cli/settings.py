@@ -1,4 +1,4 @@
-"""Settings of a command line, and warnings on standard error."""
+"""Load settings for a command line, and print warnings to standard error."""
 
 import os
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from localllm.text.sanitising import clean
 
 
 def overrides(options: dict[str, Any]) -> dict[str, Any]:
-    """The settings named on the command line. An address, a script or a model file implies its provider."""
+    """Return the settings given on the command line. An address, a script or a model file implies its provider."""
     file = _model_file(options)
     implied = "scripted" if options["script"] else "openai" if options["base_url"] else "gguf" if file else None
     provider = options["provider"] or implied
@@ -31,14 +31,14 @@ def overrides(options: dict[str, Any]) -> dict[str, Any]:
         "offline": options["offline"],
     }
     chosen = {key: value for key, value in named.items() if value}
-    if mode := options["mode"]:  # it is what holds, whatever require_confirmation says elsewhere
+    if mode := options["mode"]:  # it overrides require_confirmation
         chosen |= {"safety.mode": mode, "safety.require_confirmation": mode != "auto"}
     return chosen
 
 
 def _model_file(options: dict[str, Any]) -> str | None:
-    """The file --model names, None where it is the name of a model: some servers call theirs NAME.gguf as well, and
-    then the file is not there, and no folder is named."""
+    """Return the file --model names, None for a model's name: some servers have models called NAME.gguf, so the file
+    must exist or a folder be given."""
     model, provider = options["model"], options["provider"]
     if not model or options["base_url"] or options["script"] or provider not in (None, "gguf"):
         return None
@@ -50,8 +50,8 @@ def _model_file(options: dict[str, Any]) -> str | None:
 
 
 def load_here(context: click.Context, more: Mapping[str, Json] | None = None) -> tuple[Path, Loaded]:
-    """The project the program is started in and its settings, the root command's options included, and `more` that a
-    command's own say; from now on the language is theirs. Raises ConfigurationError."""
+    """Return the current project and its settings, with the root command's options and `more` of a command's own;
+    switch to their language. Raises ConfigurationError."""
     options = context.find_root().params
     project = find_project(Path.cwd())
     take_back(project)
@@ -63,25 +63,25 @@ def load_here(context: click.Context, more: Mapping[str, Json] | None = None) ->
 
 
 def take_back(project: Path) -> int:
-    """Put protected files back that commands had changed when their program was killed; how many. Its settings are
-    among them: they must not be believed before."""
+    """Restore protected files that commands of a killed program had changed; return their number. The settings are
+    among them, so this must precede their use."""
     root = project.resolve()
     if not is_recorded(root, state_folder() / "commands"):
         return 0
     from localllm.sandbox.protect.revert import ProtectedFiles
 
-    with suppress(OSError):  # it is tried again when the chat starts, and logged
+    with suppress(OSError):  # retried when the chat starts, and logged
         return len(ProtectedFiles(root, state_folder() / "quarantine").recover())
     return 0
 
 
 def say(text: str) -> None:
-    """Print a remark."""
+    """Print a message to standard error."""
     click.echo(clean(text), err=True)
 
 
 def print_error(error: LocalLLMError) -> None:
-    """What, why and the fix, each on its own line."""
+    """Print what, why and the fix, each on its own line."""
     say(f"localllm: {error.code} {error.what}")
     for line in (error.why, error.fix):
         if line:

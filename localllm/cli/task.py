@@ -1,4 +1,4 @@
-"""`localllm task`: questions that are researched later, or again and again."""
+"""`localllm task`: schedule questions to research later, or repeatedly."""
 
 import asyncio
 import os
@@ -192,7 +192,7 @@ def run(context: click.Context, names: tuple[str, ...], due: bool, all_: bool, *
 
 
 def _hand_over(setup: ResearchSetup, names: Sequence[str], report: ReportOutput, queue: str, *, due_only: bool) -> int:
-    """Have workers run these tasks, all at once; the exit code of the worst."""
+    """Have workers run these tasks concurrently; return the worst exit code."""
     from localllm.cli.handed_over_runs import Workers
 
     workers = Workers(setup, queue, shows_stages=report.output == "text")
@@ -244,7 +244,7 @@ def units(context: click.Context, folder: Path | None, minutes: int, print_: boo
 
 
 def _write_unit(file: Path, text: str) -> None:
-    """Write a unit. Raises ConfigurationError, also for a link of a project that leads out of it."""
+    """Write a unit. Raises ConfigurationError, also for a link in a project that leads out of it."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         leads_out = follow(file, Path.cwd()).leads_out
@@ -257,7 +257,7 @@ def _write_unit(file: Path, text: str) -> None:
 
 
 def chosen_tasks(setup: ResearchSetup, *, due_only: bool) -> list[str]:
-    """The tasks that wait, with `due_only` those whose time has come; files that cannot be read are told."""
+    """Return the pending tasks, with `due_only` the due ones; unreadable files are reported."""
     store = TaskStore(setup.work_folder)
     tasks, faults = store.all()
     for fault in faults:
@@ -277,8 +277,7 @@ def run_tasks(
     given: dict[str, Any] | None = None,
     preset: str | None = None,
 ) -> int:
-    """Run these tasks, one after the other; the exit code of the worst. `given` and `preset` come before a task's own
-    options."""
+    """Run these tasks in sequence; return the worst exit code. `given` and `preset` override a task's own options."""
     given = {**(given or {}), **({"preset": preset} if preset else {})}
     runs = _Runs(setup, report, given, due_only=due_only, trace=trace)
     try:
@@ -292,7 +291,7 @@ def run_tasks(
 
 
 class _Runs:
-    """Runs of several tasks: what they came to. `workers` carry them out where they are given."""
+    """The runs of several tasks with their results. `workers` execute them, if given."""
 
     def __init__(
         self,
@@ -315,20 +314,20 @@ class _Runs:
         self._ended: list[dict[str, Json]] = []
 
     async def run(self, names: Sequence[str]) -> None:
-        """Run one after the other; a failure of one leaves the others alone, but for want of a model."""
+        """Run tasks in sequence; a failure does not affect the others, except the lack of a model."""
         for name in names:
             await self._run_one(name)
             if self.code == 5:
                 return
 
     async def run_together(self, names: Sequence[str]) -> None:
-        """Run all at once, as workers can; a failure of one leaves the others alone."""
+        """Run all tasks concurrently, by workers; a failure does not affect the others."""
         async with asyncio.TaskGroup() as group:
             for name in names:
                 group.create_task(self._run_one(name))
 
     async def _run_one(self, name: str) -> None:
-        """Run a task, and tell how it has ended."""
+        """Run a task, and print its result."""
         try:
             state = await self._run(name)
         except LocalLLMError as error:
@@ -386,13 +385,13 @@ class _Runs:
             self._report.print_json({"type": "Report", **ended})
 
     def tell(self) -> None:
-        """Print how all runs have ended, where one JSON object is wanted."""
+        """Print the results of all runs, if one JSON object is requested."""
         if self._report.output == "json":
             self._report.print_json({"tasks": list(self._ended)})
 
 
 def _listing(tasks: Sequence[Task]) -> list[str]:
-    """A line for each task."""
+    """Format a line per task."""
     words = {name: _(text) for name, text in _STATUSES.items()}
     column = max(map(display_width, words.values()))
     lines: list[str] = []
@@ -406,7 +405,7 @@ def _listing(tasks: Sequence[Task]) -> list[str]:
 
 
 def _shown(moment: str | None) -> str:
-    """A moment of a task's file, as this machine's clock shows it."""
+    """Format a time of a task's file in local time."""
     if not moment:
         return ""
     try:

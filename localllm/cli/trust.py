@@ -1,4 +1,4 @@
-"""Trust in a project's settings: asked once for each content, before a chat; `config trust` answers at any time."""
+"""Ask whether to trust a project's settings: once per content, before a chat; see also `config trust`."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +13,10 @@ from localllm.tui.repl import Terminal
 def settle(
     project: Path, loaded: Loaded, terminal: Terminal, load_believing: Callable[[str], Loaded], answers: Answers
 ) -> Loaded:
-    """The settings as they hold after the person at the terminal has said whether he believes the project's.
+    """Return the settings after the user has decided whether to trust the project's.
 
-    He is asked only where settings are held back that he has not been asked about. `load_believing` loads them again
-    and believes the content with this digest; the answer is kept in `answers`.
+    The user is asked only about withheld settings without an earlier answer. `load_believing` loads the settings again
+    and trusts the content with this digest; the answer is stored in `answers`.
     """
     waiting = loaded.held_back
     if waiting is None or waiting.answer is not None or not terminal.is_attended:

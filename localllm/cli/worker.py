@@ -1,4 +1,4 @@
-"""`localllm worker`: work on research that others hand over through a queue."""
+"""`localllm worker`: execute research handed over through a queue."""
 
 import os
 import signal
@@ -53,7 +53,7 @@ def worker(context: click.Context, queue: str, docs: tuple[Path, ...], **values:
 
 
 def _work(working: "ResearchWorker") -> int:
-    """Work until a signal comes; the exit code. The second one ends the program at once."""
+    """Work until a signal arrives; return the exit code. A second signal ends the program at once."""
     forced_end = ForcedEnd()
     numbers: list[int] = []
 
@@ -76,7 +76,7 @@ def _work(working: "ResearchWorker") -> int:
 
 
 def _tell(job: "Job") -> None:
-    """A line for each step of a job."""
+    """Print a line per step of a job."""
     match job.status:
         case "running":
             say(_("Run {id}: begun (attempt {count}).", id=job.run, count=job.attempts))

@@ -49,13 +49,13 @@ class AnswerStream:
         self._is_closed = False
 
     def begin(self) -> None:
-        """Another reply begins. Where the one before has given of an answer, nothing more is given: which of them
-        counts is known at the end."""
+        """Start another reply. If the previous one has sent part of an answer, nothing more is sent, since the final
+        answer is known only at the end."""
         self._reader, self._begun = None, ""
         self._is_closed = bool(self._given)
 
     def feed(self, text: str) -> list[Piece]:
-        """What `text` adds."""
+        """Return the pieces that `text` adds."""
         if self._is_closed:
             return []
         if self._reader is None:
@@ -69,8 +69,8 @@ class AnswerStream:
         return pieces
 
     def rest(self, final_answer: str) -> str:
-        """What is missing of the answer the run has come to; all of it, apart from what was given, where that is
-        another."""
+        """Return the rest of the run's final answer after what was sent; all of it, set apart, if it differs from
+        that."""
         given = "".join(self._given)
         if final_answer.startswith(given):
             return final_answer[len(given) :]
@@ -78,7 +78,7 @@ class AnswerStream:
 
 
 class _HeadingReader:
-    """Reads the form with two headings."""
+    """Parse the form with two headings."""
 
     def __init__(self) -> None:
         self._line = ""

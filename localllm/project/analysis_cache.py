@@ -1,4 +1,4 @@
-"""What was found out about files, kept from one run to the next."""
+"""Cache the facts about files between runs."""
 
 import os
 import threading
@@ -16,7 +16,7 @@ from localllm.project.file_facts import FileFacts, count_lines, measure
 from localllm.project.languages import language_named, language_started
 from localllm.text.decoding import NotTextError, decode
 
-_VERSION = 2  # grows with every change to what is kept or how it is measured
+_VERSION = 2  # increment when the stored data or its measurement changes
 _LARGEST_STORE = 100_000_000
 
 
@@ -26,7 +26,7 @@ class _Store(msgspec.Struct, frozen=True, array_like=True):
 
 
 class FactsStore:
-    """The facts of files by path. `path` is the file that keeps them between runs; None keeps nothing."""
+    """The facts of files by path. `path` is the cache file; None for no cache."""
 
     def __init__(self, path: Path | None) -> None:
         self.files: dict[str, FileFacts] = {}
@@ -37,7 +37,7 @@ class FactsStore:
         self._lost = False
 
     def load(self) -> None:
-        """Take what an earlier run found, once. What cannot be read is found out again."""
+        """Load the cache, once. Unreadable entries are computed again."""
         if self._loaded or self._path is None:
             return
         self._loaded = True
@@ -48,8 +48,8 @@ class FactsStore:
                 self.files = store.files
 
     def facts_at(self, root_fd: int, path: str, limit: int, *, measured: bool) -> FileFacts:
-        """What the source file shows, its habits as well if `measured`. It is read only where it is new or changed,
-        and measured only where what it holds has changed. Raises OSError where it cannot be read."""
+        """Return the facts of a source file, with its habits if `measured`. It is read only if new or changed, and
+        measured only if its content changed. Raises OSError if it is unreadable."""
         stamp = stamp_at(root_fd, path)
         known = self.files.get(path)
         if known and known.stamp == stamp and is_known(stamp) and known.measured >= measured:
@@ -66,21 +66,20 @@ class FactsStore:
         return facts
 
     def take_count(self) -> int:
-        """How many files were read since this was last asked."""
+        """Return the number of files read since the last call."""
         with self._lock:
             count, self._read = self._read, 0
         return count
 
     def keep_only(self, paths: Container[str]) -> None:
-        """Forget the files that are gone."""
+        """Drop the files that no longer exist."""
         gone = [path for path in self.files if path not in paths]
         for path in gone:
             del self.files[path]
         self._lost = bool(gone)
 
     def save(self) -> None:
-        """Keep it for the next run, if there is anything new; a folder that cannot be written to only means that it is
-        found out again."""
+        """Save the cache if there is anything new; an unwritable folder is ignored."""
         if self._path is not None and (self._read or self._lost):
             with suppress(OSError):
                 write_own(self._path, msgspec.msgpack.encode(_Store(_VERSION, storable(self.files))))
@@ -92,7 +91,7 @@ def _facts(data: bytes, path: str, stamp: Stamp, digest: bytes, *, measured: boo
         return FileFacts(stamp, digest, count_lines(data), language, measured=measured)
     try:
         text = decode(data).text
-    except NotTextError:  # data that is called like a source
+    except NotTextError:  # data with a source file's name
         return FileFacts(stamp, digest, 0, language, measured=True)
     imports, programs, habits = measure(text, language)
     return FileFacts(
@@ -101,8 +100,8 @@ def _facts(data: bytes, path: str, stamp: Stamp, digest: bytes, *, measured: boo
 
 
 def stamp_at(root_fd: int, path: str) -> Stamp | None:
-    """When a file was changed, and its size; None where there is none. Of one changed a moment ago nothing is known
-    that would tell a further change."""
+    """Return modification time and size of a file; None if it is missing. For a file changed a moment ago, the stamp is
+    unknown, since another change might not alter it."""
     try:
         facts = os.stat(path, dir_fd=root_fd, follow_symlinks=False)
     except (OSError, ValueError):
@@ -112,10 +111,10 @@ def stamp_at(root_fd: int, path: str) -> Stamp | None:
 
 
 def digest_of(data: bytes) -> bytes:
-    """16 bytes that tell one content from another."""
+    """Return a 16-byte digest of a content."""
     return blake2b(data, digest_size=16).digest()
 
 
 def is_known(stamp: Stamp | None) -> bool:
-    """Whether the stamp tells anything."""
+    """Whether the stamp identifies a version."""
     return stamp is not None and stamp != UNKNOWN

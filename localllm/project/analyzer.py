@@ -1,4 +1,4 @@
-"""ProjectAnalyzer: knowing what a project is from its files alone. Nothing of the project is ever run."""
+"""ProjectAnalyzer: analyse a project from its files alone, without executing anything of it."""
 
 import asyncio
 import math
@@ -24,17 +24,17 @@ LARGEST_FILE = 2_000_000
 """Bytes; a larger source file is generated or data."""
 
 _SECONDS = 20.0
-_WALKING_SHARE = 0.5  # of the time, for finding the files
+_WALKING_SHARE = 0.5  # of the time, to find the files
 _SAMPLE = 200  # files of a language whose habits are measured
 _BATCH = 64
 _WORKERS = 4
 
 
 class ProjectAnalyzer:
-    """The analysis of one project. One analysis at a time.
+    """The analyser of one project. One analysis at a time.
 
-    `cache`: a file that keeps what was found out about files between runs. `caches`: where an analysis is kept as long
-    as no file has changed. `seconds`: how long it may take; what it did not get to is said in `passed_over`.
+    `cache`: a file that caches facts about files between runs. `caches`: where an analysis is cached until a file
+    changes. `seconds`: time limit; what was skipped is in `passed_over`.
     """
 
     def __init__(
@@ -54,10 +54,10 @@ class ProjectAnalyzer:
         self._most_files = most_files
         self._caches = caches
         self.read = 0
-        """How many source files had to be read by the last analysis, because they were new or changed."""
+        """Number of new or changed source files read by the last analysis."""
 
     async def analyze(self) -> ProjectAnalysis:
-        """What the project is. Raises OSError where its folder cannot be opened."""
+        """Analyse the project. Raises OSError if its folder cannot be opened."""
         began = time.monotonic()
         until = began + self._seconds * _WALKING_SHARE
         tree = await asyncio.to_thread(look, self.root, exclude=self._exclude, most=self._most_files, deadline=until)
@@ -78,11 +78,11 @@ class ProjectAnalyzer:
         return analysis
 
     async def parallel_file_analysis(self, file_paths: Sequence[str], *, seconds: float | None = None) -> FilesAnalysis:
-        """What the source files at these paths, relative to the project, show together.
+        """Analyse the source files at these paths, relative to the project.
 
-        They are read in threads, those read before only where they have changed. Of each language the habits of some
-        200 files, spread over all, are measured, of the others the lines are counted. A file that cannot be read is
-        named, and no more; those the time did not suffice for are left out.
+        They are read in threads, unchanged ones from the cache. Habits are measured on some 200 evenly spread files per
+        language; of the others, lines are counted. An unreadable file is only named; those beyond the time limit are
+        left out.
         """
         deadline = time.monotonic() + (self._seconds if seconds is None else seconds)
         await asyncio.to_thread(self._store.load)
@@ -99,14 +99,14 @@ class ProjectAnalyzer:
         return self.merge_analysis_results(results)
 
     async def analyze_file(self, path: str) -> FileFacts:
-        """What one source file shows. Raises OSError where it cannot be read."""
+        """Analyse one source file. Raises OSError if it is unreadable."""
         found = (await asyncio.to_thread(self._read_batch, [path], frozenset({path}), math.inf))[path]
         if isinstance(found, OSError):
             raise found
         return found
 
     def merge_analysis_results(self, results: "Iterable[_Read | BaseException]") -> FilesAnalysis:
-        """What batches of files show together. A failure that is none of a file is raised, now that all have ended."""
+        """Merge the results of batches of files. Other exceptions are raised, now that all batches have ended."""
         facts: dict[str, FileFacts] = {}
         unreadable: list[str] = []
         for result in results:
@@ -143,7 +143,7 @@ class ProjectAnalyzer:
         return kept if isinstance(kept, ProjectAnalysis) else None
 
     def _signature(self, tree: Tree) -> bytes:
-        """A digest of the names and times of all files; b"" while one of them was changed a moment ago."""
+        """Return a digest of the names and times of all files; b"" while one of them was changed a moment ago."""
         digest = blake2b(digest_size=16)
         root_fd = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -163,12 +163,12 @@ _Read = dict[str, FileFacts | OSError]
 def analyze_project(
     root: Path, exclude: Sequence[str] = (), *, cache: Path | None = None, seconds: float = _SECONDS
 ) -> ProjectAnalysis:
-    """The analysis of a project, for those who are not in an event loop. Raises OSError."""
+    """Analyse a project outside of an event loop. Raises OSError."""
     return asyncio.run(ProjectAnalyzer(root, cache, exclude, seconds=seconds).analyze())
 
 
 def _sample(paths: Sequence[str]) -> Set[str]:
-    """Of each language 200 files, evenly spread."""
+    """Sample 200 files per language, evenly spread."""
     by_language: dict[str, list[str]] = defaultdict(list)
     for path in sorted(paths):
         by_language[language_named(path)].append(path)
@@ -180,7 +180,7 @@ def _sample(paths: Sequence[str]) -> Set[str]:
 
 
 def _with_scripts(tree: Tree, files: FilesAnalysis) -> Tree:
-    """The tree, with the scripts that turned out to be some."""
+    """Return the tree with the detected scripts."""
     found = {path: files.facts[path].language for path in tree.scripts if path in files.facts}
     return msgspec.structs.replace(tree, sources=tree.sources | {path: name for path, name in found.items() if name})
 

@@ -1,4 +1,4 @@
-"""What is known of a project."""
+"""The result of a project analysis."""
 
 from typing import Literal
 
@@ -12,16 +12,16 @@ Role = Literal[
     "", "tests", "docs", "source", "scripts", "ci", "examples", "migrations", "static", "benchmarks", "config", "data",
     "packages", "deploy", "foreign", "types", "locales",
 ]  # fmt: skip
-"""What a folder's name says it holds."""
+"""The role of a folder, by its name."""
 
 
 Reason = Literal["files", "seconds", "unread", "unreadable", "unused", "broken", "packages"]
-"""Why something was passed over: too many files, no time to find more or to read all, files and manifests that cannot
-be read, manifests that are not in their own format, too many packages."""
+"""Why something was skipped: too many files, no time to find more or to read all, unreadable files and manifests,
+manifests with invalid syntax, too many packages."""
 
 
 class LanguageShare(msgspec.Struct, frozen=True):
-    """How much there is of a language; `exact`: every file was read, else its lines are estimated by bytes."""
+    """The share of a language; `exact`: every file was read, otherwise lines are estimated from bytes."""
 
     name: str
     files: int
@@ -30,7 +30,7 @@ class LanguageShare(msgspec.Struct, frozen=True):
 
 
 class FolderFacts(msgspec.Struct, frozen=True):
-    """A folder: how many files are in and below it, the language most are in, and what it says of itself."""
+    """A folder: the number of files below it, their main language, and its description."""
 
     path: str
     files: int
@@ -40,7 +40,7 @@ class FolderFacts(msgspec.Struct, frozen=True):
 
 
 class Package(msgspec.Struct, frozen=True):
-    """A folder of a project of several that is built for itself; `test` is run in it."""
+    """A separately built package of a project with several; `test` is run in it."""
 
     path: str
     name: str
@@ -49,7 +49,7 @@ class Package(msgspec.Struct, frozen=True):
 
 
 class Style(msgspec.Struct, frozen=True):
-    """The habits seen in `files` files of a language, added up."""
+    """The habits in `files` files of a language, added up."""
 
     language: str
     files: int
@@ -57,7 +57,7 @@ class Style(msgspec.Struct, frozen=True):
 
 
 class PassedOver(msgspec.Struct, frozen=True):
-    """What was not looked at: why, how many, and one of them."""
+    """What was skipped: the reason, the count, and an example."""
 
     reason: Reason
     count: int
@@ -65,7 +65,7 @@ class PassedOver(msgspec.Struct, frozen=True):
 
 
 class ProjectAnalysis(msgspec.Struct, frozen=True, kw_only=True):
-    """A project. Everything is sorted, what matters most first; paths are relative to it, with `/`."""
+    """A project. Everything is sorted by importance; paths are relative to it, with `/`."""
 
     languages: tuple[LanguageShare, ...] = ()
     frameworks: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class ProjectAnalysis(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def test_command(self) -> str:
-        """The command that runs the tests, in the project's folder; "" where none was found."""
+        """The command that runs the tests in the project's folder; "" if none was found."""
         found = best(self.commands, "test")
         return found.line if found else ""
 
@@ -92,10 +92,9 @@ class ProjectAnalysis(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FilesAnalysis(msgspec.Struct, frozen=True):
-    """What many files show together. `facts`: each file by its path. By language: the `lines` of those files, the
-    `imports` with how many files have them, and the `styles`, where there is most of it first. `programs`: the files
-    that can be started, with how (see FileFacts). `unreadable`: the files that could not be read; `read`: how many had
-    to be, because they were new or changed."""
+    """The merged facts of many files. `facts`: each file by path. By language: the `lines`, the `imports` with the
+    number of files, and the `styles`, most code first. `programs`: the files that can be started, with how (see
+    FileFacts). `unreadable`: files that could not be read; `read`: number of new or changed files read."""
 
     facts: dict[str, FileFacts] = {}
     lines: dict[str, int] = {}

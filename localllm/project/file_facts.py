@@ -1,4 +1,4 @@
-"""What one source file shows: its size, the modules it imports, the programs in it, and the habits of who wrote it."""
+"""Analyse one source file: size, imports, programs, and coding habits."""
 
 import re
 from collections import Counter
@@ -9,16 +9,16 @@ import msgspec
 from localllm.base.regular_files import Stamp
 
 LARGEST_MEASURED = 100_000
-"""Characters of a file whose habits are looked at."""
+"""Characters of a file that are examined for habits."""
 
 _LONGEST_LINE = 2_000
 
 
 class Habits(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Counts of one file, or, added up, of many.
+    """Counts of one file, or the sum over many.
 
-    `indents`: files by what they are indented with: "tab", or a number of spaces; `lengths`: code lines by the shortest
-    of LENGTHS they keep within; `names`: functions by how they are written; `docs`: documented functions by style.
+    `indents`: files by indentation: "tab", or a number of spaces; `lengths`: code lines by the smallest of LENGTHS they
+    keep within; `names`: functions by naming convention; `docs`: documented functions by style.
     """
 
     indents: dict[str, int] = {}
@@ -34,11 +34,11 @@ class Habits(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class FileFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A file. `stamp` and `digest` tell whether it is still the same; `lines` are all it has.
+    """A file. `stamp` and `digest` identify its version; `lines` is the total.
 
-    `language`: by its name, or by the first line of one without an ending; "" for no source. `imports`: the modules by
-    the names they are imported by; `programs`: what can be started in it ("main", or an application as `app:FastAPI`).
-    Of files that were only counted there is no more than `lines` and `language`: not `measured`.
+    `language`: by its name, or by the first line of one without extension; "" for no source. `imports`: modules by
+    import name; `programs`: what can be started in it ("main", or an application as `app:FastAPI`). Files that were not
+    `measured` have only `lines` and `language`.
     """
 
     stamp: Stamp
@@ -52,7 +52,7 @@ class FileFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 def added_up(several: Iterable[Habits]) -> Habits:
-    """The counts of several files together."""
+    """Add up the counts of several files."""
     names = ("single", "double", "functions", "hinted", "semicolons", "bare_ends")
     numbers = dict.fromkeys(names, 0)
     indents, lengths, writings, docs = Counter[str](), Counter[int](), Counter[str](), Counter[str]()
@@ -146,14 +146,14 @@ _SCRIPTS = frozenset({"JavaScript", "TypeScript", "Vue", "Svelte"})
 
 
 def count_lines(data: bytes) -> int:
-    """The lines of a file."""
+    """Count the lines of a file."""
     return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
 
 
 def measure(text: str, language: str) -> tuple[tuple[str, ...], tuple[str, ...], Habits]:
-    """What the first LARGEST_MEASURED characters of a source in `language` ("Python", "TypeScript") show: at most 100
-    modules it imports, as they are written there; what can be started in it, see FileFacts; and its habits. Patterns
-    find them, line by line: a source that is not whole is measured as well."""
+    """Measure the first LARGEST_MEASURED characters of a source in `language` ("Python", "TypeScript"): at most 100
+    imported modules, as written; programs, see FileFacts; and habits. Uses patterns line by line, so incomplete sources
+    are measured too."""
     lines = text[:LARGEST_MEASURED].replace("\r\n", "\n").split("\n")
     text = "\n".join(line for line in lines if len(line) <= _LONGEST_LINE)
     return _imports(text, language), _programs(text, language), _habits(text, language)
@@ -175,9 +175,9 @@ def _habits(text: str, language: str) -> Habits:
     single, double = _quotes(text, language)
     names: Counter[str] = Counter(filter(None, map(_writing, _function_names(text, language))))
     if language in _SCRIPTS:
-        del names["PascalCase"]  # components, which have to be called so
+        del names["PascalCase"]  # components, which require it
     if language == "Go":
-        names.clear()  # whether a name is seen outside decides how it is written
+        names.clear()  # visibility decides the spelling of a name
     docs, functions, hinted = _python_heads(text) if language == "Python" else (dict[str, int](), 0, 0)
     if language in _SCRIPTS and (described := len(_JSDOC.findall(text))):
         docs = {"jsdoc": described}
@@ -197,12 +197,12 @@ def _habits(text: str, language: str) -> Habits:
 
 
 def _indent(text: str) -> str:
-    """What one more level is indented with; "" where nothing is."""
+    """Return the indentation of one level; "" if nothing is indented."""
     steps: Counter[str] = Counter()
     before = 0
     for line in text.split("\n"):
         content = line.lstrip(" \t")
-        if not content or content[0] in "*#/":  # comments are indented as they like
+        if not content or content[0] in "*#/":  # comments are indented freely
             continue
         if line[0] == "\t":
             steps["tab"] += 1
@@ -224,7 +224,7 @@ def _lengths(text: str) -> dict[int, int]:
 
 
 def _quotes(text: str, language: str) -> tuple[int, int]:
-    """Texts in single and in double quotes; those that hold a quote had no choice."""
+    """Count strings in single and in double quotes, without those that contain a quote."""
     if language not in _LITERALS:
         return 0, 0
     found = Counter(
@@ -242,7 +242,7 @@ def _function_names(text: str, language: str) -> list[str]:
 
 
 def _writing(name: str) -> str:
-    """How a name of several words is written; one word says nothing."""
+    """Return the naming convention of a name of several words; "" for one word."""
     for kind, pattern in (("snake_case", _SNAKE), ("camelCase", _CAMEL), ("PascalCase", _PASCAL)):
         if pattern.fullmatch(name):
             return kind
@@ -250,7 +250,7 @@ def _writing(name: str) -> str:
 
 
 def _python_heads(text: str) -> tuple[dict[str, int], int, int]:
-    """Of Python functions: documented ones by style, all, and those with type hints."""
+    """Count Python functions: documented ones by style, all, and those with type hints."""
     docs: Counter[str] = Counter()
     functions = hinted = 0
     for match in _PYTHON_HEAD.finditer(text):

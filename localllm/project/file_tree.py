@@ -1,4 +1,4 @@
-"""The files of a project by name, and what its folders hold."""
+"""List the files of a project, and classify its folders."""
 
 import re
 import time
@@ -34,7 +34,7 @@ _ROLES: tuple[tuple[Role, str], ...] = (
     ("source", r"src|lib|source|sources|app|cmd|internal|pkg|core"),
 )
 _ROLES_INSIDE = ("tests", "docs", "migrations", "static", "locales", "foreign")
-"""What a name says of a folder in the one with the code as well; `tools` there are parts of the program."""
+"""Roles that also apply to a folder in the code folder; `tools` there is part of the program."""
 _MOST_FOLDERS, _MOST_INSIDE = 16, 16
 _MAIN_SHARE = 0.4
 _DEEPEST_PACKAGE = 4
@@ -47,15 +47,14 @@ _MAKES_PACKAGE = re.compile(
     r"|pubspec\.yaml|Gemfile|Package\.swift|[\w.-]+\.(?:cs|fs|vb)proj|manage\.py|requirements\.txt|Pipfile"
 )
 _BESIDE_MANIFESTS = ("manage.py", "requirements.txt", "Pipfile")
-"""What makes a folder a package, and is not what it is called by where there is more."""
+"""Files that make a folder a package but are not named as its manifest if there are others."""
 
 
 class Tree(msgspec.Struct, frozen=True):
-    """`files`: path → bytes, in the order of the walk; links are none. `sources`: those of them somebody wrote, path →
-    language. `names`: for each folder ("" or with `/` at its end) the names in it, those of folders with `/`. `cut`:
-    why there is more, "" where that is all. `packages`: the folders below the top that are built for themselves, with
-    their manifests, those above others first. `scripts`: small files whose first lines may say that they are sources.
-    """
+    """`files`: path → bytes, in walk order, without links. `sources`: hand-written ones, path → language. `names`: the
+    names in each folder ("" or ending with `/`), folders with `/`. `cut`: why the list is incomplete, "" if it is
+    complete. `packages`: the separately built folders below the top, with their manifests, outer ones first. `scripts`:
+    small files whose first line may identify a language."""
 
     files: dict[str, int]
     names: dict[str, set[str]]
@@ -65,7 +64,7 @@ class Tree(msgspec.Struct, frozen=True):
     cut: Literal["", "files", "seconds"] = ""
 
     def owner(self, path: str) -> str:
-        """The folder of the package a file belongs to, with `/` at its end; "" where that is the project itself."""
+        """Return the folder of a file's package, ending with `/`; "" for the project itself."""
         folder = path.rpartition("/")[0]
         while folder and folder not in self.packages:
             folder = folder.rpartition("/")[0]
@@ -84,10 +83,10 @@ def _packages(files: Iterable[str]) -> dict[str, str]:
 
 
 def look(root: Path, *, exclude: Sequence[str], most: int, deadline: float) -> Tree:
-    """Walk through a project, for `most` files and until `deadline` (of time.monotonic); what is at its top comes
-    first, and all of it.
+    """Walk a project breadth-first, up to `most` files and until `deadline` (of time.monotonic); the top folder is
+    always complete.
 
-    Raises OSError where it cannot be opened.
+    Raises OSError if it cannot be opened.
     """
     files: dict[str, int] = {}
     names: dict[str, set[str]] = defaultdict(set)
@@ -95,7 +94,7 @@ def look(root: Path, *, exclude: Sequence[str], most: int, deadline: float) -> T
     scripts: list[str] = []
     cut: Literal["", "files", "seconds"] = ""
     left_out = (*exclude, *NEVER_PART)
-    top = list(walk(root, exclude=left_out, depth=1))  # known in any case: it tells most
+    top = list(walk(root, exclude=left_out, depth=1))  # always complete: it is most informative
     for entry in chain(top, walk(root, exclude=left_out)):
         folder, slash, name = entry.path.rpartition("/")
         names[folder + slash].add(f"{name}/" if entry.is_dir else name)
@@ -117,7 +116,7 @@ def _may_be_script(entry: Entry) -> bool:
 
 
 def _with_headers(sources: dict[str, str]) -> dict[str, str]:
-    """Headers belong to C++ where most of the other files are in it."""
+    """Assign headers to C++ if most of the other files are C++."""
     counts = Counter(language for path, language in sources.items() if not path.endswith(".h"))
     if counts["C++"] <= counts["C"]:
         return sources
@@ -125,20 +124,20 @@ def _with_headers(sources: dict[str, str]) -> dict[str, str]:
 
 
 def manifests_at(tree: Tree, folder: str = "") -> list[str]:
-    """The names of the files in a folder that tell how it is built."""
+    """Return the manifests in a folder."""
     return sorted(name for name in tree.names.get(folder, ()) if is_manifest(name) and folder + name in tree.files)
 
 
 def role_of(path: str) -> Role:
-    """What a folder's name says it holds."""
+    """Return the role of a folder by its name."""
     name = path.rstrip("/").rsplit("/", 1)[-1].lower()
     found: list[Role] = [role for role, pattern in _ROLES if re.fullmatch(pattern, name)]
     return found[0] if found else ""
 
 
 def folders_of(tree: Tree) -> list[FolderFacts]:
-    """The folders at the top, and those in the one that holds most of the code. Hidden ones only where they are known
-    for something."""
+    """Return the folders at the top, and those in the one with most of the code. Hidden ones only if their role is
+    known."""
     below: Counter[str] = Counter()
     code: Counter[str] = Counter()
     languages: dict[str, Counter[str]] = defaultdict(Counter)
@@ -160,7 +159,7 @@ def folders_of(tree: Tree) -> list[FolderFacts]:
 
 
 def _upper_folders(path: str) -> Iterable[str]:
-    """The folder at the top a file is in, and the one in that."""
+    """Return the first and second level folders of a file."""
     parts = path.split("/", 2)
     return ("/".join(parts[:depth]) for depth in range(1, len(parts)))
 

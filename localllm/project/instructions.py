@@ -1,7 +1,7 @@
-"""AGENTS.md: how a project wants to be worked on, told to the model at the beginning of a conversation.
+"""AGENTS.md: the project's instructions for assistants, sent at the beginning of a conversation.
 
-The file of the folder where the person stands, and those of the folders above it up to the repository's own. It is
-the project's text: whoever wrote it may ask for a way of working, and for nothing else.
+The files of the current folder and of those above it, up to the repository's root. They are the project's text: they
+may define a way of working, and nothing else.
 """
 
 import errno
@@ -21,20 +21,20 @@ from localllm.text.sanitising import clean
 FILE = "AGENTS.md"
 
 _LARGEST = 1_000_000
-"""Bytes of a file that are read at most."""
+"""Most bytes read of a file."""
 
 _LEAST = 200
-"""Characters: less of a file than this says nothing; then it is left out."""
+"""Characters: a shorter excerpt is useless, so the file is left out."""
 
 _SHARE = 1 / 8
-"""Of the room there is: what each of the farther files may count on, while there are no more than eight."""
+"""Share of the room reserved for each of the farther files, up to eight."""
 
 _SHARED = "/ /tmp /var/tmp"
-"""Folders of everybody: a repository there is nobody's project."""
+"""Shared folders: a repository there is not trusted as the project."""
 
 
 class Instructions(msgspec.Struct, frozen=True):
-    """One file: its path as seen from the project, what is told of it, and how many characters it has."""
+    """One file: its path relative to the project, the text sent, and its total characters."""
 
     path: str
     text: str
@@ -42,19 +42,19 @@ class Instructions(msgspec.Struct, frozen=True):
 
     @property
     def is_cut(self) -> bool:
-        """Whether it is not told whole."""
+        """Whether it is truncated."""
         return len(self.text) < self.size
 
 
 def read_instructions(
     root: Path, limit: int, here: Path | None = None, closed: Sequence[str] = ()
 ) -> list[Instructions]:
-    """The files that are there, from the repository's folder down to the project's at `root`, and on to `here` in it;
-    together at most `limit` characters. `closed`: paths in the project of which nothing may be read.
+    """Read the files from the repository's folder to the project's at `root`, and on to `here` in it; at most `limit`
+    characters together. `closed`: paths in the project that must not be read.
 
-    The nearer ones get their room first, but leave the others what they need up to `_SHARE` each. One that cannot be
-    read is left out, and so is a link that leads out of the repository, from within the project out of that (but for
-    another such file above it), or to what is closed; one that gets no room has no text.
+    Nearer files come first, but leave the others up to `_SHARE` each. Left out are unreadable files, and links that
+    lead out of the repository, from the project out of it (except to another such file above it), or to a closed path;
+    a file without room has no text.
     """
     root, here = Path(os.path.realpath(root)), Path(os.path.realpath(here or root))
     top = _top(root)
@@ -75,7 +75,7 @@ def read_instructions(
 
 
 def told(files: Sequence[Instructions]) -> str:
-    """What the model reads of them, "" where there are none."""
+    """Format the files for the model; "" if there are none."""
     if not files:
         return ""
     return framed("project-instructions", _ABOUT, "\n\n".join(_part(file) for file in files))
@@ -94,21 +94,21 @@ def _part(file: Instructions) -> str:
 
 
 def _top(root: Path) -> Path:
-    """The repository's folder; the project's own where there is none, or it is somebody else's."""
+    """Return the repository's folder; the project's own if there is none, or it belongs to another user."""
     if os.path.lexists(root / ".git"):
         return root
     return next(iter(around(root, _never())), root)
 
 
 def _never() -> Iterator[Path]:
-    """Folders that are no project, whatever lies in them."""
+    """Yield folders that are never a repository, whatever they contain."""
     yield from map(Path, _SHARED.split())
     yield Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111 - Path's raises where there is no home
 
 
 def _text(top: Path, root: Path, file: Path, closed: Sequence[Path]) -> str:
-    """What the file says, "" where there is none."""
-    if not os.path.lexists(file):  # as in most folders: then nothing is loaded for opening it safely
+    """Return the text of the file; "" if there is none."""
+    if not os.path.lexists(file):  # the usual case: avoid loading the safe reader
         return ""
     try:
         data = _read(top, root, file, closed)
@@ -137,12 +137,12 @@ def _read(top: Path, root: Path, file: Path, closed: Sequence[Path]) -> bytes:
 
 
 def _may_be_of(root: Path, real: Path) -> bool:
-    """Whether a file of the project may be a link to this: to one of its own, or to one that is read anyhow."""
+    """Whether a file of the project may link to this: to a file of the project, or to one that is read anyway."""
     return real.is_relative_to(root) or (real.name == FILE and real.parent in root.parents)
 
 
 def _beginning(text: str, room: int) -> str:
-    """As many whole lines as there is room for; of a line that has none, its beginning."""
+    """Truncate to whole lines that fit; if none fits, to a part of the first."""
     if room < _LEAST:
         return ""
     cut = text[:room]

@@ -1,4 +1,4 @@
-"""The parts of an analysis, made from a project's files: kinds, commands, packages, entry points."""
+"""Build the parts of an analysis from a project's files: kinds, commands, packages, entry points."""
 
 import os
 import re
@@ -42,7 +42,7 @@ _IN_BRACKETS = re.compile(r"(?<=\()[^()\s]+(?=\)$)")
 
 
 class Signing:
-    """The signs of a project and of the packages in it, and what follows from them."""
+    """The signs of a project and its packages, and what is derived from them."""
 
     def __init__(
         self, tree: Tree, files: FilesAnalysis, manifests: Mapping[str, str], languages: tuple[str, ...]
@@ -58,7 +58,7 @@ class Signing:
                 self._tests[tree.owner(path)].append(path)
 
     def signs(self, folder: str = "") -> Signs:
-        """What a folder ("" or with `/` at its end) shows."""
+        """Return the signs of a folder ("" or ending with `/`)."""
         names = self._tree.names
         inner = {f"{part}{name}" for part in ("bin/", "src/") for name in names.get(folder + part, ())}
         programs = [f"cmd/{name}" for name in names.get(folder + "cmd/", ()) if name.endswith("/")]
@@ -75,12 +75,12 @@ class Signing:
         )
 
     def packages(self, listed: Mapping[str, str]) -> tuple[Package, ...]:
-        """The packages with the commands that test them in their own folders."""
+        """Return the packages with their test commands."""
         return tuple(self._package(folder, manifest) for folder, manifest in listed.items())
 
     def commands(self, packages: Iterable[Package], workflows: Mapping[str, str]) -> tuple[Command, ...]:
-        """The project's commands; where it shows none for tests, that of the package with most code, and then what its
-        workflows run."""
+        """Return the project's commands; without one for tests, that of the largest package, then those of its
+        workflows."""
         found = commands.commands(self.signs())
         if commands.best(found, "test"):
             return found
@@ -95,7 +95,7 @@ class Signing:
         return (*found, *of_packages, *dict.fromkeys(hints))
 
     def entry_points(self) -> tuple[str, ...]:
-        """The programs, those that manifests name first, then the files that can be started."""
+        """Return the programs: those in manifests first, then files that can be started."""
         folders = sorted(self._texts, key=len)
         named = [(folder, point) for folder in folders for point in commands.entry_points(self.signs(folder))]
         told = {folder + found[0] for folder, point in named if (found := _IN_BRACKETS.search(point))}
@@ -103,7 +103,7 @@ class Signing:
         return tuple(dict.fromkeys([*listed, *(path for path in self._started() if path not in told)]))
 
     def _started(self) -> Iterator[str]:
-        """Files that start something, those nearest the top first."""
+        """Yield files that start something, nearest the top first."""
         names = self._tree.names
         for path in ("manage.py", "artisan", "config.ru"):
             if path in names.get("", ()):
@@ -121,7 +121,7 @@ class Signing:
         return Package(folder, _name_in(signs) or folder.rsplit("/", 1)[-1], manifest, test.line if test else "")
 
     def _python_packages(self, folder: str) -> Iterator[str]:
-        """The folders of tests, and those above them, that are packages."""
+        """Yield test folders, and those above them, that are packages."""
         for path in self._tests[folder]:
             inside = path[len(folder) :].rpartition("/")[0]
             if "__init__.py" in self._tree.names.get(f"{folder}{inside}/" if inside else folder, ()):
@@ -133,7 +133,7 @@ def _imports_unittest(imports: Iterable[str]) -> bool:
 
 
 def _name_in(signs: Signs) -> str:
-    """The name a manifest gives its package."""
+    """Return the package name in a manifest."""
     for name in (
         at(signs.json("package.json"), "name"),
         at(signs.toml("pyproject.toml"), "project", "name"),
@@ -149,7 +149,7 @@ _MOST_LANGUAGES, _LEAST_SHARE = 6, 0.02
 _MOST_PACKAGES = 40
 _MOST_DEPENDENCIES, _MOST_ENTRY_POINTS = 40, 12
 _MOST_WORKFLOWS = 10
-_SMALL = 10  # files; in a larger project one that imports something says little
+_SMALL = 10  # files; in a larger project a single import is insignificant
 _START_OF_FILE = 4_000
 _LONGEST_ABOUT = 100
 _DOCSTRING = re.compile(
@@ -159,8 +159,7 @@ _HEADING = re.compile(r"^#[ \t]+(?P<said>[^\n]+)", re.MULTILINE)
 
 
 class Manifests(msgspec.Struct):
-    """The manifests that were read, by path, and those that could not be, or do not
-    hold what their names say."""
+    """The manifests by path, and those that could not be read or parsed."""
 
     texts: dict[str, str] = {}
     unusable: list[str] = []
@@ -168,7 +167,7 @@ class Manifests(msgspec.Struct):
 
 
 def put_together(root: Path, tree: Tree, files: FilesAnalysis) -> ProjectAnalysis:
-    """The analysis of the project at `root`. Raises OSError where it cannot be opened."""
+    """Assemble the analysis of the project at `root`. Raises OSError if it cannot be opened."""
     root_fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         packages = dict(list(tree.packages.items())[:_MOST_PACKAGES])
@@ -220,7 +219,7 @@ def _read_workflows(root_fd: int, tree: Tree) -> dict[str, str]:
 
 
 def _text_of(root_fd: int, path: str, limit: int = LARGEST_MANIFEST) -> str | None:
-    """None where it is too large, cannot be read, or is no text."""
+    """Read a text; None if it is too large, unreadable, or binary."""
     try:
         return decode(read_beneath(root_fd, path, limit)).text
     except (OSError, NotTextError):
@@ -228,7 +227,7 @@ def _text_of(root_fd: int, path: str, limit: int = LARGEST_MANIFEST) -> str | No
 
 
 def _with_about(root_fd: int, tree: Tree, folder: FolderFacts) -> FolderFacts:
-    """The folder with what it says of itself: its package's docstring, or its README's title."""
+    """Return the folder with its description: its package's docstring, or its README's title."""
     names = tree.names.get(folder.path + "/", set())
     for name, pattern in (("__init__.py", _DOCSTRING), ("README.md", _HEADING)):
         text = _text_of(root_fd, f"{folder.path}/{name}") if name in names else ""
@@ -239,13 +238,13 @@ def _with_about(root_fd: int, tree: Tree, folder: FolderFacts) -> FolderFacts:
 
 
 def _is_name(said: str, path: str) -> bool:
-    """Whether a folder says no more of itself than what it is called."""
+    """Whether a description merely repeats the folder's name."""
     words, name = (re.sub(r"[\W_]", "", text).lower() for text in (said, path.rsplit("/", 1)[-1]))
     return words.removesuffix("s") == name.removesuffix("s")
 
 
 def _first_sentence(said: str) -> str:
-    """Of what a folder says of itself, without rules of `===`."""
+    """Return the first sentence of a description, without `===` rules."""
     lines = (line.strip() for line in said.split("\n"))
     text = " ".join(line for line in lines if re.search(r"\w", line)).replace("``", "`")
     return shorten(re.split(r"(?<=[.!?])\s|。", text, maxsplit=1)[0], _LONGEST_ABOUT)
@@ -255,7 +254,7 @@ def _first_sentence(said: str) -> str:
 
 
 def _languages(tree: Tree, files: FilesAnalysis) -> tuple[LanguageShare, ...]:
-    """By lines; those of files that were not read are estimated by their bytes."""
+    """Return the languages by lines; unread files are estimated from bytes."""
     counts, sizes, seen = Counter[str](), Counter[str](), Counter[str]()
     lines, read = Counter[str](), Counter[str]()
     for path, language in tree.sources.items():
@@ -284,8 +283,8 @@ def _dependencies(manifests: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _frameworks(manifests: Mapping[str, str], files: FilesAnalysis) -> tuple[str, ...]:
-    """Those that the project needs, and of those it may need the ones it imports. Where no manifest names anything for
-    a language, all that are imported."""
+    """Return the required frameworks, and of the optional ones those imported. If no manifest lists dependencies of a
+    language, all imported ones."""
     found: list[str] = []
     optional: set[str] = set()
     told: set[str] = set()

@@ -1,4 +1,4 @@
-"""An analysis as the lines of LOCALLLM.md."""
+"""Format an analysis as the lines of LOCALLLM.md."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,17 +14,17 @@ from localllm.text.sanitising import clean
 
 _MOST_NAMES, _MOST_PACKAGES, _MOST_STYLES, _MOST_CHECKS = 12, 12, 3, 3
 _CLEAR, _ALL = 0.75, 0.97
-"""The shares from which on a habit is one, and an exception is none."""
-_BEYOND = 0.005  # of the lines may be longer than what is kept to
-_FEW, _FEW_LINES = 5, 30  # things seen of a kind say nothing yet
+"""Shares from which on a habit is stated, and from which on without exceptions."""
+_BEYOND = 0.005  # share of the lines that may be longer than the limit
+_FEW, _FEW_LINES = 5, 30  # fewer samples are inconclusive
 _LEAST_DOCUMENTED = 0.05
 _ITEM = re.compile(r"(?P<indent> *)- (?:(?P<label>.+?)(?:: | - ))?(?P<text>.+)")
-"""A line of a section: its label, and what is said under that."""
+"""A line of a section: its label and text."""
 
 
 def to_sections(analysis: ProjectAnalysis, language: Language) -> dict[SectionKind, tuple[str, ...]]:
-    """The lines, without newlines, of the sections a memory file begins with. One that nothing is known for holds a
-    comment that says what belongs there."""
+    """Return the lines, without newlines, of a memory file's initial sections. An empty one has a comment on what
+    belongs there."""
     writer = _Writer(language)
     sections: dict[SectionKind, tuple[str, ...]] = {
         "dna": tuple(writer.dna(analysis)),
@@ -43,7 +43,7 @@ class Rows(NamedTuple):
 
 
 def as_rows(analysis: ProjectAnalysis, language: Language) -> Rows:
-    """What `to_sections` says, for a screen; what is left to a person to write is left out."""
+    """Return the content of `to_sections` for a screen, without parts left for the user to write."""
     return Rows(*(tuple(_rows(lines)) for lines in to_sections(analysis, language).values()))
 
 
@@ -54,7 +54,7 @@ def _rows(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def passed_over(notes: Iterable[PassedOver], language: Language) -> tuple[str, ...]:
-    """Sentences that say what was not looked at."""
+    """Return sentences on what was skipped."""
     writer = _Writer(language)
     return tuple(writer.say(f"over.{note.reason}", count=note.count, name=writer.plain(note.name)) for note in notes)
 
@@ -68,7 +68,7 @@ class _Writer:
         return in_language(f"analysis.{key}", self._language, **parameters)
 
     def plain(self, text: str) -> str:
-        """What the project says, as Markdown can hold it on one line, within a comment and without one."""
+        """Escape a project's text for Markdown on one line, within a comment or outside."""
         one_line = clean(text, keep_newlines=False).replace("`", "'")
         return re.sub(r"<(?=[!/A-Za-z])|-->", "", one_line)
 
@@ -101,7 +101,7 @@ class _Writer:
         return self.say(key, names=listed)
 
     def _commands(self, commands: Sequence[Command]) -> Iterator[str]:
-        """The best command of each kind; of checks several."""
+        """Yield the best command of each kind; several checks."""
         kinds: tuple[CommandKind, ...] = ("test", "build", "run", "lint")
         for kind in kinds:
             found = [command for command in commands if command.kind == kind]
@@ -182,14 +182,14 @@ class _Writer:
 
 
 def _clear(counts: Mapping[str, int], least: int = 1) -> str:
-    """What nearly all are; "" where there is no such thing, or where fewer than `least` were seen."""
+    """Return the dominant value; "" if there is none, or fewer than `least` were counted."""
     total = sum(counts.values())
     common = max(counts, key=lambda key: counts[key], default="")
     return common if common and counts[common] >= max(least, _CLEAR * total) else ""
 
 
 def _length(habits: Habits) -> int:
-    """The usual limit that nearly all lines keep; 0 where there is none."""
+    """Return the usual line length limit that nearly all lines keep; 0 for none."""
     total = sum(habits.lengths.values())
     beyond = total
     for limit in LENGTHS[:-1]:
@@ -200,11 +200,11 @@ def _length(habits: Habits) -> int:
 
 
 def _without(names: Sequence[str], frameworks: Sequence[str]) -> tuple[str, ...]:
-    """Libraries that are not named as frameworks already."""
+    """Return the libraries that are not listed as frameworks already."""
     known = {_bare(name) for name in frameworks}
     return tuple(name for name in names if not {_bare(name), _bare(name.rpartition("/")[2])} & known)
 
 
 def _bare(name: str) -> str:
-    """A name without what is written now one way, now another: `Next.js` and `next`."""
+    """Normalise the spelling of a name: `Next.js` and `next`."""
     return re.sub(r"[\W_]|\.?js$", "", name.lower())

@@ -1,4 +1,4 @@
-"""What a line the person typed means, and doing it: a request, a command, or an alias of a request."""
+"""Interpret and execute a line typed by the user: a request, a command, or an alias of a request."""
 
 import asyncio
 from collections import deque
@@ -34,24 +34,24 @@ from localllm.tui.shell_escape import MARK, run_own
 from localllm.tui.signals import ForcedEnd
 from localllm.tui.theme import Line
 
-_REQUEST = 60  # cells of a request in a sentence
+_REQUEST = 60  # cells of a request quoted in a sentence
 
 _INTERRUPTED = 130
-"""The exit code that shells give what Ctrl+C has ended."""
+"""The exit code of shells after Ctrl+C."""
 
 _LINES_KEPT, _CHARACTERS_KEPT = 300, 20_000
-"""The last of what it printed before that, for the model."""
+"""Output of an interrupted command kept for the model."""
 
 _WELL = ("done", "refused")
-"""How a run ends after which what is queued goes on."""
+"""Ends of a run after which queued lines are processed."""
 
 
 _EXIT_INTERRUPTED = 130
-_SECONDS_TO_STOP = 10.0  # after the second Ctrl+C: a command that has to be killed takes some
+_SECONDS_TO_STOP = 10.0  # after the second Ctrl+C: killing a command takes some time
 
 
 class Talk:
-    """One chat, line by line. Whatever is going on can be interrupted, and the next line goes on from there."""
+    """One chat, line by line. Everything can be interrupted, and the chat continues with the next line."""
 
     def __init__(
         self,
@@ -64,9 +64,9 @@ class Talk:
         confirm: Confirm | None = None,
         forced_end: ForcedEnd | None = None,
     ) -> None:
-        """`consume` shows the events of a run to their end: how it ended. `is_attended`: the lines are typed by a
-        person, who may run commands of his own. `decide_plan` asks him what becomes of a plan, `confirm` whether a
-        command may go on; `forced_end` ends the program where nothing else ends."""
+        """`consume` shows a run and returns how it ended. `is_attended`: a user types the lines, and may run own
+        commands. `decide_plan` asks the user about a plan, `confirm` whether to continue a command; `forced_end` ends
+        the program if nothing else does."""
         self.registry = SlashRegistry(COMMANDS, chat.settings.commands.aliases, chat.project_aliases)
         self._chat = chat
         self._screen = screen
@@ -78,14 +78,14 @@ class Talk:
         self._finished: RunFinished | None = None
         self._in_progress: set[str] = set()
         self.went_well = True
-        """Whether the newest line was done: no error, no interrupt, no limit."""
+        """Whether the last line succeeded: no error, interrupt or limit."""
         self._task: asyncio.Task[Outcome] | None = None
         self._running = False
         self._interrupted = False
 
     def greet(self, *, named: bool, first: bool = False) -> None:
-        """Say what this is and where; `named`: the program's name is on the screen already. `first`: to somebody who
-        has never seen it."""
+        """Show the program's name and the project; `named`: the name is on the screen already. `first`: for a
+        first-time user."""
         if not named:
             self._screen.print(("", f"localllm {__version__}"))
         self._screen.print(("bold", shorten(clean(str(self._chat.root)), 78)))
@@ -98,7 +98,7 @@ class Talk:
             self._screen.print(("dim", row.rstrip()))
 
     def warn(self, screen: Screen) -> None:
-        """Say on `screen` what the person should know before he begins."""
+        """Show start-up notices on `screen`."""
         keeping = self._chat.keeping
         for text in keeping.welcome:
             screen.print_lines(notice_lines(text, "info", screen.width))
@@ -111,7 +111,7 @@ class Talk:
             screen.print_lines(notice_lines(text, "warning", screen.width))
 
     def reminder(self) -> Sequence[Line]:
-        """What is unfinished, in a few lines. Reads the memory's file, and the last session's."""
+        """Return a few lines on unfinished work. Reads the memory file, and the last session's."""
         width = self._screen.width
         request = " ".join(self._chat.keeping.broken_off().split())
         said = _(
@@ -129,11 +129,11 @@ class Talk:
         return [*broken_off, *reminder_lines(unfinished, width)]
 
     def introduce(self, screen: Screen) -> None:
-        """Say on `screen` who answers, as far as known."""
+        """Show on `screen` which model answers, as far as known."""
         screen.print_lines(introduction_lines(self._chat.introduction(), screen.width))
 
     async def take(self, line: str) -> Outcome:
-        """Do what `line` says. Errors are shown here; the talk goes on after them, and after an interrupt."""
+        """Execute `line`. Errors are shown here; the chat continues after them, and after an interrupt."""
         self._interrupted = False
         self.went_well = True
         self._task = asyncio.create_task(self._do(line))
@@ -147,7 +147,7 @@ class Talk:
         except asyncio.CancelledError:
             own = asyncio.current_task()
             if not self._interrupted or (own is not None and own.cancelling()):
-                raise  # not the person's doing: the program itself is being ended
+                raise  # not by the user: the program is being ended
             self.went_well = False
             self._screen.print(("warning", "! " + _("Interrupted.")))
         finally:
@@ -160,8 +160,8 @@ class Talk:
         self._screen.print_lines(failure_lines(error.code, error.what, error.why, error.fix, self._screen.width))
 
     def interrupt(self) -> None:
-        """Break off what is going on: a run in good order at first, anything at once the second time. What does not end
-        then, because a thread hangs, ends with the program."""
+        """Interrupt the current operation: a run gracefully the first time, anything at once the second time. What
+        hangs in a thread after that ends with the program."""
         if self._task is None:
             return
         if self._running and not self._interrupted:
@@ -173,19 +173,19 @@ class Talk:
         self._interrupted = True
 
     def insist(self) -> None:
-        """End the program if what goes on does not end, as far as nothing can hear of an interrupt."""
+        """End the program if the current operation cannot be interrupted."""
         if self._task is not None:
             self.forced_end.arm()
 
     async def _do(self, line: str) -> Outcome:
-        """Do it, and what the person then decides of a plan."""
+        """Execute a line, and then the user's decision on a plan."""
         outcome = await self._do_once(line)
         while (following := await self._after_plan()) is not None:
             outcome = await self._do_once(following)
         return outcome
 
     async def _after_plan(self) -> str | None:
-        """What the person wants done about the plan a run has just ended with, if one has."""
+        """Ask what to do with the plan, if the run ended with one."""
         finished, self._finished = self._finished, None
         if self._decide_plan is None or finished is None or not has_plan(finished, self._chat.mode):
             return None
@@ -224,7 +224,7 @@ class Talk:
                 return None
 
     async def _run_own(self, command: str) -> None:
-        """A command of the person's own: shown as it runs, and offered to the model."""
+        """Run a user's command: show its output, and offer it to the model."""
         if not command:
             self._screen.print(
                 (
@@ -256,7 +256,7 @@ class Talk:
         self._screen.print(("dim", "  " + ending))
 
     def _warn_of_no_keyboard(self, command: str) -> None:
-        from localllm.safety.rules import line_of  # few chats ever run a command of the person's own
+        from localllm.safety.rules import line_of  # few chats run own commands
         from localllm.safety.terminal_programs import waiting
 
         if found := waiting(line_of(command).script):
@@ -264,14 +264,14 @@ class Talk:
             self._screen.print(("warning", "! " + clean(text, keep_newlines=False)))
 
     async def _run(self, query: str, typed: str | None = None) -> None:
-        """`typed`: see ChatContext.run."""
+        """Run a request. `typed`: see ChatContext.run."""
         before = self._chat.memory.version
         self._finished = await self._show(self._chat.run(query, typed=typed))
         if self._is_attended and before != self._chat.memory.version:
             self._show_work()
 
     def _show_work(self) -> None:
-        """Say what a run has left begun and not finished, unless that was known."""
+        """Show the tasks a run has started and not finished, unless known before."""
         memory = self._chat.memory
         every = {todo.id: todo for todo in (*memory.known_todos(), *memory.plan.open_todos())}
         doing = [todo for todo in every.values() if todo.state == "doing"]
@@ -280,7 +280,7 @@ class Talk:
             self._screen.print(*in_progress_line(doing, self._screen.width))
 
     async def _show(self, events: AsyncGenerator[AgentEvent]) -> RunFinished | None:
-        """Show a run to its end; how it ended."""
+        """Show a run and return how it ended."""
         self._running = True
         try:
             finished = await self._consume(events)

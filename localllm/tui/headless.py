@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 
 async def read_lines(stream: TextIO) -> AsyncGenerator[str]:
-    """The lines of `stream` without their ends, as they come.
+    """Yield the lines of `stream` without line ends, as they arrive.
 
-    They are read in a thread that does not keep the program from ending: a pipe may never close.
+    Reads in a daemon thread, since a pipe may never close.
     """
     loop = asyncio.get_running_loop()
     lines: asyncio.Queue[str | None] = asyncio.Queue()
@@ -55,7 +55,7 @@ async def read_lines(stream: TextIO) -> AsyncGenerator[str]:
             for line in stream:
                 put(line.rstrip("\r\n"))
             put(None)
-        except RuntimeError:  # the loop has been closed: nobody waits any more
+        except RuntimeError:  # the loop is closed
             return
 
     threading.Thread(target=read, name="standard-input", daemon=True).start()
@@ -84,14 +84,14 @@ def exit_code(event: RunFinished) -> int:
 
 
 class HeadlessConfirmer:
-    """Nobody is there to ask: approves what needs no person (`--yes`), or nothing."""
+    """A confirmer without a user: approves everything that needs no user (`--yes`), or nothing."""
 
     def __init__(self, *, approve_all: bool) -> None:
         self._approve_all = approve_all
         self.answers: Answers = "yes" if approve_all else "no"
 
     async def confirm(self, request: ConfirmationRequested) -> ConfirmationAnswered:
-        """The answer, at once."""
+        """Return the answer, at once."""
         from localllm.tui.dialogs.approval import DANGEROUS
 
         approved = self._approve_all and request.risk != DANGEROUS and not request.needs_person
@@ -100,9 +100,9 @@ class HeadlessConfirmer:
 
 
 class HeadlessPrinter:
-    """Consumes a run's events. stdout is the answer, stderr everything else.
+    """Print a run's events: the answer to stdout, everything else to stderr.
 
-    `verbose` also shows the end of what commands printed and what changed, and what the run took.
+    `verbose` also prints the end of commands' output, the changes, and the run's cost.
     """
 
     def __init__(self, output: OutputFormat, *, stdout: TextIO, stderr: TextIO, verbose: bool = False) -> None:
@@ -119,7 +119,7 @@ class HeadlessPrinter:
         self._open_call = ""
 
     async def consume(self, stream: AsyncGenerator[AgentEvent]) -> RunFinished:
-        """Show the run to its end; how it ended. Where whoever read stdout has gone, that is “interrupted”."""
+        """Show a run and return how it ended; “interrupted” if the reader of stdout is gone."""
         painter = asyncio.create_task(self._keep_painting())
         try:
             async with contextlib.aclosing(stream):
@@ -139,7 +139,7 @@ class HeadlessPrinter:
         return self._finished or RunFinished(status="interrupted", answer="")
 
     def handle(self, event: AgentEvent) -> None:
-        """Show one event. BrokenPipeError where nobody reads stdout any more."""
+        """Show one event. Raises BrokenPipeError if the reader of stdout is gone."""
         self._note(event)
         self._show_progress(event)
         if isinstance(event, events.CommandOutput):
@@ -150,7 +150,7 @@ class HeadlessPrinter:
             self._write(self._answer(event) if self._output == "text" else self._report(event))
 
     def _note(self, event: AgentEvent) -> None:
-        """Keep what the report at the end will say."""
+        """Collect data for the report at the end."""
         match event:
             case RunStarted():
                 self._started, self._model, self._provider = event, event.model, event.provider
@@ -212,7 +212,7 @@ class HeadlessPrinter:
             await asyncio.sleep(_REPAINT_SECONDS)
 
     def _answer(self, event: RunFinished) -> str:
-        """The answer as the model wrote it, ending in one newline; on a terminal nothing in it acts."""
+        """Return the answer verbatim with one final newline; for a terminal, control characters are removed."""
         answer = clean(event.answer) if self._stdout.isatty() else event.answer
         return answer.rstrip("\n") + "\n" if answer.strip() else ""
 
@@ -253,7 +253,7 @@ class HeadlessPrinter:
         self._stdout.flush()
 
     def _drop_stdout(self) -> None:
-        """Lead stdout nowhere, so that the interpreter's last flush does not complain either."""
+        """Redirect stdout to the null device, so that the interpreter's last flush does not fail."""
         with contextlib.suppress(OSError, ValueError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stdout.fileno())
@@ -271,17 +271,17 @@ class Headless:
         self._verbose = verbose
 
     async def consume(self, events: AsyncGenerator[AgentEvent]) -> None:
-        """Print one run on the process's standard streams."""
+        """Print one run to the standard streams."""
         printer = HeadlessPrinter(self._output, stdout=sys.stdout, stderr=sys.stderr, verbose=self._verbose)
         self.finished = await printer.consume(events)
 
     async def notify(self, text: str) -> None:
-        """Say something on standard error."""
+        """Print a notice to standard error."""
         screen = Screen(sys.stderr, choose_theme(sys.stderr))
         screen.print_lines(notice_lines(text, "info", screen.width))
 
     async def interact(self, chat: "ChatContext") -> int:
-        """Nobody to talk with: each line of standard input is a request. The exit code of the last one."""
+        """Run each line of standard input as a request; return the exit code of the last one."""
 
         async for line in read_lines(sys.stdin):
             if line.strip():

@@ -1,4 +1,4 @@
-"""The chat in the terminal."""
+"""The interactive chat in the terminal."""
 
 import asyncio
 import os
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 
 class Stage:
-    """Hands the terminal from the run to a question and back. What was typed before the question was on the screen, and
-    what follows on its heels, never answers it."""
+    """Transfer the terminal between the run and a question. Keys typed before the question was visible, or right after
+    it, never answer it."""
 
     def __init__(self, screen: Screen, renderer: Renderer, typeahead: TypeAhead) -> None:
         self._screen = screen
@@ -54,7 +54,7 @@ class Stage:
 
     @contextmanager
     def cleared(self, call_id: str) -> Generator[None]:
-        """The screen and the keyboard for a question about `call_id` alone."""
+        """Acquire screen and keyboard for a question on `call_id`."""
         self._renderer.suspend()
         self._typeahead.pause()
         self._typeahead.keep(self._question.pending())
@@ -67,37 +67,37 @@ class Stage:
             self._renderer.resume(shown_diff_of=call_id)
 
     async def ask(self, default: str = "") -> str:
-        """One line; `default` is there already. KeyboardInterrupt for Ctrl+C, EOFError for the end of input."""
+        """Read one line, initially `default`. Raises KeyboardInterrupt for Ctrl+C, EOFError at the end of input."""
         if self._is_new:
             self._is_new = False
             await self._typeahead.settle(QUIET_SECONDS)
         return await self._question.ask(default)
 
     async def view(self, lines: Sequence[Line]) -> None:
-        """Show `lines` on the whole screen, to scroll in."""
+        """Show `lines` in a full-screen pager."""
         await self._question.view(lines)
 
     @property
     def _question(self) -> "Question":
         if self._opened is None:
-            from localllm.tui.input.prompt import Question  # brings prompt_toolkit, which takes a while to load
+            from localllm.tui.input.prompt import Question  # imports prompt_toolkit, which loads slowly
 
             self._opened = Question(self._screen.theme)
         return self._opened
 
 
 _MOMENT_SECONDS = 0.05
-"""From the asking to the prompt that is drawn."""
+"""Seconds from asking until the prompt is drawn."""
 
 _IDLE_SECONDS = 0.2
 
 
 class Terminal:
-    """The front end of the chat. Where standard input is no terminal, each of its lines is a request."""
+    """The front end of the chat. If standard input is no terminal, each of its lines is a request."""
 
     def __init__(self, state: Path | None = None, *, is_open: bool = False, modes: list[Any] | None = None) -> None:
-        """`state` is the folder that keeps the history of what was said; the user's own where it is None. `is_open`:
-        the first line is on the screen, and the terminal quiet; `modes` are those it had before."""
+        """`state` is the folder of the input history; None for the user's own. `is_open`: the first line is on the
+        screen, and echo is off; `modes` are the terminal's modes before that."""
         self._interactive = sys.stdin.isatty()
         self._screen = Screen(sys.stdout, choose_theme(sys.stdout))
         self._is_open = is_open
@@ -118,29 +118,29 @@ class Terminal:
 
     @property
     def confirmer(self) -> TerminalConfirmer | HeadlessConfirmer:
-        """Who answers confirmations: the person, or nobody."""
+        """The confirmer: the user, or a non-interactive one."""
         return self._confirmer if self._interactive else self._headless.confirmer
 
     @property
     def shows_pieces(self) -> bool:
-        """Whether answers are shown while they arrive."""
+        """Whether answers are streamed to the display."""
         return self._interactive
 
     @property
     def is_attended(self) -> bool:
-        """Whether a person is there who sees what is shown and can answer."""
+        """Whether a user sees the output and can answer."""
         return self._interactive and sys.stdout.isatty()
 
     def ask_trust(self, file: Path, values: Mapping[str, Json]) -> bool | None:
-        """Whether the person believes these settings of a project's file; None where he did not say."""
+        """Ask the user whether to trust these settings of a project; None without an answer."""
         return ask_trust(self._screen, sys.stdin, self._typeahead.keep, file, values)
 
     def remark(self, text: str, level: str = "info") -> None:
-        """Say something before the chat begins."""
+        """Print a notice before the chat begins."""
         self._screen.print_lines(notice_lines(text, level, self._screen.width))
 
     async def notify(self, text: str) -> None:
-        """Say something above the prompt, where there is one."""
+        """Print a notice above the prompt, if there is one."""
         if not self._interactive:
             await self._headless.notify(text)
         elif self._prompt is None:
@@ -149,7 +149,7 @@ class Terminal:
             await self._prompt.show_above(partial(self.remark, text))
 
     async def consume(self, events: AsyncGenerator[AgentEvent]) -> None:
-        """Show one run to its end."""
+        """Show one run."""
         await self._show(events)
 
     async def _show(self, events: AsyncGenerator[AgentEvent]) -> RunFinished | None:
@@ -159,12 +159,12 @@ class Terminal:
         return self._headless.finished
 
     def interrupt(self) -> None:
-        """Break off what is going on."""
+        """Interrupt the current operation."""
         if self._talk is not None:
             self._talk.interrupt()
 
     async def interact(self, chat: ChatContext) -> int:
-        """Talk until the person leaves; the exit code (of the last request, where no person is there)."""
+        """Run the chat until the user exits; return the exit code (of the last request, if non-interactive)."""
         chat.begin_connecting()
         self._screen.theme = choose_theme(sys.stdout, chat.settings.ui.theme)
         decide_plan = self._decide_plan if self._interactive else None
@@ -212,10 +212,10 @@ class Terminal:
                     return
 
     async def _prompts(self, talk: Talk, chat: ChatContext) -> AsyncGenerator[str]:
-        """What the person says, until he leaves. Between the prompts the keyboard is read ahead."""
+        """Yield the user's lines until the user exits. Between prompts, type-ahead is read."""
         background = [asyncio.create_task(work) for work in (self._introduce(talk, chat), self._prepare(chat))]
         try:
-            # In a thread, so that the server's answers are taken meanwhile.
+            # In a thread, so that the server's answers are processed meanwhile.
             await asyncio.to_thread(import_module, "localllm.tui.input.prompt")
             self._screen.print_lines(await asyncio.to_thread(talk.reminder))
             prompt = self._prompt = self._make_prompt(talk, chat)
@@ -233,8 +233,8 @@ class Terminal:
             await asyncio.wait(background)
 
     async def _next_line(self, prompt: "ChatPrompt", talk: Talk, outbox: Outbox) -> str | None:
-        """What is queued, where all went well; else what the person says now, beginning with what was not read. None
-        where he leaves."""
+        """Return the next queued line after a success; otherwise read a line, initially the unread ones. None if the
+        user exits."""
         self._typeahead.pause()
         outbox.settle()
         self._screen.print()
@@ -250,12 +250,12 @@ class Terminal:
             self._typeahead.press(prompt.pending())
 
     def _send_early(self, key: KeyName) -> None:
-        """Keep what is sent before there is a prompt: it comes before what is typed there."""
+        """Buffer lines sent before the first prompt; they precede what is typed there."""
         if key in ("enter", "queue") and (text := self._typeahead.take()).strip():
             self._early.append(text)
 
     async def _decide_plan(self) -> PlanAnswer:
-        """What becomes of a plan; what the person has sent already is more than an answer."""
+        """Ask about a plan, unless the user has already sent something."""
         if self._outbox is not None and not self._outbox.is_empty:
             return None
         return await PlanQuestion(self._screen, self._stage).ask()
@@ -267,7 +267,7 @@ class Terminal:
         return self._outbox.lines(width) if self._outbox is not None else []
 
     def _wake(self) -> None:
-        """After a suspension the shell's modes are in force, and its words on the screen."""
+        """Restore the modes and the screen after a suspension."""
         self._screen.forget()
         self._typeahead.refresh()
 
@@ -275,12 +275,12 @@ class Terminal:
         return self._renderer.is_live or self._screen.is_drawn
 
     def _control(self, sequence: str) -> None:
-        """Tell the terminal something that is not to be seen."""
+        """Send an invisible control sequence to the terminal."""
         if self.is_attended and os.environ.get("TERM") != "dumb":
             self._screen.control(sequence)
 
     async def _introduce(self, talk: Talk, chat: ChatContext) -> None:
-        """Say who answers as soon as that is known, above the prompt if it is there already."""
+        """Show which model answers as soon as it is known, above the prompt if it is there already."""
         await chat.settled()
         if self._prompt is None:
             talk.introduce(self._screen)
@@ -293,7 +293,7 @@ class Terminal:
         await self._prompt.show_above(show)
 
     async def _prepare(self, chat: ChatContext) -> None:
-        """While the person types his first words, find out and load what comes after them."""
+        """Probe and preload, while the user types the first request, what is needed after it."""
         await self._has_asked.wait()
         await asyncio.sleep(_MOMENT_SECONDS)
         await chat.probe_sandbox()
@@ -305,7 +305,7 @@ class Terminal:
             await asyncio.to_thread(preload)
 
     async def _leave_unheld_mode(self, chat: ChatContext, prompt: "ChatPrompt") -> None:
-        """Go back to ask, and say why, where the mode is not possible here; no request has begun in it."""
+        """Return to mode ask, with the reason, if the mode is not available here; no request has run in it."""
         try:
             chat.set_mode(chat.mode)
         except SafetyViolationError as error:
@@ -316,7 +316,7 @@ class Terminal:
 
     def _make_prompt(self, talk: Talk, chat: ChatContext) -> "ChatPrompt":
         from localllm.tui.input.prompt import (
-            ChatPrompt,  # brings prompt_toolkit, after the first lines are on the screen
+            ChatPrompt,  # imports prompt_toolkit, after the first lines are on the screen
         )
 
         commands = talk.registry
@@ -334,7 +334,7 @@ class Terminal:
         )
 
     def _keep_history(self) -> Path | None:
-        """The file for what is said, readable by the user alone; None, and a word about it, where there can be none."""
+        """Create the private history file; None, with a notice, if that fails."""
         try:
             self._history_file.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(self._history_file, os.O_WRONLY | os.O_CREAT, 0o600))
@@ -351,7 +351,7 @@ class Terminal:
 
 
 class _Ending:
-    """Ends the task it was made in when the process is told to end, so that the terminal is left as it was."""
+    """Ends the current task when the process is told to end, so that the terminal is restored."""
 
     def __init__(self, forced_end: ForcedEnd) -> None:
         self.exit_code = 0
@@ -359,7 +359,7 @@ class _Ending:
         self._task = asyncio.current_task()
 
     def handlers(self) -> dict[str, Callable[[], None]]:
-        """One for each signal; exit codes are 128 and the signal's number, as shells count."""
+        """Return a handler per signal; exit codes are 128 plus the signal's number, as in shells."""
         codes = {"SIGHUP": 129, "SIGINT": 130, "SIGQUIT": 131, "SIGTERM": 143}
         return {name: partial(self._end, code) for name, code in codes.items()}
 
@@ -374,10 +374,10 @@ _LEAST_OF_MODEL = 16  # cells
 
 
 def toolbar(chat: ChatContext, width: int) -> str:
-    """Mode, model, sandbox, and how full the window is; it says so where nobody has told how large that is.
+    """Format mode, model, sandbox, and the used share of the window, with a mark if its size is assumed.
 
-    Where `width` cells are too few, the model's name is cut, then the mode left out, which stands before the line, then
-    the sandbox.
+    If `width` cells are too few, the model's name is truncated, then the mode is left out, which is shown before the
+    line, then the sandbox.
     """
     sandbox = _("sandbox {sandbox}", sandbox=chat.sandbox_level or "…")
     if chat.connecting:
@@ -389,6 +389,6 @@ def toolbar(chat: ChatContext, width: int) -> str:
     parts = [clean(part, keep_newlines=False) for part in (chat.mode, model, sandbox, tokens)]
     if (excess := display_width(" · ".join(parts)) - width) > 0:
         parts[1] = shorten(parts[1], max(_LEAST_OF_MODEL, display_width(parts[1]) - excess))
-    while len(parts) > 2 and display_width(" · ".join(parts)) > width:  # the model and the tokens stay
+    while len(parts) > 2 and display_width(" · ".join(parts)) > width:  # model and tokens stay
         del parts[0 if len(parts) == 4 else 1]
     return " · ".join(parts)

@@ -1,6 +1,6 @@
-"""`!command` in the chat: run by the person himself, as he would in a terminal, outside every sandbox.
+"""`!command` in the chat: run by the user, as in a terminal, outside every sandbox.
 
-It has no input: the keyboard is the chat's. Its output is shown as it comes.
+It has no input, since the keyboard is the chat's. Its output is streamed.
 """
 
 import asyncio
@@ -21,17 +21,18 @@ if TYPE_CHECKING:
     from localllm.sandbox.process import HeadAndTail
 
 MARK = "!"
-"""What a line that is one begins with."""
+"""The prefix of such a line."""
 
 _MOST_KEPT = 30_000  # bytes for the model
 _CHUNK = 1 << 16
-_LONGEST_LINE = 1 << 17  # characters; what is longer is shown in parts
-_LAST_WORDS = 0.3  # seconds for output that is on its way when the shell has ended; what it left running may go on
-_GRACE = 1.0  # seconds between asking it to end and killing it
+_LONGEST_LINE = 1 << 17  # characters; longer lines are split
+_LAST_WORDS = 0.3  # seconds to read pending output after the shell has ended; processes it left running may continue
+_GRACE = 1.0  # seconds between the request to end and killing it
 
 
 class Ran(msgspec.Struct, frozen=True):
-    """`output`: stdout and stderr as they came, without the middle where it is long. `return_code`: -N for signal N."""
+    """`output`: stdout and stderr in order of arrival, without the middle if it is long. `return_code`: -N for signal
+    N."""
 
     command: str
     output: str
@@ -39,15 +40,15 @@ class Ran(msgspec.Struct, frozen=True):
 
 
 async def run_own(command: str, folder: Path, show: Callable[[str], None]) -> Ran:
-    """Run it in `folder` with the person's shell; `show` gets each line, without its end. Cancelling ends it.
+    """Run a command in `folder` with the user's shell; `show` receives each line, without its end. Cancelling ends it.
 
-    Raises OSError where there is no shell.
+    Raises OSError if there is no shell.
     """
-    from localllm.sandbox.process import HeadAndTail  # few chats ever run one, and each waits for its prompt
+    from localllm.sandbox.process import HeadAndTail  # rarely used; keeps the start-up fast
 
     kept = HeadAndTail(_MOST_KEPT)
     lines = _Lines(show)
-    # A pipe of our own: asyncio's would be waited for as long as anything that was left running holds it.
+    # Our own pipe: asyncio waits for its own until every process that inherited it has ended.
     read_end, write_end = os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(
@@ -95,7 +96,7 @@ def _shell() -> tuple[str, str]:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Interrupt it and what it started, as Ctrl+C in a terminal would; then, if need be, kill it."""
+    """Interrupt the command and its children, as Ctrl+C in a terminal would; then kill them if needed."""
     _signal(process, signal.SIGINT)
     try:
         async with asyncio.timeout(_GRACE):
@@ -114,7 +115,7 @@ def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None
 
 
 class _Lines:
-    """Whole lines of bytes that come in pieces."""
+    """Assemble lines from pieces of bytes."""
 
     def __init__(self, show: Callable[[str], None]) -> None:
         self._show = show

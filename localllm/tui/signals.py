@@ -1,4 +1,4 @@
-"""Ctrl+C and its like: interrupt a run, and end a process that does not end by itself."""
+"""Handle Ctrl+C and other signals: interrupt a run, and force the process to end."""
 
 import asyncio
 import faulthandler
@@ -14,26 +14,27 @@ from typing import TextIO
 from localllm.base.unfinished_work import wait_for_the_rest
 
 SECONDS = 3.0
-"""From the moment the user insists. What was said is in the session's log by then; the next start closes that."""
+"""Seconds from a repeated interrupt to a forced end. The conversation is in the session's log by then; the next start
+closes it."""
 
-_LAST_WORDS = 1.0  # seconds for what is done before: a pipe nobody reads would take them all
-_MOST_UNFINISHED = 60.0  # seconds for what must not be left half done
-_SPARE = 1.0  # seconds more, before the process ends without the interpreter
+_LAST_WORDS = 1.0  # seconds for the work before: an unread pipe would take them all
+_MOST_UNFINISHED = 60.0  # seconds for work that must not be interrupted
+_SPARE = 1.0  # seconds more, before the process is ended without the interpreter
 
 
 class ForcedEnd:
-    """A process that ends in some seconds, unless it has ended by itself, or this was called off."""
+    """A timer that ends the process, unless it ends by itself or the timer is cancelled."""
 
     def __init__(self, before: Callable[[], object] = lambda: None) -> None:
-        """`before`: done first, such as giving back the terminal."""
+        """`before`: called first, for example to restore the terminal."""
         self._before = before
         self._timer: threading.Timer | None = None
         self._nowhere: TextIO | None = None
 
     def begin(self, code: int, seconds: float = SECONDS) -> None:
-        """End the process with this exit code in so many seconds, or when it was already to end; after work that is
-        `unfinished`, which gets a minute at most. Some seconds later it ends with 1: by then a search for a pattern,
-        say, holds the interpreter, in which nothing else can run."""
+        """End the process with this exit code after `seconds`, or at an earlier set time; after work that is
+        `unfinished`, which gets at most a minute. Some seconds later it ends with 1 even if the interpreter is blocked,
+        for example by a regular expression."""
         if self._timer is None:
             self._timer = threading.Timer(seconds, self._end, [code])
             self._timer.daemon = True
@@ -41,19 +42,18 @@ class ForcedEnd:
             self.arm(seconds)
 
     def arm(self, seconds: float = SECONDS) -> None:
-        """End the process in somewhat more than so many seconds, even if the interpreter runs nothing else until
-        then."""
+        """End the process somewhat later than `seconds`, even if the interpreter is blocked until then."""
         if self._nowhere is None:
             self._nowhere = open(os.devnull, "w")  # noqa: PTH123, SIM115 - closed when it is called off
             self._expect_the_end(seconds)
 
     def _expect_the_end(self, seconds: float) -> None:
-        if self._nowhere is not None:  # it waits in a thread of the system's that needs no interpreter
+        if self._nowhere is not None:  # it waits in a system thread that needs no interpreter
             seconds += _LAST_WORDS + 2 * _SPARE
             faulthandler.dump_traceback_later(seconds, exit=True, file=self._nowhere)
 
     def call_off(self) -> None:
-        """Let the process go on."""
+        """Cancel the forced end."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -72,7 +72,7 @@ class ForcedEnd:
         os._exit(code)
 
     def _say(self) -> None:
-        with suppress(Exception):  # whatever it is, the process ends
+        with suppress(Exception):  # the process ends in any case
             self._before()
         with suppress(Exception):
             sys.stdout.flush()
@@ -84,8 +84,8 @@ _ENDING = frozenset({"SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM"})
 
 @contextmanager
 def signal_handlers(handlers: Mapping[str, Callable[[], object]], unheard: Callable[[], object]) -> Generator[None]:
-    """Call these, by the signal's name, in the running event loop. Names this system has not are left out. `unheard`
-    is as in `add_handlers`; on Windows it is not called."""
+    """Install handlers by signal name in the running event loop. Unsupported signals are skipped. `unheard` is as in
+    `add_handlers`; on Windows it is not called."""
     loop = asyncio.get_running_loop()
     if sys.platform == "win32":
         numbers = {signal.Signals[name]: call for name, call in handlers.items() if hasattr(signal, name)}
@@ -108,10 +108,10 @@ def signal_handlers(handlers: Mapping[str, Callable[[], object]], unheard: Calla
 
 
 def add_handlers(handlers: Mapping[str, Callable[[], object]], unheard: Callable[[], object]) -> None:
-    """Call these in the running event loop. NotImplementedError on Windows.
+    """Install handlers in the running event loop. Raises NotImplementedError on Windows.
 
-    `unheard` is called without the loop, which hears nothing while a search for a pattern, say, holds its thread: when
-    a signal that ends programs comes, and of SIGINT, which asks for less, the second before the loop has heard one.
+    `unheard` is called outside of the loop, which may be blocked, for example by a regular expression: for a signal
+    that ends programs, and for a second SIGINT before the loop has handled the first.
     """
     loop = asyncio.get_running_loop()
     waiting = 0
@@ -130,6 +130,6 @@ def add_handlers(handlers: Mapping[str, Callable[[], object]], unheard: Callable
     for name, call in handlers.items():
         number = signal.Signals[name]
         loop.add_signal_handler(number, hear, call)
-        if name in _ENDING:  # the loop hears of it as before, by its file descriptor
+        if name in _ENDING:  # the loop is still notified, by its file descriptor
             signal.signal(number, receive)
             signal.siginterrupt(number, False)  # noqa: FBT003 - it has no name

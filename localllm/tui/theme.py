@@ -1,4 +1,4 @@
-"""How things look: a few named styles, and whether a stream can show them at all."""
+"""The named styles of output, and their support by a stream."""
 
 import os
 from collections.abc import Mapping
@@ -30,14 +30,14 @@ _CODES_WITHOUT_COLOUR: dict[Style, str] = {"dim": "2", "bold": "1", "error": "1"
 
 
 class Theme(msgspec.Struct, frozen=True):
-    """`plain` means text alone: no colour, and no cursor movement either. Without `colours` all else is as ever."""
+    """`plain` means text only: no colour and no cursor movement. Without `colours`, only colours are missing."""
 
     plain: bool
     light: bool = False
     colours: bool = True
 
     def paint(self, style: Style, text: str) -> str:
-        """`text` in `style`, as a terminal understands it."""
+        """Return `text` with the terminal codes of `style`."""
         if self.plain or not style or not text:
             return text
         codes = _CODES_WITHOUT_COLOUR if not self.colours else _CODES_ON_LIGHT if self.light else _CODES
@@ -46,7 +46,7 @@ class Theme(msgspec.Struct, frozen=True):
 
 
 def choose_theme(stream: TextIO, name: ThemeName = "auto", environ: Mapping[str, str] = os.environ) -> Theme:
-    """The theme for `stream`: plain where it is no terminal or a dumb one, without colours where NO_COLOR is set
+    """Choose the theme for `stream`: plain if it is no terminal or a dumb one, without colours if NO_COLOR is set
     (https://no-color.org)."""
     plain = name == "plain" or not stream.isatty() or environ.get("TERM") == "dumb"
     light = name == "light" or (name == "auto" and _light_background(environ))
@@ -60,7 +60,7 @@ def _light_background(environ: Mapping[str, str]) -> bool:
 
 
 def make_console(stream: TextIO, theme: Theme, width: int) -> "Console":
-    """A rich console that writes to `stream` as `theme` allows, `width` cells wide whatever the environment says."""
+    """Create a rich console that writes to `stream` as `theme` allows, `width` cells wide in any environment."""
     from rich.console import Console
     from rich.theme import Theme as RichTheme
 

@@ -52,11 +52,9 @@ _SAFE = "%/:?#[]@!$&'()*,;=~+"
 
 
 def canonical_url(url: str) -> str:
-    """The address in the spelling in which two of the same page are equal; it is for comparing, not for fetching.
-
-    Without scheme, www., mobile or AMP variants, the scheme's own port, tracking parameters, a slash at the end, and a
-    fragment unless that is the page (`#!/…`, `#/…`). What is no address of the web stays as it is.
-    """
+    """Normalise an address so that equal pages compare equal; not for fetching. Without scheme, www., mobile or AMP
+    variants, the scheme's own port, tracking parameters, a trailing slash, and a fragment unless it identifies the page
+    (`#!/…`, `#/…`). Other text is returned unchanged."""
     try:
         parts = urlsplit(url.strip())
         original = _original(parts)
@@ -78,7 +76,7 @@ def canonical_url(url: str) -> str:
 
 
 def _original(parts: SplitResult) -> str | None:
-    """The address an AMP cache or viewer shows; None for any other."""
+    """Return the address an AMP cache or viewer shows; None for any other."""
     host = (parts.hostname or "").removeprefix("www.")
     if _AMP_CACHE.fullmatch(host):
         found = _CACHED.fullmatch(parts.path)
@@ -92,7 +90,7 @@ def _original(parts: SplitResult) -> str | None:
 
 
 def _host(parts: SplitResult) -> str:
-    """The host without `www.` and a dot at its end; a name in other letters as it is asked for (Punycode)."""
+    """Return the host without `www.` and a trailing dot; a non-ASCII name in Punycode."""
     host = (parts.hostname or "").removesuffix(".")
     if not host.isascii():
         try:

@@ -1,4 +1,4 @@
-"""How a project is built, tested, run and checked: one set of rules, for whoever asks."""
+"""Derive the commands that build, test, run and check a project; the single set of rules."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -50,10 +50,10 @@ _RULES: tuple[Rules, ...] = (
 
 
 def commands(signs: Signs) -> tuple[Command, ...]:
-    """All commands the folder shows, the best of each kind first: those of the language there is most of
-    (`signs.languages`) before those of others, and these before the recipes of make and its like.
+    """Return all commands of the folder, the best of each kind first: by the share of their language
+    (`signs.languages`), then those of make and similar tools.
 
-    Of a language no one is sure of, the order is that of the rules.
+    Without known languages, the order is that of the rules.
     """
     found = [command for rules in _RULES for command in rules(signs)]
     found.sort(key=lambda command: _place(command, signs))
@@ -62,12 +62,12 @@ def commands(signs: Signs) -> tuple[Command, ...]:
 
 
 def best(found: tuple[Command, ...], kind: CommandKind) -> Command | None:
-    """The command for something, None where there is none."""
+    """Return the first command of a kind, None if there is none."""
     return next((command for command in found if command.kind == kind), None)
 
 
 def narrowed(line: str, path: str) -> str:
-    """The command that runs the tests in one file, where that can be told; else all of them."""
+    """Return the command that runs the tests of one file, if it can be derived; otherwise all tests."""
     if not path:
         return line
     if line.endswith(("pytest", "rspec", "phpunit", "pest", "rails test", "artisan test", "mix test")):
@@ -82,14 +82,14 @@ def narrowed(line: str, path: str) -> str:
 
 
 def _place(command: Command, signs: Signs) -> int:
-    """Where the ecosystem's first language stands among those of the project; all the same where nothing is known."""
+    """Return the rank of the ecosystem's first language in the project; equal if nothing is known."""
     languages = ECOSYSTEMS.get(command.by, frozenset())
     places = (place for place, language in enumerate(signs.languages) if language in languages)
     return next(places, len(signs.languages))
 
 
 def entry_points(signs: Signs) -> Iterator[str]:
-    """The programs the manifests name."""
+    """Yield the programs the manifests name."""
     yield from python.entry_points(signs)
     yield from javascript.entry_points(signs)
     yield from compiled.rust_programs(signs)

@@ -1,4 +1,4 @@
-"""How projects in Rust, Go, C, C++, Swift, Zig, Haskell, … are built, tested and run."""
+"""Commands of projects in Rust, Go, C, C++, Swift, Zig, Haskell, …"""
 
 from collections.abc import Iterator
 

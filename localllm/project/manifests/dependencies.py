@@ -1,4 +1,4 @@
-"""Dependencies and frameworks, as far as manifests and imports name them."""
+"""Dependencies and frameworks, from manifests and imports."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -68,16 +68,16 @@ _OF_MANIFESTS: tuple[tuple[str, int], ...] = (
     (r"go\.mod", 3),
     (r"pom\.xml|build\.gradle(?:\.kts)?|build\.sbt", 4),
 )
-"""Which of _OF_LANGUAGES the dependencies of a manifest belong to; of others to the last."""
+"""Index into _OF_LANGUAGES by manifest; others use the last entry."""
 
 
 def languages_of(manifest: str) -> frozenset[str]:
-    """The languages whose dependencies the manifest at this path lists."""
+    """Return the languages of the dependencies in the manifest at this path."""
     return _OF_LANGUAGES[_place(manifest)][0]
 
 
 def of_dependencies(manifest: str, names: Iterable[str]) -> list[str]:
-    """The frameworks among the dependencies the manifest at this path lists."""
+    """Return the frameworks among the dependencies of the manifest at this path."""
     return _known(_OF_LANGUAGES[_place(manifest)][1], names)
 
 
@@ -87,7 +87,7 @@ def _place(manifest: str) -> int:
 
 
 def of_imports(language: str, names: Iterable[str]) -> list[str]:
-    """The frameworks among the modules that sources in a language import."""
+    """Return the frameworks among the imports of sources in a language."""
     return next((_known(known, names) for languages, known in _OF_LANGUAGES if language in languages), list[str]())
 
 
@@ -97,8 +97,8 @@ def _known(known: dict[str, str], names: Iterable[str]) -> list[str]:
 
 
 def _parts(name: str) -> Iterator[str]:
-    """What a dependency may be known by, the surest first: its name, what Java calls the artifact, the family of Java's
-    many starters, and its beginnings (go's versions, Java's groups)."""
+    """Yield the names a dependency may be known by, most specific first: its name, Java's artifact, the family of
+    Java's starters, and its prefixes (Go's versions, Java's groups)."""
     yield name
     artifact = name.rpartition(":")[2]
     yield artifact
@@ -115,14 +115,14 @@ _MOST = 300
 
 
 def dependencies(name: str, text: str) -> tuple[str, ...]:
-    """The names a manifest called `name` lists, those for development last, each once; at most 300."""
+    """Return the dependencies in a manifest, development ones last, without duplicates; at most 300."""
     base = name.rsplit("/", 1)[-1]
     found = next((read(base, text) for pattern, read in _READERS if re.fullmatch(pattern, base)), ())
     return tuple(dict.fromkeys(item for item in found if item))[:_MOST]
 
 
 def main_dependencies(name: str, text: str) -> tuple[str, ...]:
-    """Those of `dependencies` that nobody can do without, as far as the manifest tells them from the others."""
+    """Return the required ones of `dependencies`, as far as the manifest distinguishes them."""
     if name.rsplit("/", 1)[-1] != "pyproject.toml":
         return dependencies(name, text)
     data = parse_toml(text)
@@ -131,7 +131,7 @@ def main_dependencies(name: str, text: str) -> tuple[str, ...]:
 
 
 def python_dependencies(name: str, text: str) -> Iterator[str]:
-    """Lower case, with `-` between words."""
+    """Yield dependencies in lower case, with `-` between words."""
     return map(_normal, _python(name, text))
 
 

@@ -1,4 +1,4 @@
-"""How a JavaScript or TypeScript project is built, tested and run."""
+"""Commands of a JavaScript or TypeScript project."""
 
 import re
 from collections.abc import Iterator
@@ -24,12 +24,12 @@ _SCRIPTS: tuple[tuple[CommandKind, tuple[str, ...]], ...] = (
     ("lint", ("lint",)),
     ("lint", ("typecheck", "type-check", "tsc", "check-types", "types")),
 )
-"""For each kind the scripts that do it, the first of them that is there."""
+"""The script names of each kind; the first that exists is used."""
 _TASKS: tuple[tuple[CommandKind, str], ...] = (("build", "build"), ("run", "dev"), ("run", "start"), ("lint", "lint"))
 
 
 def commands(signs: Signs) -> Iterator[Command]:
-    """The scripts of package.json, in the words of the manager whose lock file is there."""
+    """Yield the scripts of package.json, run by the detected package manager."""
     if "package.json" in signs.names:
         yield from _of_package(signs)
     if name := signs.has("deno.json", "deno.jsonc"):
@@ -37,7 +37,7 @@ def commands(signs: Signs) -> Iterator[Command]:
 
 
 def manager(signs: Signs) -> str:
-    """What installs the packages: as package.json says, else by the lock file, also one further up; else npm."""
+    """Return the package manager: from package.json, else by the lock file, also further up; else npm."""
     said = at(signs.json("package.json"), "packageManager")
     if isinstance(said, str) and (match := re.match(r"(npm|yarn|pnpm|bun)@", said)):
         return match[1]
@@ -61,7 +61,7 @@ def _of_package(signs: Signs) -> Iterator[Command]:
 
 
 def _is_real(script: Json) -> bool:
-    """Not missing, and not the one that npm init puts there."""
+    """Whether a script exists and is not npm init's placeholder."""
     return isinstance(script, str) and bool(script.strip()) and _NO_TEST not in script
 
 
@@ -72,7 +72,7 @@ def _script(tool: str, name: str) -> str:
 
 
 def _of_all_packages(signs: Signs, tool: str, manifest: Json) -> Iterator[Command]:
-    """Of a project of several packages, what runs the tests of all."""
+    """Yield the command that tests all packages of a workspace."""
     if "turbo.json" in signs.names:
         yield _command("test", "npx turbo run test", "turbo.json")
     elif "nx.json" in signs.names:
@@ -103,7 +103,7 @@ def _of_deno(signs: Signs, name: str) -> Iterator[Command]:
 
 
 def entry_points(signs: Signs) -> Iterator[str]:
-    """The programs it installs, as `name (file)`, and the file that is loaded."""
+    """Yield the installed programs, as `name (file)`, and the main file."""
     manifest = signs.json("package.json")
     programs, name = at(manifest, "bin"), at(manifest, "name")
     if isinstance(programs, str) and isinstance(name, str):

@@ -1,4 +1,4 @@
-"""How projects in Java, Kotlin, Scala, C#, Ruby, PHP, Elixir, Dart, … are built, tested and run."""
+"""Commands of projects in Java, Kotlin, Scala, C#, Ruby, PHP, Elixir, Dart, …"""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""How a Python project is built, tested and run."""
+"""Commands of a Python project."""
 
 import re
 from collections.abc import Iterator
@@ -21,11 +21,11 @@ _LINTERS: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
     ("pyright", ("pyrightconfig.json",), {"pyproject.toml": r"^\[tool\.pyright\]"}),
     ("black --check .", (), {"pyproject.toml": r"^\[tool\.black\]"}),
 )
-"""The command, files that are there for it alone, and sections of others."""
+"""The command, its own configuration files, and sections in shared ones."""
 
 
 def commands(signs: Signs) -> Iterator[Command]:
-    """The commands a Python project shows, the more telling first."""
+    """Yield the commands of a Python project, more specific first."""
     yield from _tests(signs)
     if source := _built_from(signs):
         yield _command(
@@ -36,7 +36,7 @@ def commands(signs: Signs) -> Iterator[Command]:
 
 
 def _built_from(signs: Signs) -> str:
-    """The file that says how a distribution is made; "" for a program that is run where it lies, which has none."""
+    """Return the file that defines the build; "" for a program without a distribution."""
     if signs.says("pyproject.toml", r"^\[build-system\]|^\[tool\.poetry\]|^\[project\.scripts\]"):
         return "pyproject.toml"
     return "setup.py" if "setup.py" in signs.names else ""
@@ -46,7 +46,7 @@ _BUILDERS = {"uv", "poetry", "pdm"}
 
 
 def _runner(signs: Signs) -> str:
-    """The manager whose lock file lies there, or whose section is in pyproject.toml."""
+    """Return the manager by its lock file, or its section in pyproject.toml."""
     for name, manager in (
         ("uv.lock", "uv"),
         ("poetry.lock", "poetry"),
@@ -59,21 +59,21 @@ def _runner(signs: Signs) -> str:
 
 
 def python(signs: Signs) -> str:
-    """How Python is started there: that of the folder's own environment, or by its manager."""
+    """Return the command that starts Python: in the folder's own environment, or by its manager."""
     if signs.own_python:
         return signs.own_python
     return f"{runner} run python" if (runner := _runner(signs)) else signs.python
 
 
 def _module(signs: Signs, module: str) -> str:
-    """A module that is a program as well."""
+    """Return the command that runs a module as a program."""
     if not signs.own_python and (runner := _runner(signs)):
         return f"{runner} run {module}"
     return f"{python(signs)} -m {module}"
 
 
 def pytest_source(signs: Signs) -> str:
-    """The file that tells that the tests are run with pytest; "" where none does."""
+    """Return the file that shows the use of pytest; "" for none."""
     if found := signs.has("pytest.ini", ".pytest.ini", "conftest.py"):
         return found
     for name, pattern in _PYTEST_SECTION.items():
@@ -105,7 +105,7 @@ def _tests(signs: Signs) -> Iterator[Command]:
 
 
 def _unittest(signs: Signs) -> str:
-    """Discovery finds what lies in packages; a single folder that is none has to be named."""
+    """Return the unittest command: discovery finds packages; a single folder that is none must be named."""
     below = {path.rsplit("/", 1)[0] if "/" in path else "." for path in signs.unittests}
     loose = sorted(folder for folder in below if folder != "." and folder not in signs.packages)
     start = f" -s {quoted(loose[0])}" if len(below) == 1 and loose else ""
@@ -133,7 +133,7 @@ def _lints(signs: Signs) -> Iterator[Command]:
 
 
 def entry_points(signs: Signs) -> Iterator[str]:
-    """Programs it installs, as `name (module:function)`."""
+    """Yield installed programs, as `name (module:function)`."""
     manifest = signs.toml("pyproject.toml")
     for path in (("project", "scripts"), ("project", "gui-scripts"), ("tool", "poetry", "scripts")):
         for name, target in table(manifest, *path).items():

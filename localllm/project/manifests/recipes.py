@@ -1,4 +1,4 @@
-"""The recipes of make, just and task, and what the project's own checks on a server run."""
+"""Recipes of make, just and task, and test commands of CI workflows."""
 
 import re
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ _STEP = re.compile(r"(\s*(?:- )?)run:\s*(.*)")
 
 
 def recipes(signs: Signs) -> Iterator[Command]:
-    """What `make`, `just` and `task` do under the usual names."""
+    """Yield the targets of `make`, `just` and `task` with usual names."""
     for names, program, pattern in (
         (_MAKEFILES, "make", _MAKE_TARGET),
         (_JUSTFILES, "just", _JUST_RECIPE),
@@ -43,8 +43,8 @@ def recipes(signs: Signs) -> Iterator[Command]:
 
 
 def in_workflow(path: str, text: str) -> Iterator[Command]:
-    """The lines of a workflow that run tests: a hint where nothing else tells."""
-    block = -1  # how far the step's `run:` is indented, while what is below it is its script
+    """Yield the lines of a workflow that run tests: used only if nothing else does."""
+    block = -1  # indentation of the step's `run:`, while in its script
     for line in text.split("\n"):
         indent = len(line) - len(line.lstrip())
         if block >= 0 and line.strip() and indent <= block:

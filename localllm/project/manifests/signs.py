@@ -1,4 +1,4 @@
-"""What a folder shows of how it is built and tested, and how its manifests are read."""
+"""The evidence in a folder of how it is built and tested, and its parsed manifests."""
 
 import json
 import re
@@ -12,14 +12,14 @@ from localllm.base.events import Json
 CommandKind = Literal["build", "test", "run", "lint"]
 
 LARGEST_MANIFEST = 1_000_000
-"""Bytes; what is larger is not read."""
+"""Bytes; larger files are not read."""
 
 _LARGEST_OF_LINES, _LONGEST_LINE, _LONGEST_OF_TOML = 300_000, 400, 4_000
 _STRICT = (".json", ".toml", "Pipfile")
 
 
 class Command(msgspec.Struct, frozen=True):
-    """A command line to be run in the folder, and the file that tells of it. `by`: the ecosystem it belongs to."""
+    """A command line to run in the folder, and the file it was derived from. `by`: its ecosystem."""
 
     kind: CommandKind
     line: str
@@ -28,14 +28,13 @@ class Command(msgspec.Struct, frozen=True):
 
 
 class Signs(msgspec.Struct, frozen=True):
-    """What commands are told from.
+    """The evidence commands are derived from.
 
-    `names`: what is at the top of the folder, a folder's name ends with `/`. `texts`: what those of them hold that
-    `is_manifest`. `pytest`: whether a test imports it. `unittests`: the files that import unittest; `packages`: the
-    folders with an `__init__.py`. `own_python`: the interpreter of the folder's own environment;
-    `python`: what another is called. `above`: names at the
-    top of the project this is a part of. `languages`: by how much there is of them, the most first. `programs`: the Go
-    folders below cmd/.
+    `names`: the entries of the folder; a folder's name ends with `/`. `texts`: the content of those that `is_manifest`.
+    `pytest`: whether a test imports it. `unittests`: the files that import unittest; `packages`: the folders with an
+    `__init__.py`. `own_python`: the interpreter of the folder's own environment; `python`: the name of another one.
+    `above`: entries at the top of the project this is a part of. `languages`: by share, largest first. `programs`: the
+    Go folders below cmd/.
     """
 
     names: frozenset[str]
@@ -50,19 +49,19 @@ class Signs(msgspec.Struct, frozen=True):
     programs: tuple[str, ...] = ()
 
     def has(self, *names: str) -> str:
-        """The first of `names` that is there, else ""."""
+        """Return the first of `names` that exists, else ""."""
         return next((name for name in names if name in self.names), "")
 
     def says(self, name: str, pattern: str) -> bool:
-        """Whether `pattern` occurs in a file, at a line's beginning where it starts with ^."""
+        """Whether `pattern` occurs in a file; ^ matches at the beginning of a line."""
         return re.search(pattern, self.texts.get(name, ""), re.MULTILINE) is not None
 
     def json(self, name: str) -> Json:
-        """What a JSON file holds; None where it cannot be read as such."""
+        """Parse a JSON file; None if it is invalid."""
         return parse_json(self.texts.get(name, ""))
 
     def toml(self, name: str) -> Json:
-        """What a TOML file holds; None where it cannot be read as such."""
+        """Parse a TOML file; None if it is invalid."""
         return parse_toml(self.texts.get(name, ""))
 
 
@@ -79,13 +78,12 @@ MANIFESTS = re.compile(
 
 
 def is_manifest(name: str) -> bool:
-    """Whether a file of this name says how its folder is built, tested or run."""
+    """Whether a file of this name defines how its folder is built, tested or run."""
     return MANIFESTS.fullmatch(name) is not None
 
 
 def tame(name: str, text: str) -> str:
-    """A manifest without what no honest one has, and what reading it line by line may take for ever with: very long
-    lines and runs of empty ones."""
+    """Strip very long lines and runs of empty ones, on which line-by-line parsing may take forever, from a manifest."""
     if name.endswith(_STRICT):
         return text
     lines = text[:_LARGEST_OF_LINES].replace("\r\n", "\n").split("\n")
@@ -94,14 +92,14 @@ def tame(name: str, text: str) -> str:
 
 
 def is_broken(name: str, text: str) -> bool:
-    """Whether a file is no JSON or TOML though its name says so."""
+    """Whether a file is invalid JSON or TOML despite its name."""
     if name.endswith(".json"):
         return parse_json(text) is None
     return name.endswith(_STRICT) and bool(text.strip()) and parse_toml(text) is None
 
 
 def parse_json(text: str) -> Json:
-    """None where it is no JSON."""
+    """Parse JSON; None if it is invalid."""
     try:
         return json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError):
@@ -109,7 +107,7 @@ def parse_json(text: str) -> Json:
 
 
 def parse_toml(text: str) -> Json:
-    """None where it is no TOML, or so large that it would take long."""
+    """Parse TOML; None if it is invalid, or so large that it would take long."""
     import tomllib
 
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
@@ -122,7 +120,7 @@ def parse_toml(text: str) -> Json:
 
 
 def at(data: Json, *keys: str) -> Json:
-    """What is in nested tables under these keys; None where it is not there."""
+    """Return the value in nested tables under these keys; None if it is missing."""
     for key in keys:
         if not isinstance(data, dict):
             return None
@@ -131,24 +129,24 @@ def at(data: Json, *keys: str) -> Json:
 
 
 def table(data: Json, *keys: str) -> dict[str, Json]:
-    """A nested table; an empty one where there is none."""
+    """Return a nested table; empty if there is none."""
     found = at(data, *keys)
     return cast("dict[str, Json]", found) if isinstance(found, dict) else {}
 
 
 def tables(data: Json, *keys: str) -> list[dict[str, Json]]:
-    """The tables of a nested list; none where there is no list."""
+    """Return the tables of a nested list; empty if there is no list."""
     found = at(data, *keys)
     listed = cast("list[Json]", found) if isinstance(found, list) else []
     return [cast("dict[str, Json]", item) for item in listed if isinstance(item, dict)]
 
 
 def texts_in(data: Json, *keys: str) -> tuple[str, ...]:
-    """The texts of a nested list; none where there is no list."""
+    """Return the strings of a nested list; empty if there is no list."""
     found = at(data, *keys)
     return tuple(item for item in cast("list[Json]", found) if isinstance(item, str)) if isinstance(found, list) else ()
 
 
 def quoted(path: str) -> str:
-    """A path as a shell takes it."""
+    """Quote a path for a shell."""
     return path if re.fullmatch(r"[\w./@-]+", path) else "'" + path.replace("'", "'\\''") + "'"

@@ -1,4 +1,4 @@
-"""The chat's commands for what runs in the background."""
+"""Commands about background processes."""
 
 from localllm.base.i18n import N_, _
 from localllm.safety.paths import some_of

@@ -1,4 +1,4 @@
-"""The chat's built-in commands."""
+"""The basic chat commands, and the list of all commands."""
 
 import msgspec
 
@@ -92,7 +92,7 @@ async def status(call: SlashCall) -> Outcome:
 
 
 def _used(usage: Usage) -> str:
-    """What a session has used; its time is that of the model alone, without tools and questions."""
+    """Format a session's usage; its time is the model's alone, without tools and questions."""
     of_session = msgspec.structs.replace(usage, first_token_seconds=0.0)
     used = cost(0, of_session, 0)
     if usage.total_seconds < 1:
@@ -101,7 +101,7 @@ def _used(usage: Usage) -> str:
 
 
 def _profile(chat: ChatContext) -> str:
-    """The profile's name, and how many tools it offers."""
+    """Return the profile's name, and the number of tools it offers."""
     offered = sum(tool.allowed and tool.offered for tool in chat.tools())
     return ngettext("{name} ({count} tool)", "{name} ({count} tools)", offered, name=chat.profile.name)
 
@@ -161,7 +161,7 @@ def _help_on(call: SlashCall, name: str) -> None:
 
 
 def unknown_command(screen: Screen, name: str, nearest: str) -> None:
-    """Say that there is no such command, and which one may be meant."""
+    """Report an unknown command, with the nearest known one."""
     screen.print(("warning", "  " + _("There is no command /{name}.", name=name)))
     hint = _("Did you mean /{name}?", name=nearest) if nearest else _("/help lists the commands.")
     screen.print(("", "  " + hint))
@@ -176,4 +176,4 @@ COMMANDS: list[SlashCommand] = [
     *(ps, stop),
     *(sessions, resume, rename, fork, export_, clear, exit_),
 ]
-"""All commands, in the order /help shows them; a new one is a line here."""
+"""All commands, in the order of /help; add new ones here."""

@@ -1,4 +1,4 @@
-"""What the chat knows of the program behind it."""
+"""The interface of the program for the chat and its commands."""
 
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from pathlib import Path
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ToolInfo(Protocol):
-    """A tool as a person sees it."""
+    """A tool as shown to the user."""
 
     @property
     def name(self) -> str: ...
@@ -43,18 +43,18 @@ class ToolInfo(Protocol):
 
     @property
     def allowed(self) -> bool:
-        """Whether the rules let the model have it."""
+        """Whether rules allow it."""
         ...
 
     @property
     def offered(self) -> bool:
-        """Whether this conversation's profile tells the model of it."""
+        """Whether this conversation's profile offers it to the model."""
         ...
 
 
 class PointInfo(Protocol):
-    """A point to go back to: its number, its name or the request that came after it, when (seconds since the epoch),
-    the files that would change back, and whether only these would, for the conversation up to it is gone."""
+    """A checkpoint: its number, its name or the request after it, its time (seconds since the epoch), the files a
+    rewind would change, and whether only these would change because the conversation up to it is gone."""
 
     @property
     def number(self) -> int: ...
@@ -76,66 +76,66 @@ class PointInfo(Protocol):
 
 
 class PastSessions(Protocol):
-    """The sessions of the project, the one that is going on among them. Methods raise ConfigurationError."""
+    """The sessions of the project, the current one included. Methods raise ConfigurationError."""
 
     @property
     def welcome(self) -> Sequence[str]:
-        """What the person should know of the session that he goes on with, a line each."""
+        """Notes on the resumed session, a line each."""
         ...
 
     @property
     def stood(self) -> tuple[str, str]:
-        """What was asked last in it, and what was answered, whole; "" where nothing was."""
+        """Its last request and the answer, untruncated; "" for none."""
         ...
 
     def broken_off(self) -> str:
-        """The request in whose middle the last session was broken off; "" where it was not, or goes on here. Reads a
-        file."""
+        """Return the request during which the last session was interrupted; "" if it was not, or was resumed here.
+        Reads a file."""
         ...
 
     @property
     def known(self) -> Sequence[Session]:
-        """All of them as they were last looked at, told without waiting."""
+        """The sessions as of the last scan, without waiting."""
         ...
 
     async def find(self, words: str = "") -> Sequence[Session]:
-        """All, the last worked in first; or those in which something like `words` was asked for."""
+        """List all sessions, most recently used first, or those with requests similar to `words`."""
         ...
 
     async def resume(self, wanted: str = "") -> Sequence[str]:
-        """Go on with the session whose name begins so, or whose title this is; what should be known of it."""
+        """Resume the session with this name prefix or title; return notes on it."""
         ...
 
     async def fork(self, point: int = 0) -> Sequence[str]:
-        """Go on in a copy of this session, or of what it was at that checkpoint."""
+        """Continue in a copy of this session, or of its state at a checkpoint."""
         ...
 
     async def transcript(self) -> "Transcript":
-        """This session as a person reads it again."""
+        """Return this session as a readable transcript."""
         ...
 
     @property
     def title(self) -> str:
-        """What the person calls this session."""
+        """The user's title of this session."""
         ...
 
     def rename(self, title: str) -> None:
-        """Call this session so; "" for nothing."""
+        """Set the title of this session; "" for none."""
         ...
 
     @property
     def is_kept(self) -> bool:
-        """Whether this session can be gone on with later: something was said, and could be written down."""
+        """Whether this session can be resumed later: there was a message, and it could be logged."""
         ...
 
     @property
     def failure(self) -> str:
-        """Why this session cannot be written down; "" where it can."""
+        """Why this session cannot be logged; "" if it can."""
         ...
 
 
 class FinishedRun(Protocol):
-    """What came of a research run, and the file its report is in."""
+    """The result of a research run, and the file of its report."""
 
     @property
     def state(self) -> "ResearchState": ...
@@ -148,30 +148,30 @@ class Research(Protocol):
     """Research with the model of the chat. Methods raise LocalLLMError."""
 
     def options(self, preset: str = "", docs: tuple[str, ...] = ()) -> "ResearchOptions":
-        """How a run is done by the settings, a preset and these folders of documents."""
+        """Return the options of a run: the settings, a preset, and these folders of documents."""
         ...
 
     def stored_options(self, name: str) -> "ResearchOptions":
-        """How the run `name` was begun."""
+        """Return the options of the run `name`."""
         ...
 
     async def forecast(self, options: "ResearchOptions") -> "Forecast":
-        """What a run will take."""
+        """Estimate a run."""
         ...
 
     async def run(
         self, question: str, options: "ResearchOptions", on_event: "Callable[[ResearchEvent], None]"
     ) -> FinishedRun:
-        """Answer a question; cancelled, it can be gone on with."""
+        """Answer a question; if cancelled, it can be resumed."""
         ...
 
     async def resume(self, name: str, on_event: "Callable[[ResearchEvent], None]") -> FinishedRun:
-        """Go on with a run."""
+        """Resume a run."""
         ...
 
 
 class FinishedScan(Protocol):
-    """What came of a market scan: its id, its report in Markdown, and whether something is missing."""
+    """The result of a market scan: its id, its report in Markdown, and whether it is incomplete."""
 
     @property
     def id(self) -> str: ...
@@ -189,20 +189,20 @@ class Market(Protocol):
     async def scan(
         self, theme: str, regions: tuple[str, ...], pages: int | None, on_event: "Callable[[ResearchEvent], None]"
     ) -> FinishedScan:
-        """Scan the market of a theme; no regions means all, no pages what is set."""
+        """Scan the market of a theme; no regions means all, no pages the configured number."""
         ...
 
 
 class EnsembleDesk(Protocol):
-    """The ensemble that the settings name. Methods raise LocalLLMError."""
+    """The configured ensemble. Methods raise LocalLLMError."""
 
     async def ask(self, prompt: str, on_event: "Callable[[RunEvent], None]") -> "EnsembleResult":
-        """Ask the workers and the reviewer; cancelled, every request ends."""
+        """Ask the workers and the reviewer; cancelling ends every request."""
         ...
 
 
 class FileDiffInfo(Protocol):
-    """What has become of a file: a unified `diff`, or the `reason` why there is none to show."""
+    """The change of a file: a unified `diff`, or the `reason` why there is none to show."""
 
     @property
     def path(self) -> str: ...
@@ -215,39 +215,38 @@ class FileDiffInfo(Protocol):
 
 
 class Changes(Protocol):
-    """What the session has changed in the project. Methods raise ToolExecutionError."""
+    """The session's changes in the project. Methods raise ToolExecutionError."""
 
     def undo(self, *, turn: bool = False) -> list[str]:
-        """Take back the last change to a file, or all of the last turn; a line for each file."""
+        """Undo the last change to a file, or all of the last turn; return a line per file."""
         ...
 
     def redo(self) -> list[str]:
-        """Make again what `undo` took back last, unless something was changed since; a line for each file."""
+        """Redo the last `undo`, unless something was changed since; return a line per file."""
         ...
 
     def earlier(self, *, turn: bool = False) -> list[str]:
-        """What `undo` would take back of an earlier session or another one, a line each; nothing where it is this
-        session's."""
+        """List what `undo` would revert of another session, a line each; empty if the next change is this session's."""
         ...
 
     def files(self) -> list[str]:
-        """The files that tools have changed and that are not as they were; sorted."""
+        """Return the files that tools changed and that still differ; sorted."""
         ...
 
     def diffs(self, *, turn: bool = False) -> Sequence[FileDiffInfo]:
-        """What has become of these files, of all or of those of the last request."""
+        """Return the diffs of these files, of all or of those of the last request."""
         ...
 
     def checkpoint(self, name: str) -> int:
-        """Remember this point under a number and a name (which may be empty); the number."""
+        """Create a checkpoint with a name (may be empty); return its number."""
         ...
 
     def checkpoints(self) -> Sequence[PointInfo]:
-        """The points of this session, the oldest first."""
+        """Return the checkpoints of this session, oldest first."""
         ...
 
     def rewind(self, which: str) -> list[str]:
-        """Bring files and conversation back to the point of this number or name; a line for each thing done."""
+        """Rewind files and conversation to the checkpoint of this number or name; return a line for each action."""
         ...
 
 
@@ -261,7 +260,7 @@ class ChatContext(Protocol):
 
     @property
     def here(self) -> Path:
-        """The folder in it where the person stands."""
+        """The current folder in the project."""
         ...
 
     @property
@@ -269,7 +268,7 @@ class ChatContext(Protocol):
 
     @property
     def connecting(self) -> bool:
-        """Whether it is still being found out who answers."""
+        """Whether the search for a model is in progress."""
         ...
 
     @property
@@ -280,38 +279,38 @@ class ChatContext(Protocol):
 
     @property
     def model(self) -> str:
-        """The model's name; may be empty until it was first asked."""
+        """The model's name; may be empty before the first contact."""
         ...
 
     @property
     def model_info(self) -> ModelInfo:
-        """What its server tells of the model, as far as it was asked."""
+        """The server's description of the model, as far as requested."""
         ...
 
     @property
     def sandbox_level(self) -> str:
-        """How strongly commands are held; "none" where nothing holds them, empty before `probe_sandbox`."""
+        """The sandbox's strength; "none" without a sandbox, empty before `probe_sandbox`."""
         ...
 
     async def probe_sandbox(self) -> None:
-        """Find out `sandbox_level`, without keeping anything else from going on."""
+        """Determine `sandbox_level` in the background."""
         ...
 
     @property
     def mode(self) -> Mode:
-        """What is asked about."""
+        """The permission mode."""
         ...
 
     def set_mode(self, mode: Mode) -> None:
-        """Ask about more or less from now on."""
+        """Set the permission mode."""
         ...
 
     def rules(self) -> Sequence[Remembered]:
-        """What answers have allowed."""
+        """The permissions granted by answers."""
         ...
 
     def forget_rule(self, remembered: Remembered) -> None:
-        """Ask about it again."""
+        """Revoke a permission."""
         ...
 
     @property
@@ -324,171 +323,171 @@ class ChatContext(Protocol):
 
     @property
     def context_window(self) -> int:
-        """Tokens the model can read."""
+        """The model's context window in tokens."""
         ...
 
     @property
     def assumes_window(self) -> bool:
-        """Whether `context_window` is a guess: neither the settings nor the server tell."""
+        """Whether `context_window` is a default, since neither the settings nor the server has it."""
         ...
 
     @property
     def context_used(self) -> int:
-        """Tokens of the conversation as last sent; 0 where unknown."""
+        """Tokens of the conversation as last sent; 0 if unknown."""
         ...
 
     @property
     def profile(self) -> Profile:
-        """How much the model is told and offered in this conversation."""
+        """The prompt profile of this conversation."""
         ...
 
     def tools(self) -> Sequence[ToolInfo]: ...
 
     @property
     def project_aliases(self) -> Collection[str]:
-        """Those of the aliases that the project's settings have given."""
+        """The aliases defined in the project's settings."""
         ...
 
     def run(self, query: str, *, typed: str | None = None) -> AsyncGenerator[AgentEvent]:
-        """The events of one request, RunFinished the last. `typed`: the end of it that the person typed, where an
-        alias of the project's has given the rest."""
+        """Stream the events of one request, RunFinished last. `typed`: the end of it typed by the user, if an alias of
+        the project supplied the rest."""
         ...
 
     def steer(self, text: str) -> bool:
-        """Let the model read `text` in the middle of the run; false where no run goes on that could take it."""
+        """Send `text` to the model during the run; false if no run accepts it."""
         ...
 
     @property
     def listens(self) -> bool:
-        """Whether a run goes on that `steer` can tell something."""
+        """Whether a run accepts `steer`."""
         ...
 
     @property
     def unread(self) -> Sequence[str]:
-        """What `steer` took and the model has not read yet, the oldest first."""
+        """Steering messages the model has not read yet, oldest first."""
         ...
 
     def unsteer(self) -> str:
-        """Take the newest of `unread` back; empty where there is none."""
+        """Withdraw the newest of `unread`; empty if there is none."""
         ...
 
     def interrupt(self) -> None:
-        """Break off the run that is going on; its events still end with RunFinished."""
+        """Interrupt the current run; its events still end with RunFinished."""
         ...
 
     def begin_connecting(self) -> None:
-        """Find out who answers, while other things go on."""
+        """Start selecting a model in the background."""
         ...
 
     async def settled(self) -> None:
-        """Wait until it is known who answers, or that nobody does. Raises nothing."""
+        """Wait until the model is selected, or the search has failed. Raises nothing."""
         ...
 
     def introduction(self) -> Introduction:
-        """Who answers, as far as known."""
+        """Return the known facts about the model."""
         ...
 
     @property
     def servers(self) -> Sequence[Server]:
-        """What was found when last looked for."""
+        """The servers found by the last search."""
         ...
 
     @property
     def server(self) -> Server | None:
-        """The one of `servers` that is asked."""
+        """The server of `servers` in use."""
         ...
 
     async def look_for_servers(self) -> Sequence[Server]:
-        """Every address a model server may be at, and what is there now."""
+        """Check every known address for model servers."""
         ...
 
     async def use_model(self, name: str) -> None:
-        """Ask this model from now on, whatever server has it; a part of its name will do."""
+        """Switch to this model on any server that has it; part of its name is sufficient."""
         ...
 
     async def use_address(self, url: str) -> None:
-        """Ask the OpenAI-compatible server at this address from now on."""
+        """Switch to the OpenAI-compatible server at this address."""
         ...
 
     async def use_provider(self, name: ProviderName) -> None:
-        """Ask this provider from now on."""
+        """Switch to this provider."""
         ...
 
     @property
     def research(self) -> Research:
-        """Research with the model that answers."""
+        """Research with the current model."""
         ...
 
     @property
     def market(self) -> Market:
-        """Market scans with the model that answers."""
+        """Market scans with the current model."""
         ...
 
     @property
     def ensemble(self) -> EnsembleDesk:
-        """The ensemble of models that the settings name."""
+        """The configured ensemble of models."""
         ...
 
     async def consult(self, kind: Literal["panel", "boss"], question: str, emit: Emit) -> None:
-        """Ask the panel or the boss; what is said is emitted as a Consulted, and its plan goes to the model with the
-        next request."""
+        """Ask the panel or the boss; the result is emitted as a Consulted, and its plan is added to the next
+        request."""
         ...
 
     def offer(self, command: str, output: str, return_code: int) -> None:
-        """Let the model read, with the next request, what a command of the person's own printed."""
+        """Add the output of a user's command to the next request."""
         ...
 
     def knowledge(self) -> "KnowledgeBase | None":
-        """The collections of documents; None where there are none. Reads folders."""
+        """Open the collections of documents; None if there are none. Reads folders."""
         ...
 
     def offer_passages(self, query: str, text: str) -> None:
-        """Let the model read, with the next request, passages that were found for `query`."""
+        """Add passages found for `query` to the next request."""
         ...
 
     def offer_answer(self, query: str, answer: str) -> None:
-        """Let the model read, with the next request, what the ensemble has answered."""
+        """Add the ensemble's answer to the next request."""
         ...
 
     @property
     def changes(self) -> "Changes":
-        """What the session has changed in the project, to be shown and taken back."""
+        """The session's changes in the project, to show and undo."""
         ...
 
     def background(self) -> Sequence[BackgroundCommand]:
-        """The commands of the session that run in the background or did, the oldest first."""
+        """The session's background commands, running or ended, oldest first."""
         ...
 
     async def draw_map(self, words: str, lines: int) -> RepoMapText:
-        """What matters most in the project, in so many lines; to `words`, or to what was talked about last."""
+        """Draw the repository map in so many lines, ranked by `words`, or by the last topics."""
         ...
 
     async def analyze(self) -> "ProjectAnalysis":
-        """What the project is, from its files alone. Raises OSError."""
+        """Analyse the project from its files. Raises OSError."""
         ...
 
     def window_use(self) -> "WindowUse":
-        """Where the model's window goes."""
+        """The use of the model's context window."""
         ...
 
     async def compact(self, wish: str, emit: Emit) -> None:
-        """Sum the conversation up to make room, and keep above all what `wish` says; a Notice tells what was done."""
+        """Compact the conversation, preserving above all what `wish` names; a Notice reports the result."""
         ...
 
     def clear(self) -> None:
-        """Begin a new conversation."""
+        """Start a new conversation."""
         ...
 
     @property
     def keeping(self) -> PastSessions:
-        """The sessions of this project, the one that is going on among them."""
+        """The sessions of this project, the current one included."""
         ...
 
     @property
     def memory(self) -> "Remembering":
-        """What is remembered of the project."""
+        """The project's memory."""
         ...
 
     def notices(self) -> list[str]:
-        """What the person should know at the start, whoever answers."""
+        """Return the notices shown at start-up, independent of the model."""
         ...

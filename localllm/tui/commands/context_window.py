@@ -1,4 +1,4 @@
-"""Commands about the model's window: /context and /compact."""
+"""Commands on the model's context window: /context and /compact."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -42,7 +42,7 @@ _LETTERS: dict[str, tuple[str, Style]] = {
     "free": (".", "dim"),
     "reserve": ("=", "dim"),
 }
-"""What stands for each part in the bar: a letter, so that it can be read without colours and in every font."""
+"""The letter of each part in the bar, readable without colours and in every font."""
 
 
 @slash("context")
@@ -101,12 +101,12 @@ def _cells(name: str, count: int) -> Span:
 
 
 def in_cells(sizes: Sequence[int], cells: int) -> list[int]:
-    """How many of `cells` each size gets: their shares, but one at least for what is not nothing."""
+    """Distribute `cells` proportionally to the sizes, with at least one for every nonzero size."""
     total = sum(sizes) or 1
     shares = [max(1, int(size * cells / total)) if size else 0 for size in sizes]
     while (left := cells - sum(shares)) != 0:
         step = 1 if left > 0 else -1
-        # Whoever is furthest from what it should have gives or takes a cell; the smallest keep theirs.
+        # The size furthest from its share gives or takes a cell; the smallest keep theirs.
         off = [step * (size * cells / total - share) for size, share in zip(sizes, shares, strict=True)]
         worst = max(range(len(shares)), key=lambda n: off[n] if shares[n] > 1 or step > 0 else float("-inf"))
         shares[worst] += step

@@ -1,4 +1,4 @@
-"""The chat's command that shows what has been changed: /diff."""
+"""The command /diff: show the session's changes."""
 
 from localllm.base.i18n import N_, _
 from localllm.text.sanitising import clean
@@ -9,7 +9,7 @@ from localllm.tui.render.tool_lines import diff_lines
 
 _MOST_FILES = 30
 _MOST_LINES = 40
-"""Of each file where there are several."""
+"""Lines per file if there are several."""
 _MOST_LINES_OF_ONE = 2_000
 
 

@@ -1,4 +1,4 @@
-"""/ensemble: several models answer side by side, and a reviewer makes one answer of theirs."""
+"""The command /ensemble: several models answer in parallel, and a reviewer merges their answers."""
 
 from localllm.base.i18n import N_, _
 from localllm.text.sanitising import clean
@@ -26,7 +26,7 @@ async def ensemble(call: SlashCall) -> Outcome:
         async with columns.shown():
             result = await call.chat.ensemble.ask(question, columns.handle)
     finally:
-        columns.print()  # broken off, it leaves what was said by then
+        columns.print()  # an interrupted run keeps its output so far
     if result.all_failed:
         screen.print_lines(wrapped("✗ ", _("No worker has answered."), "error", screen.width))
         return

@@ -1,4 +1,4 @@
-"""Commands about the collections of documents: /rag and /collections."""
+"""Commands on the collections of documents: /rag and /collections."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ from localllm.tui.render.report import wrapped
 
 _SHOWN_LINES = 4
 _OFFERED = 6_000
-"""Characters of the passages that the model reads with the next request."""
+"""Characters of the passages added to the next request."""
 
 
 @slash(

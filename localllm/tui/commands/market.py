@@ -1,4 +1,4 @@
-"""/market: a market scan in the chat, shown while it goes on, and its report."""
+"""The command /market: run a market scan with live progress, and show its report."""
 
 from typing import TYPE_CHECKING
 
@@ -59,7 +59,7 @@ async def market(call: SlashCall) -> Outcome:
 
 
 def parse(words: str) -> tuple[str, tuple[str, ...], int | None]:
-    """The theme, the regions and the pages that were typed. Raises ConfigurationError for an option there is not."""
+    """Parse the theme, regions and pages. Raises ConfigurationError for an unknown option."""
     regions: tuple[str, ...] = ()
     pages: int | None = None
     while words.startswith("--"):

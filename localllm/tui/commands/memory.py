@@ -1,4 +1,4 @@
-"""Commands about what is remembered of the project: /remember, /forget, /memory."""
+"""Commands on the project's memory: /remember, /forget, /memory."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -51,7 +51,7 @@ _DECISION = re.compile(r"(?:decision|decided|決定事項|決定)\s*[:：]\s*", 
 _PREFERENCE = re.compile(r"(?:preference|prefer|好みと方針|好み|方針)\s*[:：]\s*", re.IGNORECASE)
 
 _MOST_SHOWN = 5
-"""Of each kind, by /memory."""
+"""Entries per kind, shown by /memory."""
 
 _MOST_RECORDS = 3
 
@@ -80,8 +80,8 @@ async def remember(call: SlashCall) -> Outcome:
 
 
 def _kind_of(text: str) -> tuple[Literal["decision", "preference"], str]:
-    """What it is, as a word before it may say, and the rest."""
-    bare = f"{text}:"  # the word alone says what it is, and nothing else
+    """Return the kind of an entry, given by an optional first word, and the rest."""
+    bare = f"{text}:"  # the word alone gives the kind and nothing else
     if (found := _DECISION.match(text)) or (found := _DECISION.fullmatch(bare)):
         return "decision", text[found.end() :]
     found = _PREFERENCE.match(text) or _PREFERENCE.fullmatch(bare)
@@ -144,7 +144,7 @@ async def memory(call: SlashCall) -> Outcome:
 
 
 def _overview(kept: "ExternalMemorySystem", screen: Screen) -> None:
-    """The most important of each kind, and how many more there are."""
+    """Show the most important entries of each kind, and the number of the others."""
     urgent, decisions, preferences = kept.open_todos(), kept.decisions(), kept.preferences()
     records = kept.session_records()
     parts: list[tuple[str, Sequence[tuple[str, str]], int, int]] = [
@@ -173,7 +173,7 @@ def _overview(kept: "ExternalMemorySystem", screen: Screen) -> None:
 
 
 def _goal(record: "Recorded") -> str:
-    """What a session was for: its first line, without the date."""
+    """Return a session's goal: its first line, without the date."""
     return short_line(record.text.strip().partition("\n")[0].removeprefix(record.when), _LONGEST_NOTE)
 
 

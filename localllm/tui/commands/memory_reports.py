@@ -1,4 +1,4 @@
-"""What the commands about the memory share: changing it, and printing what is in it."""
+"""Helpers of the memory commands: change the memory, and print its entries."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -20,7 +20,7 @@ _LONGEST_NOTE = 60  # cells beside a completion
 
 
 async def change_memory(call: SlashCall, command: str, change: "Callable[[ExternalMemorySystem], Awaitable[T]]") -> T:
-    """Make a change, and say so where the file was made for it."""
+    """Apply a change, and report if the file was created for it."""
     memory = call.chat.memory
     was_there = memory.is_there
     answer = await memory.change(command, change)
@@ -30,18 +30,18 @@ async def change_memory(call: SlashCall, command: str, change: "Callable[[Extern
 
 
 def first_word(text: str) -> tuple[str, str]:
-    """The first word, and the rest."""
+    """Split off the first word."""
     first, *rest = text.split(None, 1) or [""]
     return first, rest[0] if rest else ""
 
 
 def short_line(text: str, most: int = _LONGEST_FOUND) -> str:
-    """Put a text on one line of at most so many cells."""
+    """Format a text on one line, truncated to `most` cells."""
     return shorten(clean(" ".join(text.split()), keep_newlines=False), most)
 
 
 def choice_note(text: str) -> str:
-    """Shorten a text to what stands beside a completion."""
+    """Truncate a text for the note beside a completion."""
     return short_line(text, _LONGEST_NOTE)
 
 
@@ -51,7 +51,7 @@ def print_indented(screen: Screen, text: str, style: Literal["", "dim", "bold", 
 
 
 def say_conflict(call: SlashCall) -> None:
-    """Warn where git has left two versions in the file."""
+    """Warn about git conflict markers in the file."""
     if line := call.chat.memory.conflict:
         name = clean(call.chat.memory.name, keep_newlines=False)
         print_indented(

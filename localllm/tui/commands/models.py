@@ -1,4 +1,4 @@
-"""Commands about who answers: /model, /models, /provider, /panel and /boss."""
+"""Commands on the model: /model, /models, /provider, /panel and /boss."""
 
 import shlex
 from collections.abc import Iterable, Sequence
@@ -41,7 +41,8 @@ async def boss(call: SlashCall) -> Outcome:
 
 
 async def _ask(call: SlashCall, kind: Literal["panel", "boss"]) -> None:
-    """Ask, show what is said, and the time while nothing is. The plan goes to the agent with the next request."""
+    """Ask the panel or the boss, showing the replies, and the elapsed time meanwhile. The plan is added to the next
+    request."""
     screen = call.screen
     if not call.arguments.strip():
         screen.print(
@@ -74,7 +75,7 @@ async def _ask(call: SlashCall, kind: Literal["panel", "boss"]) -> None:
 
 
 def _known_models(chat: ChatContext) -> Iterable[str]:
-    """Those of the servers as last looked at."""
+    """Return the models of the servers found by the last search."""
     return dict.fromkeys(model.id for server in chat.servers for model in server.models)
 
 
@@ -155,7 +156,7 @@ def _say_how_to_keep(call: SlashCall, setting: str, value: str) -> None:
 
 
 def _show_who(call: SlashCall) -> None:
-    introduction = msgspec.structs.replace(call.chat.introduction(), hint="")  # the person knows
+    introduction = msgspec.structs.replace(call.chat.introduction(), hint="")  # the user knows
     call.screen.print_lines(introduction_lines(introduction, call.screen.width))
 
 
@@ -164,7 +165,7 @@ def _dim(screen: Screen, text: str) -> None:
 
 
 def _list(call: SlashCall, server: Server) -> None:
-    """A server and its models; the one in use is marked, with all that its server has told since."""
+    """List a server and its models; the one in use is marked and described in full."""
     screen, chat = call.screen, call.chat
     screen.print(("bold", f"  {software_of(server)}  {server.base_url}"))
     rows: list[tuple[str, str]] = []
@@ -186,7 +187,7 @@ async def _list_providers(call: SlashCall) -> None:
 
 
 def _about(name: str, servers: Sequence[Server]) -> str:
-    """What can be said of a provider; of several servers, of the first that can be used."""
+    """Describe a provider; if it has several servers, the first usable one."""
     if name in _PROVIDER_TEXTS:
         return _(_PROVIDER_TEXTS[name])
     for server in servers:

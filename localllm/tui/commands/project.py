@@ -1,4 +1,4 @@
-"""Commands about the project: /analyze, /map and /init."""
+"""Commands on the project: /analyze, /map and /init."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -45,7 +45,7 @@ async def analyze(call: SlashCall) -> Outcome:
             )
         )
         return
-    from localllm.project.report import passed_over  # few chats ever ask, and each waits for its prompt
+    from localllm.project.report import passed_over  # rarely used; keeps the start-up fast
 
     async with saying(screen, _("looking at the project")):
         analysis = await chat.analyze()
@@ -118,7 +118,7 @@ async def map_(call: SlashCall) -> Outcome:
 
 
 def _line(line: str) -> Line:
-    """A file's name, or a definition below one."""
+    """Style a line of the map: a file's name, or a definition in it."""
     number, space, signature = line.partition(" ")
     if not (space and number.isdecimal()):
         style: Style = "dim" if line == "⋮" else "accent"
@@ -162,8 +162,8 @@ async def init(call: SlashCall) -> Outcome:
 
 
 async def _set_up(chat: ChatContext, *, refresh: bool) -> "list[Step]":
-    """What was done. What is made, and what is added to the memory, can be undone."""
-    # Few chats make a project, and each would wait for these before its prompt.
+    """Create the project files and return the steps; created files and additions to the memory can be undone."""
+    # Imported late: rarely used, and keeps the start-up fast.
     from localllm.app.init import lacks_notes, set_up
 
     root, notes = chat.root, chat.settings.project.memory_file

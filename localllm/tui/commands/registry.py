@@ -1,10 +1,10 @@
-"""Slash commands: made, found, described, and shown while they work.
+"""The registry of slash commands: define, look up, describe, and show progress.
 
     @slash("model", usage="[name]")
     async def model(call: SlashCall) -> Outcome:
         '''Show the model, or change to another.'''
 
-The docstring is the help; `forms` are the ways to write it, a line each, and what that does behind “ | ”.
+The docstring is the help text; `forms` lists the usages, one per line, with their meaning after “ | ”.
 """
 
 import asyncio
@@ -25,15 +25,15 @@ from localllm.tui.render.activity import duration
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Line, Style
 
-_FULL_WIDTH = "／"  # what a Japanese input method makes of a slash
+_FULL_WIDTH = "／"  # the slash of a Japanese input method
 
 
 class Leave(msgspec.Struct, frozen=True):
-    """The chat ends."""
+    """End the chat."""
 
 
 class Request(msgspec.Struct, frozen=True):
-    """What the command stands for is asked of the model, as if it had been typed."""
+    """Send the command's text to the model, as if it had been typed."""
 
     text: str
 
@@ -41,12 +41,12 @@ class Request(msgspec.Struct, frozen=True):
 Outcome = Leave | Request | None
 
 Confirm = Callable[[str], Awaitable[bool]]
-"""Asks the person a question: whether the answer is yes."""
+"""Asks the user a yes-or-no question."""
 
 
 class SlashCall(msgspec.Struct, frozen=True):
-    """A command as it was typed: `arguments` is what follows its name. `confirm` asks the person whether to go on; None
-    where nobody can be asked."""
+    """A command as typed: `arguments` is the text after its name. `confirm` asks the user whether to continue; None if
+    no one can be asked."""
 
     arguments: str
     chat: ChatContext
@@ -57,14 +57,14 @@ class SlashCall(msgspec.Struct, frozen=True):
 
 Handler = Callable[[SlashCall], Awaitable[Outcome]]
 Choice = str | tuple[str, str]
-"""What may follow, or that and a note on it."""
+"""A completion, optionally with a note."""
 Choices = Callable[[ChatContext], Iterable[Choice]]
 Further = Callable[[ChatContext, str], Iterable[Choice]]
 
 
 class SlashCommand(msgspec.Struct, frozen=True):
-    """A built-in command. `also` are other names for it; `choices` gives what may follow it, told without waiting;
-    `further` what may follow it and a word."""
+    """A built-in command. `also` are other names; `choices` returns completions of its argument without waiting;
+    `further` completions after a first word."""
 
     name: str
     handler: Handler
@@ -77,23 +77,24 @@ class SlashCommand(msgspec.Struct, frozen=True):
 
     @property
     def help(self) -> str:
-        """What it does, in the current language."""
+        """The help text, in the current language."""
         return gettext(inspect.getdoc(self.handler) or "")
 
     @property
     def signature(self) -> str:
-        """Its name and what may follow it, in the current language."""
+        """The name with its arguments, in the current language."""
         return f"/{self.name} {gettext(self.usage)}".rstrip()
 
     @property
     def ways(self) -> list[tuple[str, str]]:
-        """Every way to write it, and what that does; none where there is but the name."""
+        """The usages with their meaning; empty if there is only the name."""
         lines = (line.partition(" | ") for line in gettext(self.forms).splitlines())
         return [(form, meaning) for form, _, meaning in lines]
 
 
 class Alias(msgspec.Struct, frozen=True):
-    """A word that stands for a request; `by_project`: its settings say so, and nothing of the request was typed."""
+    """A word that stands for a request; `by_project`: defined in the project's settings, so the user did not type the
+    request."""
 
     name: str
     request: str
@@ -105,7 +106,7 @@ class Alias(msgspec.Struct, frozen=True):
         return self.request
 
     def expand(self, words: str) -> str:
-        """The request, with what was typed after the word."""
+        """Append the typed words to the request."""
         return f"{self.request} {words}".rstrip()
 
 
@@ -118,13 +119,13 @@ def slash(
     choices: Choices | None = None,
     further: Further | None = None,
 ) -> Callable[[Handler], SlashCommand]:
-    """Make a command of a function."""
+    """Register a function as a command."""
     return lambda handler: SlashCommand(name, handler, usage, also, choices, further, forms)
 
 
 class SlashRegistry:
-    """The commands and the aliases. An alias cannot take a built-in name, nor one of a project the name of a user's,
-    in any case or width; `conflicts` says which tried."""
+    """The commands and the aliases. An alias cannot replace a built-in name, nor a project's alias the user's, in any
+    case or width; `conflicts` lists the attempts."""
 
     def __init__(
         self, commands: Sequence[SlashCommand], aliases: Mapping[str, str], by_project: Collection[str] = ()
@@ -145,15 +146,15 @@ class SlashRegistry:
             self._found[word] = alias
 
     def find(self, name: str) -> SlashCommand | Alias | None:
-        """What `name` (without slash, any case or width) stands for."""
+        """Look up `name` (without slash, in any case or width)."""
         return self._found.get(_folded(name))
 
     def nearest(self, name: str) -> str:
-        """The known name most like `name`, or nothing."""
+        """Return the most similar known name, or ""."""
         return next(iter(difflib.get_close_matches(name.lower(), list(self._found), n=1, cutoff=0.7)), "")
 
     def choices(self, name: str, chat: ChatContext, after: str = "") -> list[Choice]:
-        """What may follow the command `name`, or `after` a word behind it."""
+        """Return completions for the command `name`, or `after` its first word."""
         found = self.find(name)
         if not isinstance(found, SlashCommand):
             return []
@@ -162,20 +163,19 @@ class SlashRegistry:
         return list(found.choices(chat)) if found.choices else []
 
     def overview(self) -> list[tuple[str, str]]:
-        """Every name with a line on what it does: the commands in their order, then the aliases."""
+        """List every name with a line of help: commands in order, then aliases."""
         entries = [(command.name, command.help) for command in self.commands]
         return entries + [(alias.name, alias.help) for alias in self.aliases]
 
 
 def command_name(line: str) -> str | None:
-    """The word after the slash that `line` begins with, be it a misspelt one; None where it begins with none, or with a
-    path."""
+    """Return the word after a leading slash, even a misspelt one; None without a slash, or for a path."""
     word = next(iter(line.split(None, 1)), "").replace(_FULL_WIDTH, "/")
     return word[1:] if word.startswith("/") and "/" not in word[1:] else None
 
 
 def words_after(line: str) -> str:
-    """What follows the command that `line` begins with."""
+    """Return the text after the command that `line` begins with."""
     return next(iter(line.split(None, 1)[1:]), "").strip()
 
 
@@ -184,18 +184,18 @@ def _word(name: str) -> str:
 
 
 def _folded(name: str) -> str:
-    """A name as it is looked up, however it was typed."""
+    """Normalise a name for look-up."""
     return _word(unicodedata.normalize("NFKC", name)).casefold()
 
 
 def show_forms(call: SlashCall, name: str) -> None:
-    """Every way to write the command `name`, and what that does."""
+    """Show all usages of the command `name` with their meaning."""
     if isinstance(command := call.commands.find(name), SlashCommand):
         _show_forms(call.screen, command.ways)
 
 
 def _show_forms(screen: Screen, forms: Sequence[tuple[str, str]]) -> None:
-    """In two columns, or one below the other where the first would be too wide."""
+    """Print usages in two columns, or below each other if the first would be too wide."""
     if max((display_width(form) for form, _ in forms), default=0) <= screen.width // 2:
         table(screen, forms)
         return
@@ -208,7 +208,7 @@ _LEAST_SECOND_COLUMN = 20
 
 
 def table(screen: Screen, rows: Sequence[tuple[str, str]], style: Style = "accent") -> None:
-    """Two columns, the second wrapped; the first, in `style`, is as wide as its widest entry."""
+    """Print two columns, the second wrapped; the first, in `style`, is as wide as its widest entry."""
     rows = [(clean(name, keep_newlines=False), clean(text)) for name, text in rows]
     first = max((display_width(name) for name, _ in rows), default=0)
     room = max(_LEAST_SECOND_COLUMN, screen.width - first - 4)
@@ -227,8 +227,7 @@ _REPAINT_SECONDS = 0.1
 
 @asynccontextmanager
 async def saying(screen: Screen, what: str) -> AsyncGenerator[None]:
-    """While this is open, `what` is going on, and how it is stopped stands on the screen; below it what the person
-    writes meanwhile."""
+    """While open, show that `what` is in progress and how to stop it; below it what the user types meanwhile."""
     painter = asyncio.create_task(_keep_painting(screen, what))
     try:
         yield

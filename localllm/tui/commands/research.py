@@ -1,4 +1,4 @@
-"""/research: a research run in the chat, shown while it goes on, and its report."""
+"""The command /research: run research with live progress, and show its report."""
 
 import asyncio
 import re
@@ -52,7 +52,7 @@ async def research(call: SlashCall) -> Outcome:
 
 
 class _Asked:
-    """What was typed after /research. Raises ConfigurationError for an option there is not."""
+    """The parsed arguments of /research. Raises ConfigurationError for an unknown option."""
 
     def __init__(self, words: str) -> None:
         self.preset = ""
@@ -80,13 +80,13 @@ class _Asked:
 
 
 def _first_word(words: str) -> tuple[str, str]:
-    """The first word, or what stands in quotes, and the rest."""
+    """Split off the first word, or quoted text."""
     found = _WORD.match(words.lstrip())
     return (found[2] or found[3] or found[4] or "", found[5]) if found else ("", "")
 
 
 async def _carry_out(call: SlashCall, asked: _Asked, options: "ResearchOptions") -> None:
-    """Carry out the run, shown while it goes on; however it is ended, how it is gone on with is said."""
+    """Execute the run with live progress; always show how to resume it."""
     from localllm.tui.render.research_progress import ResearchProgress, forecast_said
 
     screen, desk = call.screen, call.chat.research
@@ -119,7 +119,7 @@ async def _carry_out(call: SlashCall, asked: _Asked, options: "ResearchOptions")
 
 
 async def _keep_painting(screen: Screen, progress: "ResearchProgress") -> None:
-    """Keep the screen up to date; below the run what the person writes meanwhile."""
+    """Refresh the progress; below it, show what the user types meanwhile."""
     while not screen.plain:
         lines = [*progress.lines(screen.width), *screen.below(screen.width)]
         screen.draw([screen.format(line) for line in lines])
@@ -127,7 +127,7 @@ async def _keep_painting(screen: Screen, progress: "ResearchProgress") -> None:
 
 
 async def _show_report(call: SlashCall, found: "FinishedRun") -> None:
-    """The report as the chat shows an answer, and where it is."""
+    """Show the report like an answer, and its path."""
     from localllm.tui.render.answer import AnswerView
 
     text = await asyncio.to_thread(found.report.read_text, "utf-8")

@@ -1,4 +1,4 @@
-"""Commands about what is asked: the mode, and the rules that answers have made."""
+"""Commands on permissions: the mode, and the rules created by answers."""
 
 from contextlib import suppress
 from typing import get_args
@@ -110,14 +110,14 @@ async def plan(call: SlashCall) -> Outcome:
 
 
 def describe(remembered: Remembered) -> str:
-    """A remembered rule in one line: what it allows, how exactly, how long."""
+    """Describe a permission in one line: what it allows, exactly or not, for how long."""
     rule = remembered.rule
     exactly = f" · {_('exactly')}" if rule.exact else ""
     return clean(f"{rule}{exactly} · {_(_SCOPES[remembered.scope])}", keep_newlines=False)
 
 
 def next_mode(chat: ChatContext) -> None:
-    """The next mode, past those that are not possible here; then from the beginning."""
+    """Switch to the next available mode, cyclically."""
     at = MODES.index(chat.mode)
     for wanted in (*MODES[at + 1 :], *MODES[:at]):
         with suppress(SafetyViolationError):

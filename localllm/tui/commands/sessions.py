@@ -1,4 +1,4 @@
-"""Commands about past sessions: /sessions, /resume, /rename, /fork and /export."""
+"""Commands on past sessions: /sessions, /resume, /rename, /fork and /export."""
 
 import os
 from collections import Counter
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _LISTED = 15
 _ABOUT = 60  # cells
 _LEAST_ABOUT = 20  # cells
-_BEFORE = 26  # cells: the number, the day and the time, and what is around them
+_BEFORE = 26  # cells: number, date and time, and their padding
 
 
 @slash(
@@ -53,7 +53,7 @@ def _names(chat: ChatContext) -> Iterable[Choice]:
 
 
 def _name(session: Session, titles: Mapping[str, int]) -> str:
-    """Its title where that means this session alone and can be typed, else its id."""
+    """Return the session's title if it is unique and can be typed, else its id."""
     title = session.title
     is_plain = bool(title) and not title.isdecimal() and clean(title, keep_newlines=False) == title
     return title if is_plain and titles[title] == 1 else session.id
@@ -148,7 +148,7 @@ async def fork(call: SlashCall) -> Outcome:
 )
 async def export_(call: SlashCall) -> Outcome:
     """Write this session into a file: Markdown, a web page, or JSON."""
-    from localllm.sessions.export import export, write_new  # few sessions are ever exported
+    from localllm.sessions.export import export, write_new  # few sessions are exported
 
     to, name = _wanted_export(call.arguments)
     root = call.chat.root
@@ -158,20 +158,20 @@ async def export_(call: SlashCall) -> Outcome:
 
 
 def _wanted_export(arguments: str) -> "tuple[Format, str]":
-    """The format and the file's name, "" for the usual one."""
+    """Parse the format and the file name; "" for the default name."""
     from localllm.sessions.export import format_for
 
     first, _, rest = arguments.strip().partition(" ")
     if first in ("md", "html", "json"):
         return first, rest.strip()
     name = arguments.strip()
-    if name.isalnum():  # `pdf`: a wish for a format rather than a file without an ending
+    if name.isalnum():  # `pdf` means a format, not a file without extension
         raise ConfigurationError("export_unknown", wanted=name)
     return format_for(name), name
 
 
 def _free(root: Path, stem: str, to: "Format") -> Path:
-    """The usual name of an export, with a number where there are earlier ones of the session."""
+    """Return the default name of an export, numbered if earlier ones exist."""
     names = chain((f"{stem}.{to}",), (f"{stem}-{number}.{to}" for number in count(2)))
     return next(root / name for name in names if not os.path.lexists(root / name))
 
@@ -181,13 +181,13 @@ def _file(root: Path, name: str) -> Path:
 
 
 def _numbered(found: Sequence[Session], current: str) -> Iterable[tuple[str, Session]]:
-    """The sessions that can be gone on with, by their numbers in the list."""
+    """Number the sessions that can be resumed, as in the list."""
     others = [one for one in found if one.id != current]
     return ((str(number), one) for number, one in enumerate(others, start=1))
 
 
 def _list(call: SlashCall, found: Sequence[Session]) -> None:
-    """The sessions a line each, with the numbers /resume knows: those of the whole list."""
+    """List the sessions with the numbers /resume accepts, which are those of the whole list."""
     current = call.chat.session_id
     numbers = {one.id: number for number, one in _numbered(call.chat.keeping.known, current)}
     room = call.screen.width - _BEFORE
@@ -202,7 +202,7 @@ def _list(call: SlashCall, found: Sequence[Session]) -> None:
 
 
 def _row(session: Session, how_far: str, room: int) -> str:
-    """On one line where that has room, else what identifies it on a second one; in the same order."""
+    """Format a session on one line, or with its id on a second line; in the same order."""
     words = shorten(clean(about(session), keep_newlines=False), min(_ABOUT, max(_LEAST_ABOUT, room)))
     rest = f"{session.id} ({how_far})"
     return f"{words}  {rest}" if display_width(f"{words}  {rest}") <= room else f"{words}\n{rest}"

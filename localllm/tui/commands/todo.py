@@ -1,4 +1,4 @@
-"""The command /todo: what is to be done in the project, and how far it is."""
+"""The command /todo: show and change the project's tasks."""
 
 import asyncio
 import re
@@ -73,10 +73,10 @@ _VERBS: dict[Verb, str] = {
 _VERB_OF = cast("dict[str, Verb]", by_word(cast("dict[str, str]", _VERBS)))
 
 _ALONE: frozenset[Verb] = frozenset(("list", "all", "keep"))
-"""With words behind them they are the beginning of a task."""
+"""Verbs without arguments: followed by words, they start a task."""
 
 _NAME = re.compile(r"#?(?:\d+|t[bcdfghjkmnpqrstvwxz]{4,}(?:-\d+)?)")
-"""What names a TODO: its number or id."""
+"""A reference to a TODO: its number or id."""
 
 _FILE = re.compile(r"""@(?:"[^"\n]+"|[^\s"]+)(?::\d+(?:-\d+)?)?""")
 
@@ -88,7 +88,7 @@ def _verbs(_chat: ChatContext) -> Iterable[str]:
 
 
 def _of_verb(chat: ChatContext, before: str) -> Iterable[Choice]:
-    """The TODOs a verb may be about."""
+    """Return the TODOs a verb applies to, as completions."""
     verb = _VERB_OF.get(before.lower())
     if verb in (None, "add", *_ALONE):
         return []
@@ -146,7 +146,7 @@ async def todo(call: SlashCall) -> Outcome:
 
 
 async def _keep_plan(call: SlashCall) -> None:
-    """Put what is open of the model's plan on the list, which outlasts the session."""
+    """Copy the open items of the model's plan to the project's list, which outlasts the session."""
     plan = call.chat.memory.plan
     if not plan.open_todos():
         print_indented(call.screen, _("Nothing is open in a plan of the model's."))
@@ -156,7 +156,7 @@ async def _keep_plan(call: SlashCall) -> None:
 
 
 def _misspelt(chat: ChatContext, word: str, rest: str) -> str:
-    """The verb that a word is nearly, where what follows it is on the list; else ""."""
+    """Return the verb a word nearly is, if the following text names a TODO; else ""."""
     near = get_close_matches(word.lower(), [known for known in _VERB_OF if known.isascii()], n=1, cutoff=0.7)
     if not near or not rest or _VERB_OF[near[0]] in ("add", *_ALONE):
         return ""
@@ -165,12 +165,12 @@ def _misspelt(chat: ChatContext, word: str, rest: str) -> str:
 
 
 def _folded(text: str) -> str:
-    """What names something, as it is written without an input method: ３ is 3."""
+    """Normalise a reference typed with an input method: ３ is 3."""
     return unicodedata.normalize("NFKC", text).strip().lower()
 
 
 def _show_one(call: SlashCall, name: str) -> None:
-    """All there is of one TODO, and what can be done with it."""
+    """Show all details of one TODO, and the commands for it."""
     if not call.chat.memory.is_there:
         raise ToolExecutionError("memory_unknown", wanted=name.strip(), near="")
     one = call.chat.memory.system.find_todo(name)
@@ -193,7 +193,7 @@ def _show_one(call: SlashCall, name: str) -> None:
 
 
 def _is_new(chat: ChatContext, text: str) -> bool:
-    """Whether nothing on the list is meant by `text`, and it is no number or id that is not there."""
+    """Whether `text` matches nothing on the list, and is no unknown number or id."""
     if _NAME.fullmatch(_folded(text)):
         return False
     if not chat.memory.is_there:
@@ -227,14 +227,14 @@ def _list(call: SlashCall, *, whole: bool) -> None:
 
 
 def _rows(screen: Screen, listed: "Sequence[Todo]") -> None:
-    """A line for each; what does not fit on it, `/todo ID` shows."""
+    """Print a line per TODO, truncated; `/todo ID` shows all."""
     names = [f"{one.number:>3}  {one.id}" for one in listed]
     room = max(20, screen.width - max(map(len, names), default=0) - 4)
     table(screen, [(name, shorten(todo_row(one), room)) for name, one in zip(names, listed, strict=True)])
 
 
 async def _add(call: SlashCall, text: str) -> None:
-    """Put a task on the list, or the parts of a plan: of a file, of a list that was pasted, of a long text."""
+    """Add a task, or the items of a plan: from a file, a pasted list, or a long text."""
     first, rest = first_word(text)
     verb = _VERB_OF.get(first.lower())
     priority, task = (verb, rest) if verb in ("high", "medium", "low") and rest else ("", text)
@@ -269,7 +269,7 @@ async def _add(call: SlashCall, text: str) -> None:
 
 
 def _told_of(added: "Todo", old: "Todo | None") -> str:
-    """What became of a task that was added; `old`: what was on the list of it already."""
+    """Describe the result of adding a task; `old`: the TODO that was on the list already."""
     if old is None:
         return _(_STATES[added.state], id=added.id, text=todo_text(added))
     if old.priority == added.priority:
@@ -284,7 +284,7 @@ def _told_of(added: "Todo", old: "Todo | None") -> str:
 
 
 async def _plan(root: Path, task: str) -> "Plan":
-    """What is to be done: the text itself, or what the file holds that is all it names."""
+    """Return the plan: the text itself, or the content of the file it names."""
     from localllm.memory.todos import Plan, read_plan  # few tasks are files
 
     if not _FILE.fullmatch(task) or len(found := find_references(task)) != 1:
@@ -293,7 +293,7 @@ async def _plan(root: Path, task: str) -> "Plan":
 
 
 async def _change(call: SlashCall, verb: Verb, rest: str) -> None:
-    """What the verb says of the TODO that `rest` begins with, or is."""
+    """Apply the verb to the TODO that `rest` names or starts with."""
     name, more = first_word(rest)
     match verb:
         case "edit":

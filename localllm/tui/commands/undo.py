@@ -1,4 +1,4 @@
-"""Commands that take things back: /undo, /redo, /checkpoint and /rewind."""
+"""Commands that revert changes: /undo, /redo, /checkpoint and /rewind."""
 
 from collections.abc import Iterable, Sequence
 
@@ -52,7 +52,7 @@ async def redo(call: SlashCall) -> Outcome:
 
 
 async def _may_undo(call: SlashCall, *, turn: bool) -> bool:
-    """Whether to go on: what is not of this session is shown and asked about, where somebody can be asked."""
+    """Confirm an undo of another session's changes, if a user can be asked; return whether to continue."""
     if call.confirm is None or not (earlier := call.chat.changes.earlier(turn=turn)):
         return True
     _show(call.screen, [_("What comes next was changed earlier or in another session:"), *earlier])

@@ -1,4 +1,4 @@
-"""Questions to the person at the terminal: may this run?"""
+"""Ask the user at the terminal to approve a tool call."""
 
 import asyncio
 import contextlib
@@ -26,15 +26,15 @@ _RISKS = {
 }
 
 DANGEROUS = "dangerous"
-"""The risk of a call that only a person at the keyboard may allow."""
+"""The risk of a call that only a user at the keyboard may allow."""
 
 _SECONDS_TO_CATCH_UP = 2.0
-"""How long the screen may take to show what came before a question."""
+"""Seconds to wait until the screen shows everything before a question."""
 
 _ROWS_BESIDE_DETAIL = 8
 
 _MARK = 5
-"""Cells before the text of a row of a change: its indentation, and + or -."""
+"""Cells before the text of a diff row: indentation, and + or -."""
 
 _ALWAYS = {
     "command": N_("Always allow exactly this (Enter), or shorten it to allow whatever begins with it."),
@@ -72,46 +72,46 @@ _ANSWERS: dict[str, Answer] = {
 
 
 class Escaped(KeyboardInterrupt):
-    """Esc, where something was asked: a step back where there is one, else the same as Ctrl+C."""
+    """Esc in a question: one step back if there is one, else like Ctrl+C."""
 
 
 class Stage(Protocol):
-    """Screen and keyboard, to be had for a question."""
+    """The screen and the keyboard, acquired for a question."""
 
     async def reached(self, request_id: str) -> None:
         """Wait until everything before the question is on the screen."""
         ...
 
     def cleared(self, call_id: str) -> AbstractContextManager[None]:
-        """The screen and the keyboard for a question about `call_id` alone."""
+        """Acquire screen and keyboard for a question on `call_id`."""
         ...
 
     async def ask(self, default: str = "") -> str:
-        """One line; `default` is there already. KeyboardInterrupt for Ctrl+C, of which Escaped for Esc, EOFError for
-        the end of input."""
+        """Read one line, initially `default`. Raises KeyboardInterrupt for Ctrl+C, its subclass Escaped for Esc,
+        EOFError at the end of input."""
         ...
 
     async def view(self, lines: Sequence[Line]) -> None:
-        """Show `lines` to scroll in."""
+        """Show `lines` in a pager."""
         ...
 
 
 class TerminalConfirmer:
-    """Shows what a tool wants to do and asks. Enter alone means no.
+    """Show what a tool will do and ask for approval. Enter alone means no.
 
-    “Always” is for this session or for this project, and for what the person then sees and may shorten: the command,
-    the folder; Esc there leads back to the question. What is dangerous is asked about every time.
+    “Always” applies to this session or project, and to a scope shown to the user, who may narrow it: the command, the
+    folder; Esc there returns to the question. Dangerous calls are always confirmed.
     """
 
     def __init__(self, screen: Screen, stage: Stage, interrupt: Callable[[], None]) -> None:
-        """`interrupt` breaks off the run."""
+        """`interrupt` interrupts the run."""
         self._screen = screen
         self._stage = stage
         self._interrupt = interrupt
         self.answers: Answers = "person"
 
     async def confirm(self, request: ConfirmationRequested) -> ConfirmationAnswered:
-        """The person's answer. Ctrl+C says no and breaks off the run; the end of input says no."""
+        """Ask the user. Ctrl+C means no and interrupts the run; the end of input means no."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stage.reached(request.request_id), _SECONDS_TO_CATCH_UP)
         with self._stage.cleared(request.call_id):
@@ -119,7 +119,7 @@ class TerminalConfirmer:
                 return await self._ask(request)
             except KeyboardInterrupt:
                 self._interrupt()
-                await asyncio.sleep(0)  # the run ends here, before it could ask the model again
+                await asyncio.sleep(0)  # lets the run end before it calls the model again
             except EOFError:
                 pass
         return _answer(request, approved=False)
@@ -161,12 +161,12 @@ class TerminalConfirmer:
                     return _answer(request, approved=False, feedback=said)
 
     async def _scope(self, request: ConfirmationRequested) -> str:
-        """What is allowed from now on: all that was asked about, or what the person leaves of it."""
+        """Return the scope to allow: the proposed one, as edited by the user."""
         kind = "address" if "://" in request.scope else "folder"
         kind = "command" if request.detail_kind == "command" else kind
         while True:
             scope = request.scope
-            if scope and "\n" not in scope:  # a text of several lines holds as it is
+            if scope and "\n" not in scope:  # a text of several lines is not editable
                 self._say(_ALWAYS[kind], "dim")
                 scope = (await self._stage.ask(scope)).strip()
             if rule := lasting_rule(request.tool, request.scope, scope):
@@ -215,7 +215,7 @@ class TerminalConfirmer:
 
 
 async def ask_yes_no(question: str, screen: Screen, stage: Stage) -> bool:
-    """Ask the person; whether the answer is yes. Enter alone, Esc, Ctrl+C and the end of input mean no."""
+    """Ask a yes-or-no question. Enter alone, Esc, Ctrl+C and the end of input mean no."""
     with stage.cleared(""):
         screen.print_lines(wrapped("  ", question, "warning", screen.width))
         while True:
@@ -229,14 +229,13 @@ async def ask_yes_no(question: str, screen: Screen, stage: Stage) -> bool:
 
 
 def understood(said: str) -> Answer | None:
-    """What somebody means who types `said`, also in full-width letters; nothing at all means no. None for else."""
+    """Parse an answer, also in full-width letters; empty means no. None for anything else."""
     return _ANSWERS.get(unicodedata.normalize("NFKC", said.strip()).casefold())
 
 
 def detail_lines(request: ConfirmationRequested) -> list[Line]:
-    """All of what is asked about. A command's line ends are visible: what looks like one line is one. So are blanks
-    that could hide something: see `render.tool_lines`.
-    """
+    """Format everything a question is about. A command's line ends are visible, so that one line is recognisable as
+    such; so are blanks that could hide something: see `render.tool_lines`."""
     match request.detail_kind:
         case "diff":
             rows = diff_lines(request.detail)
@@ -252,12 +251,12 @@ def detail_lines(request: ConfirmationRequested) -> list[Line]:
 
 
 def _folded(row: Line, width: int) -> list[Line]:
-    """A row in lines that all stand as deep as the first: none can pass for one of the question's own, or for another
-    row of a change."""
+    """Wrap a row with hanging indentation, so that no part can pass for a line of the question, or for another row of
+    the diff."""
     (mark, indent), (style, text) = row
     text = clean(text, keep_newlines=False)
     room = max(10, width - len(indent))
-    if text.isascii():  # each sign takes one cell: as most of a long change
+    if text.isascii():  # fast path: each character takes one cell
         lines = [text[at : at + room] for at in range(0, len(text), room)] or [""]
     else:
         lines = _lines_of_cells(text, room)
@@ -266,7 +265,7 @@ def _folded(row: Line, width: int) -> list[Line]:
 
 
 def _lines_of_cells(text: str, room: int) -> list[str]:
-    if 2 * len(text) <= room:  # no sign takes more than two
+    if 2 * len(text) <= room:  # no character takes more than two
         return [text]
     lines, begins, free = list[str](), 0, room
     for start, _end, cells in clusters(text):

@@ -1,4 +1,4 @@
-"""The end of a run in plan mode: the person says what becomes of the plan."""
+"""Ask the user what to do with the plan after a run in plan mode."""
 
 import unicodedata
 
@@ -23,13 +23,13 @@ _CHOICES = {
 
 
 class Accepted(msgspec.Struct, frozen=True):
-    """The plan is carried out, in this mode."""
+    """Execute the plan in this mode."""
 
     mode: Mode
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """The person said something else: the next line of the chat."""
+    """Use the user's text as the next line of the chat."""
 
     words: str
 
@@ -38,14 +38,14 @@ PlanAnswer = Accepted | Answered | None
 
 
 class PlanQuestion:
-    """Asks whether the plan is to be carried out. Enter alone means no, and that plan mode goes on."""
+    """Ask whether to execute the plan. Enter alone means no: plan mode continues."""
 
     def __init__(self, screen: Screen, stage: Stage) -> None:
         self._screen = screen
         self._stage = stage
 
     async def ask(self) -> PlanAnswer:
-        """What becomes of the plan; None where nothing does."""
+        """Return the decision on the plan; None to leave it."""
         with self._stage.cleared(""):
             self._screen.print()
             self._screen.print_lines(wrapped("  ", _("Carry out this plan?"), "warning", self._screen.width))
@@ -78,5 +78,5 @@ class PlanQuestion:
                     return None
                 case None:
                     return Answered(said)
-                case _:  # an answer to other questions, not to this one
+                case _:  # answers to other questions
                     continue

@@ -6,9 +6,9 @@ from localllm.base.i18n import _
 
 
 async def edit_queries(queries: Sequence[str]) -> tuple[str, ...]:
-    """The queries as the user leaves them, one a line; none where all lines were emptied.
+    """Return the edited queries, one per line; none if all lines were deleted.
 
-    Raises KeyboardInterrupt for Ctrl+C, EOFError where the terminal is gone.
+    Raises KeyboardInterrupt for Ctrl+C, EOFError if the terminal is gone.
     """
     from prompt_toolkit import PromptSession
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent

@@ -1,4 +1,4 @@
-"""Show what a project's settings file wants, and ask whether to trust it."""
+"""Show the effects of a project's settings file, and ask whether to trust it."""
 
 import os
 import re
@@ -33,16 +33,16 @@ _REACHES = {
 }
 
 QUIET_SECONDS = 0.25
-"""Somebody who was typing when a question appeared has stopped when no key came for so long."""
+"""Seconds without a key after which a user who was typing when a question appeared has stopped."""
 
 _READ_SIZE = 4096
 
 
 def ask_line(stream: TextIO, show: Callable[[], None], keep: Callable[[str], None]) -> str:
-    """Show a question and give the line typed after it on the terminal `stream`, which the terminal lets one edit.
+    """Show a question and return the line typed after it on the terminal `stream`, with the terminal's line editing.
 
-    What was typed before the question was on the screen, and whatever follows on its heels, is no answer: it goes to
-    `keep`, as raw keys. EOFError for the end of input, KeyboardInterrupt for Ctrl+C. The modes are left as they were.
+    Keys typed before the question was visible, and right after it, are not part of the answer: they go to `keep`, raw.
+    Raises EOFError at the end of input, KeyboardInterrupt for Ctrl+C. Restores the terminal modes.
     """
     if sys.platform == "win32":
         return _ask_console(stream, show, keep)
@@ -63,12 +63,12 @@ def ask_line(stream: TextIO, show: Callable[[], None], keep: Callable[[str], Non
         termios.tcsetattr(fd, termios.TCSANOW, edited)
         return _line(fd)
     finally:
-        with suppress(termios.error):  # the terminal has gone
+        with suppress(termios.error):  # the terminal is gone
             termios.tcsetattr(fd, termios.TCSANOW, before)
 
 
 def _waiting_keys(fd: int, patience: float) -> bytes:
-    """What was typed, until no key comes for `patience` seconds."""
+    """Read the typed keys until none arrives for `patience` seconds."""
     import select
 
     typed = b""
@@ -88,7 +88,7 @@ def _line(fd: int) -> str:
 
 
 def _read(fd: int) -> bytes:
-    """Some bytes; none at the end, also where the terminal has gone."""
+    """Read available bytes; none at the end, or if the terminal is gone."""
     try:
         return os.read(fd, _READ_SIZE)
     except OSError:
@@ -96,7 +96,7 @@ def _read(fd: int) -> bytes:
 
 
 def _ask_console(stream: TextIO, show: Callable[[], None], keep: Callable[[str], None]) -> str:
-    """On Windows."""
+    """`ask_line` on Windows."""
     if sys.platform == "win32":
         import msvcrt
 
@@ -110,7 +110,7 @@ def _ask_console(stream: TextIO, show: Callable[[], None], keep: Callable[[str],
 
 
 MAX_ROWS = 12
-"""Rows of settings that are shown at most."""
+"""Most rows of settings shown."""
 
 _ROWS_OF_ONE = 3
 _INDENT = 4
@@ -135,12 +135,12 @@ _REACH: tuple[tuple[str, str], ...] = (
     (r"commands\.aliases\..*", "alias"),
     (r"(llm|agents|logging|market|project|queue|rag|research|sessions|ui|web)\..*", ""),
 )
-"""Every setting and what believing it brings about, the gravest first: nothing grave may hide behind the last row."""
+"""Every setting with the effect of trusting it, most severe first, so that no severe one is truncated."""
 
 
 def setting_lines(file: Path, values: Mapping[str, Json], width: int) -> list[Line]:
-    """The settings, the gravest first, and a few words on each, in at most `MAX_ROWS` rows; where there are more, what
-    they bring about."""
+    """Format the settings, most severe first, with their effects, in at most `MAX_ROWS` rows; the rest is summarised by
+    its effects."""
     lines: list[Line] = []
     keys = sorted(values, key=gravity)
     is_cut = False
@@ -162,7 +162,7 @@ def setting_lines(file: Path, values: Mapping[str, Json], width: int) -> list[Li
 def ask_trust(
     screen: Screen, stream: TextIO, keep: Callable[[str], None], file: Path, values: Mapping[str, Json]
 ) -> bool | None:
-    """The person's answer; None where input ended. Keys typed before the question go to `keep`. KeyboardInterrupt."""
+    """Ask the user; None at the end of input. Keys typed before the question go to `keep`. Raises KeyboardInterrupt."""
     typed: list[str] = []
 
     def present() -> None:
@@ -180,7 +180,7 @@ def ask_trust(
     try:
         said = _say(screen, stream, present, typed)
         while (answer := understood(said)) not in ("yes", "no"):
-            if _is_unfinished(typed):  # the rest of a line that was begun before the question
+            if _is_unfinished(typed):  # the rest of a line begun before the question
                 typed.append(said)
             screen.print(("", _("Please answer y (yes) or n (no).")))
             said = _say(screen, stream, prompt, typed)
@@ -204,7 +204,7 @@ def _is_unfinished(typed: Iterable[str]) -> bool:
 
 
 def gravity(key: str) -> int:
-    """Its place in _REACH; a setting that is not there yet may be grave."""
+    """Return the index in _REACH; an unknown setting counts as most severe."""
     return next((place for place, (pattern, _) in enumerate(_REACH) if re.fullmatch(pattern, key, re.DOTALL)), -1)
 
 
@@ -219,7 +219,7 @@ def _note(key: str) -> str:
 
 
 def _rest(keys: Sequence[str], file: Path) -> str:
-    """What is said of settings that are not shown."""
+    """Summarise the settings that are not shown."""
     if notes := [note for note in dict.fromkeys(map(_note, keys)) if note]:
         what = "; ".join(notes)
         return _("… and {count} more ({what}): read {file} before you say yes.", count=len(keys), what=what, file=file)

@@ -1,4 +1,4 @@
-"""Make visible what hides in a line that is edited. Imported with prompt_toolkit, which takes a while to load."""
+"""Make hidden characters of an edited line visible. Imported with prompt_toolkit, which loads slowly."""
 
 from itertools import islice
 
@@ -8,11 +8,11 @@ from localllm.text.sanitising import without_hidden
 
 
 class NothingHidden(Processor):
-    """Shows a sign for what would reorder the line or take no ink, which may be of a model: a command that is to be
-    allowed, a query; or was pasted."""
+    """Replace characters that reorder the line or are invisible by a sign; the line may be a model's (a command to
+    approve, a query) or pasted."""
 
     def apply_transformation(self, transformation_input: TransformationInput) -> Transformation:
         parts = transformation_input.fragments
-        # Of the whole line: where something is selected or searched each character is a part, also those of an emoji.
+        # Processed as a whole line: in a selection or search, each character of an emoji is a fragment of its own.
         shown = iter(without_hidden("".join(part[1] for part in parts)))
         return Transformation([(part[0], "".join(islice(shown, len(part[1])))) for part in parts])

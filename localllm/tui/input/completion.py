@@ -1,4 +1,4 @@
-"""What can be completed while typing: commands after a slash at the start, what may follow them, paths after an @."""
+"""Complete commands after a leading slash, their arguments, and paths after an @."""
 
 import os
 import re
@@ -25,9 +25,9 @@ class Suggestion(msgspec.Struct, frozen=True):
 
 
 class Suggester:
-    """`commands` gives the names (without slash) and a line on each; `choices` what may follow a command, and a word
-    behind it ("" where there is none), each alone or with a note; `root` is the project, `here` the folder in it where
-    the person stands."""
+    """`commands` returns the names (without slash) with a line of help; `choices` the completions of a command's
+    argument after an optional first word, with or without a note; `root` is the project, `here` the current folder in
+    it."""
 
     def __init__(
         self,
@@ -45,11 +45,11 @@ class Suggester:
 
     @staticmethod
     def applies(before_cursor: str) -> bool:
-        """Whether there may be something to suggest, told without looking."""
+        """Whether completions are possible, without searching."""
         return any((_COMMAND.match(before_cursor), _ARGUMENT.match(before_cursor), _PATH.search(before_cursor)))
 
     def suggest(self, before_cursor: str) -> list[Suggestion]:
-        """What fits the text before the cursor."""
+        """Return the completions of the text before the cursor."""
         if match := _COMMAND.match(before_cursor):
             return [
                 Suggestion(f"/{name}", len(match[0]), note)
@@ -65,9 +65,8 @@ class Suggester:
         return []
 
     def _paths(self, typed: str) -> list[Suggestion]:
-        """The entries of the folder typed so far, folders first, those where the person stands before the project's;
-        nothing outside the project. A file with a blank in its name is quoted; a folder with one cannot be gone on
-        with."""
+        """Return the entries of the typed folder, folders first, those of the current folder before the project's;
+        nothing outside the project. A file name with a space is quoted; a folder with one cannot be continued."""
         folder, _, start = typed.rpartition("/")
         is_dotted = folder.split("/")[0] in (".", "..")
         bases = [self._here] if is_dotted or self._here == self._root else [self._here, self._root]
@@ -91,7 +90,7 @@ class Suggester:
             return []
 
     def _is_shown(self, name: str, start: str) -> bool:
-        """Whether a path can be mentioned at all (nothing invisible, no quotation mark), and is not a hidden one."""
+        """Whether a path can be completed: no invisible characters, no quotation mark, not hidden."""
         if name in self._hidden or (name.startswith(".") and not start.startswith(".")):
             return False
         return '"' not in name and clean(name, keep_newlines=False) == name
@@ -104,7 +103,7 @@ def _path(typed: str, start: str, name: str, *, is_file: bool) -> Suggestion:
 
 
 def _fitting(choices: Iterable[str | tuple[str, str]], typed: str) -> Iterable[Suggestion]:
-    """Those of which what was typed is a part, or of whose note."""
+    """Return the choices that contain the typed text, in the name or the note."""
     for choice in choices:
         name, note = (choice, "") if isinstance(choice, str) else choice
         if typed.casefold() in name.casefold() or (typed and typed.casefold() in note.casefold()):

@@ -1,4 +1,4 @@
-"""What the person writes while a run goes on: told to it, kept for after it, or not sent yet. None of it is lost."""
+"""Queue what the user types during a run: steering messages, follow-up requests, unfinished text. Nothing is lost."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,9 +16,9 @@ _MOST_SHOWN = 3
 
 
 class Outbox:
-    """Enter tells a line to the run, Alt+Enter and Tab queue it as a request of its own, Up takes the last one back.
+    """Enter sends a line to the run, Alt+Enter and Tab queue it as a separate request, Up withdraws the last one.
 
-    Commands, and whatever is sent where no run can take it, are queued as well.
+    Commands, and lines that no run accepts, are queued as well.
     """
 
     def __init__(
@@ -31,8 +31,8 @@ class Outbox:
         *,
         is_live: Callable[[], bool],
     ) -> None:
-        """`interrupt` is what Escape does; `remember` keeps what was sent among what was said before. `is_live`:
-        whether `lines` are on the screen now."""
+        """`interrupt` is called for Escape; `remember` adds a sent line to the history. `is_live`: whether `lines` are
+        on the screen now."""
         self._typeahead = typeahead
         self._screen = screen
         self._chat = chat
@@ -46,11 +46,11 @@ class Outbox:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing has been sent that waits for the end of the run."""
+        """Whether no sent line is waiting for the end of the run."""
         return not self._queued and not self._chat.unread
 
     def press(self, key: KeyName) -> None:
-        """Do what a key stands for."""
+        """Handle a key."""
         match key:
             case "enter":
                 self._send(now=True)
@@ -69,33 +69,33 @@ class Outbox:
                 pass
 
     def settle(self) -> None:
-        """The run has ended: what it has not read comes before what is queued."""
+        """After the run: requeue its unread messages before the queued ones."""
         while unread := self._chat.unsteer():
             self._queued.insert(0, unread)
         self._were_told.clear()
         self._has_changed_mode = False
 
     def queue(self, texts: Sequence[str]) -> None:
-        """Put what was sent before this was there behind what waits."""
+        """Queue lines that were sent before this object existed."""
         for text in texts:
             self._remember(text)
         self._queued += texts
 
     def next(self) -> str | None:
-        """The next queued line, if any."""
+        """Return the next queued line, if any."""
         return self._queued.pop(0) if self._queued else None
 
     def give_back(self) -> str:
-        """All that was not read, a line each, to be edited; nothing is queued any more. What is typed next does not
-        come behind a line that Enter has ended."""
+        """Return all unread lines to edit, one per line, and empty the queue. Text typed next does not continue a line
+        that was ended by Enter."""
         queued, self._queued = self._queued, []
         ending = "\n" if self._typeahead.text().strip() and self._typeahead.text().endswith("\n") else ""
         self._given_back = [*queued, *filter(None, [self._typeahead.take()])]
         return "\n".join(self._given_back) + ending
 
     def sent(self, text: str) -> str:
-        """What is done first of a text that came of `give_back`: a command among the lines is one again, and what
-        follows it is queued. The rest is one request."""
+        """Return the first request of an edited `give_back` text: commands among its lines are recognised again, and
+        what follows is queued. The rest is one request."""
         pieces, self._given_back = self._given_back, ()
         if len(pieces) < 2 or not any(map(_is_for_chat, pieces)) or not text.strip():
             return text
@@ -104,7 +104,8 @@ class Outbox:
         return first
 
     def lines(self, width: int) -> list[Line]:
-        """What waits, and what is being written, in lines of at most `width` cells. The last is the one written in."""
+        """Return the queue and the text being typed, in lines of at most `width` cells. The last line is the one being
+        typed."""
         typed = clean(self._typeahead.text(), keep_newlines=False)
         lines = self._waiting(width)
         if typed:
@@ -130,13 +131,13 @@ class Outbox:
         return [_dim(text, width) for text in shown]
 
     def _take_back(self) -> None:
-        """Have the newest of what was sent in the line again, if it has not been read."""
+        """Move the newest unread line back to the input."""
         if text := self._newest():
             self._typeahead.put(text)
             self._announce(N_("taken back: {text}"), text)
 
     def _newest(self) -> str:
-        """What was sent last of all that has neither been read nor begun, which then it never will."""
+        """Withdraw the newest line that was neither read nor started."""
         while self._were_told:
             if self._were_told.pop():
                 if unread := self._chat.unsteer():
@@ -159,19 +160,19 @@ class Outbox:
             self._announce(N_("next: {text}"), text)
 
     def _announce(self, key: str, text: str) -> None:
-        """Say it for good where it is not shown below."""
+        """Print a line permanently if it is not shown below."""
         if not self._is_live():
             self._screen.print_lines([_dim(_(key, text=text), self._screen.width)])
 
 
 def _is_for_chat(text: str) -> bool:
-    """Whether it is a command, of the chat or the person's own: the model is never told it."""
+    """Whether it is a command of the chat or the user's shell, which is never sent to the model."""
     return command_name(text) is not None or text.lstrip().startswith(MARK)
 
 
 def _edited(text: str, pieces: Sequence[str]) -> list[str]:
-    """What has become of the `pieces` in `text`, which were its lines: those that are there still are whole, also where
-    a line of one looks like a command; what stands for one that is not is one as well. Else each line is one."""
+    """Split an edited text: unchanged `pieces` stay whole, even if one of their lines looks like a command; a replaced
+    piece is one part. Otherwise each line is one."""
     whole, at, missing = f"\n{text}\n", 0, 0
     parts: list[str] = []
     for piece in pieces:
@@ -185,14 +186,14 @@ def _edited(text: str, pieces: Sequence[str]) -> list[str]:
 
 
 def _changed(text: str, pieces: int) -> list[str]:
-    """A text that stands for so many pieces."""
+    """Return the parts of a text that replaces so many pieces."""
     if not text:
         return []
     return [text] if pieces == 1 else text.split("\n")
 
 
 def _apart(lines: Sequence[str]) -> list[str]:
-    """The commands among the lines each for itself, and what stands between them."""
+    """Separate the commands among the lines from the text between them."""
     parts: list[str] = []
     for line in lines:
         if parts and not _is_for_chat(line) and not _is_for_chat(parts[-1]):

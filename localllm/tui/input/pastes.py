@@ -1,4 +1,4 @@
-"""Long texts in the prompt: shown as one short line each, sent whole."""
+"""Fold long pasted texts in the prompt into one short line each; they are sent whole."""
 
 import re
 
@@ -7,17 +7,17 @@ from localllm.text.sanitising import display_width
 
 _MOST_LINES = 10
 _MOST_CHARACTERS = 2_000
-_ROWS_BESIDE = 8  # the menu, the status line, and some of what was said
+_ROWS_BESIDE = 8  # the menu, the status line, and some of the conversation
 
 
 class Pastes:
-    """The texts behind names such as `[pasted 200 lines]`."""
+    """The texts behind placeholders such as `[pasted 200 lines]`."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
 
     def fold(self, text: str) -> str:
-        """The name that stands for a text from now on; a short text itself."""
+        """Return the placeholder of a long text; a short text itself."""
         lines = text.removesuffix("\n").count("\n") + 1
         if lines <= _MOST_LINES and len(text) <= _MOST_CHARACTERS:
             return text
@@ -34,15 +34,15 @@ class Pastes:
         return free
 
     def fold_tall(self, text: str, columns: int, rows: int) -> str:
-        """`fold`, where the text has no place on a screen of this size."""
+        """`fold` a text that does not fit on a screen of this size."""
         taken = sum(1 + display_width(line) // columns for line in text.split("\n"))
         return self.fold(text) if taken > rows - _ROWS_BESIDE else text
 
     def whole(self, text: str) -> str:
-        """The text with what its names stand for."""
+        """Return the text with its placeholders expanded."""
         names = "|".join(map(re.escape, self._texts))
         return re.sub(names, lambda found: self._texts[found[0]], text) if names else text
 
     def name_at_end(self, text: str) -> str:
-        """The name that a text ends with; "" where it ends with none."""
+        """Return the placeholder a text ends with; "" for none."""
         return next((name for name in self._texts if text.endswith(name)), "")

@@ -1,4 +1,4 @@
-"""prompt_toolkit as we use it. Imported when the first prompt is about to appear: it takes a while to load."""
+"""The prompts, on prompt_toolkit. Imported when the first prompt is about to appear, since it loads slowly."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
@@ -53,7 +53,7 @@ _STYLE = Style.from_dict(
 
 
 class ChatPrompt:
-    """The line (or lines) a person talks in."""
+    """The chat's input line (or lines)."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class ChatPrompt:
         mode: Callable[[], str] = str,
         change_mode: Callable[[], None] = lambda: None,
     ) -> None:
-        """`mode` stands before the line where it is not empty; `change_mode` is what Shift+Tab does."""
+        """`mode` is shown before the line if it is not empty; `change_mode` is called for Shift+Tab."""
         self._mode = mode
         self._change_mode = change_mode
         self._toolbar = toolbar
@@ -75,7 +75,7 @@ class ChatPrompt:
             history=_History(str(history_file), self._pastes) if history_file else InMemoryHistory(),
             completer=_Completer(suggester.suggest),
             complete_in_thread=True,
-            # Where nothing can be completed, prompt_toolkit keeps no rows free for the menu.
+            # Without completions, prompt_toolkit reserves no rows for the menu.
             complete_while_typing=Condition(
                 lambda: suggester.applies(get_app().current_buffer.document.text_before_cursor)
             ),
@@ -90,7 +90,7 @@ class ChatPrompt:
         )
 
     async def ask(self, default: str = "") -> str:
-        """What the person says, beginning with `default`. EOFError when he wants to leave."""
+        """Read the user's input, initially `default`. Raises EOFError if the user exits."""
         self._hint = ""
         size = self._session.output.get_size()
         begun = self._pastes.fold_tall(default, size.columns, size.rows)
@@ -98,27 +98,27 @@ class ChatPrompt:
         return _encodable(self._pastes.whole(said))
 
     def _lead(self) -> StyleAndTextTuples:
-        """What stands before the line."""
+        """Return the prompt before the line."""
         mode = self._mode()
         return [*([("class:warning", f"{mode} ")] if mode else []), ("class:prompt", _PROMPT)]
 
     async def show_above(self, write: Callable[[], None]) -> None:
-        """Have `write` write above the line a person is typing, where there is one; it stays as it is."""
+        """Have `write` print above the line being edited, if there is one."""
         if self._session.app.is_running:
             await run_in_terminal(write)
         else:
             write()
 
     def remember(self, line: str) -> None:
-        """Keep a line that was not said here among those said."""
+        """Add a line that was entered elsewhere to the history."""
         self._session.history.append_string(self._pastes.fold(_encodable(line)))
 
     def refresh(self) -> None:
-        """Show the toolbar anew."""
+        """Redraw the toolbar."""
         self._session.app.invalidate()
 
     def pending(self) -> str:
-        """Keys that came after the line was ended, read too early."""
+        """Return keys read after the line was submitted."""
         return pending_keys(self._session.input)
 
     def _bottom(self) -> str:
@@ -166,7 +166,7 @@ class ChatPrompt:
 
 
 def _enter(buffer: Buffer) -> None:
-    """Take the chosen completion, or go on in a new line after a backslash, or send."""
+    """Accept the chosen completion, or continue on a new line after a backslash, or submit."""
     if buffer.complete_state and buffer.complete_state.current_completion:
         buffer.complete_state = None
     elif buffer.document.is_cursor_at_the_end and buffer.text.endswith("\\") and not buffer.text.endswith("\\\\"):
@@ -190,7 +190,7 @@ def _depth(theme: Theme) -> ColorDepth | None:
 
 
 class Question:
-    """Asks for one short answer in the middle of a run."""
+    """Ask for one short answer during a run."""
 
     def __init__(self, theme: Theme) -> None:
         bindings = KeyBindings()
@@ -202,26 +202,26 @@ class Question:
         self._session: PromptSession[str] = PromptSession(
             style=_STYLE, color_depth=_depth(theme), key_bindings=bindings, input_processors=[NothingHidden()]
         )
-        # How long an Escape may be the beginning of something else; as long as where nobody is asked.
+        # The time an Escape may be part of a sequence; as long as outside of questions.
         self._session.app.ttimeoutlen = self._session.app.timeoutlen = ESCAPE_SECONDS
 
     async def ask(self, default: str = "") -> str:
-        """The answer; `default` is there already. KeyboardInterrupt for Ctrl+C, Escaped for Escape, EOFError for
+        """Read the answer, initially `default`. Raises KeyboardInterrupt for Ctrl+C, Escaped for Escape, EOFError for
         Ctrl+D."""
         prompt: StyleAndTextTuples = [("class:prompt", f"  {_PROMPT}")]
         return _encodable(await self._session.prompt_async(prompt, default=default, handle_sigint=False))
 
     async def view(self, lines: Sequence[Line]) -> None:
-        """Show `lines` on the whole screen, to scroll in, until the person leaves them."""
+        """Show `lines` in a full-screen pager."""
         await _pager(lines).run_async(handle_sigint=False)
 
     def pending(self) -> str:
-        """Keys that came before the question or after its answer."""
+        """Return keys typed before the question or after its answer."""
         return pending_keys(self._session.input)
 
 
 def pending_keys(source: Input) -> str:
-    """The keys prompt_toolkit has read but given to nobody, as raw text; they are taken from it."""
+    """Take the keys prompt_toolkit has read but not processed, as raw text."""
     return "".join(
         f"{PASTE_BEGINS}{press.data}{PASTE_ENDS}" if press.key is Keys.BracketedPaste else press.data
         for press in get_typeahead(source)
@@ -254,7 +254,7 @@ def _pager(lines: Sequence[Line]) -> Application[None]:
 
 
 class _Painted(Lexer):
-    """Gives each line the styles it came with."""
+    """A lexer that returns each line's own styles."""
 
     def __init__(self, rows: Sequence[StyleAndTextTuples]) -> None:
         self._rows = rows
@@ -264,7 +264,7 @@ class _Painted(Lexer):
 
 
 class _History(FileHistory):
-    """What was said, whole in the file; long texts are folded where they are shown again."""
+    """The input history, stored in full; long texts are folded when recalled."""
 
     def __init__(self, filename: str, pastes: Pastes) -> None:
         super().__init__(filename)
@@ -274,11 +274,11 @@ class _History(FileHistory):
         return map(self._pastes.fold, super().load_history_strings())
 
     def store_string(self, string: str) -> None:
-        """A full disk must not end the chat: then the line is kept for this session only."""
+        """Store a line; on a full disk it is kept for this session only."""
         with contextlib.suppress(OSError):
             super().store_string(_encodable(self._pastes.whole(string)))
 
 
 def _encodable(text: str) -> str:
-    """`text` without the lone surrogates that stand for typed bytes which are no UTF-8."""
+    """Replace lone surrogates, which stand for typed bytes that are not UTF-8."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,6 +1,6 @@
-"""Read keys and lines that are typed while the assistant works.
+"""Read keys and lines that are typed during a run.
 
-Meanwhile the terminal does not echo and hands over every key at once; Ctrl+C and its like still work.
+Meanwhile the terminal is in non-canonical mode without echo; signals such as Ctrl+C still work.
 """
 
 import asyncio
@@ -24,23 +24,23 @@ KeyName = Literal[
 
 
 class Key(msgspec.Struct, frozen=True):
-    """A key, or a piece of `text`: characters that were typed, or all of what was pasted, with its line ends."""
+    """A key, or a piece of `text`: typed characters, or a whole paste with its line ends."""
 
     name: KeyName
     text: str = ""
 
 
 PASTE_ON, PASTE_OFF = "\x1b[?2004h", "\x1b[?2004l"
-"""Have the terminal mark what is pasted (bracketed paste, DEC mode 2004), or not."""
+"""Enable and disable bracketed paste (DEC mode 2004)."""
 
 PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
-"""What marks it."""
+"""The marks around a paste."""
 
 _ESCAPE = "\x1b"
-# A whole sequence: CSI or SS3, also with Alt; else Alt and a character.
+# A complete sequence: CSI or SS3, also with Alt; else Alt and a character.
 _SEQUENCE = re.compile(r"\x1b\x1b?(?:\[[0-?]*[ -/]*[@-~]|O.)|\x1b[^\x1b\[O]", re.DOTALL)
 _UNFINISHED = re.compile(r"\x1b\x1b?(?:\[[0-?]*[ -/]*|O)?\Z")
-_LONGEST_SEQUENCE = 64  # characters; what is longer and does not end is none
+_LONGEST_SEQUENCE = 64  # characters; a longer one without an end is invalid
 
 _CONTROLS: dict[str, KeyName] = {
     "\r": "enter",
@@ -51,7 +51,7 @@ _CONTROLS: dict[str, KeyName] = {
     "\x15": "erase_line",
     "\x17": "erase_word",
 }
-# Besides what every terminal sends, the forms of xterm's modifyOtherKeys and of the kitty keyboard protocol.
+# Besides the common sequences, those of xterm's modifyOtherKeys and of the kitty keyboard protocol.
 _SEQUENCES: dict[str, KeyName] = {
     "\x1b\r": "queue",
     "\x1b\n": "queue",
@@ -70,7 +70,7 @@ _SEQUENCES: dict[str, KeyName] = {
 
 
 class KeyReader:
-    """Makes keys of bytes as they come. What may be the beginning of more is `held` until it is whole, or `flush`ed."""
+    """Decode keys from bytes. A possible prefix is `held` until it is complete or `flush`ed."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
@@ -79,20 +79,20 @@ class KeyReader:
 
     @property
     def held(self) -> bool:
-        """Whether an Escape, or a sequence begun, waits for what may follow it."""
+        """Whether an Escape, or a partial sequence, waits for more input."""
         return bool(self._rest) and self._pasted is None
 
     @property
     def pasting(self) -> bool:
-        """Whether the end of what is being pasted has not come yet."""
+        """Whether a paste is incomplete."""
         return self._pasted is not None
 
     def feed(self, data: bytes) -> list[Key]:
-        """The keys that `data` makes whole."""
+        """Return the keys completed by `data`."""
         return self.read(self._decoder.decode(data))
 
     def read(self, text: str) -> list[Key]:
-        """As `feed`, of text."""
+        """As `feed`, for text."""
         self._rest += text
         keys: list[Key] = []
         while (key := self._next()) is not None:
@@ -100,7 +100,7 @@ class KeyReader:
         return _joined(keys)
 
     def flush(self) -> list[Key]:
-        """Nothing follows: an Escape alone is the key, any other beginning is nothing; a paste ends here."""
+        """End the input: an Escape alone is the key, another prefix is dropped; a paste ends."""
         rest, self._rest = self._rest, ""
         if self._pasted is not None:
             pasted, self._pasted = self._pasted, None
@@ -108,7 +108,7 @@ class KeyReader:
         return [Key("escape")] * len(rest) if set(rest) == {_ESCAPE} else []
 
     def _next(self) -> Key | None:
-        """The next whole key, taken from what is there; None where more must come."""
+        """Take the next complete key; None if more input is needed."""
         if self._pasted is not None:
             return self._paste()
         if not self._rest:
@@ -130,7 +130,7 @@ class KeyReader:
 
     def _paste(self) -> Key | None:
         inside, end, after = self._rest.partition(PASTE_ENDS)
-        if not end:  # what may be the beginning of the end stays
+        if not end:  # a possible prefix of the end mark stays
             cut = max(len(inside) - len(PASTE_ENDS) + 1, 0)
             self._pasted, self._rest = (self._pasted or "") + inside[:cut], inside[cut:]
             return None
@@ -140,18 +140,19 @@ class KeyReader:
 
 
 def _lines(text: str) -> str:
-    """Pasted text with line ends as ours, and nothing in it that is no text."""
+    """Normalise line ends of pasted text, and remove non-text characters."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", "    ")
     return "".join(character for character in text if _is_text(character) or character == "\n")
 
 
 def _is_text(character: str) -> bool:
-    """Also the ideographic space, and the joiners within emoji and words of some scripts."""
+    """Whether a character is text, including the ideographic space, and the joiners in emoji and words of some
+    scripts."""
     return character.isprintable() or character in "\u200c\u200d" or unicodedata.category(character) == "Zs"
 
 
 def _joined(keys: list[Key]) -> list[Key]:
-    """The same, with each run of text in one piece."""
+    """Merge adjacent text pieces."""
     joined: list[Key] = []
     for key in keys:
         if key.name == "text" and joined and joined[-1].name == "text":
@@ -162,22 +163,22 @@ def _joined(keys: list[Key]) -> list[Key]:
 
 
 _READ_SIZE = 4096
-_LONGEST_SIGN = 16  # characters; what a terminal shows as one sign seldom has more
+_LONGEST_SIGN = 16  # characters; a grapheme seldom has more
 
 ESCAPE_SECONDS = 0.2
-"""An Escape that nothing follows so long is the key; over a slow line the rest of a sequence comes a little later."""
+"""Seconds after which an Escape without a continuation is the key; sequences may be delayed on a slow connection."""
 
 PASTE_SECONDS = 2.0
-"""A paste of which nothing came for so long has ended."""
+"""Seconds without input after which a paste has ended."""
 
 _POLL_SECONDS = 0.02
 
 
 class Timer(Protocol):
-    """Something that will be called, and need not be."""
+    """A cancellable call."""
 
     def cancel(self) -> None:
-        """Do not call it."""
+        """Cancel the call."""
         ...
 
 
@@ -186,10 +187,10 @@ def _in_loop(seconds: float, call: Callable[[], None]) -> Timer:
 
 
 class TypeAhead:
-    """Reads the terminal `stream` while nobody else does. Does nothing where it is no (POSIX) terminal.
+    """Read the terminal `stream` while no one else does. Does nothing unless it is a POSIX terminal.
 
-    From `start` to `stop` the terminal does not echo; a prompt in between (after `pause`) sets its own modes and
-    gives these back, so that there is no moment in which a key would appear on the screen.
+    From `start` to `stop` the terminal does not echo; a prompt in between (after `pause`) sets and restores its own
+    modes, so that no key is ever echoed.
     """
 
     def __init__(
@@ -200,8 +201,8 @@ class TypeAhead:
         write: Callable[[str], None] = lambda _: None,
         later: Callable[[float, Callable[[], None]], Timer] = _in_loop,
     ) -> None:
-        """`modes_before`: the terminal's modes to give back, where somebody has changed them already. `write` writes on
-        the terminal's screen. `later` calls something after so many seconds."""
+        """`modes_before`: the terminal modes to restore, if they were changed already. `write` writes to the terminal.
+        `later` schedules a call after so many seconds."""
         self._stream = stream
         self._write = write
         self._later = later
@@ -211,37 +212,37 @@ class TypeAhead:
         self._reading = False
         self._timer: Timer | None = None
         self.on_key: Callable[[KeyName], None] | None = None
-        """Who is told of Enter, Escape and other keys that do something; while it is nobody, Enter is a new line."""
+        """Receives Enter, Escape and other control keys; without it, Enter is a new line."""
         self.on_change: Callable[[], None] = lambda: None
-        """Called when keys have been read and done."""
+        """Called after keys were read and processed."""
 
     def text(self) -> str:
-        """What was typed so far."""
+        """Return the text typed so far."""
         return self._line
 
     def keep(self, raw: str) -> None:
-        """Add keys somebody else has read too early. They only write: what they would send waits for another Enter."""
+        """Add keys someone else has read. They only insert text: sending them requires another Enter."""
         reader = KeyReader()
         for key in [*reader.read(raw), *reader.flush()]:
             self._edit(Key("newline") if key.name in ("enter", "queue") else key)
 
     def press(self, raw: str) -> None:
-        """Press keys that a prompt has read behind the line that was sent: what they send is sent."""
+        """Process keys read by a prompt after the submitted line, including sending."""
         reader = KeyReader()
         for key in [*reader.read(raw), *reader.flush()]:
             self._press(key)
 
     def put(self, text: str) -> None:
-        """Write `text` before what was typed so far."""
+        """Insert `text` before the typed text."""
         self._line = "\n".join(filter(None, (text, self._line)))
 
     def take(self) -> str:
-        """What was typed, without line ends at its end; the next call begins anew."""
+        """Take the typed text, without trailing line ends."""
         text, self._line = self._line.rstrip("\n"), ""
         return text
 
     def start(self) -> None:
-        """Echo off, read on."""
+        """Switch echo off and start reading."""
         if sys.platform == "win32" or self._reading or not self._stream.isatty():
             return
         import termios
@@ -255,21 +256,21 @@ class TypeAhead:
             self._read_earlier()
 
     def refresh(self) -> None:
-        """Set the terminal anew while reading: after a suspension the shell's modes are in force."""
+        """Set the terminal modes again after a suspension, which restored the shell's."""
         if sys.platform == "win32" or not self._reading:
             return
         import termios
 
         quiet = termios.tcgetattr(self._stream.fileno())
-        quiet[0] &= ~termios.ICRNL  # Enter and Ctrl+J are two keys
+        quiet[0] &= ~termios.ICRNL  # distinguishes Enter from Ctrl+J
         quiet[3] &= ~(termios.ECHO | termios.ICANON)
         quiet[6][termios.VMIN], quiet[6][termios.VTIME] = 1, 0
         termios.tcsetattr(self._stream.fileno(), termios.TCSANOW, quiet)
         self._write(PASTE_ON)
 
     def pause(self) -> None:
-        """Take what is there, then leave the keyboard to somebody else. A paste, or a sequence, is taken to its end:
-        the rest of it would be an answer to whatever is asked next."""
+        """Read the pending input, then release the keyboard. A paste or a sequence is read to its end: the rest would
+        answer the next question."""
         if sys.platform == "win32" or not self._reading:
             return
         import select
@@ -281,7 +282,7 @@ class TypeAhead:
         self._reading = False
 
     async def settle(self, quiet: float) -> None:
-        """Keep what is still being typed after `pause`: where keys have come, or a line is begun, until none comes for
+        """Read what is still being typed after `pause`: if keys arrived or a line is begun, until none arrives for
         `quiet` seconds."""
         if sys.platform == "win32" or self._modes_before is None:
             return
@@ -296,12 +297,12 @@ class TypeAhead:
                         break
                     typed += data
                     until = time.monotonic() + quiet
-                await asyncio.sleep(0 if is_key else _POLL_SECONDS)  # Ctrl+C is heard meanwhile
+                await asyncio.sleep(0 if is_key else _POLL_SECONDS)  # Ctrl+C is handled meanwhile
         finally:
             self.keep(typed.decode("utf-8", "replace"))
 
     def stop(self) -> None:
-        """Leave the terminal as it was."""
+        """Restore the terminal."""
         self.pause()
         if sys.platform == "win32" or self._modes_before is None:
             return
@@ -313,14 +314,14 @@ class TypeAhead:
         self._modes_before = None
 
     def _read_earlier(self) -> None:
-        """Take what was typed while the terminal still made a line end of Enter."""
+        """Read what was typed while the terminal still translated Enter to a newline."""
         import select
 
         while select.select([self._stream.fileno()], [], [], 0)[0] and self._read(enter=b"\n"):
             pass
 
     def _read(self, enter: bytes = b"\r") -> bool:
-        """Take what can be read at once, in which `enter` is that key; false at the terminal's end."""
+        """Read available input, in which `enter` is the Enter key; false at the end."""
         data = _bytes_at(self._stream.fileno()).replace(enter, b"\r")
         if not data:
             asyncio.get_running_loop().remove_reader(self._stream.fileno())
@@ -331,7 +332,7 @@ class TypeAhead:
         return bool(data)
 
     def _patience(self) -> float:
-        """How long what has begun may take to go on; 0 where nothing has."""
+        """Return how long to wait for the continuation of a sequence; 0 if there is none."""
         if self._keys.pasting:
             return PASTE_SECONDS
         return ESCAPE_SECONDS if self._keys.held else 0
@@ -379,7 +380,7 @@ class TypeAhead:
 
 
 def _bytes_at(fd: int) -> bytes:
-    """What can be read; nothing at the terminal's end."""
+    """Read available bytes; empty at the end."""
     try:
         return os.read(fd, _READ_SIZE)
     except OSError:
@@ -387,7 +388,7 @@ def _bytes_at(fd: int) -> bytes:
 
 
 def _without_last(text: str) -> str:
-    """`text` without its last sign, of however many characters."""
+    """Remove the last grapheme."""
     if text[-2:].isascii():
         return text[:-1]
     rest, end = text[:-_LONGEST_SIGN], text[-_LONGEST_SIGN:]

@@ -1,4 +1,4 @@
-"""What is going on while nothing is being written: waiting, thinking, a tool at work, and for how long."""
+"""The activity indicator: waiting, thinking or running a tool, with the elapsed time."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -11,11 +11,11 @@ State = Literal["idle", "waiting", "thinking", "writing", "tool"]
 
 _LAST_CHARACTERS = 400
 _SILENCE_SECONDS = 2.0
-"""After so long without a piece of the answer, it is said that it is being waited for."""
+"""Seconds without a piece of the answer after which waiting is shown."""
 
 
 class Activity:
-    """Keeps the time of a run and of its present part."""
+    """Track the time of a run and of its current phase."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -28,34 +28,34 @@ class Activity:
         self._output: tuple[str, ...] = ()
 
     def start_run(self) -> None:
-        """A run begins, and its time."""
+        """Start a run and its clock."""
         self._run_began = self._clock()
         self.wait()
 
     def wait(self) -> None:
-        """The model has been asked and says nothing yet."""
+        """The model was called and has not answered yet."""
         self._enter("waiting")
 
     def write(self) -> None:
-        """A piece of the answer has come."""
+        """A piece of the answer has arrived."""
         self._enter("writing")
 
     def run_tool(self, name: str) -> None:
-        """A tool has been started."""
+        """A tool was started."""
         self._tool = clean(name, keep_newlines=False)
         self._enter("tool")
 
     def show_output(self, lines: tuple[str, ...]) -> None:
-        """A tool that runs has written these lines last."""
+        """Set the latest output lines of a running tool."""
         self._output = lines
 
     def resume_tool(self) -> None:
-        """A question about the tool has been answered; its time begins now."""
+        """Restart the tool's clock after a question about it."""
         if self._tool:
             self._enter("tool")
 
     def think(self, text: str) -> None:
-        """A piece of what the model thinks has come."""
+        """A piece of reasoning has arrived."""
         if self._state != "thinking":
             self._enter("thinking")
             self._thought_size, self._thought_end = 0, ""
@@ -63,7 +63,7 @@ class Activity:
         self._thought_end = (self._thought_end + text)[-_LAST_CHARACTERS:]
 
     def end_thinking(self) -> str:
-        """One line for the thinking that has ended; nothing where there was none."""
+        """Return a line on the finished reasoning; empty if there was none."""
         if self._state != "thinking":
             return ""
         seconds = self._clock() - self._began
@@ -77,18 +77,18 @@ class Activity:
         )
 
     def stop(self) -> float:
-        """Nothing is going on any more; the seconds since the run began."""
+        """Stop; return the seconds since the run began."""
         self._state = "idle"
         return self._clock() - self._run_began
 
     def output(self, width: int, most: int) -> list[Line]:
-        """At most `most` of the lines that the tool has written last, of at most `width` cells each."""
+        """Return at most `most` of the tool's latest output lines, of at most `width` cells each."""
         shown = self._output[-most:] if self._state == "tool" and most > 0 else ()
         lines = (clean(line.expandtabs(8), keep_newlines=False) for line in shown)
         return [(("dim", shorten(f"  │ {line}", width)),) for line in lines]
 
     def line(self, width: int) -> Line:
-        """One line of at most `width` cells; empty where there is nothing to say."""
+        """Return one line of at most `width` cells; empty if idle."""
         seconds = self._clock() - self._began
         time = duration(seconds)
         match self._state:
@@ -126,7 +126,7 @@ class Activity:
 
 
 def duration(seconds: float) -> str:
-    """`0.4 s`, `12 s`, `2 min 05 s`, or the same in Japanese."""
+    """Format seconds: `0.4 s`, `12 s`, `2 min 05 s`, or the same in Japanese."""
     if seconds < 60:
         return _("{seconds} s", seconds=f"{seconds:.1f}" if seconds < 10 else f"{seconds:.0f}")
     minutes, rest = divmod(int(seconds), 60)

@@ -1,4 +1,4 @@
-"""Answers of the panel and steps of sub-agents as lines on the screen."""
+"""Format answers of the panel and steps of sub-agents as lines."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -29,8 +29,8 @@ _LONGEST_NAME = 24
 
 
 def delegated_lines(delegated: Delegated, width: int) -> list[Line]:
-    """`  ↳ explore: read_file src/a.py`; nothing for what is of no interest, as an outcome that is good, or what the
-    lines of the call it works for tell: its beginning and its end."""
+    """Format a sub-agent's event, `  ↳ explore: read_file src/a.py`; empty for successful outcomes, and for its start
+    and end, which the lines of the call show."""
     match delegated.event:
         case ToolStarted(name=name, arguments=arguments):
             return [_line(delegated.agent, f"{name} {describe_arguments(arguments)}".rstrip(), "dim", width)]
@@ -49,14 +49,14 @@ def _line(agent: str, text: str, style: Style, width: int) -> Line:
 
 
 SIDE_BY_SIDE = 100
-"""Cells of a screen from which opinions stand side by side."""
+"""Cells of a screen from which on opinions are shown side by side."""
 
 _GAP = " │ "
 _SHOWN = {"panel": N_("Panel"), "boss": N_("Boss")}
 
 
 def consulted_lines(event: Consulted, width: int) -> list[Line]:
-    """All of a consultation: who said what, the plan, and who was left out. What is the plan is not said twice."""
+    """Format a consultation: the opinions, the plan, and failed members. The plan is not repeated."""
     opinions = [opinion for opinion in event.opinions if not _is_plan(opinion, event)]
     lines = _columns(opinions, width) if width >= SIDE_BY_SIDE else _one_below_another(opinions, width)
     if _is_unjudged(event):
@@ -69,7 +69,7 @@ def consulted_lines(event: Consulted, width: int) -> list[Line]:
 
 
 def plan_lines(event: Consulted, width: int) -> list[Line]:
-    """The plan, and who was left out and why. What follows where the agent got no plan it says itself."""
+    """Format the plan, and failed members with the reason. If there is no plan, the agent itself says what follows."""
     lines: list[Line] = []
     if event.plan:
         lines.append((("accent", shorten(_heading(event), width)),))
@@ -86,7 +86,7 @@ def plan_lines(event: Consulted, width: int) -> list[Line]:
 
 
 def short_plan_lines(event: Consulted, width: int) -> list[Line]:
-    """The beginning of the plan in one line, and who was left out and why."""
+    """Format the beginning of the plan in one line, and failed members with the reason."""
     return [*([_plan_line(event, width)] if event.plan else []), *_left_out_lines(event, width)]
 
 
@@ -97,7 +97,7 @@ def _plan_line(event: Consulted, width: int) -> Line:
 
 
 def _plan(event: Consulted) -> str:
-    """The plan with its headings in the user's language."""
+    """Return the plan with its headings in the user's language."""
     return "\n".join(f"{_(_PARTS[name])} {text}" for name, text in event.verdict.items()) or event.plan
 
 
@@ -109,17 +109,17 @@ def _left_out_lines(event: Consulted, width: int) -> list[Line]:
 
 
 def _is_unjudged(event: Consulted) -> bool:
-    """Whether the plan is but the opinions themselves, which nobody has weighed."""
+    """Whether the plan is only the opinions, without a judge."""
     return event.kind == "panel" and bool(event.opinions) and event.opinions[-1].role != "judge"
 
 
 def _is_plan(opinion: Opinion, event: Consulted) -> bool:
-    """Whether what somebody said is the plan itself: always the boss's, and the judge's who said nothing beside it."""
+    """Whether an opinion is the plan itself: always the boss's, and that of a judge without other text."""
     return opinion.role == "boss" or (opinion.role == "judge" and opinion.text.strip() == event.plan.strip())
 
 
 def _heading(event: Consulted) -> str:
-    """Whose plan it is, and how sure of it."""
+    """Return whose plan it is, and its confidence."""
     parts = [f"◆ {_(_SHOWN[event.kind])}"]
     parts += [_("Plan")] if event.kind == "panel" else []
     parts += [
@@ -141,7 +141,7 @@ def _who(opinion: Opinion) -> str:
 
 
 def _columns(opinions: Sequence[Opinion], width: int) -> list[Line]:
-    """A column for each opinion, its title above."""
+    """Lay out opinions in titled columns."""
     if not opinions:
         return []
     cells = (width - 2 - len(_GAP) * (len(opinions) - 1)) // len(opinions)

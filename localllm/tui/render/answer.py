@@ -1,4 +1,4 @@
-"""The model's answer on a screen while it is being written."""
+"""Show the model's answer while it is streamed."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def preload() -> None:
-    """Load what the first answer will need: rich, its Markdown parser, a highlighter. Takes about 100 ms."""
+    """Import what the first answer needs: rich, its Markdown parser, a highlighter. Takes about 100 ms."""
     from localllm.tui.render.markdown import render_tail
     from localllm.tui.render.unfinished import unfinished
 
@@ -22,9 +22,9 @@ def preload() -> None:
 
 
 class AnswerView:
-    """Shows Markdown that arrives in pieces: finished blocks for good, the unfinished one as live lines.
+    """Render streamed Markdown: finished blocks permanently, the unfinished one as live lines.
 
-    On a plain screen the text itself is written, as it comes.
+    On a plain screen, the text is written as it arrives.
     """
 
     def __init__(self, screen: Screen) -> None:
@@ -34,7 +34,7 @@ class AnswerView:
         self._begun = False
         self._block: Unfinished | None = None
         self._taken = 0
-        """Lines of the unfinished block that it has been given."""
+        """Number of lines passed to the renderer of the unfinished block."""
 
     @property
     def begun(self) -> bool:
@@ -42,7 +42,8 @@ class AnswerView:
         return self._begun
 
     def feed(self, text: str) -> bool:
-        """Take the next piece. Whether a block ended, so that the live lines are gone and the rest must be drawn."""
+        """Add the next piece. Returns whether a block ended, so that the live lines are gone and the rest must be
+        redrawn."""
         if not self._begun:
             text = text.lstrip("\n")
         if not text:
@@ -55,8 +56,8 @@ class AnswerView:
         return self._print(self._splitter.feed(text))
 
     def frame(self, below: int = 0) -> tuple[str, list[str]]:
-        """What is finished by now, to be shown for good; and the lines of the unfinished block, as many of the last
-        ones as fit the screen with `below` lines under it."""
+        """Return finished output to print permanently, and the last lines of the unfinished block that fit on the
+        screen with `below` lines under it."""
         columns, rows = self._screen.size()
         lines, partial = self._splitter.lines, self._splitter.partial
         if self._screen.plain or not (lines or partial):
@@ -72,7 +73,7 @@ class AnswerView:
         return done, block.live(partial, columns, room)[-room:]
 
     def finish(self) -> None:
-        """The answer has ended, whole or not. The view is ready for another."""
+        """End the answer, complete or not. The view can be reused."""
         if self._screen.plain:
             self._screen.stream(clean(self._held))
             self._screen.end_line()
@@ -89,7 +90,7 @@ class AnswerView:
         return True
 
     def _finished(self, block: Block) -> str:
-        """What is left to be shown of a block."""
+        """Return the remaining output of a finished block."""
         begun, self._block, taken, self._taken = self._block, None, self._taken, 0
         if begun is not None:
             return begun.finish(block, lines_of(block.text)[taken:], self._screen.width)

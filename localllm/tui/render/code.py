@@ -1,4 +1,4 @@
-"""Fenced code, line by line as it is written: every line is highlighted once."""
+"""Highlight fenced code line by line while it is streamed: every line once."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,19 +13,19 @@ _FENCE = re.compile(r"\s*(`{3,}|~{3,})[ \t]*([^\s`]*)")
 _TAB = 4
 
 _PROBE = "zq: 1 */ --> ]] ' \" ` zq\n" + "} zq: 1;\n" * 6
-"""Ends what can be open behind a line (comments, texts, blocks); how a lexer reads it shows what was."""
+"""Closes whatever may be open after a line (comments, strings, blocks); how a lexer tokenises it reveals the state."""
 
 _LONGEST_CONTEXT = 4_000
-"""Characters. In code nested deeper than that, or without lines, colours may be wrong."""
+"""Characters. In more deeply nested code, or code without lines, colours may be wrong."""
 
 _Reading = tuple[tuple[object, str], ...]
 
 
 class Highlighter:
-    """Colours code piece by piece as all of it together would be.
+    """Highlight code piece by piece with the same result as in one pass.
 
-    A piece is read behind its `context`: the few earlier lines that bring the lexer into the state it is in there.
-    Which state that is shows in its reading of a probe behind the piece.
+    A piece is tokenised after its `context`: the few earlier lines that bring the lexer into the state before it. The
+    tokens of a probe after the piece identify the state.
     """
 
     def __init__(self, language: str, theme: Theme) -> None:
@@ -37,11 +37,11 @@ class Highlighter:
         self._contexts[self._read("")[1]] = ""
 
     def highlight(self, lines: str) -> Text:
-        """The next whole lines."""
+        """Highlight the next complete lines."""
         text, reading = self._read(lines)
         if reading in self._contexts:
             self._context = self._contexts[reading]
-        elif lines.count("\n") > 1:  # one of them begins something: which one is enough to know
+        elif lines.count("\n") > 1:  # one of them changes the state: any of them is sufficient
             return Text().join(map(self.highlight, lines.splitlines(keepends=True)))
         else:
             context = self._context + lines
@@ -49,11 +49,11 @@ class Highlighter:
         return text
 
     def peek(self, line: str) -> Text:
-        """A line that is not whole yet."""
+        """Highlight an incomplete line."""
         return self._read(line)[0]
 
     def _read(self, lines: str) -> tuple[Text, _Reading]:
-        """The lines in colour, and how the probe behind them is read."""
+        """Return the highlighted lines, and the tokens of the probe after them."""
         if self._lexer is None:
             return Text(lines), ()
         begin = len(self._context)
@@ -70,8 +70,8 @@ class Highlighter:
 
 
 class FencedCode:
-    """A fenced block with its fences, so that it reads as code without colours too. Its whole lines are added as they
-    come; blank ones are shown once code follows them."""
+    """A fenced block, shown with its fences, so that it is recognisable without colours. Complete lines are added as
+    they arrive; blank ones are shown once code follows."""
 
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
@@ -80,7 +80,7 @@ class FencedCode:
         self._blank = ""
 
     def add(self, lines: Iterable[str]) -> Text:
-        """What the next whole lines show, each with its line end."""
+        """Return the output for the next complete lines, with line ends."""
         shown = Text()
         code: list[str] = []
         for line in map(_plain, lines):
@@ -99,7 +99,7 @@ class FencedCode:
         return shown.append_text(self._highlight(code))
 
     def peek(self, line: str) -> Text:
-        """A line that is not whole yet, behind the blank ones that are not shown."""
+        """Return an incomplete line, after pending blank lines."""
         line = _plain(line)
         if self._highlighter is None or not line.strip("`~ "):
             return Text(self._blank + line, "dim")

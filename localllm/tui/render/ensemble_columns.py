@@ -1,4 +1,4 @@
-"""The answers of an ensemble's workers side by side, while they are written and afterwards."""
+"""Show the answers of an ensemble's workers side by side, while they are streamed and afterwards."""
 
 import asyncio
 import time
@@ -25,11 +25,11 @@ _NARROWEST, _GAP, _INDENT = 28, 2, 2  # cells
 _LIVE_ROWS, _FINAL_ROWS, _REVIEW_ROWS = 5, 12, 4
 _REPAINT_SECONDS = 0.1
 _TAIL = 2_000
-"""Characters of an answer that is being written, of which the last rows are shown."""
+"""Characters of a streamed answer, of which the last rows are shown."""
 
 
 class _Column:
-    """What a worker has said so far, and how it ended."""
+    """A worker's text so far, and its result."""
 
     def __init__(self, name: str) -> None:
         self.name = clean(name, keep_newlines=False)
@@ -63,7 +63,7 @@ class EnsembleColumns:
         return self._reviewer
 
     def handle(self, event: RunEvent) -> None:
-        """Take in the next event of the run."""
+        """Process the next event of the run."""
         match event:
             case RunStarted(workers=workers):
                 self._columns = [_Column(name) for name in workers]
@@ -82,8 +82,7 @@ class EnsembleColumns:
 
     @asynccontextmanager
     async def shown(self) -> AsyncGenerator[None]:
-        """Paint the columns anew while this is open; their last rows, as a person follows them, and those of the
-        review."""
+        """While open, repaint the last rows of the columns and of the review."""
         painter = asyncio.create_task(self._keep_painting())
         try:
             yield
@@ -92,7 +91,7 @@ class EnsembleColumns:
             self._screen.erase()
 
     def print(self) -> None:
-        """Print the columns for good, each with its beginning, and a blank line below."""
+        """Print the columns permanently, each with its beginning, and a blank line below."""
         if self._columns:
             self._screen.print_lines([*self._lines(self._screen.width, _FINAL_ROWS, live=False), (("", ""),)])
 
@@ -106,7 +105,7 @@ class EnsembleColumns:
             await asyncio.sleep(_REPAINT_SECONDS)
 
     def _picture(self, width: int, height: int) -> list[Line]:
-        """All that is painted, in fewer rows than the screen has: one that scrolled out could not be painted anew."""
+        """Compose the live part with fewer rows than the screen: rows scrolled out could not be repainted."""
         below = [self._state(), *self._screen.below(width)]
         review = _rows(self._review, width - _INDENT, _REVIEW_ROWS, live=True) if self._review else []
         room = height - 1 - len(below) - len(review)
@@ -127,11 +126,11 @@ class EnsembleColumns:
         )
 
     def _abreast(self, width: int) -> int:
-        """How many columns have room beside each other."""
+        """Return how many columns fit side by side."""
         return max(1, min(len(self._columns), (width - _INDENT + _GAP) // (_NARROWEST + _GAP)))
 
     def _lines(self, width: int, rows: int, *, live: bool) -> list[Line]:
-        """The columns, as many beside each other as have room; the last rows of each while it is written."""
+        """Lay out the columns, as many side by side as fit; while streaming, the last rows of each."""
         abreast = self._abreast(width)
         cells = max(1, (width - _INDENT - _GAP * (abreast - 1)) // abreast)
         lines: list[Line] = []
@@ -147,7 +146,7 @@ class EnsembleColumns:
 
 
 def _plain(text: str) -> str:
-    """A text whose every character takes the cells that are counted for it."""
+    """Return a text whose characters all have the counted width."""
     return clean(text).replace("\t", "    ")
 
 
@@ -166,7 +165,7 @@ def _rows(text: str, cells: int, rows: int, *, live: bool) -> list[str]:
 
 
 def _row(spans: Sequence[Span], cells: int) -> Line:
-    """Texts beside each other, each filled up to `cells`, but the last."""
+    """Join texts side by side, each padded to `cells` except the last."""
     line: list[Span] = [("", " " * _INDENT)]
     for number, (style, text) in enumerate(spans, start=1):
         line.append((style, text))

@@ -1,4 +1,4 @@
-"""A run's events as a person sees them on the terminal."""
+"""Render a run's events on the terminal."""
 
 import asyncio
 import time
@@ -37,11 +37,11 @@ FRAME_SECONDS = 1 / 30
 """The shortest time between two repaints."""
 
 _PAUSE_PER_PAINT = 4
-"""A repaint is followed by a pause so many times as long: a slow terminal must not hold up the stream."""
+"""Pause after a repaint, as a multiple of its duration: a slow terminal must not delay the stream."""
 
 
 class Renderer:
-    """Consumes events and writes on a screen. Whatever is finished stays; what is going on is a live part below."""
+    """Write events to a screen. Finished output is permanent; what is in progress is a live part below."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Renderer:
         below: Callable[[int], Sequence[Line]] = lambda _: (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`below` gives the lines at the bottom, for so many cells: what the person writes meanwhile."""
+        """`below` returns the bottom lines for a width in cells: what the user types meanwhile."""
         self._screen = screen
         self._below = below
         self._clock = clock
@@ -63,18 +63,18 @@ class Renderer:
         self._streamed = False
         self._next_paint = 0.0
         self._above: list[str] = []
-        """What is drawn above the lines at the bottom."""
+        """The live lines above the bottom lines."""
         self._consuming = False
         self._held: list[AgentEvent] | None = None
         self._asked: dict[str, asyncio.Event] = {}
 
     @property
     def is_live(self) -> bool:
-        """Whether what changes at the bottom is on the screen now."""
+        """Whether the live part is on the screen now."""
         return self._consuming and not self._screen.plain and self._held is None
 
     async def consume(self, events: AsyncGenerator[AgentEvent]) -> RunFinished | None:
-        """Show `events` to their end: how the run ended. What it raises is shown as its end, and None."""
+        """Show all `events` and return how the run ended. An exception is shown as its end, and returns None."""
         painter = asyncio.create_task(self._keep_painting())
         self._consuming, finished = True, None
         try:
@@ -94,7 +94,7 @@ class Renderer:
         return finished
 
     def handle(self, event: AgentEvent) -> None:
-        """Show one event; while suspended, keep it for later."""
+        """Show one event; while suspended, buffer it."""
         if isinstance(event, ConfirmationRequested):
             self._asked.setdefault(event.request_id, asyncio.Event()).set()
         if self._held is not None:
@@ -105,17 +105,17 @@ class Renderer:
             self.paint()
 
     async def reached(self, request_id: str) -> None:
-        """Wait until the question `request_id` has come by, so that everything before it is on the screen."""
+        """Wait until the question `request_id` was processed, so that everything before it is on the screen."""
         await self._asked.setdefault(request_id, asyncio.Event()).wait()
 
     def suspend(self) -> None:
-        """Leave the screen to somebody else: the live part goes, and events wait."""
+        """Release the screen: erase the live part, and buffer events."""
         self._end_answer()
         self._held = []
         self._screen.erase()
 
     def resume(self, *, shown_diff_of: str = "") -> None:
-        """Go on; `shown_diff_of` is a call whose change the person has just seen."""
+        """Resume; `shown_diff_of` is a call whose diff the user has just seen."""
         self._seen_diffs.add(shown_diff_of)
         held, self._held = self._held or [], None
         for event in held:
@@ -138,7 +138,7 @@ class Renderer:
         self._next_paint = now + max(FRAME_SECONDS, (now - begun) * _PAUSE_PER_PAINT)
 
     def echo(self) -> None:
-        """Draw the lines at the bottom now, which have changed, and nothing else anew: keys wait for no frame."""
+        """Redraw only the bottom lines now, so that typed keys do not wait for a frame."""
         if self.is_live and self._screen.is_drawn:
             columns, rows = self._screen.size()
             below = [self._screen.format(line) for line in self._below(columns)]
@@ -163,7 +163,7 @@ class Renderer:
                 self._start_tool(event)
             case ConfirmationRequested():
                 self._activity.stop()
-            case ConfirmationAnswered():  # what a person answered is on the screen already
+            case ConfirmationAnswered():  # the answer is on the screen already
                 self._activity.resume_tool()
             case CommandOutput(lines=lines):
                 self._activity.show_output(lines)
@@ -175,7 +175,7 @@ class Renderer:
                 self._show_beside(event)
 
     def _show_beside(self, event: AgentEvent) -> None:
-        """What is said about the run, or into it."""
+        """Show a notice, a steering message or similar."""
         match event:
             case Notice(text=text, level=level):
                 self._interpose("note")
@@ -190,7 +190,7 @@ class Renderer:
             case Steered(text=text):
                 self._interpose("note")
                 self._screen.print_lines(said_lines(text, self._screen.width))
-            case _:  # a rewind is the answer of a command, which tells it
+            case _:  # a rewind is reported by its command
                 pass
 
     def _begin(self) -> None:
@@ -211,7 +211,7 @@ class Renderer:
         self._streamed = True
 
     def _complete(self, event: MessageCompleted) -> None:
-        """A provider that does not stream gives its text only here."""
+        """Show the text of a provider that does not stream."""
         if not self._streamed:
             self._say(event.text.removesuffix(BROKEN_OFF))  # a notice says so
         self._end_answer()
@@ -234,12 +234,12 @@ class Renderer:
             with_diff=event.call_id not in self._seen_diffs,
         )
         self._screen.print_lines(lines)
-        self._seen_diffs.discard(event.call_id)  # some servers use their ids again
+        self._seen_diffs.discard(event.call_id)  # some servers reuse their ids
         self._open_call = ""
         self._activity.wait()
 
     def _finish(self, event: RunFinished) -> None:
-        """The end: an answer nobody has seen yet, what went wrong, and what it took."""
+        """Show the end: an answer not shown yet, the error, and the cost."""
         unseen = event.answer.removeprefix(self._said.rstrip()).strip()
         self._end_answer()
         if unseen:
@@ -260,7 +260,7 @@ class Renderer:
             self._answer.finish()
 
     def _interpose(self, kind: Literal["text", "tool", "note"]) -> None:
-        """Make room for something of `kind`: end the answer, and part different things by a blank line."""
+        """Before output of `kind`: end the answer, and separate different kinds by a blank line."""
         if kind != "text" or not self._answer.begun:
             self._end_answer()
         if kind == "text" or self._last != kind:

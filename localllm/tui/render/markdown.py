@@ -1,6 +1,5 @@
-"""Markdown as rich shows it, with our own taste: nothing hidden, Japanese broken where Japanese breaks, code that can
-be copied. Imported when the first answer arrives, because rich and its parser take a while to load.
-"""
+"""Render Markdown with rich, customised: nothing hidden, Japanese line breaking, code that can be copied. Imported with
+the first answer, because rich and its parser load slowly."""
 
 import re
 from functools import cache
@@ -24,7 +23,7 @@ _DEFINITION = re.compile(r"^( {0,3})(\[[^\]\n]+\]:)", re.MULTILINE)
 
 
 def render_block(block: Block, theme: Theme, width: int) -> str:
-    """The block as whole lines for a terminal `width` cells wide. Lines of code are as long as they are."""
+    """Render a block as whole lines for a terminal of `width` cells. Code lines are not wrapped."""
     if block.kind == "blank":
         return "\n"
     if block.kind == "fence":
@@ -34,20 +33,20 @@ def render_block(block: Block, theme: Theme, width: int) -> str:
 
 
 def render_code(code: Text, theme: Theme, width: int) -> str:
-    """Lines of code, as long as they are."""
+    """Render code lines without wrapping."""
     code.rstrip()
     return "\n".join(painted(code, theme, width, overflow="ignore")) + "\n"
 
 
 def render_tail(text: str, theme: Theme, width: int) -> list[str]:
-    """The lines of a block that is still being written, each at most `width` cells wide."""
+    """Render the lines of an unfinished block, each at most `width` cells wide."""
     shown = FencedCode(theme).add(lines_of(text)) if is_fence(text) else _Markdown(clean(text), theme)
     return without_blank_ends(painted(shown, theme, width))
 
 
 def table_rows(text: str, theme: Theme) -> tuple[list[list[Text]], int]:
-    """The rows of the table that `text` begins with, the header first, and of how many lines it is made; no row and 0
-    where it begins with none."""
+    """Return the rows of the table that `text` begins with, the header first, and its number of lines; no rows and 0
+    without a table."""
     markdown = _Cells(clean(text), theme)
     if not markdown.parsed or markdown.parsed[0].type != "table_open":
         return [], 0
@@ -105,7 +104,7 @@ class _ListItem(rich_markdown.ListItem):
 class _Table(rich_markdown.TableElement):
     @property
     def rows(self) -> list[list[Text]]:
-        """The cells, the header's first."""
+        """Return the cells, the header's first."""
         header = [self.header.row] if self.header and self.header.row else []
         for cell in (cell for row in header for cell in row.cells):
             cell.content.stylize("markdown.table.header")
@@ -120,7 +119,7 @@ class _Table(rich_markdown.TableElement):
 
 
 class _SilentTable(_Table):
-    """Shows nothing: its cells are wanted."""
+    """A table that renders nothing: only its cells are needed."""
 
     @classmethod
     def create(cls, markdown: rich_markdown.Markdown, token: Token) -> "_SilentTable":
@@ -134,7 +133,7 @@ class _SilentTable(_Table):
 
 
 class _CodeBlock(rich_markdown.CodeBlock):
-    """Code inside a list or a quotation, or indented."""
+    """Code in a list or a quotation, or indented."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         highlighter = Highlighter(self.lexer_name, Theme(plain=False, light="light" in self.theme))
@@ -142,7 +141,7 @@ class _CodeBlock(rich_markdown.CodeBlock):
 
 
 class _Markdown(rich_markdown.Markdown):
-    """Markdown in which nothing the model wrote disappears: raw HTML, images and link targets are shown as text."""
+    """Markdown that hides nothing: raw HTML, images and link targets are shown as text."""
 
     elements: ClassVar[dict[str, type[rich_markdown.MarkdownElement]]] = {
         **rich_markdown.Markdown.elements,
@@ -165,7 +164,7 @@ class _Markdown(rich_markdown.Markdown):
 
 
 class _Cells(_Markdown):
-    """Markdown of which only the cells of its tables are wanted."""
+    """Markdown of which only the table cells are needed."""
 
     elements: ClassVar[dict[str, type[rich_markdown.MarkdownElement]]] = {
         **_Markdown.elements,

@@ -1,4 +1,4 @@
-"""How a market scan goes on, on the screen: a line for each step that is done."""
+"""Show the progress of a market scan: a line for each finished step."""
 
 from collections.abc import Iterator
 
@@ -21,13 +21,13 @@ from localllm.tui.theme import Line
 
 
 class MarketProgress:
-    """Shows the events of a scan on `screen`."""
+    """Print the events of a scan on `screen`."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
 
     def handle(self, event: ResearchEvent) -> None:
-        """Show what is worth it."""
+        """Print an event, if it is of interest."""
         self._screen.print_lines(self._lines(event, self._screen.width))
 
     def _lines(self, event: ResearchEvent, width: int) -> Iterator[Line]:

@@ -1,4 +1,4 @@
-"""Notices, errors and the end of a run as lines for a person."""
+"""Format notices, errors and the end of a run as lines."""
 
 from collections.abc import Sequence
 
@@ -11,40 +11,40 @@ from localllm.tui.render.activity import duration
 from localllm.tui.theme import Line, Style
 
 _WORTH_SAYING = 1.0
-"""Seconds until the first token that explain where the time went."""
+"""Seconds to the first token that are worth mentioning."""
 
 _SHOWN = 0.05
-"""Seconds that are not 0.0 when they are shown."""
+"""Least seconds that are not rounded to 0.0."""
 
 _NOTICE_STYLES: dict[str, Style] = {"info": "dim", "warning": "warning", "error": "error"}
 
 
 def notice_lines(text: str, level: str, width: int) -> list[Line]:
-    """`! …`, wrapped."""
+    """Format a notice: `! …`, wrapped."""
     return wrapped("! ", text, _NOTICE_STYLES.get(level, ""), width)
 
 
 def failure_lines(code: str, what: str, why: str, fix: str, width: int) -> list[Line]:
-    """What happened, why, and the fix, each on its own lines."""
+    """Format an error: what, why, and the fix, each on its own lines."""
     lines = wrapped("✗ ", f"{code} {what}".strip(), "error", width)
     lines += wrapped("  ", why, "", width) if why else []
     return lines + (wrapped("→ ", fix, "", width) if fix else [])
 
 
 def said_lines(text: str, width: int) -> list[Line]:
-    """What the person said, as the prompt leaves it on the screen."""
+    """Format the user's input as the prompt leaves it on the screen."""
     rows = wrap(clean(text), width - 2)
     return [(("bold", "  " if number else "› "), ("", row)) for number, row in enumerate(rows)]
 
 
 def exchange_lines(request: str, answer: str, width: int) -> list[Line]:
-    """Where a conversation stood: what was asked last, and what was answered, in a few lines."""
+    """Format the last request and answer of a conversation in a few lines."""
     lines = [("› " if number == 0 else "  ") + row for number, row in enumerate(_few(request, width - 2, 2, 0))]
     return [(("dim", line),) for line in [*lines, *("  " + row for row in _few(answer, width - 2, 3, 2))]]
 
 
 def _few(text: str, width: int, first: int, last: int) -> list[str]:
-    """The text in rows; where it has more of them, so many from its beginning and its end, `…` in between."""
+    """Return the text in rows; if there are too many, the first and last ones with `…` in between."""
     rows = [row.rstrip() for row in wrap(clean(text), width) if row.strip()]
     if len(rows) <= first + last + 1:
         return rows
@@ -52,7 +52,7 @@ def _few(text: str, width: int, first: int, last: int) -> list[str]:
 
 
 def choice_lines(choices: Sequence[str], width: int) -> list[Line]:
-    """The choices of a question side by side, in as many lines as they take; none is broken that fits a line."""
+    """Lay out choices side by side, without breaking one that fits on a line."""
     rows: list[str] = []
     for choice in choices:
         joined = f"{rows[-1]}  {choice}" if rows else choice
@@ -64,7 +64,7 @@ def choice_lines(choices: Sequence[str], width: int) -> list[Line]:
 
 
 def introduction_lines(introduction: Introduction, width: int) -> list[Line]:
-    """Who answers, what else there is, and what stands in the way."""
+    """Format which model answers, the alternatives, and problems."""
     lines = wrapped("  ", introduction.who, "", width) if introduction.who else []
     lines += wrapped("  ", introduction.hint, "dim", width) if introduction.hint else []
     for text in filter(None, (*introduction.warnings, introduction.failure)):
@@ -73,7 +73,7 @@ def introduction_lines(introduction: Introduction, width: int) -> list[Line]:
 
 
 def status_lines(event: RunFinished, seconds: float, width: int) -> list[Line]:
-    """How the run ended where that needs saying, then what it took."""
+    """Format how the run ended, if of interest, and its cost."""
     lines: list[Line] = []
     if event.status == "error":
         what, why, fix = split_error(event.error)
@@ -85,14 +85,14 @@ def status_lines(event: RunFinished, seconds: float, width: int) -> list[Line]:
 
 
 def unverified_lines(event: RunFinished, width: int) -> list[Line]:
-    """What of a run that is done was not checked."""
+    """Format which parts of a finished run were not verified."""
     if event.status != "done" or not event.unverified:
         return []
     return wrapped("! ", _("Not verified: {reasons}.", reasons="; ".join(event.unverified)), "warning", width)
 
 
 def cost(steps: int, usage: Usage, seconds: float) -> str:
-    """Steps, tokens, speed and seconds in one line; what is 0 is left out, and so is a first token that came soon."""
+    """Format steps, tokens, speed and seconds in one line; zeros and a fast first token are left out."""
     parts = [_("steps {count}", count=steps)] if steps else []
     if usage.prompt_tokens or usage.completion_tokens:
         parts.append(("~" if usage.estimated else "") + _("in {count}", count=f"{usage.prompt_tokens:,}"))
@@ -117,12 +117,12 @@ def _rounded(rate: float) -> str:
 
 
 def split_error(text: str) -> tuple[str, str, str]:
-    """What, why and fix of an error's text: its lines, where it has some; else all of it is the what."""
+    """Split an error's text into what, why and fix, by lines; a single line is the what."""
     what, why, fix, *_ = [*text.split("\n", 2), "", ""]
     return what, why, fix
 
 
 def wrapped(mark: str, text: str, style: Style, width: int) -> list[Line]:
-    """`text` (cleaned here) after `mark`, a cell each character, in lines of at most `width` cells."""
+    """Wrap `text` (cleaned here) after `mark`, a cell per character, in lines of at most `width` cells."""
     rows = wrap(clean(text), width - len(mark))
     return [((style, (mark if number == 0 else " " * len(mark)) + row),) for number, row in enumerate(rows)]

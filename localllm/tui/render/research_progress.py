@@ -1,4 +1,4 @@
-"""How a research run goes on, on the screen: what was found stays above, stages, numbers and times change below."""
+"""Show the progress of a research run: findings stay above, stages, numbers and times change below."""
 
 import time
 from collections import Counter
@@ -45,7 +45,7 @@ _KINDS: dict[str, str] = {
     "my_number": N_("a My Number"),
     "phone": N_("a telephone number"),
 }
-"""What the mask takes out, by its kinds."""
+"""Names of the kinds of data the mask removes."""
 
 _PURPOSES: dict[str, str] = {
     "viewpoint": "",
@@ -63,11 +63,11 @@ _LABELS: dict[Label, str] = {
     "not_verified": N_("not checked"),
 }
 _LEAST_FOR_STAGES = 60
-"""Cells; on a narrower screen only the present stage is named."""
+"""Cells; a narrower screen names only the current stage."""
 
 
 class ResearchProgress:
-    """Shows the events of a run on `screen`. `most` gives the pages of a round, and rounds, at most."""
+    """Show the events of a run on `screen`. `most` has the limits of pages per round, and of rounds."""
 
     def __init__(self, screen: Screen, *, most: tuple[int, int], clock: Callable[[], float] = time.monotonic) -> None:
         self._screen = screen
@@ -81,12 +81,12 @@ class ResearchProgress:
         self._queries = 0
         self._notes = 0
         self._labels: dict[str, Label] = {}
-        """The verdict that was given last, by the claim."""
+        """The latest verdict, by claim."""
         self._numbers = Numbers()
         self._forecast: Forecast | None = None
 
     def handle(self, event: ResearchEvent) -> None:
-        """Take an event into account, and show for good what is worth it."""
+        """Process an event, and print it permanently if it is of interest."""
         self._numbers, self._run, self._now = event.numbers, event.run, self._clock()
         match event:
             case StageBegun(stage=stage, round=number):
@@ -105,17 +105,17 @@ class ResearchProgress:
         self._screen.print_lines(self._lasting(event))
 
     def paint(self) -> None:
-        """Draw what changes."""
+        """Draw the live part."""
         if not self._screen.plain:
-            width = self._screen.width - len("^C ")  # which the terminal may write behind the last line
+            width = self._screen.width - len("^C ")  # which the terminal may print after the last line
             self._screen.draw([self._screen.format(line) for line in self.lines(width)])
 
     def erase(self) -> None:
-        """Take away what `paint` drew."""
+        """Erase the live part."""
         self._screen.erase()
 
     def lines(self, width: int) -> list[Line]:
-        """The lines that change, each at most `width` cells."""
+        """Return the live lines, each at most `width` cells."""
         if self._stage is None:
             return []
         seconds = self._numbers.seconds + self._clock() - self._now
@@ -151,7 +151,7 @@ class ResearchProgress:
                 pass
 
     def _stages(self, width: int) -> Line:
-        """All stages, those done marked, the present one with the time it has taken."""
+        """List all stages, with marks on finished ones and the time of the current one."""
         stage = self._stage or "normalise"
         took = duration(self._clock() - self._stage_began)
         name = f"{_(_STAGES[stage])} {took}"
@@ -189,12 +189,12 @@ class ResearchProgress:
 
 
 def stage_name(stage: Stage) -> str:
-    """What a stage is called."""
+    """Return the name of a stage."""
     return _(_STAGES[stage])
 
 
 def query_lines(event: QueryMade, width: int) -> Iterator[Line]:
-    """A query, why it is made, and what was masked in it."""
+    """Format a query, its purpose, and what was masked in it."""
     why = _(_PURPOSES[event.purpose]) if _PURPOSES[event.purpose] else ""
     yield from wrapped("? ", f"{event.query} ({why})" if why else event.query, "accent", width)
     if event.masked:
@@ -202,13 +202,13 @@ def query_lines(event: QueryMade, width: int) -> Iterator[Line]:
 
 
 def masked_said(kinds: Sequence[str]) -> str:
-    """What was taken out of a query, as a sentence."""
+    """Describe in a sentence what was masked."""
     names = ", ".join(_(_KINDS[kind]) if kind in _KINDS else kind for kind in dict.fromkeys(kinds))
     return _("Masked before it is sent: {kinds}.", kinds=names)
 
 
 def forecast_said(expected: Forecast) -> str:
-    """Model calls and time, at the speed that was measured."""
+    """Format the estimated model calls, and the time at the measured speed."""
     calls = _span(f"{expected.least_requests:,}", f"{expected.most_requests:,}")
     said = _("{count} model calls", count=calls)
     if expected.most_seconds:
@@ -241,7 +241,7 @@ def _round_said(number: int, left: int, *, goes_on: bool) -> str:
 
 
 def _fitted(parts: Sequence[str], width: int) -> Iterator[Line]:
-    """The parts in as many lines as they need."""
+    """Lay out the parts in as many lines as needed."""
     line = ""
     for part in parts:
         longer = f"{line} · {part}" if line else f"  {part}"

@@ -1,4 +1,4 @@
-"""Rich text as lines for a terminal, broken where Japanese breaks."""
+"""Render rich text as terminal lines, with Japanese line breaking."""
 
 import io
 import re
@@ -18,14 +18,14 @@ _TRAILING = re.compile(r"(?>(?:\x1b\[[0-9;]*m|(?<! ) ++)+)$")
 
 @lru_cache(maxsize=4)
 def console_for(theme: Theme, width: int = 80) -> Console:
-    """A console that writes to nobody, `width` cells wide; making one takes as long as a frame."""
+    """Create a console without output, `width` cells wide; that takes as long as a frame."""
     return make_console(io.StringIO(), theme, width)
 
 
 def painted(
     renderable: RenderableType, theme: Theme, width: int = 80, *, overflow: Literal["fold", "ignore"] = "fold"
 ) -> list[str]:
-    """The lines of `renderable` on a terminal `width` cells wide, without trailing spaces."""
+    """Render `renderable` as lines for a terminal of `width` cells, without trailing spaces."""
     console = console_for(theme, width)
     with console.capture() as written:
         console.print(renderable, overflow=overflow, no_wrap=overflow == "ignore", crop=False)
@@ -33,7 +33,7 @@ def painted(
 
 
 def without_blank_ends(lines: list[str]) -> list[str]:
-    """The lines from the first to the last that shows anything; at least one."""
+    """Strip blank lines from both ends; keep at least one line."""
     first, last = 0, len(lines)
     while first < last - 1 and not _COLOUR.sub("", lines[first]):
         first += 1
@@ -43,7 +43,7 @@ def without_blank_ends(lines: list[str]) -> list[str]:
 
 
 def wrapped(text: Text, width: int) -> Iterator[Text]:
-    """The lines of `text`, broken by our rules rather than by rich's, which know spaces only."""
+    """Wrap `text` by our line breaking rules instead of rich's, which break only at spaces."""
     for paragraph in text.split("\n", allow_blank=True):
         for line in paragraph.divide(break_offsets(paragraph.plain, width)):
             line.rstrip()
@@ -52,6 +52,6 @@ def wrapped(text: Text, width: int) -> Iterator[Text]:
 
 
 def _without_trailing_space(line: str) -> str:
-    """Padding would be copied with the text, and would wrap when the terminal becomes narrower."""
+    """Strip padding, which would be copied with the text, and wrap in a narrower terminal."""
     match = _TRAILING.search(line)
     return line[: match.start()] + match[0].replace(" ", "") if match else line

@@ -1,4 +1,4 @@
-"""The one way to the terminal during a run: lines that stay above, lines that change below."""
+"""Terminal output during a run: permanent lines above, live lines below."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -10,16 +10,16 @@ from localllm.text.sanitising import clean, clusters
 from localllm.tui.theme import Line, Span, Theme
 
 _COLOUR = late_pattern(r"\x1b\[[0-9;]*m")
-# One update is one frame (synchronized output, DEC mode 2026); terminals that do not know it ignore it.
+# One update is one frame (synchronized output, DEC mode 2026); other terminals ignore it.
 _BEGIN_FRAME, _END_FRAME = "\x1b[?2026h", "\x1b[?2026l"
 _ERASE_BELOW = "\x1b[J"
 
 
 class LiveRegion:
-    """Lines that are replaced in place. The cursor rests at the end of the last one.
+    """Lines that are replaced in place. The cursor is at the end of the last one.
 
-    Each line must fit the width it is drawn for. After a resize the terminal has broken the lines anew; how many rows
-    they take then is reckoned from their widths.
+    Each line must fit the width it is drawn for. After a resize, which rewraps the lines, their rows are computed from
+    their widths.
     """
 
     def __init__(self, write: Callable[[str], None], size: Callable[[], terminal_size]) -> None:
@@ -30,12 +30,12 @@ class LiveRegion:
 
     @property
     def is_drawn(self) -> bool:
-        """Whether there are lines on the screen now."""
+        """Whether the lines are on the screen now."""
         return bool(self._lines)
 
     def draw(self, lines: Sequence[str], above: str = "") -> None:
-        """Show `lines` in place of those drawn before, below `above` (whole lines), which is there for good; only what
-        changed is written."""
+        """Replace the drawn lines by `lines`, after printing `above` (whole lines) permanently; only changes are
+        written."""
         lines = list(lines)
         if not above and lines == self._lines and self._columns == self._size().columns:
             return
@@ -44,21 +44,21 @@ class LiveRegion:
         self._remember(lines)
 
     def write_above(self, text: str) -> None:
-        """Put `text` (whole lines) above the region, for good."""
+        """Print `text` (whole lines) above the region permanently."""
         self._frame(self._back_to(0) + text + "\n".join(self._lines))
         self._remember(self._lines)
 
     def replace_with(self, text: str) -> None:
-        """Put `text` (whole lines) where the region was, for good."""
+        """Replace the region by `text` (whole lines) permanently."""
         self._frame(self._back_to(0) + text)
         self._remember([])
 
     def forget(self) -> None:
-        """The lines are somewhere above, and somebody else has written below them: what comes is drawn anew."""
+        """Forget the drawn lines, since others have written below them."""
         self._remember([])
 
     def erase(self) -> None:
-        """Take the region away; the cursor is where its first line began."""
+        """Erase the region; the cursor moves to its first line."""
         if self._lines:
             self._frame(self._back_to(0))
         self._remember([])
@@ -67,7 +67,7 @@ class LiveRegion:
         self._lines, self._columns = lines, self._size().columns
 
     def _unchanged(self, lines: list[str]) -> int:
-        """How many lines at the top can stay as they are; the last old and the last new one never do."""
+        """Return how many lines at the top are unchanged; the last old and the last new one never count."""
         if self._columns != self._size().columns:
             return 0
         kept = 0
@@ -91,7 +91,7 @@ class LiveRegion:
 
 
 def _rows(line: str, columns: int) -> int:
-    """How many rows `line` takes on a terminal `columns` wide. A wide character that does not fit goes below."""
+    """Return the rows `line` takes on a terminal of `columns`. A wide character that does not fit wraps."""
     text = _COLOUR.sub("", line)
     if text.isascii():
         return max(1, -(-len(text) // columns))
@@ -104,7 +104,7 @@ def _rows(line: str, columns: int) -> int:
 
 
 class Screen:
-    """A stream to write on. On a plain one (see `Theme`) nothing ever changes once it is written."""
+    """A stream for output. On a plain one (see `Theme`), written text never changes."""
 
     def __init__(self, stream: TextIO, theme: Theme) -> None:
         self._stream = stream
@@ -112,7 +112,7 @@ class Screen:
         self._live = LiveRegion(self._write, self.size)
         self._at_line_start = True
         self.below: Callable[[int], Sequence[Line]] = lambda _: ()
-        """What belongs below all that goes on, in so many cells: what the person writes meanwhile."""
+        """Returns the bottom lines for a width in cells: what the user types meanwhile."""
 
     @property
     def plain(self) -> bool:
@@ -120,11 +120,11 @@ class Screen:
 
     @property
     def width(self) -> int:
-        """Cells in a row."""
+        """Columns of the screen."""
         return self.size().columns
 
     def size(self) -> os.terminal_size:
-        """Columns and rows now; 80 by 24 where the stream is no terminal or will not say."""
+        """Return columns and rows; 80 by 24 if unknown or no terminal."""
         try:
             size = os.get_terminal_size(self._stream.fileno())
         except (OSError, ValueError):
@@ -132,21 +132,21 @@ class Screen:
         return os.terminal_size((size.columns or 80, size.lines or 24))
 
     def format(self, line: Line) -> str:
-        """`line` as the terminal takes it: cleaned, painted, without a newline."""
+        """Format `line`: cleaned, styled, without a newline."""
         return "".join(self.theme.paint(style, _one_line(text)) for style, text in line)
 
     def print(self, *spans: Span) -> None:
-        """Write one line for good."""
+        """Print one permanent line."""
         self.print_lines([spans])
 
     def print_lines(self, lines: Iterable[Line]) -> None:
-        """Write lines for good."""
+        """Print permanent lines."""
         self.print_text("".join(self.format(line) + "\n" for line in lines))
 
     def print_text(self, text: str, *, instead: bool = False) -> None:
-        """Write `text`, whole lines that are clean and painted already, for good.
+        """Print `text`, whole lines that are clean and styled, permanently.
 
-        `instead`: in the place of what `draw` showed, not above it.
+        `instead`: replacing the live part, not above it.
         """
         if not text:
             return
@@ -159,23 +159,23 @@ class Screen:
             self._live.write_above(text)
 
     def stream(self, text: str) -> None:
-        """Write a piece of clean text where the last one ended. For plain screens."""
+        """Append a piece of clean text. For plain screens."""
         if text:
             self._write(text)
             self._at_line_start = text.endswith("\n")
 
     def end_line(self) -> None:
-        """End the line that `stream` left open, if it did."""
+        """End the line that `stream` left open, if any."""
         if not self._at_line_start:
             self.stream("\n")
 
     def line_was_ended(self) -> None:
-        """The person has ended the line that `stream` left open, with his own Enter."""
+        """Record that the user's Enter ended the line that `stream` left open."""
         self._at_line_start = True
 
     @property
     def is_drawn(self) -> bool:
-        """Whether something that `draw` showed is there now."""
+        """Whether the live part is on the screen."""
         return self._live.is_drawn
 
     def draw(self, lines: Sequence[str], above: str = "") -> None:
@@ -185,16 +185,16 @@ class Screen:
             self._live.draw(lines, above)
 
     def erase(self) -> None:
-        """Take away what `draw` showed."""
+        """Erase the live part."""
         if not self.plain:
             self._live.erase()
 
     def forget(self) -> None:
-        """Others have written on the terminal, as a shell does during a suspension: what `draw` showed is theirs."""
+        """Forget the live part after others have written to the terminal, such as a shell during a suspension."""
         self._live.forget()
 
     def control(self, sequence: str) -> None:
-        """Tell the terminal something that changes nothing on the screen."""
+        """Send a control sequence with no visible effect."""
         self._write(sequence)
 
     def _write(self, text: str) -> None:

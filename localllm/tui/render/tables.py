@@ -1,4 +1,4 @@
-"""The columns of a table: how wide they are, and its rows as lines."""
+"""Compute column widths of a table, and lay out its rows as lines."""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -10,21 +10,22 @@ from localllm.text.wrapping import longest_piece
 from localllm.tui.render.rich_lines import wrapped
 
 _LONGEST_UNBROKEN = 16
-"""Cells of a word that a column makes room for at least, where there is any."""
+"""Cells of a word for which a column reserves room, if possible."""
 
 _GAP = "  "
 _MARGIN = " "
 
 
 class Columns:
-    """So many columns. `most`: the cells of the widest text in each; `least`: what no text should be broken under."""
+    """The columns of a table. `most`: the cells of the widest text in each; `least`: the width below which text is
+    broken."""
 
     def __init__(self, count: int) -> None:
         self.most = [1] * count
         self.least = [1] * count
 
     def with_rows(self, rows: Iterable[Sequence[Text]]) -> "Columns":
-        """The same columns, with room for these rows as well."""
+        """Return the columns extended for these rows."""
         columns = Columns(0)
         columns.most, columns.least = [*self.most], [*self.least]
         for row in rows:
@@ -39,14 +40,14 @@ class Columns:
             self.least[number] = max(self.least[number], min(longest_piece(text), _LONGEST_UNBROKEN))
 
     def widths(self, width: int) -> tuple[int, ...]:
-        """The cells of each column in a table at most `width` cells wide, if that can be had."""
+        """Return the cells of each column in a table at most `width` cells wide, if possible."""
         room = width - len(_MARGIN) - len(_GAP) * (len(self.most) - 1)
         return _widths(tuple(self.most), tuple(self.least), max(room, len(self.most)))
 
 
 @lru_cache(maxsize=64)
 def _widths(most: tuple[int, ...], least: tuple[int, ...], room: int) -> tuple[int, ...]:
-    """What each column wants, the widest cut to one width where that is too much for all."""
+    """Return the wanted widths, with the widest columns reduced to an equal width if they do not fit."""
     if sum(most) <= room:
         return most
     if sum(least) > room:
@@ -55,19 +56,19 @@ def _widths(most: tuple[int, ...], least: tuple[int, ...], room: int) -> tuple[i
         cut for cut in range(room, 0, -1) if cut == 1 or sum(map(max, (min(m, cut) for m in most), least)) <= room
     )
     widths = [max(min(wanted, cut), lowest) for wanted, lowest in zip(most, least, strict=True)]
-    for number, wanted in enumerate(most):  # what the cutting has left over
+    for number, wanted in enumerate(most):  # distribute the remainder
         widths[number] += min(wanted - widths[number], max(0, room - sum(widths)))
     return tuple(widths)
 
 
 def row_lines(row: Sequence[Text], widths: Sequence[int]) -> list[Text]:
-    """The lines of a row, each cell broken within its column and aligned as it is justified."""
+    """Lay out a row, each cell wrapped in its column and aligned as justified."""
     columns = [_broken(cell, width) for cell, width in zip(row, widths, strict=True)]
     return [_line(columns, row, widths, number) for number in range(max(map(len, columns)))]
 
 
 def rule(widths: Sequence[int]) -> Text:
-    """The line below the header."""
+    """Return the line below the header."""
     cells = sum(widths) + len(_GAP) * (len(widths) - 1)
     return Text(_MARGIN + "─" * cells, style="markdown.table.border", no_wrap=True, overflow="ignore")
 

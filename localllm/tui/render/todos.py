@@ -1,4 +1,4 @@
-"""TODOs as lines for a person."""
+"""Format TODOs as lines."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from localllm.memory.todos import Todo
 
 MOST = 5
-"""Lines at the start of the chat."""
+"""Lines shown at the start of the chat."""
 
 _MOST_NAMED = 3
 _LONGEST_NAME = 40  # cells
@@ -20,12 +20,12 @@ _MARKS = {"planned": "[ ]", "doing": "[~]", "done": "[x]", "dropped": "[-]"}
 
 
 def todo_row(todo: "Todo") -> str:
-    """A TODO's text on one line, behind its state as the file has it: `[x] Write the docs`."""
+    """Format a TODO on one line, with its state as in the file: `[x] Write the docs`."""
     return f"{_MARKS[todo.state]} {todo_text(todo)}"
 
 
 def reminder_lines(open_todos: "Sequence[Todo]", width: int) -> list[Line]:
-    """What is unfinished when the chat begins, in few lines; none where nothing is."""
+    """Format the open TODOs at the start of the chat in few lines; empty if there are none."""
     if not open_todos:
         return []
     texts = [shorten(todo_row(todo), width - 2) for todo in open_todos[:MOST]]
@@ -37,7 +37,7 @@ def reminder_lines(open_todos: "Sequence[Todo]", width: int) -> list[Line]:
 
 
 def in_progress_line(doing: "Sequence[Todo]", width: int) -> Line:
-    """What a run has left begun and not finished."""
+    """Format the tasks a run has started and not finished."""
     names = [shorten(clean(todo.text, keep_newlines=False), _LONGEST_NAME) for todo in doing[:_MOST_NAMED]]
     more = f" (+{len(doing) - _MOST_NAMED})" if len(doing) > _MOST_NAMED else ""
     return (("dim", "  " + shorten(_("in progress: {names}", names=", ".join(names)) + more, width - 2)),)

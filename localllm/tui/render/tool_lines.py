@@ -1,7 +1,7 @@
-"""Tool calls and their outcomes as lines, with blanks that could hide something made visible.
+"""Format tool calls and their results as lines, with suspicious blanks made visible.
 
-Between two runs of blanks that are longer than the screen, a part of a command scrolls out of sight, and what is left
-looks empty.
+Between two runs of blanks longer than the screen, a part of a command would scroll out of sight, and the rest look
+empty.
 """
 
 import json
@@ -18,27 +18,27 @@ from localllm.text.sanitising import clean, shorten
 from localllm.text.terminal_output import plain_output
 from localllm.tui.theme import Line, Span, Style
 
-_PLAIN = " \t\u3000"  # people write these: Japanese text has a blank of its own
+_PLAIN = " \t\u3000"  # common blanks: Japanese text has its own
 _ODD = "\u00a0\u115f\u1160\u1680\u2000-\u200a\u202f\u205f\u2800\u3164\uffa0"
 _RUN = late_pattern(f"[{_PLAIN}{_ODD}]+")
 _SAME_ODD = late_pattern(rf"([{_ODD}])\1*")
 
-_WITHIN = 16  # cells of blanks that stay as they are within a line: a comment behind code, columns
+_WITHIN = 16  # cells of blanks left as they are within a line: a comment after code, columns
 _INDENTATION = 60
-_EMPTY_LINES = 3  # in a row
-_MARKS = 8  # characters without a cell of their own in a row: no script puts so many on one letter
+_EMPTY_LINES = 3  # consecutive ones
+_MARKS = 8  # consecutive zero-width characters: no script puts so many on one letter
 
 
 def visible_blanks(line: str) -> str:
-    """One line with its blanks as they are, where they are few and plain; else as `<␣×37>` or `<U+2003×4>`.
+    """Replace suspicious blanks of a line: `<␣×37>` or `<U+2003×4>`; few plain ones stay.
 
-    Those at its end are always shown, those at its beginning are indentation as long as that is possible.
+    Trailing ones are always replaced, leading ones only if they cannot be indentation.
     """
     return _RUN.sub(_shown, _few_marks(line))
 
 
 def _few_marks(line: str) -> str:
-    """The line, in which of many characters in a row that take no cell only the number is shown."""
+    """Replace a long run of zero-width characters by its length."""
     if line.isascii():
         return line
     from wcwidth import wcwidth
@@ -68,7 +68,8 @@ def _counted(blank: str, count: int) -> str:
 
 
 def lines_with_ends(text: str) -> Iterator[str]:
-    """The lines of a text with visible blanks and ends (`␊`); many empty ones in a row are one, with their number."""
+    """Yield the lines of a text with visible blanks and line ends (`␊`); many empty ones are merged, with their
+    number."""
     *ended, last = text.split("\n")
     for is_empty, group in groupby(ended, lambda line: not _RUN.sub("", line)):
         lines = list(group)
@@ -87,14 +88,14 @@ _VALUE_WIDTH = 32
 
 
 def started_line(event: ToolStarted, width: int) -> Line:
-    """`● read_file src/a.py`, at most `width` cells."""
+    """Format the start of a call, `● read_file src/a.py`, in at most `width` cells."""
     head = f"● {event.name}"
     arguments = clean(describe_arguments(event.arguments), keep_newlines=False)
     return (("accent", head), ("", shorten(f" {arguments}", max(0, width - len(head))) if arguments else ""))
 
 
 def describe_arguments(arguments: Mapping[str, Json]) -> str:
-    """The argument that says most, then the small ones by name; texts of files are left out."""
+    """Format the main argument, then short ones by name; file contents are left out."""
     main = next((name for name in _MAIN_ARGUMENTS if arguments.get(name)), "")
     parts = [str(arguments[main])] if main else []
     for name, value in arguments.items():
@@ -115,9 +116,9 @@ def _listed(value: Json) -> str:
 
 
 def finished_lines(event: ToolFinished, width: int, *, named: bool = False, with_diff: bool = True) -> list[Line]:
-    """The outcome, and below it what changed or the end of what a command printed.
+    """Format the result, and below it the change or the end of a command's output.
 
-    `named` repeats the tool's name, for an outcome that does not stand below its call.
+    `named` repeats the tool's name, for a result that is not below its call.
     """
     mark: Span = ("good", "  ✓ ") if event.success else ("bad", "  ✗ ")
     summary = clean(f"{event.name}: {event.summary}" if named else event.summary, keep_newlines=False)
@@ -129,8 +130,8 @@ def finished_lines(event: ToolFinished, width: int, *, named: bool = False, with
 
 
 def diff_lines(diff: str, *, limit: int = 0) -> list[Line]:
-    """A unified diff in colour, its blanks visible where they could hide something; with `limit` only so many lines and
-    how many more there are."""
+    """Format a unified diff in colour, with suspicious blanks visible; with `limit` only so many lines and the number
+    of the others."""
     rows = diff.removesuffix("\n").split("\n")
     shown = rows[:limit] if limit and len(rows) > limit + 1 else rows
     lines: list[Line] = [((_diff_style(row), f"    {row[:1]}{visible_blanks(row[1:])}"),) for row in shown]
@@ -153,7 +154,7 @@ def _diff_style(row: str) -> Style:
 
 
 def _output_tail(payload: Mapping[str, Json], width: int) -> list[Line]:
-    """The last lines of a command's output as plain text, errors after it."""
+    """Return the last lines of a command's output as plain text, stdout before stderr."""
     text = "\n".join(plain_output(str(payload[name])).rstrip() for name in ("stdout", "stderr") if payload.get(name))
     rows = text.split("\n") if text else []
     shown = rows[-OUTPUT_LINES:] if len(rows) > OUTPUT_LINES + 1 else rows

@@ -1,7 +1,6 @@
-"""A block of an answer while it is being written. However long it is, a frame takes a few milliseconds: code and the
-rows of long tables are shown for good line by line, and of everything else only the end is drawn. Imported with the
-first answer.
-"""
+"""Render a block of an answer while it is streamed, in a few milliseconds per frame whatever its length: code and the
+rows of long tables are printed permanently line by line, and of everything else only the end is drawn. Imported with
+the first answer."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -18,27 +17,27 @@ from localllm.tui.render.tables import Columns, row_lines, rule
 from localllm.tui.theme import Theme
 
 _LIVE_ROWS = 100
-"""A table with more rows keeps the columns it has by then, and its rows are shown for good as they come."""
+"""Rows after which a table's column widths are fixed, and its rows printed as they arrive."""
 
 
 class Unfinished(Protocol):
-    """A block on a terminal `width` cells wide. Its whole lines are added one after another."""
+    """A block on a terminal `width` cells wide. Complete lines are added in order."""
 
     def add(self, lines: Sequence[str], width: int) -> str:
-        """The next whole lines; what can be shown for good now."""
+        """Add complete lines; return what can be printed permanently."""
         ...
 
     def live(self, partial: str, width: int, room: int) -> list[str]:
-        """The lines that may still change, or as many of the last ones as fill `room`; `partial` is not whole."""
+        """Return the live lines, or the last ones that fill `room`; `partial` is incomplete."""
         ...
 
     def finish(self, block: Block, lines: Sequence[str], width: int) -> str:
-        """The block has ended, with these lines; what is left to be shown for good."""
+        """End the block with these lines; return the rest to print permanently."""
         ...
 
 
 def unfinished(kind: Kind | None, lines: Sequence[str], theme: Theme) -> Unfinished | None:
-    """What shows a block of that kind with these lines; None where it takes another line to know."""
+    """Create the renderer of a block of that kind with these lines; None if another line is needed to decide."""
     match kind:
         case "fence":
             return UnfinishedCode(theme)
@@ -51,7 +50,7 @@ def unfinished(kind: Kind | None, lines: Sequence[str], theme: Theme) -> Unfinis
 
 
 class UnfinishedText:
-    """Paragraphs, quotations, items: how they look is known at their end."""
+    """Paragraphs, quotations, items: their rendering is known only at the end."""
 
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
@@ -73,7 +72,7 @@ class UnfinishedText:
 
 
 class UnfinishedCode:
-    """A fenced block: every line is highlighted once, and shown for good as soon as it is whole."""
+    """A fenced block: every line is highlighted once, and printed permanently when it is complete."""
 
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
@@ -94,19 +93,19 @@ class UnfinishedCode:
 
 
 class UnfinishedTable:
-    """A table: its cells are read once, and its lines made once as long as the columns stay as they are."""
+    """A table: its cells are parsed once, and its lines rendered once while column widths stay the same."""
 
     def __init__(self, head: str, theme: Theme) -> None:
         self._head = head
         self._theme = theme
         self._rows, _ = table_rows(head, theme)
-        """Those that are not shown for good; the header is the first."""
+        """Rows not printed permanently yet, the header first."""
         self._columns = Columns(len(self._rows[0])).with_rows(self._rows)
         self._lines: dict[int, list[str]] = {}
         self._widths: tuple[int, ...] = ()
         self._has_head = self._is_shown = False
         self._rest: list[str] = []
-        """Lines behind the last row that are none."""
+        """Lines after the last row that are no rows."""
 
     def add(self, lines: Sequence[str], width: int) -> str:
         """See Unfinished."""
@@ -160,6 +159,6 @@ class UnfinishedTable:
         return painted(Group(*lines, *below), self._theme, overflow="ignore")
 
     def _behind(self, partial: str, width: int) -> list[str]:
-        """What follows the table without a blank line, as the end of a text shows it."""
+        """Return the text that follows the table without a blank line."""
         text = "".join(self._rest) + partial
         return ["", *render_tail(text, self._theme, width)] if text.strip() else []
