@@ -162,12 +162,13 @@ def failed(call: ToolCall, error: LocalLLMError) -> ToolResult:
 
 
 def interrupted(call: ToolCall, error: LocalLLMError, interrupt: asyncio.CancelledError) -> ToolResult:
-    """Create the result of an interrupted call, with its output so far, if `interrupt` carries it."""
-    result = failed(call, error)
+    """Create the result of an interrupted call: `error`, or that of a command that was killed, whose output so far
+    `interrupt` carries."""
     printed = interrupt.args[0] if interrupt.args else None
     if not isinstance(printed, ToolOutput):
-        return result
-    told = f"{result.for_model} It had printed:\n{printed.for_model}"
+        return failed(call, error)
+    result = failed(call, SafetyViolationError("interrupted_command"))
+    told = f"{result.for_model} It had printed:\n{printed.for_model}" if printed.for_model else result.for_model
     return msgspec.structs.replace(result, payload=result.payload | printed.payload, for_model=told)
 
 

@@ -192,8 +192,8 @@ async def run_command(
                 command, cwd=cwd, timeout=seconds, statuses=bool(parts), on_output=live.add
             )
     except asyncio.CancelledError as interrupt:
-        if interrupt.args and (printed := _printed(context, interrupt.args[0])):
-            raise asyncio.CancelledError(printed) from None
+        if interrupt.args:
+            raise asyncio.CancelledError(_printed(context, interrupt.args[0])) from None
         raise
     report = cap(_result(result, seconds), context, "run_command", whole=not result.truncated, faults=True)
     failed = _failed_parts(parts, result)
@@ -213,10 +213,10 @@ async def run_command(
     )
 
 
-def _printed(context: ToolContext, result: "CommandResult") -> ToolOutput | None:
-    """Return the output so far of an interrupted command, if any."""
+def _printed(context: ToolContext, result: "CommandResult") -> ToolOutput:
+    """Return the output so far of an interrupted command."""
     if not (result.stdout.strip() or result.stderr.strip()):
-        return None
+        return ToolOutput(payload={}, for_model="", summary="", success=False)
     so_far = msgspec.structs.replace(result, return_code=0, timed_out=False, excess="")
     report = cap(_result(so_far, 0), context, "run_command", whole=not result.truncated, faults=True)
     payload: dict[str, object] = {"stdout": result.stdout, "stderr": result.stderr}

@@ -105,5 +105,8 @@ SAFETY = {
         "Do it another way, or tell the user what you would have done.",
     ),
     "interrupted_before": ErrorText("E9024", "Interrupted by the user before it was begun: nothing was done."),
+    "interrupted_command": ErrorText(
+        "E9025", "Stopped by the user while it ran; what it had changed by then stays as it is."
+    ),
     "interrupted_by_user": ErrorText("E9013", "Interrupted by the user; it may have been done all the same."),
 }

@@ -137,7 +137,7 @@ class TestChanges:
         running.cancel()
         await asyncio.wait([running])
         assert running.cancelled()
-        assert [event.error_code for event in events if isinstance(event, ToolFinished)] == ["E9013"]
+        assert [event.error_code for event in events if isinstance(event, ToolFinished)] == ["E9025"]
         said = [event.text for event in events if isinstance(event, Notice)]
         assert len(said) == 1
         assert {"AGENTS.md", "CLAUDE.md"} <= set(re.findall(r"\w+\.md", str(said[0])))
