@@ -19,7 +19,7 @@ class Span(NamedTuple):
 
 _CLOSING = "\"'”’)\\]）」』】〉》"
 _END = late_pattern(
-    rf"(?P<latin>[.!?]+[{_CLOSING}]*(?=\s|$|[\[【（(\u3040-\u30ff\u4e00-\u9fff]))"
+    rf"(?P<latin>(?<![.!?])[.!?]++[{_CLOSING}]*+(?=\s|$|[\[【（(\u3040-\u30ff\u4e00-\u9fff]))"
     rf"|(?P<wide>[。！？．｡]+[{_CLOSING}]*)"
     r"|(?P<blank>\n[^\S\n]*\n\s*)"
     r"|(?P<line>\n)"
@@ -128,7 +128,8 @@ def _is_latin_border(text: str, begun: int, start: int, end: int) -> bool:
 
 def _is_line_border(text: str, begun: int, start: int) -> bool:
     """Return whether a line break ends a sentence, rather than wrapping it to the page width."""
-    line = text[max(begun, text.rfind("\n", max(begun, start - 400), start) + 1) : start].rstrip()
+    begun = max(begun, start - 400)
+    line = text[max(begun, text.rfind("\n", begun, start) + 1) : start].rstrip()
     rest = text[start + 1 : start + 40]
     following = rest.lstrip()[:1]
     if not line or not following or _ITEM.match(rest):

@@ -52,6 +52,13 @@ TRIES = {
         assert not _SENTENCE_END.search("." * 400_000 + "x")
         assert [found[0] for found in _SENTENCE_END.finditer('a?! b." c. d')] == ["?! ", '." ', ". "]
     """,
+    "sentences of a page": """
+        from localllm.text.sentences import split_sentences
+        for unit in ("?", ".", "!", '."', "? ", "?\\n", "a" * 401 + "\\n"):
+            assert split_sentences("x" + unit * (60_000 // len(unit)) + "x")
+        spans = split_sentences('He left?! "Why?" Yahoo!ニュース. A . 2024.[3] 見た。「行く。」と言った。')
+        assert [end for _, end in spans] == [9, 16, 28, 32, 38, 45, 55]
+    """,
     "code in a command": """
         from localllm.safety.nested_commands import _CALL
         assert not _CALL.findall("_" * 400_000)
