@@ -11,8 +11,9 @@ import msgspec
 from localllm.app.research_setup import open_researcher
 from localllm.app.stored_options import stored_options
 from localllm.base.i18n import _
+from localllm.cli.interruption import InterruptedRun, finish
 from localllm.cli.research_options import given_options, research_options
-from localllm.cli.research_run import InterruptedRun, RunDisplay, finish
+from localllm.cli.research_run import RunDisplay
 from localllm.cli.research_settings import setup_here
 from localllm.cli.settings import say
 from localllm.research.options import options_for

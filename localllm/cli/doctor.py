@@ -1,6 +1,5 @@
 """`localllm doctor`: find problems of the installation, with fixes."""
 
-import asyncio
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ from localllm import __version__
 from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import N_, _, set_language
 from localllm.base.paths import find_project
+from localllm.cli.interruption import finish
 from localllm.cli.settings import load_here
 from localllm.config.loader import Loaded
 from localllm.config.schema import Settings
@@ -44,7 +44,7 @@ def doctor(context: click.Context, json: bool) -> int:
     here = _surroundings(context)
     if not _can_show("日本語"):
         set_language("en")  # instead of a row of question marks
-    findings = asyncio.run(examine(here))
+    findings = finish(lambda: examine(here))
     if json:
         click.echo(as_json(findings))
     else:

@@ -14,9 +14,10 @@ from localllm.base import logs
 from localllm.base.errors import ConfigurationError, LocalLLMError, ResearchUsageError
 from localllm.base.i18n import Phrase, _
 from localllm.base.jsontext import decode_json, encode_json
+from localllm.cli.interruption import InterruptedRun, finish
 from localllm.cli.main import EXIT_INTERRUPTED, is_piped, read_whole
 from localllm.cli.report_output import write_bytes
-from localllm.cli.research_run import EXIT_PARTIAL, InterruptedRun, finish
+from localllm.cli.research_run import EXIT_PARTIAL
 from localllm.cli.research_settings import setup_here
 from localllm.cli.settings import print_error, say
 from localllm.research.market.broad_researcher import check_input

@@ -1,6 +1,5 @@
 """Market scans in `localllm history`."""
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,6 +8,7 @@ from localllm.app.report_formats import Format
 from localllm.base.errors import ResearchError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, _
+from localllm.cli.interruption import finish
 from localllm.cli.report_history import when
 from localllm.cli.settings import print_error
 from localllm.research.market.agent_log import EXECUTION_ID, AgentLog, matching
@@ -70,7 +70,7 @@ def scan_content(work: Path, name: str, form: Format) -> bytes:
     check_format(form)
     with TemporaryDirectory(prefix="localllm-market-") as folder:
         file = Path(folder) / f"{name}.pdf"
-        asyncio.run(print_pdf(render(scan, "html"), file))
+        finish(lambda: print_pdf(render(scan, "html"), file))
         return file.read_bytes()
 
 

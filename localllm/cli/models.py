@@ -1,6 +1,5 @@
 """`localllm models`: list the models of all reachable servers."""
 
-import asyncio
 import os
 import shutil
 import sys
@@ -13,6 +12,7 @@ from localllm.app.server_check import WITHOUT_SERVER, Answering, find_out, is_at
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, _
+from localllm.cli.interruption import finish
 from localllm.cli.settings import load_here, print_error, say
 from localllm.config.schema import SECRET_VARIABLES
 from localllm.llm.discovery.servers import Server
@@ -42,7 +42,7 @@ def models(context: click.Context, json: bool) -> int:
     The one marked * is used now. The exit code is 5 where there is none.
     """
     project, loaded = load_here(context)
-    answering = asyncio.run(find_out(loaded.settings.llm, project, loaded.allowed_environ(os.environ)))
+    answering = finish(lambda: find_out(loaded.settings.llm, project, loaded.allowed_environ(os.environ)))
     if unsent := loaded.unsent_keys(os.environ):
         say(
             _(

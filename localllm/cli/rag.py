@@ -15,6 +15,7 @@ from localllm.app.chat_client import open_chat_client
 from localllm.base.errors import KnowledgeBaseUsageError
 from localllm.base.events import Json
 from localllm.base.i18n import _, ngettext
+from localllm.cli.interruption import InterruptedRun, finish
 from localllm.cli.settings import load_here, say
 from localllm.rag.chat_model import ChatModel
 from localllm.rag.knowledge_base import KnowledgeBase
@@ -62,17 +63,15 @@ def ingest(
     """
     try:
         with _progress() as on_event:
-            work = _with(
-                context,
-                lambda knowledge: knowledge.ingest(
-                    paths, collection, on_event, description=description, in_project=in_project
-                ),
-            )
-            report = asyncio.run(work)
-    except KeyboardInterrupt:
+
+            def taken_in(knowledge: KnowledgeBase) -> Coroutine[Any, Any, IngestReport]:
+                return knowledge.ingest(paths, collection, on_event, description=description, in_project=in_project)
+
+            report = finish(lambda: _with(context, taken_in))
+    except (InterruptedRun, KeyboardInterrupt):
         say(_("Interrupted. What has been taken in so far is kept; the same command takes in the rest."))
         raise
-    _print_report(asyncio.run(_described_by_model(context, report)), json=json)
+    _print_report(finish(lambda: _described_by_model(context, report)), json=json)
 
 
 @rag.command()
@@ -82,8 +81,8 @@ def ingest(
 def reindex(context: click.Context, name: str, json: bool) -> None:
     """Rebuild the collection NAME, after another embedding model or another size of passages was set."""
     with _progress() as on_event:
-        report = asyncio.run(_with(context, lambda knowledge: knowledge.reindex(name, on_event)))
-    _print_report(asyncio.run(_described_by_model(context, report)), json=json)
+        report = finish(lambda: _with(context, lambda knowledge: knowledge.reindex(name, on_event)))
+    _print_report(finish(lambda: _described_by_model(context, report)), json=json)
 
 
 @rag.command()
@@ -91,7 +90,7 @@ def reindex(context: click.Context, name: str, json: bool) -> None:
 @click.pass_context
 def optimize(context: click.Context, name: str) -> None:
     """Build the indexes that make searching a large collection fast."""
-    asyncio.run(_with(context, lambda knowledge: knowledge.optimize(name)))
+    finish(lambda: _with(context, lambda knowledge: knowledge.optimize(name)))
     say(_("Done."))
 
 
@@ -104,7 +103,7 @@ def optimize(context: click.Context, name: str) -> None:
 def search(context: click.Context, query: tuple[str, ...], collection: str, top_k: int | None, json: bool) -> None:
     """Print the passages that answer QUERY, with their file and lines; nothing where nothing is relevant."""
     words = " ".join(query)
-    found = asyncio.run(_search(context, words, collection, top_k or 0))
+    found = finish(lambda: _search(context, words, collection, top_k or 0))
     for remark in found.remarks:
         say(str(remark))
     if json:
@@ -243,7 +242,7 @@ def eval_(context: click.Context, file: Path, collection: str, top_k: int, json:
     from localllm.rag.evaluation import evaluate, read_questions
 
     questions = read_questions(file)
-    score = asyncio.run(_with(context, lambda knowledge: evaluate(knowledge, questions, collection, top_k)))
+    score = finish(lambda: _with(context, lambda knowledge: evaluate(knowledge, questions, collection, top_k)))
     refused, unanswerable = score.refused
     if json:
         report: dict[str, Json] = {

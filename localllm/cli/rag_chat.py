@@ -6,17 +6,21 @@ import signal
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from localllm.app.app import LocalLLMCode
 from localllm.app.knowledge_chat import KnowledgeChat
-from localllm.base.errors import KnowledgeBaseUsageError, LocalLLMError
+from localllm.base.errors import InternalError, KnowledgeBaseUsageError, LocalLLMError
 from localllm.base.i18n import _
+from localllm.cli.interruption import Interruption
 from localllm.cli.settings import print_error, say
 from localllm.config.loader import Loaded
 from localllm.sessions.ipo_log import IpoLog
 from localllm.tui.headless import Headless, OutputFormat, exit_code, read_lines
+from localllm.tui.signals import ForcedEnd, add_handlers
 
+_SECONDS_TO_CLOSE = 10.0
 _LEAVING = ("exit", "quit", "/exit", "/quit", "終了")
 
 
@@ -34,10 +38,17 @@ def run_chat(
     app = LocalLLMCode(
         project, loaded, front_end, environ=os.environ, here=Path.cwd(), accept_no_sandbox=accept_no_sandbox
     )
-    return asyncio.run(_run(app, front_end, prompt, IpoLog(ipo) if ipo else None))
+    forced_end = ForcedEnd()
+    try:
+        return asyncio.run(_run(app, front_end, prompt, IpoLog(ipo) if ipo else None, forced_end))
+    finally:
+        forced_end.call_off()
 
 
-async def _run(app: LocalLLMCode, front_end: Headless, prompt: str | None, ipo: IpoLog | None) -> int:
+async def _run(
+    app: LocalLLMCode, front_end: Headless, prompt: str | None, ipo: IpoLog | None, forced_end: ForcedEnd
+) -> int:
+    code = InternalError.exit_code
     if (knowledge := app.knowledge()) is None:
         raise KnowledgeBaseUsageError("rag_no_collections")
     await app.initialize()
@@ -49,13 +60,16 @@ async def _run(app: LocalLLMCode, front_end: Headless, prompt: str | None, ipo: 
             for notice in (*app.notices(), *app.warnings()):
                 say(notice)
             if prompt is not None:
-                return await _turn(front_end, chat, prompt)
-            return await _loop(front_end, chat)
+                code = await _turn(front_end, chat, prompt, forced_end)
+            else:
+                code = await _loop(front_end, chat, forced_end)
+            return code
     finally:
+        forced_end.begin(code, _SECONDS_TO_CLOSE)  # threads are waited for after this as well
         await app.cleanup()
 
 
-async def _loop(front_end: Headless, chat: KnowledgeChat) -> int:
+async def _loop(front_end: Headless, chat: KnowledgeChat, forced_end: ForcedEnd) -> int:
     """Answer line by line until exit, quit or the end of the input. A failed turn is logged and shown, and the loop
     continues."""
     code = 0
@@ -68,7 +82,7 @@ async def _loop(front_end: Headless, chat: KnowledgeChat) -> int:
         if not question:
             continue
         try:
-            code = await _turn(front_end, chat, question)
+            code = await _turn(front_end, chat, question, forced_end)
         except LocalLLMError as error:
             print_error(error)
             code = error.exit_code
@@ -93,14 +107,16 @@ async def _typed() -> AsyncGenerator[str]:
             return
 
 
-async def _turn(front_end: Headless, chat: KnowledgeChat, question: str) -> int:
-    """Answer one question; Ctrl+C interrupts it. Returns its exit code."""
+async def _turn(front_end: Headless, chat: KnowledgeChat, question: str, forced_end: ForcedEnd) -> int:
+    """Answer one question; Ctrl+C interrupts it, a second time it ends a program that hangs. Returns its exit code."""
     loop = asyncio.get_running_loop()
+    interruption = Interruption(chat.interrupt, forced_end)
     with suppress(NotImplementedError):  # Windows: Ctrl+C ends the program
-        loop.add_signal_handler(signal.SIGINT, chat.interrupt)
+        add_handlers({"SIGINT": partial(interruption.take, signal.SIGINT)}, forced_end.arm)
     try:
         await front_end.consume(chat.run(question))
     finally:
+        forced_end.call_off()
         with suppress(NotImplementedError):
             loop.remove_signal_handler(signal.SIGINT)
     return 1 if front_end.finished is None else exit_code(front_end.finished)

@@ -1,6 +1,5 @@
 """Research reports in `localllm history`."""
 
-import asyncio
 import sys
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,6 +9,7 @@ from localllm.app.report_formats import Format, rendered
 from localllm.base.errors import ResearchError, ResearchUsageError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, _
+from localllm.cli.interruption import finish
 from localllm.cli.settings import print_error
 from localllm.research.run_history import PastRun, delete_run, matching, past_runs
 from localllm.research.run_store import RUN_ID
@@ -75,7 +75,7 @@ def check_terminal(form: Format) -> None:
 
 def report_content(work: Path, run: str, form: Format) -> bytes:
     """Return the report of a run. Raises LocalLLMError."""
-    return asyncio.run(rendered(work, run, form))
+    return finish(lambda: rendered(work, run, form))
 
 
 def delete_reports(work: Path, names: Sequence[str]) -> int:

@@ -14,18 +14,11 @@ from localllm.app.stored_options import remember_named, stored_options
 from localllm.base import logs
 from localllm.base.errors import LocalLLMError, ResearchUsageError
 from localllm.base.i18n import _
+from localllm.cli.interruption import InterruptedRun, finish
 from localllm.cli.main import EXIT_INTERRUPTED, is_piped, read_whole
 from localllm.cli.report_output import ReportOutput
 from localllm.cli.research_options import SHARED, given_options, research_options
-from localllm.cli.research_run import (
-    EXIT_PARTIAL,
-    InterruptedRun,
-    RunDisplay,
-    carry_out,
-    finish,
-    plan_only,
-    say_how_to_resume,
-)
+from localllm.cli.research_run import EXIT_PARTIAL, RunDisplay, carry_out, plan_only, say_how_to_resume
 from localllm.cli.research_settings import setup_here
 from localllm.cli.settings import print_error, say
 from localllm.research.options import ResearchOptions, options_for

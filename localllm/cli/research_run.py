@@ -2,15 +2,14 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from typing import Any, TextIO, TypeVar
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import TextIO
 
 from localllm.app.research_log import log_event
 from localllm.app.research_setup import ResearchSetup, open_researcher
 from localllm.base.events import Json
 from localllm.base.i18n import _
 from localllm.base.jsontext import encode_json
-from localllm.cli.interruption import Interruption
 from localllm.cli.settings import say
 from localllm.research.options import ResearchOptions
 from localllm.research.records import ResearchState
@@ -22,47 +21,12 @@ from localllm.tui.headless import OutputFormat
 from localllm.tui.render.report import wrapped
 from localllm.tui.render.research_progress import ResearchProgress, forecast_said, masked_said
 from localllm.tui.render.screen import Screen
-from localllm.tui.signals import ForcedEnd
 from localllm.tui.theme import choose_theme
 
 EXIT_PARTIAL = 3
 _REPAINT_SECONDS = 0.25
-_SECONDS_TO_CLOSE = 10.0
 
-T = TypeVar("T")
 EditQueries = Callable[[ResearchState], Awaitable[tuple[str, ...]]]
-
-
-class InterruptedRun(Exception):  # noqa: N818 - it is no error
-    """A signal has ended the work; `exit_code` is the program's then."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.exit_code = 128 + number
-
-
-def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run `work` in a new event loop, until it ends or a signal arrives. Raises InterruptedRun."""
-    forced_end = ForcedEnd()
-    interruption: Interruption | None = None
-
-    async def interruptible() -> T:
-        nonlocal interruption
-        task = asyncio.ensure_future(work())
-        interruption = Interruption(task.cancel, forced_end)
-        interruption.listen()
-        try:
-            return await task
-        except asyncio.CancelledError:
-            if not interruption.number:
-                raise
-            forced_end.begin(128 + interruption.number, _SECONDS_TO_CLOSE)  # threads are waited for after this
-            raise InterruptedRun(interruption.number) from None
-
-    try:
-        return asyncio.run(interruptible())
-    finally:
-        forced_end.call_off()
 
 
 class RunDisplay:

@@ -1,6 +1,5 @@
 """`localllm sandbox`: run a command in the sandbox, and report the sandbox's strength."""
 
-import asyncio
 import platform
 import shlex
 import shutil
@@ -14,6 +13,7 @@ import msgspec
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import N_, _
 from localllm.base.paths import cache_folder, state_folder
+from localllm.cli.interruption import finish
 from localllm.cli.settings import load_here, print_error, say
 from localllm.sandbox.backend import Network
 from localllm.sandbox.probe import remedies
@@ -97,7 +97,7 @@ def sandbox(context: click.Context, *, probe: bool, json: bool, timeout: float |
 
 def _run(runner: SandboxRunner, line: str, seconds: float) -> int:
     try:
-        done = asyncio.run(runner.run(line, cwd=Path.cwd(), timeout=seconds))
+        done = finish(lambda: runner.run(line, cwd=Path.cwd(), timeout=seconds))
     except LocalLLMError as error:
         print_error(error)
         return NOT_RUN
@@ -161,7 +161,7 @@ def _show(runner: SandboxRunner, project: Path, hosts: tuple[str, ...], *, as_js
 
 def _attempts(runner: SandboxRunner) -> Sequence[Attempt]:
     try:
-        return asyncio.run(attempts()) if runner.level != "none" else []
+        return finish(attempts) if runner.level != "none" else []
     except (LocalLLMError, OSError) as error:
         say(f"localllm: {error}")
         return []

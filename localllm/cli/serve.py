@@ -17,6 +17,7 @@ from localllm.base import logs, offline
 from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import _
 from localllm.base.paths import config_file
+from localllm.cli.interruption import finish
 from localllm.cli.serve_log import NEWEST, print_history, print_statistics
 from localllm.cli.settings import load_here, print_error, say
 from localllm.config.loader import SERVE_TOKEN, Loaded
@@ -239,7 +240,7 @@ def _folder_of(file: Path | None) -> Path:
 
 def _made(loaded: Loaded, environ: Mapping[str, str]) -> EnsembleConfig:
     """Generate and print a configuration of discovered models. Raises LLMConnectionError."""
-    made = asyncio.run(make_config(loaded.settings.llm, environ))
+    made = finish(lambda: make_config(loaded.settings.llm, environ))
     for remark in made.remarks:
         say(str(remark))
     click.echo(as_json(made.config), nl=False)

@@ -23,9 +23,10 @@ from localllm.base.files import atomic_write
 from localllm.base.i18n import N_, Phrase, _, ngettext
 from localllm.base.jsontext import decode_json, encode_json
 from localllm.base.named_paths import follow
+from localllm.cli.interruption import InterruptedRun, finish
 from localllm.cli.report_output import ReportOutput, summary
 from localllm.cli.research_options import given_options, research_options
-from localllm.cli.research_run import EXIT_PARTIAL, InterruptedRun, RunDisplay, finish
+from localllm.cli.research_run import EXIT_PARTIAL, RunDisplay
 from localllm.cli.research_settings import setup_here, work_folder_here
 from localllm.cli.settings import print_error, say
 from localllm.research.options import ResearchOptions
