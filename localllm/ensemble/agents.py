@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from localllm.base.errors import ConfigurationError, LLMConnectionError
+from localllm.base.errors import ConfigurationError, EnsembleError, LLMConnectionError, LocalLLMError
 from localllm.base.events import Json
 from localllm.config.schema import KEY_VARIABLES, SECRET_VARIABLES, LLMSettings
 from localllm.ensemble.config import AgentConfig, EnsembleConfig, SystemSettings
@@ -325,4 +325,29 @@ async def _report(agents: list[Agent]) -> HostReport:
         error = failure
     models = tuple(served(model, endpoint.window, listed) for model, endpoint in endpoints.items())
     names = tuple(agent.name for agent in agents)
-    return HostReport(first.host.address, names, models, first.host.limit, first.host.waiting, error)
+    why = explained(error, agents[0]) if error else None
+    return HostReport(first.host.address, names, models, first.host.limit, first.host.waiting, why)
+
+
+_IN_CONFIG = {
+    "llm_refused": "ensemble_unreachable",
+    "llm_unreachable": "ensemble_unreachable",
+    "llm_model_not_found": "ensemble_no_model",
+    "llm_no_deployment": "ensemble_no_model",
+    "llm_unauthorized": "ensemble_unauthorized",
+    "llm_malformed": "ensemble_malformed",
+    "llm_bad_request": "ensemble_bad_request",
+    "llm_thinking_cut": "ensemble_thinking_cut",
+    "llm_context_overflow": "ensemble_overflow",
+}
+"""Errors whose texts refer to the settings of the chat."""
+
+
+def explained(error: LocalLLMError, agent: Agent) -> LocalLLMError:
+    """Replace a fix that refers to the chat's settings by one that refers to the ensemble's configuration."""
+    if error.key not in _IN_CONFIG:
+        return error
+    known = {"url": agent.endpoint.provider.address, "reason": "", "available": "—", "status": ""} | error.params
+    made = EnsembleError(_IN_CONFIG[error.key], **{**known, "model": agent.config.model})
+    made.__cause__ = error
+    return made

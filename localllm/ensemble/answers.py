@@ -218,27 +218,3 @@ class _Request:
             self._on_retry(error)
         self._has_shown = False
         await asyncio.sleep(seconds)
-
-
-_IN_CONFIG = {
-    "llm_refused": "ensemble_unreachable",
-    "llm_unreachable": "ensemble_unreachable",
-    "llm_model_not_found": "ensemble_no_model",
-    "llm_no_deployment": "ensemble_no_model",
-    "llm_unauthorized": "ensemble_unauthorized",
-    "llm_malformed": "ensemble_malformed",
-    "llm_bad_request": "ensemble_bad_request",
-    "llm_thinking_cut": "ensemble_thinking_cut",
-    "llm_context_overflow": "ensemble_overflow",
-}
-"""Errors whose texts refer to the settings of the chat."""
-
-
-def explained(error: LocalLLMError, agent: Agent) -> LocalLLMError:
-    """Replace a fix that refers to the chat's settings by one that refers to the ensemble's configuration."""
-    if error.key not in _IN_CONFIG:
-        return error
-    known = {"url": agent.endpoint.provider.address, "reason": "", "available": "—", "status": ""} | error.params
-    made = EnsembleError(_IN_CONFIG[error.key], **{**known, "model": agent.config.model})
-    made.__cause__ = error
-    return made

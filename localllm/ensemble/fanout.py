@@ -7,7 +7,8 @@ import msgspec
 
 from localllm.base import logs
 from localllm.base.errors import EnsembleError, InternalError, LocalLLMError
-from localllm.ensemble.answers import Ask, answer_to, explained
+from localllm.ensemble.agents import explained
+from localllm.ensemble.answers import Ask, answer_to
 from localllm.ensemble.config import SystemSettings
 from localllm.ensemble.records import RunEvent, WorkerAnswer, WorkerFinished, WorkerRetried, WorkerText
 

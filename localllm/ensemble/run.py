@@ -10,9 +10,9 @@ from localllm.base import logs
 from localllm.base.errors import EnsembleError, LLMConnectionError, LocalLLMError
 from localllm.base.events import Json, Usage
 from localllm.base.i18n import sentences
-from localllm.ensemble.agents import Agent, Agents
+from localllm.ensemble.agents import Agent, Agents, explained
 from localllm.ensemble.answer_checks import AnswerChecks
-from localllm.ensemble.answers import Answer, Ask, answer_to, explained
+from localllm.ensemble.answers import Answer, Ask, answer_to
 from localllm.ensemble.budget import Room, room_of
 from localllm.ensemble.config import SystemSettings
 from localllm.ensemble.fanout import Emit, FanOut, WorkerAsk

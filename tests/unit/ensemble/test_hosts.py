@@ -164,7 +164,7 @@ class TestInRuns:
             assert shared.error is None
             error = reports[gone.url.removeprefix("http://")].error
             assert error is not None
-            assert error.key == "llm_refused"
+            assert error.key == "ensemble_unreachable"
             assert len(reports) == 3
 
 

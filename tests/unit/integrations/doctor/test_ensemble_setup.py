@@ -51,6 +51,8 @@ async def test_who_does_not_answer_and_what_is_not_there_is_named(tmp_path: Path
     said = " ".join(finding.what for finding in findings)
     assert "W0" in said
     assert "no-such-model" in said
+    (unreachable,) = (finding for finding in findings if "no-such-model" not in finding.what)
+    assert "api_url" in unreachable.fix, "what is to be corrected stands in the configuration, not in the settings"
 
 
 async def test_nothing_is_sent_where_the_file_would_have_to_be_named(tmp_path: Path) -> None:
