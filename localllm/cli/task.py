@@ -67,7 +67,7 @@ def task() -> None:
 @click.argument("words", nargs=-1, metavar="QUESTION")
 @click.option("--prompt", metavar="TEXT", help="The question, as an option.")
 @click.option("--every", default="", metavar="TIME", help="Again and again: 30m, 6h, 1d, 2w; hourly, daily, weekly.")
-@click.option("--at", default="", metavar="TIME", help="Not before then: 09:30, or “2026-12-01 09:30”.")
+@click.option("--at", default="", metavar="TIME", help='Not before then: 09:30, or "2026-12-01 09:30".')
 @research_options
 @work_dir_option
 @click.option("--json", "json", is_flag=True, help="Print one JSON object.")
@@ -109,7 +109,7 @@ def list_(context: click.Context, status: str | None, json: bool, work_dir: Path
         for line in _listing(tasks):
             click.echo(line)
         if not tasks and not faults:
-            say(_("No tasks yet. localllm task add “QUESTION” adds one."))
+            say(_('No tasks yet. localllm task add "QUESTION" adds one.'))
     for fault in faults:
         print_error(fault)
     return 1 if faults else 0

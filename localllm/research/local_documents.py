@@ -33,6 +33,8 @@ _LARGEST = 5_000_000  # bytes
 _LARGEST_PDF = 30_000_000
 _MOST = 2_000
 """Documents per run."""
+_MOST_NAMED = 5
+"""Documents that could not be read whose names are given."""
 _LONGEST = 1_000_000
 """Characters of a document; a book fits, as for a web page."""
 _LONGEST_TOGETHER = 30_000_000
@@ -138,8 +140,8 @@ class LocalDocuments:
             )
             self.remarks.append(remark(text, count=self._closed))
         if unread:
-            names = ", ".join(unread[:5])
-            text = N_("One document could not be read: {names}.", "{count} documents could not be read: {names} …")
+            names = ", ".join(unread[:_MOST_NAMED]) + (" …" if len(unread) > _MOST_NAMED else "")
+            text = N_("One document could not be read: {names}.", "{count} documents could not be read: {names}.")
             self.remarks.append(remark(text, count=len(unread), names=names))
         every = self._documents.items()
         self._index = await asyncio.to_thread(

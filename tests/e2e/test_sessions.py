@@ -303,6 +303,7 @@ class TestHistory:
         assert "消費税" in (project / "a.html").read_text(encoding="utf-8")
         again = localllm(project, "history", "export", second, "a.html")
         assert (again.returncode, "E1758" in again.stderr) == (2, True)
+        assert "--force" in again.stderr
         assert localllm(project, "history", "delete", first).returncode == 2, "nobody is there to be asked"
         with Holder(logs(project)[1].parent, second):
             done = localllm(project, "history", "delete", first, second, "--yes")

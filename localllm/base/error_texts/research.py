@@ -8,7 +8,7 @@ RESEARCH: dict[str, ErrorText] = {
         "E7002",
         "There is no research run {id}.",
         "Nothing of it is in {folder}.",
-        "localllm history lists the runs there are.",
+        "localllm history list shows the runs there are.",
     ),
     "research_disk": ErrorText(
         "E7003",
@@ -191,7 +191,7 @@ RESEARCH: dict[str, ErrorText] = {
         "Write a number and m, h, d or w: --every 30m, 6h, 1d, 2w; or hourly, daily, weekly.",
     ),
     "task_at": ErrorText(
-        "E6007", "“{at}” is no time.", "", "Write --at 09:30 for the next time it is that, or --at “2026-12-01 09:30”."
+        "E6007", "“{at}” is no time.", "", 'Write --at 09:30 for the next time it is that, or --at "2026-12-01 09:30".'
     ),
     "task_needs_yes": ErrorText(
         "E6008", "Nobody is there to be asked whether these tasks may be deleted.", "", "Give --yes."
@@ -211,7 +211,7 @@ RESEARCH: dict[str, ErrorText] = {
         "",
         "Write it into a file: --export report.pdf, or > report.pdf.",
     ),
-    "market_no_theme": ErrorText("E7060", "theme: it is empty.", "", "Say which market: localllm market “THEME”."),
+    "market_no_theme": ErrorText("E7060", "theme: it is empty.", "", 'Say which market: localllm market "THEME".'),
     "market_theme_long": ErrorText(
         "E7061",
         "theme: it has {length} characters; {most} are the most.",

@@ -219,7 +219,12 @@ SETTINGS = {
     "session_unwritable": ErrorText(
         "E1757", "Cannot write {file}.", "{reason}.", "Check that its folder is there, its permissions, and free space."
     ),
-    "export_exists": ErrorText("E1758", "{file} is there already.", "", "Give another name, or remove it first."),
+    "export_exists": ErrorText(
+        "E1758",
+        "{file} is there already.",
+        "",
+        "Give another name, or remove it first; localllm history export --force replaces it.",
+    ),
     "export_unknown": ErrorText(
         "E1762", "“{wanted}” is no format.", "", "md, html or json; or a file's name that ends so, as {wanted}.md."
     ),

@@ -50,7 +50,9 @@ def test_what_took_the_place_of_a_document_is_not_read(folder: Path, monkeypatch
     (folder / "deep").symlink_to(folder.parent / "deep")
     documents = LocalDocuments([folder])
     assert asyncio.run(documents.search("secret pump valve", 10)) == []
-    assert "2 documents could not be read" in documents.remarks[0].plural.format(**documents.remarks[0].params)
+    said = documents.remarks[0].plural.format(**documents.remarks[0].params)
+    assert "2 documents could not be read: pump.md, valve.txt" in said
+    assert "…" not in said, "all of them are named"
 
 
 def test_a_pipe_is_not_waited_for(folder: Path) -> None:
