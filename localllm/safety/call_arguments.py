@@ -1,4 +1,4 @@
-"""Fit the arguments of a call, under whatever names and in whatever units, to those its tool has."""
+"""Map the arguments of a call, under whatever names and in whatever units, to those of its tool."""
 
 import re
 import shlex
@@ -17,11 +17,11 @@ _IN_PLACE_OF = {
     "case_sensitive": "ignore_case",
     "expected_replacements": "replace_all",
 }
-"""Arguments no tool has that say the same as one: understood where the tool has that one."""
+"""Arguments of no tool that mean the same as a tool's: accepted if the tool has that one."""
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
 _MOST_SECONDS = 1_000
-"""A longer timeout is in milliseconds."""
+"""A longer timeout is taken as milliseconds."""
 
 _UNITS = {"ms": 0.001, "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600}
 _DURATION = r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*"
@@ -30,26 +30,26 @@ _GLOB = "*?"
 
 
 class ArgumentsError(ValueError):
-    """All that is wrong with the arguments of a call, in one line."""
+    """All faults in the arguments of a call, in one line."""
 
 
 class Fitted(msgspec.Struct, frozen=True):
-    """The values by the tool's own names, defaults filled in, and the harmless arguments that were left out."""
+    """The values by the tool's own names, with defaults, and the harmless arguments that were left out."""
 
     values: dict[str, Any]
     left_out: tuple[str, ...] = ()
 
 
 def fit(tool: str, struct: type[msgspec.Struct], given: Mapping[str, Json]) -> Fitted:
-    """The arguments of `struct` in `given`. Raises ArgumentsError, which names every fault at once."""
+    """Return the arguments of `struct` in `given`. Raises ArgumentsError, which names every fault at once."""
     fields = {field.name: field for field in msgspec.structs.fields(struct)}
     known = [*fields, *(name for name, real in _IN_PLACE_OF.items() if real in fields and name not in fields)]
     values: dict[str, Any] = {}
     left_out: list[str] = []
     unknown: list[str] = []
-    for key in sorted(given, key=lambda key: key not in known):  # its own names come first
+    for key in sorted(given, key=lambda key: key not in known):  # the tool's own names first
         if given[key] is None:
-            continue  # says nothing
+            continue
         meant = argument_meant(key, tool, known)
         if meant and (meant not in values or values[meant] == given[key]):
             values[meant] = given[key]
@@ -86,7 +86,7 @@ def _typed(tool: str, name: str, value: Any, kind: Any, faults: list[str]) -> An
 
 
 def _renamed(tool: str, entry: Json, fields: Iterable[str]) -> Json:
-    """An entry of a list of objects by the names of their fields."""
+    """Rename the keys of an object in a list to the fields they stand for."""
     if not isinstance(entry, dict):
         return entry
     names = tuple(fields)
@@ -95,7 +95,7 @@ def _renamed(tool: str, entry: Json, fields: Iterable[str]) -> Json:
 
 
 def _convert(values: dict[str, Any], fields: Iterable[str], faults: list[str]) -> None:
-    """Bring values that are in another unit or form into the tool's own."""
+    """Convert values in another unit or form to the tool's own."""
     names = set(fields)
     if isinstance(values.get("command"), list):
         values["command"] = joined(values["command"])
@@ -115,7 +115,7 @@ def _convert(values: dict[str, Any], fields: Iterable[str], faults: list[str]) -
 
 
 def joined(words: list[Any]) -> str:
-    """The command line of a list of words; of ["bash", "-lc", line] that line."""
+    """Return the command line for a list of words; for ["bash", "-lc", line], the line."""
     texts = [str(word) for word in words]
     match texts:
         case [shell, flag, line] if shell.rpartition("/")[2] in _SHELLS and re.fullmatch("-[a-z]*c", flag):
@@ -139,13 +139,13 @@ def _convert_timeout(values: dict[str, Any], faults: list[str]) -> None:
     try:
         seconds = float(timeout) if timeout is not None else 0
     except (TypeError, ValueError):
-        return  # its type will be told
+        return  # conversion reports its type
     if timeout is not None and (unit or seconds > _MOST_SECONDS):
         values["timeout"] = seconds * (unit or 0.001)
 
 
 def _convert_lines(values: dict[str, Any], fields: set[str], faults: list[str]) -> None:
-    """The lines of a view_range or up to an end_line, as a start and a number of lines."""
+    """Convert a view_range, or the lines up to an end_line, to a start and a number of lines."""
     if "view_range" in values:
         numbers = [int(number) for number in re.findall(_NUMBERS, str(values.pop("view_range")))]
         if len(numbers) > 2 or not numbers:
@@ -170,7 +170,7 @@ def _convert_lines(values: dict[str, Any], fields: set[str], faults: list[str]) 
 
 
 def _convert_glob(values: dict[str, Any], wanted: str) -> None:
-    """A glob for a path is the folder before it, and a glob for the files in that."""
+    """Split a glob given as the path into the folder before it and a glob for the files in that."""
     parts = values["path"].split("/")
     first = next(number for number, part in enumerate(parts) if set(part) & set(_GLOB))
     if not values.get(wanted):

@@ -1,4 +1,4 @@
-"""Which files rules close to reading, for rooms that know no rules."""
+"""Find which files rules close to reading, for packages that do not know the rules."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +10,9 @@ from localllm.safety.rules import closed_to_reading
 
 
 def closed_files(settings: SafetySettings, root: Path) -> Callable[[], Callable[[str], bool]]:
-    """A function that reads the rules as they are now, for one search or ingest, and gives one that tells of an
-    absolute path whether a rule closes it: whether it is that of a file in the project at `root` of which nothing may
-    show the content."""
+    """Return a function that reads the current rules, for one search or ingest, and returns a predicate:
+    whether an absolute path is that of a file in the project at `root` that a rule closes, so that its content must
+    not be shown."""
     project = ProjectRoot(root)
 
     def closed_now() -> Callable[[str], bool]:
@@ -23,7 +23,7 @@ def closed_files(settings: SafetySettings, root: Path) -> Callable[[], Callable[
                 return False
             try:
                 inside = project.relative(path)
-            except LocalLLMError:  # it is not in the project, of which alone the rules speak
+            except LocalLLMError:  # outside the project, to which the rules do not apply
                 return False
             return any(folder in (".", inside) or inside.startswith(f"{folder}/") for folder in closed)
 

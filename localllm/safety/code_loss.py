@@ -1,4 +1,4 @@
-"""Detect edits that lose code: placeholders in place of it, and files that lose most of it."""
+"""Detect edits that lose code: placeholders in its place, and files that lose most of it."""
 
 import io
 import re
@@ -47,7 +47,7 @@ _JAPANESE = (
 )
 _CLOSING = r"(?:\*/\}?|-->|\"\"\"|'''|\))?"
 
-_LINE = (  # compiled when first asked for: that takes 10 ms, and the program is to start at once
+_LINE = (  # compiled on first use: this takes 10 ms, which start-up should not
     rf"\s*(?:"
     rf"{_SIGN}\s*[\[(<]?{_DOTS}?\s*[\[(<]?(?:{_PHRASE}{_TAIL}|{_JAPANESE})[\])>]?\s*{_DOTS}?[。.]?[\])>]?\s*{_CLOSING}"
     rf"|[\[(<{{]?{_DOTS}\s*(?:{_PHRASE}{_TAIL}|{_JAPANESE})\s*{_DOTS}?[。.]?[\])>}}]?"
@@ -56,11 +56,11 @@ _LINE = (  # compiled when first asked for: that takes 10 ms, and the program is
 )
 _ELIDED = rf"\s*(?:{_SIGN}\s*)?{_DOTS}\s*{_CLOSING}\s*|{_LINE}"
 _CANDIDATE = late_pattern(r"^[ \t\u3000]*(?:[#/*<\-;%{\"'\[(（]|\.\.|…|‥)[^\n]{2,160}$", re.MULTILINE)
-_LONGEST = 2_000_000  # characters: what is longer no model has written
+_LONGEST = 2_000_000  # characters; no model writes more
 
 
 def placeholder(new: str, old: str) -> str:
-    """A line of `new` that only says that text goes on, unless `old` has it too; "" where there is none."""
+    """Return a line of `new`, and not of `old`, that only says that text continues; "" if there is none."""
     candidates = (found[0] for found in _CANDIDATE.finditer(new, 0, _LONGEST))
     lines = [line.strip() for line in candidates if re.fullmatch(_LINE, line, re.IGNORECASE)]
     known = {line.strip() for line in old.split("\n")} if lines else set[str]()
@@ -68,7 +68,7 @@ def placeholder(new: str, old: str) -> str:
 
 
 def elides(line: str) -> bool:
-    """Whether the line stands for others: dots alone, also as a comment, or words that say so."""
+    """Return whether the line stands for others: only dots, also as a comment, or words that say so."""
     return len(line) <= _LONGEST_ELISION and re.fullmatch(_ELIDED, line, re.IGNORECASE) is not None
 
 
@@ -78,8 +78,8 @@ _PASSED_OVER = frozenset({tokenize.COMMENT, tokenize.NL})
 
 
 def misindented(text: str) -> int | None:
-    """The first line (from 1) indented more than the one before without a colon, less than any block it could belong
-    to, or not at all after a colon; None where there is none. Text that cannot be taken apart otherwise is not judged.
+    """Return the first line (from 1) indented more than the one before without a colon, less than any open
+    block, or not at all after a colon; None if there is none. Text with other tokenizing errors is not judged.
     """
     before, opened = "NEWLINE", ""
     try:
@@ -100,15 +100,15 @@ def misindented(text: str) -> int | None:
 
 
 Loss = Literal["emptied", "placeholder", "definitions", "bodies", "imports", "cut", "lines"]
-"""Nothing is left; a line that stands for others; definitions are gone; functions have lost what they did; no import
-is left; it ends in the middle; less than half of the lines are left."""
+"""No text is left; a line stands for others; definitions are missing; function bodies are empty; no import
+is left; the text ends in the middle; less than half of the lines are left."""
 
 _FEWEST_LINES = 8
 _LEAST_LEFT = 0.5
-_MOST_DEFINITIONS = 0.25  # of them that may go at once
-_LEFT_WITH_FEWER = 0.6  # of the lines that must be left where even one definition goes
+_MOST_DEFINITIONS = 0.25  # share of the definitions that may be removed at once
+_LEFT_WITH_FEWER = 0.6  # share of the lines that must remain if even one definition is removed
 _LONG_BODY = 3
-_LONGEST_EMPTY = 500  # characters of a line that does nothing
+_LONGEST_EMPTY = 500  # characters of a line without effect
 _FEWEST_IMPORTS = 3
 _NAMED = 8
 _MOST_TOKENIZED = 500_000  # characters: about 0.15 s
@@ -121,8 +121,8 @@ _COMMENT = late_pattern(r"\s*(?:#|//|/\*|\*|--|<!--|\"\"\"|''').*")
 
 
 class CodeLoss(msgspec.Struct, frozen=True):
-    """What a change would lose. `missing` names the definitions or imports, or the line that stands for text;
-    `before` and `after` are lines."""
+    """What a change would lose. `missing`: the definitions or imports, or the placeholder line; `before` and `after`:
+    numbers of lines."""
 
     loss: Loss
     missing: tuple[str, ...] = ()
@@ -131,16 +131,16 @@ class CodeLoss(msgspec.Struct, frozen=True):
 
     @property
     def phrase(self) -> Phrase:
-        """The loss in a sentence."""
+        """Return the loss as a sentence."""
         names = ", ".join(self.missing[:_NAMED]) + (", …" if len(self.missing) > _NAMED else "")
         return Phrase(_LOSSES[self.loss], names=names, before=self.before, after=self.after, count=self.before)
 
 
 def detect_code_destruction(old: str, new: str, path: str) -> CodeLoss | None:
-    """What the new version of the file `path` has lost that a change of it would hardly lose; None where nothing.
+    """Return what the new version of the file `path` has lost, probably by mistake; None if nothing.
 
-    Judged by the syntax tree where there is a grammar, else by lines. A deletion that was said to be one (edit_file
-    with the text in old_string and an empty new_string) needs not be judged; white space alone is never lost.
+    Judged by the syntax tree if there is a grammar, else by lines. Explicit deletions (edit_file with the text in
+    old_string and an empty new_string) need no check; lost white space never counts.
     """
     before, after = _filled(old), _filled(new)
     if not after:
@@ -160,7 +160,7 @@ def detect_code_destruction(old: str, new: str, path: str) -> CodeLoss | None:
 
 
 def new_errors(path: str, old: str, new: str) -> list[str]:
-    """What to tell of syntax errors that `new` has and `old` had not; empty where there are none, or no grammar."""
+    """Return a report of syntax errors in `new` that `old` lacks; empty if there are none, or no grammar."""
     if fault := new_fault(path, old, new) if len(new) <= MAX_BYTES else None:
         told = f"Syntax errors that were not there before, at line {fault.line}: fix them."
         return [f"{told} ({fault.form}: {fault.reason})"]
@@ -175,7 +175,7 @@ def new_errors(path: str, old: str, new: str) -> list[str]:
 
 
 def _newly_misindented(path: str, old: str, new: str) -> int | None:
-    """The line of Python that is indented as none can be, where `old` had none."""
+    """Return the line of Python with an impossible indentation, if `old` has none."""
     if not path.endswith((".py", ".pyi")) or len(new) > _MOST_TOKENIZED:
         return None
     line = misindented(new)
@@ -183,7 +183,7 @@ def _newly_misindented(path: str, old: str, new: str) -> int | None:
 
 
 def _filled(text: str) -> int:
-    """The lines that are not blank."""
+    """Count the lines that are not blank."""
     return sum(not line.isspace() for line in text.splitlines() if line)
 
 
@@ -191,7 +191,7 @@ def _outline(text: str, path: str) -> Outline | None:
     return _parsed(text, path) if len(text) <= MAX_BYTES else None
 
 
-@lru_cache(maxsize=4)  # a change is looked at when it is shown, when it was allowed, and when it was made
+@lru_cache(maxsize=4)  # a change is checked when it is shown, when it is allowed, and when it is made
 def _parsed(text: str, path: str) -> Outline | None:
     data = text.encode("utf-8", "replace")
     language = language_of(path, data)
@@ -223,7 +223,7 @@ def _lost(was: Iterable[Definition], now: Iterable[Definition]) -> tuple[str, ..
 
 
 def _hollow(old: str, new: str, was: Iterable[Definition], now: Iterable[Definition]) -> tuple[str, ...]:
-    """The functions whose bodies did something and now do nothing."""
+    """Return the functions whose bodies had an effect and now have none."""
     lines = old.split("\n"), new.split("\n")
     present = {d.full_name: d for d in now if d.kind in ("function", "method")}
     found: list[str] = []
@@ -237,7 +237,7 @@ def _hollow(old: str, new: str, was: Iterable[Definition], now: Iterable[Definit
 
 
 def _body(lines: list[str], definition: Definition) -> list[str]:
-    """The lines after the first that do something."""
+    """Return the lines after the first that have an effect."""
     part = lines[definition.line : definition.end_line]
     return [line for line in part if line.strip(" \t})];") and not _says_nothing(line)]
 

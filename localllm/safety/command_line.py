@@ -1,4 +1,4 @@
-"""A command line as the policy judges it: by the grammar, and by words where that fails."""
+"""Analyse a command line for the policy: by the grammar, and by words where that fails."""
 
 import re
 import shlex
@@ -28,12 +28,12 @@ _SUBSTITUTION = late_pattern(r"\$\(|`")
 _INTERPRETERS = frozenset(
     {"sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "trap", "watch", "su", "env", "parallel"}
 )
-_MOST_TEXTS = 100  # how many texts within texts are read
+_MOST_TEXTS = 100  # nested texts that are read
 _MOST_CHARACTERS = 200_000  # of these texts together
 
 
 def commands_in(line: str) -> list[list[Word]]:
-    """The words of every command in the line: of pipelines, lists, groups, substitutions, `-c` and `eval` texts.
+    """Return the words of every command in the line: of pipelines, lists, groups, substitutions, `-c`, `eval`.
 
     Redirections are left out. A line too deep to read ends with a command that is one computed word.
     """
@@ -53,9 +53,9 @@ def commands_in(line: str) -> list[list[Word]]:
 
 
 def _read(text: str) -> Iterator[tuple[list[Word], list[str]]]:
-    """Each command's words, and the texts in it that must be read by themselves."""
+    """Yield each command's words, and the texts in it that must be read separately."""
     words: list[Word] = []
-    # The quotes in a here-document or a comment are none: they must not hide the lines after it.
+    # Quotes in a here-document or a comment do not quote: they must not hide the lines after it.
     within = [_QUOTES.sub("", text)] if re.search(r"(?<!<)<<(?!<)", text) else []
     comments = ""
     operator = ""
@@ -71,7 +71,7 @@ def _read(text: str) -> Iterator[tuple[list[Word], list[str]]]:
                 operator = token[0]
             case "word":
                 for inner in _substitutions(text, token):
-                    if room >= 0:  # where it is not, `commands_in` says that this is too much
+                    if room >= 0:  # otherwise `commands_in` reports that this is too much
                         within.append(inner)
                         room -= len(inner)
                 if operator == "<<<":
@@ -97,14 +97,14 @@ def _word(raw: str) -> Word:
 
 
 def _substitutions(text: str, word: re.Match[str]) -> Iterator[str]:
-    """What follows the first substitution of each double-quoted piece, to the end: quotes begin anew inside it."""
+    """Yield what follows the first substitution of each double-quoted piece: there, quoting starts afresh."""
     for piece in _PIECE.finditer(text, word.start(), word.end()):
         if piece[0].startswith('"') and (found := _SUBSTITUTION.search(text, piece.start(), piece.end())):
             yield text[found.end() :]
 
 
 def _interpreted(words: list[Word]) -> str:
-    """The text a shell, or `eval`, makes of its arguments; nothing where they are plain words, as read already."""
+    """Return the text that a shell or `eval` makes of its arguments; "" if they are plain, already read."""
     for position, word in enumerate(words):
         if word.text.rpartition("/")[2] in _INTERPRETERS:
             rest = [word.text for word in words[position + 1 :]]
@@ -113,14 +113,14 @@ def _interpreted(words: list[Word]) -> str:
 
 
 class Line:
-    """One command line. It is read when first asked about."""
+    """A command line, parsed on first use."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     @cached_property
     def script(self) -> Script:
-        """As the grammar reads it."""
+        """The line as parsed by the grammar."""
         return read_script(self.text)
 
     @cached_property
@@ -131,18 +131,18 @@ class Line:
 
     @property
     def unreadable(self) -> bool:
-        """Whether something in it runs that cannot be told."""
+        """Whether it runs something that cannot be determined."""
         return not self.script.sound or self.script.opaque
 
     @property
     def uses_network(self) -> bool:
-        """Whether it talks to other machines, as far as can be told."""
+        """Whether it contacts other machines, as far as can be determined."""
         targets = (*self.script.reads, *self.script.writes)
         return any(uses_network(words) for words in [*self.commands, targets])
 
     @property
     def prints_foreign_text(self) -> bool:
-        """Whether it may print what another machine sends, as far as can be told."""
+        """Whether it may print what another machine sends, as far as can be determined."""
         return any(prints_foreign_text(words) for words in [*self.commands, self.script.reads])
 
     @property
@@ -152,17 +152,17 @@ class Line:
         return [words[1].text if len(words) > 1 else "~" for words in moving]
 
     def danger(self, entries: Iterable[str], kept: frozenset[tuple[str, ...]] = frozenset()) -> str:
-        """The first of `entries` that a part of it matches, or nothing. `kept`: see Situation."""
+        """Return the first of `entries` that a part of it matches, or "". `kept`: see Situation."""
         commands = [w for w in self.commands if tuple(word.text for word in w) not in kept] if kept else self.commands
         return next((one for one in entries if one.strip() and any(is_dangerous(w, one) for w in commands)), "")
 
     def may_run(self, wanted: Sequence[str]) -> bool:
-        """Whether a part of it may be the command that begins with these words."""
+        """Return whether a part of it may be the command that begins with these words."""
         return bool(wanted) and any(may_run(words, wanted) for words in self.commands)
 
 
 def _with_braces(words: Sequence[Word]) -> Sequence[Word]:
-    """The words with `{a,b}` made out, which the second reader leaves as it is."""
+    """Expand `{a,b}` in the words, which the second reader leaves as it is."""
     if not any(word.computed and "{" in word.text for word in words):
         return words
     return [made for word in words for made in (expand([Piece("plain", word.text)], {}) if word.computed else [word])]

@@ -1,4 +1,4 @@
-"""The question whether a call may be made, who answers it, and what a no means."""
+"""Confirmation of a call: the question, the answer, and the error after a refusal."""
 
 from typing import Literal, Protocol
 from uuid import uuid4
@@ -25,20 +25,20 @@ Answers = Literal["person", "yes", "no"]
 
 
 class Confirmer(Protocol):
-    """Gives the answer to a confirmation."""
+    """Answers confirmation requests."""
 
     answers: Answers
-    """Who answers: a person; or nobody, and all is approved that needs no person ("yes"), or nothing ("no")."""
+    """Who answers: a person, or nobody: all that needs no person is approved ("yes"), or nothing ("no")."""
 
     async def confirm(self, request: ConfirmationRequested) -> ConfirmationAnswered:
-        """The answer to `request`. Cancelling it cancels the call."""
+        """Return the answer to `request`. Cancelling it cancels the call."""
         ...
 
 
 def question(
     tool: Tool, call: ToolCall, verdict: Verdict, preview: Preview | None, scope: str, agent: str
 ) -> ConfirmationRequested:
-    """What a person is asked; `scope` is what an answer that lasts would be about, `agent` the sub-agent that asks."""
+    """Build the question; `scope`: what a lasting answer covers, `agent`: the sub-agent that asks."""
     shown = preview or Preview(summary=tool.name, detail=call.arguments)
     return ConfirmationRequested(
         request_id=f"ask_{uuid4().hex[:12]}",
@@ -59,7 +59,7 @@ def question(
 
 
 def _risk(tool: Tool, verdict: Verdict, shown: Preview) -> str:
-    """The call's risk as it is shown; no less than the tool's where something about the call itself is in question."""
+    """Return the risk to show; at least the tool's if something about the call itself is in question."""
     if verdict.dangerous or shown.danger:
         return "dangerous"
     risk = tool.risk if shown.risk is None or verdict.why else shown.risk
@@ -67,7 +67,7 @@ def _risk(tool: Tool, verdict: Verdict, shown: Preview) -> str:
 
 
 def refusal(request: ConfirmationRequested, verdict: Verdict, answer: ConfirmationAnswered) -> SafetyViolationError:
-    """The error of a call that was not permitted."""
+    """Return the error for a call that was not permitted."""
     if answer.by != "unattended":
         said = (
             Phrase("The user says: {words}", words=answer.feedback)
@@ -84,12 +84,12 @@ def refusal(request: ConfirmationRequested, verdict: Verdict, answer: Confirmati
 
 
 def _reason(verdict: Verdict) -> str | Phrase:
-    """Why the call is asked about."""
+    """Return why the call needs confirmation."""
     return Phrase(_WHY[verdict.why]) if verdict.why in _WHY else verdict.rule
 
 
 def remember(rules: RememberedRules, request: ConfirmationRequested, answer: ConfirmationAnswered) -> str:
-    """Keep an answer that lasts as a rule. Why that cannot be, "" where it can: then it was a yes for once."""
+    """Save a lasting answer as a rule. Return why it cannot be saved (then it counted once), else ""."""
     rule = lasting_rule(request.tool, request.scope, answer.scope)
     if rule is None or not answer.always:
         return ""

@@ -1,4 +1,4 @@
-"""What counts as one of the dangerous commands, by whatever name, and what reaches for the network."""
+"""Recognize dangerous commands, under any name, and commands that use the network."""
 
 import re
 from collections.abc import Sequence
@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.shell_words import Word
 
-_MOST_TRIES = 100  # how often a program may be named in one command that is still told apart from a denied one
-_LONGEST_PATTERN = 1_000  # characters of a pattern of file names; a longer one may be any
+_MOST_TRIES = 100  # occurrences of a program in one command that are compared with a denied one
+_LONGEST_PATTERN = 1_000  # characters of a file name pattern; a longer one may match anything
 _DRIVE = late_pattern(r"[a-z]:", re.IGNORECASE)
 _ASSIGNMENT = late_pattern(r"\w+(\[.*\])?\+?=", re.DOTALL)
 
@@ -22,7 +22,7 @@ _ALSO: dict[str, tuple[str, ...]] = {
     "del /s": ("erase /s", "rd /s", "rmdir /s"),
     "chmod 777": ("chmod 0777", "chmod a+rwx", "chmod ugo+rwx", "chmod a=rwx", "chmod +rwx", "chmod 666", "chmod a+w"),
 }
-"""Entry → other commands that do the same; who names the entry means them as well."""
+"""Entry → equivalent commands, which the entry covers as well."""
 
 _REMOVERS = ("rm", "unlink", "shred")
 
@@ -30,7 +30,7 @@ PRINTERS = frozenset(
     {"echo", "printf", "grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "man", "which", "whatis", "apropos"}
     | {"help", "type", "test", "[", "[[", "cat", "less", "head", "tail", "ls", "alias"}
 )
-"""Programs whose arguments are never run."""
+"""Programs that never run their arguments."""
 
 _FETCHERS = frozenset(
     {"curl", "wget", "http", "https", "xh", "ssh", "nc", "ncat", "netcat", "socat", "telnet", "ftp", "lftp", "openssl"}
@@ -55,7 +55,7 @@ _NETWORK_TEXT = late_pattern(
 
 
 def is_dangerous(words: Sequence[Word], entry: str) -> bool:
-    """Whether a plain command is the one of `dangerous_commands`, or does the same by another name."""
+    """Return whether a simple command is the given `dangerous_commands` entry, or an equivalent."""
     texts = [word.text for word in words]
     if not texts:
         return False
@@ -71,7 +71,7 @@ def _is_any(words: Sequence[Word], texts: list[str], entry: str) -> bool:
 
 
 def _removes_many(texts: list[str]) -> bool:
-    """Whether it removes whatever it is told of by another command: `xargs rm`, `find -exec rm`."""
+    """Return whether it has another command remove whatever that lists: `xargs rm`, `find -exec rm`."""
     named = {text.rpartition("/")[2] for text in texts}
     if not named & set(_REMOVERS):
         return False
@@ -81,10 +81,10 @@ def _removes_many(texts: list[str]) -> bool:
 
 
 def _is_entry(words: Sequence[Word], texts: list[str], entry: list[str]) -> bool:
-    """Whether it is the entry's: same program, all its flags (in any order or grouping), its words.
+    """Return whether it matches the entry: same program, all flags (in any order or grouping), all words.
 
-    An entry with arguments (`rm -rf`) counts wherever it stands, as after `find -exec`; a bare program (`sudo`)
-    only where a command begins, so that `grep sudo` is not one.
+    An entry with arguments (`rm -rf`) matches at any place, as after `find -exec`; a bare program (`sudo`)
+    only where a command begins, so that `grep sudo` does not match.
     """
     program, *rest = entry
     found = [at for at, word in enumerate(words) if is_program(word, program)]
@@ -99,20 +99,20 @@ def _is_entry(words: Sequence[Word], texts: list[str], entry: list[str]) -> bool
 
 
 def _names(words: Sequence[Word]) -> set[str] | None:
-    """What may be a program's name among the words, in small letters; None where one may be any."""
+    """Return the possible program names among the words, in lower case; None if a word may be any."""
     if any(word.computed for word in words):
         return None
     return {word.text.rpartition("/")[2].lower() for word in words}
 
 
 def _is_among(names: set[str], program: str) -> bool:
-    """Whether `is_program` may be true of a word that is not computed and has one of the names."""
+    """Return whether `is_program` may be true of a word that is not computed and has one of the names."""
     wanted = program.rpartition("/")[2].lower()
     return wanted in names or f"{wanted}.exe" in names or wanted == "mkfs"
 
 
 def is_program(word: Word, program: str) -> bool:
-    """Whether the word names the program, with or without its folder, or may as a pattern of file names."""
+    """Return whether the word names the program, with or without its folder, or may match it as a glob."""
     name, wanted = word.text.rpartition("/")[2].lower(), program.rpartition("/")[2].lower()
     if wanted == "mkfs" and name.startswith("mkfs."):
         return True
@@ -122,7 +122,7 @@ def is_program(word: Word, program: str) -> bool:
 
 
 def prints_foreign_text(words: Sequence[Word]) -> bool:
-    """Whether what the command prints may be the text of another machine: it is made for that, or reads an address."""
+    """Return whether the command may print another machine's text: by its purpose, or by an address in it."""
     texts = [word.text for word in words]
     names = [text.rpartition("/")[2].lower().removesuffix(".exe") for text in texts]
     if any(begins and name in _FETCHERS for begins, name in zip(_starts(texts), names, strict=True)):
@@ -131,7 +131,7 @@ def prints_foreign_text(words: Sequence[Word]) -> bool:
 
 
 def uses_network(words: Sequence[Word]) -> bool:
-    """Whether the command is one of those that talk to other machines, or names an address."""
+    """Return whether the command is one that contacts other machines, or names an address."""
     texts = [word.text for word in words]
     starts = _starts(texts)
     last = {text: at for at, text in enumerate(texts)}
@@ -144,10 +144,10 @@ def uses_network(words: Sequence[Word]) -> bool:
 
 
 def may_run(words: Sequence[Word], wanted: Sequence[str]) -> bool:
-    """Whether the command may be the one denied: its program, its words in their order, its flags anywhere.
+    """Return whether it may be the denied command: its program, its words in order, its flags anywhere.
 
-    Several words count wherever they stand, a bare program only where a command begins; options may stand between.
-    A computed word may be any word or several.
+    Several words match at any place, a bare program only where a command begins; options may stand between.
+    A computed word may be any word, or several.
     """
     if not wanted:
         return True
@@ -157,7 +157,7 @@ def may_run(words: Sequence[Word], wanted: Sequence[str]) -> bool:
         hidden = word.computed and not word.ends_known
         if hidden and starts and not _ASSIGNMENT.match(word.text):
             return True
-        joined = "-".join(wanted[:2])  # git-push is what `git push` runs
+        joined = "-".join(wanted[:2])  # `git push` runs git-push
         if wanted[1:] and starts and is_program(word, joined) and _follows(words[position + 1 :], wanted[2:]):
             return True
         if is_program(word, wanted[0]) and (starts or wanted[1:]):
@@ -168,7 +168,7 @@ def may_run(words: Sequence[Word], wanted: Sequence[str]) -> bool:
 
 
 def _last_that_may_be_next(words: Sequence[Word], wanted: Sequence[str]) -> int:
-    """The place of the last word `_follows` could begin with; from there on it need not look through a long line."""
+    """Return the last position where `_follows` can match; the rest of a long line need not be searched."""
     name = next((want for want in wanted if not want.startswith("-")), None)
     if name is None:
         return len(words)
@@ -194,7 +194,7 @@ def _follows(words: Sequence[Word], wanted: Sequence[str]) -> bool:
 
 
 def _has_flag(words: Sequence[Word], flag: str) -> bool:
-    """Whether the words hold the flag, long, shortened or short, or the letters of a group of flags."""
+    """Return whether the words contain the flag (long, shortened, short) or the letters of grouped flags."""
     options = [word.text.partition("=")[0] for word in words if word.text.startswith("-")]
     letters = {letter for option in options if option[1:2] != "-" for letter in option[1:]}
     long = [option for option in options if option.startswith("--")]
@@ -213,9 +213,9 @@ _EXECUTING_OPTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 
 def _starts(words: Sequence[str]) -> list[bool]:
-    """For each word whether it may be run as a command.
+    """Return for each word whether it may be run as a command.
 
-    It may where only keywords, wrappers, assignments, numbers, and options with a value precede it, and after `-exec`.
+    It may if only keywords, wrappers, assignments, numbers, and options with a value precede it, and after `-exec`.
     """
     starts: list[bool] = []
     open_still, was_option, before = True, False, ""

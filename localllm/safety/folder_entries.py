@@ -1,4 +1,4 @@
-"""Files and folders by their names in a folder that is held open."""
+"""Operate on files and folders by their names in an open folder."""
 
 import errno
 import os
@@ -11,11 +11,11 @@ from localllm.base.files import open_beneath
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-_DEEPEST_REMOVED = 200  # folders, of those a command left in the place of a file
+_DEEPEST_REMOVED = 200  # nested folders that a command left in the place of a file
 
 
 def open_regular(folder: int, relative: str) -> BufferedReader:
-    """Open a regular file beneath an open folder, through no link. Raises OSError."""
+    """Open a regular file beneath an open folder, following no links. Raises OSError."""
     fd = open_beneath(folder, relative, _READ, links=False)
     try:
         refuse_irregular(fd)
@@ -26,7 +26,7 @@ def open_regular(folder: int, relative: str) -> BufferedReader:
 
 
 def refuse_irregular(fd: int) -> None:
-    """Raise OSError where what is open is no regular file."""
+    """Raise OSError if the open file is not a regular file."""
     mode = os.fstat(fd).st_mode
     if stat.S_ISDIR(mode):
         raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -35,7 +35,7 @@ def refuse_irregular(fd: int) -> None:
 
 
 def enter_folder(folder: int, name: str, *, make: bool) -> int:
-    """Open a folder in an open folder, `make` it where it is missing."""
+    """Open a folder in an open folder; with `make`, create it if it is missing."""
     try:
         return open_beneath(folder, name, _FOLDER)
     except FileNotFoundError:
@@ -47,7 +47,7 @@ def enter_folder(folder: int, name: str, *, make: bool) -> int:
 
 
 def refuse_read_only(folder: int, name: str) -> None:
-    """Replacing a file needs no right to write it; who took that right away meant it."""
+    """Raise OSError for a read-only file, which could be replaced, but was made read-only on purpose."""
     with suppress(FileNotFoundError):
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
         if stat.S_ISREG(mode) and not mode & 0o222:
@@ -55,7 +55,7 @@ def refuse_read_only(folder: int, name: str) -> None:
 
 
 def is_regular(folder: int, name: str) -> bool:
-    """Tell whether a name of an open folder is a regular file."""
+    """Return whether a name in an open folder is a regular file."""
     try:
         return stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     except FileNotFoundError:
@@ -63,7 +63,7 @@ def is_regular(folder: int, name: str) -> bool:
 
 
 def is_folder(folder: int, name: str) -> bool:
-    """Tell whether a name of an open folder is a folder, not a link to one."""
+    """Return whether a name in an open folder is a folder, not a link to one."""
     try:
         return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     except FileNotFoundError:
@@ -71,9 +71,9 @@ def is_folder(folder: int, name: str) -> bool:
 
 
 def clear(folder: int, name: str, until: float) -> str:
-    """Free a name for a file or folder that is to come back; the name that what stood there has now, "" if it is gone.
+    """Free a name for a file or folder to restore; return the old entry's new name, "" if it is gone.
 
-    What is no regular file (nor a folder) is removed if it did not change after `until`, and so are empty folders.
+    Anything but a regular file or folder is removed if unchanged since `until`; so are empty folders.
     Raises OSError.
     """
     try:
@@ -92,7 +92,7 @@ def clear(folder: int, name: str, until: float) -> str:
 
 
 def remove_empty(folder: int, name: str, depth: int = 0) -> None:
-    """Remove a folder with the folders in it, as far as they hold nothing else and do not nest too deep."""
+    """Remove a folder and the folders in it, unless they hold anything else or are nested too deeply."""
     if depth > _DEEPEST_REMOVED:
         return
     inner = os.open(name, _FOLDER, dir_fd=folder)
@@ -102,11 +102,11 @@ def remove_empty(folder: int, name: str, depth: int = 0) -> None:
                 remove_empty(inner, entry, depth + 1)
     finally:
         os.close(inner)
-    with suppress(OSError):  # something is in it
+    with suppress(OSError):  # not empty
         os.rmdir(name, dir_fd=folder)
 
 
 def holds(folder: int, name: str, data: bytes) -> bool:
-    """Tell whether a file holds just these bytes."""
+    """Return whether a file holds exactly these bytes."""
     with open_regular(folder, name) as file:
         return file.read(len(data) + 1) == data

@@ -1,4 +1,4 @@
-"""Close the other names of files that rules close: by a hard link one file has several, and none says that it has."""
+"""Extend rules that close files to the files' other names: a file may have several hard links."""
 
 import os
 import posixpath
@@ -13,14 +13,14 @@ from localllm.config.schema import SafetyRule, SafetySettings
 from localllm.safety.rules import closes_path, is_within, rules_of
 
 _MOST_SECONDS = (
-    0.5  # for the files that rules close; and as long for their names in the whole project, if there are any
+    0.5  # for the files that rules close, and again for their other names in the whole project, if there are any
 )
 
 _Identity = tuple[int, int]
 
 
 def close_other_names(settings: SafetySettings, root: Path) -> SafetySettings:
-    """Add to the rules that close paths the same for the other names, in the project `root`, of the files there."""
+    """Add rules for the other names, in the project `root`, of the files that rules close."""
     closing = [rule for rule in rules_of(settings) if closes_path(rule) and _is_part(rule.prefix or "")]
     deadline = time.monotonic() + _MOST_SECONDS
     places = dict.fromkeys(rule.prefix or "" for rule in closing)
@@ -40,13 +40,13 @@ def close_other_names(settings: SafetySettings, root: Path) -> SafetySettings:
 
 
 def _is_part(prefix: str) -> bool:
-    """Whether a path is one of the project, and not all of it."""
+    """Return whether a path is in the project, and not its root."""
     path = posixpath.normpath(prefix)
     return path != "." and not path.startswith(("/", "../")) and path != ".."
 
 
 def _linked(root: Path, path: str, deadline: float) -> Iterator[_Identity]:
-    """The files with several names at a path, or below it."""
+    """Yield the files with several names at a path, or below it."""
     return (file for _, file in _linked_names(root, path, deadline))
 
 
@@ -57,7 +57,7 @@ def _linked_names(root: Path, path: str, deadline: float) -> Iterator[tuple[str,
 
 
 def _files(root: Path, path: str, deadline: float) -> Iterator[tuple[str, os.stat_result]]:
-    """The regular files at a path below `root`, the nearest first, by their paths there. Links are not followed."""
+    """Yield the regular files at a path below `root` by their paths there, breadth first, without following links."""
     pending = [path]
     for place in pending:
         if time.monotonic() > deadline:
@@ -70,4 +70,4 @@ def _files(root: Path, path: str, deadline: float) -> Iterator[tuple[str, os.sta
                 with os.scandir(root / place) as entries:
                     pending += sorted(f"{place}/{entry.name}".lstrip("/") for entry in entries)
         except OSError:
-            continue  # gone meanwhile, or not ours to read
+            continue  # deleted meanwhile, or not readable

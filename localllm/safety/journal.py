@@ -1,7 +1,7 @@
-"""What the tools did, one line of JSON a call: kept outside the project, for whoever wants to know afterwards.
+"""Journal of tool calls, one line of JSON each, kept outside the project for later inspection.
 
-Each line holds the SHA-256 of the one before it, so that a line that was changed, added or taken out shows. What was
-taken off the end does not: nothing comes after it.
+Each line holds the SHA-256 of the one before it, so that a changed, added or removed line is detected. Lines
+removed from the end are not: nothing follows them.
 """
 
 import hashlib
@@ -23,12 +23,12 @@ _BLOCK = 64 << 10
 class JournalEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One call.
 
-    `target` is the file or the whole command, `arguments` the `digest` of all of them: contents stay out. `paths` has,
-    for each file that was changed, its state before and after as `Snapshots` writes it. `outcome` is "ok", "failed",
-    or the code of an error. `approval` says who or what permitted it, `sandbox` what held a command. `reverted`: the
-    protected files that were put back; `overlooked`: not all folders could be looked into for such. `hosts`: for each
-    HOST:PORT a command asked for, bytes sent and received, and the code of the error where it was refused. `agent`: the
-    sub-agent that made the call.
+    `target`: the file or the whole command; `arguments`: the `digest` of all of them, without contents. `paths`: for
+    each changed file, its state before and after as `Snapshots` writes it. `outcome`: "ok", "failed", or an error
+    code. `approval`: who or what permitted it; `sandbox`: what confined a command. `reverted`: the protected files
+    that were restored; `overlooked`: not all folders could be searched for such. `hosts`: for each HOST:PORT a command
+    requested, bytes sent and received, and the error code if it was refused. `agent`: the sub-agent that made the
+    call.
     """
 
     tool: str
@@ -45,7 +45,7 @@ class JournalEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class _Line(JournalEntry, frozen=True, kw_only=True):
-    """An entry with what the journal itself knows. `time` is UTC; `previous` the digest of the line before."""
+    """An entry with the journal's own fields. `time` is UTC; `previous` the digest of the line before."""
 
     time: str
     session: str
@@ -53,26 +53,26 @@ class _Line(JournalEntry, frozen=True, kw_only=True):
 
 
 class _Link(msgspec.Struct, frozen=True):
-    """What of a line the chain is made of."""
+    """The field of a line that forms the chain."""
 
     previous: str
 
 
 class Journal:
-    """Appends to a file only its owner can read. Several programs may write to the same file at once."""
+    """Appends to a file that only its owner can read. Several programs may write to it at once."""
 
     def __init__(self, file: Path, session: str) -> None:
         self._file = file
         self._session = session
 
     def write(self, entry: JournalEntry) -> None:
-        """Append `entry`. Raises OSError where the file cannot be written."""
+        """Append `entry`. Raises OSError if the file cannot be written."""
         self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with FileLock(self._file.with_name(f"{self._file.name}.lock")):
             fd = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
             try:
                 last = _last_line(fd)
-                torn = b"\n" if last and not last.endswith(b"\n") else b""  # whoever wrote it was killed
+                torn = b"\n" if last and not last.endswith(b"\n") else b""  # its writer was killed
                 os.write(fd, torn + self._line(entry, last) + b"\n")
             finally:
                 os.close(fd)
@@ -84,7 +84,7 @@ class Journal:
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """What `check` found: how many lines there are, and the numbers (from 1) of those that do not follow from the line
+    """Result of `check`: the number of lines, and the numbers (from 1) of those that do not follow from the line
     before them, or are no entries."""
 
     lines: int
@@ -92,7 +92,7 @@ class Checked(msgspec.Struct, frozen=True):
 
 
 def check(file: Path) -> Checked:
-    """Whether the journal is as it was written; nothing is wrong with one that is not there. Raises OSError."""
+    """Check that the journal is unchanged; a missing file counts as unchanged. Raises OSError."""
     count, last, broken = 0, b"", list[int]()
     with suppress(FileNotFoundError), file.open("rb") as lines:
         for line in lines:
@@ -104,12 +104,12 @@ def check(file: Path) -> Checked:
 
 
 def digest(arguments: Mapping[str, Json]) -> str:
-    """The SHA-256 of a call's arguments as JSON with sorted keys: enough to tell two calls apart, and no content."""
+    """Return the SHA-256 of a call's arguments as sorted JSON: it identifies calls without their content."""
     return hashlib.sha256(msgspec.json.encode(dict(arguments), order="deterministic")).hexdigest()
 
 
 def _sum(line: bytes) -> str:
-    """What the next line says of this one; nothing where there is none."""
+    """Return the digest of this line that the next one holds; "" if there is no line."""
     return hashlib.sha256(line.rstrip(b"\n")).hexdigest() if line else ""
 
 
@@ -121,7 +121,7 @@ def _link(line: bytes) -> str | None:
 
 
 def _last_line(fd: int) -> bytes:
-    """The last line of a file, with its newline if it has one."""
+    """Return the last line of a file, with its newline if it has one."""
     end = os.fstat(fd).st_size
     start, tail = end, b""
     while start and b"\n" not in tail[:-1]:

@@ -1,4 +1,4 @@
-"""Programs that run others: what a command runs in its turn, as words or as a text to be read."""
+"""Find the commands that programs run in turn, as words or as a text to parse."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -33,10 +33,10 @@ INTERPRETERS: dict[str, tuple[str, ...]] = {
     "bun": ("-e",),
     "osascript": ("-e",),
 }
-"""Interpreters of other languages, and the options after which their code stands."""
+"""Interpreters of other languages, and the options that take their code."""
 
 READERS = SHELLS | INTERPRETERS.keys() | {"powershell", "pwsh"}
-"""What runs its standard input where it is given nothing else."""
+"""Programs that run their standard input if given nothing else."""
 
 _ASSIGNMENT = late_pattern(r"\w+(?:\[.*\])?\+?=", re.DOTALL)
 _STRING = late_pattern(
@@ -44,19 +44,19 @@ _STRING = late_pattern(
 )
 _GLUED_CODE = late_pattern(r"-[A-Za-z]*?[ceE].+", re.DOTALL)
 _LOADER = late_pattern(r"ld(?:[-\d].*)?\.so(?:\..*)?", re.DOTALL)
-"""The program by which the system starts others: `/lib64/ld-linux-x86-64.so.2 PROGRAM`."""
+"""The dynamic loader, which starts programs: `/lib64/ld-linux-x86-64.so.2 PROGRAM`."""
 
 _CALL = late_pattern(r"(?<![\w.])([\w.]++)\s*+\(")
-_LISTS = late_pattern(r"\bqw\b|[(){}\[\]|/]")  # what stands around words in perl and ruby: qw(git push), %x{git push}
+_LISTS = late_pattern(r"\bqw\b|[(){}\[\]|/]")  # delimiters of words in perl and ruby: qw(git push), %x{git push}
 _UNKNOWN = Word("", computed=True)
 _FIND_OPTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch"})
 _MOST_WORDS = 20_000  # of all commands that one `find` may run
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What a command runs: commands, texts for a shell, and code in another language, which may hold commands.
+    """What a command runs: commands, texts for a shell, and code in another language that may hold commands.
 
-    `through`: nothing but that, so that it need not be judged by itself. `opaque`: something that is not to be seen.
+    `through`: it runs only these, so it need not be judged itself. `opaque`: it runs something that cannot be seen.
     """
 
     commands: tuple[list[Word], ...] = ()
@@ -67,7 +67,7 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 def look_through(words: Sequence[Word]) -> Seen:
-    """What `words`, a simple command, runs in its turn."""
+    """Return what `words`, a simple command, runs in turn."""
     first, rest = words[0], list(words[1:])
     if first.computed and not first.ends_known:
         return Seen(opaque=True)
@@ -86,8 +86,8 @@ def look_through(words: Sequence[Word]) -> Seen:
 
 
 def may_be_run_by(words: Sequence[Word]) -> list[list[Word]]:
-    """The commands that a program which runs others may have been given, wherever its own options end: guesses, enough
-    to refuse or to ask, never to allow."""
+    """Return guesses at the commands given to a program that runs others, wherever its own options end:
+    enough to refuse or to ask, never to allow."""
     name = program_of(words[0])
     if name not in _RUNNERS and name not in _PREFIXES and not _LOADER.fullmatch(name):
         return []
@@ -105,18 +105,18 @@ _NAMES_OF_RUNNERS = (
     "annotate-output toybox busybox watch hyperfine"
 )
 _RUNNERS = frozenset(_NAMES_OF_RUNNERS.split())
-"""Programs that run another one, which stands among their words; how many words are their own differs too much. The
-numbers at the end of a name are left out, see `program_of`."""
+"""Programs that run another one named in their arguments; how many arguments are their own varies too much. Trailing
+version numbers are omitted, see `program_of`."""
 
 
 def program_of(word: Word) -> str:
-    """The name of a program without folder, version and ending, in small letters."""
+    """Return the name of a program without folder, version and extension, in lower case."""
     return re.sub(r"(?<=[a-z])[\d.]+$", "", word.text.rpartition("/")[2].lower().removesuffix(".exe"))
 
 
 def commands_in_code(code: str) -> tuple[list[list[Word]], list[str]]:
-    """What a program in another language may run: each function it calls and its quoted texts together, as commands;
-    each quoted text of several words, to be read by itself."""
+    """Return what code in another language may run: each function it calls, and its quoted texts together, as
+    commands; and each quoted text of several words, to be parsed separately."""
     texts = ["".join(groups) for groups in _STRING.findall(code)]
     calls = [[Word(name)] for name in _CALL.findall(code)]
     together = [[Word(text.strip()) for text in texts]] if len(texts) > 1 else []
@@ -124,7 +124,7 @@ def commands_in_code(code: str) -> tuple[list[list[Word]], list[str]]:
 
 
 _PREFIXES: dict[str, tuple[str, int, bool]] = {
-    # name: (short options that take a value, operands before the command, whether it is judged by what it runs alone)
+    # name: (short options that take a value, operands before the command, whether only the command is judged)
     "timeout": ("ks", 1, True),
     "nice": ("n", 0, True),
     "ionice": ("cnp", 0, True),
@@ -159,7 +159,7 @@ _PREFIXES: dict[str, tuple[str, int, bool]] = {
 
 
 def _after_options(rest: list[Word], valued: str, *, assignments: bool = False) -> list[Word]:
-    """What follows the options. `valued`: the short ones whose value is the next word."""
+    """Return what follows the options. `valued`: short options whose value is the next word."""
     at = 0
     while at < len(rest):
         text = rest[at].text
@@ -180,7 +180,7 @@ def _prefixed(rest: list[Word], valued: str, operands: int, through: bool) -> Se
 
 
 def _shell(rest: list[Word]) -> Seen:
-    """`bash -c TEXT`; a file it runs is not looked into, but one that is computed cannot be told."""
+    """`bash -c TEXT`; a script file is not read, but one with a computed name is opaque."""
     at, takes_text = 0, False
     while at < len(rest) and rest[at].text[:1] in ("-", "+") and rest[at].text != "-":
         text = rest[at].text
@@ -200,7 +200,7 @@ def _shell(rest: list[Word]) -> Seen:
 
 
 def _interpreter(rest: list[Word], options: tuple[str, ...]) -> Seen:
-    """Code on the command line: the texts in it may be commands."""
+    """Code on the command line: its strings may be commands."""
     for at, word in enumerate(rest[:-1]):
         if word.text in options or (re.fullmatch(r"-\w*[ceE]", word.text) and word.text[:2] != "--"):
             return Seen(code=(rest[at + 1].text,), opaque=rest[at + 1].computed)
@@ -210,7 +210,7 @@ def _interpreter(rest: list[Word], options: tuple[str, ...]) -> Seen:
 
 
 def _joined(rest: list[Word]) -> Seen:
-    """A text in words: `eval`, `watch`."""
+    """A command line given as several words: `eval`, `watch`."""
     rest = _after_options(rest, "n")
     hidden = any(word.computed for word in rest)
     return Seen(texts=(" ".join(word.text for word in rest),), through=not hidden, opaque=hidden)
@@ -263,14 +263,14 @@ def _find(rest: list[Word]) -> Seen:
             end = at
         elif rest[at].text in _FIND_OPTIONS and at + 1 < end:
             taken += end - at
-            if taken > _MOST_WORDS:  # find -exec -exec -exec …: each may run all that follows
+            if taken > _MOST_WORDS:  # find -exec -exec -exec …: each may run everything that follows
                 return Seen(tuple(commands), opaque=True)
             commands.append([Word(w.text, computed=True) if "{}" in w.text else w for w in rest[at + 1 : end]])
     return Seen(tuple(reversed(commands)))
 
 
 def _option_text(*options: str) -> Callable[[list[Word]], Seen]:
-    """A program with an option whose value is a text for a shell."""
+    """Return a handler for a program with an option whose value is a shell command."""
 
     def look(rest: list[Word]) -> Seen:
         for word, later in pairwise(rest):
@@ -299,7 +299,7 @@ def _flock(rest: list[Word]) -> Seen:
 
 
 def _rg(rest: list[Word]) -> Seen:
-    """`rg --pre PROGRAM` runs it with each file."""
+    """`rg --pre PROGRAM` runs it for each file."""
     commands: list[list[Word]] = []
     for word, later in pairwise([*rest, Word("")]):
         option, given, value = word.text.partition("=")
@@ -339,12 +339,12 @@ def _last_words(rest: list[Word]) -> Seen:
 
 
 def _code(rest: list[Word]) -> Seen:
-    """`awk PROGRAM`: any of its words."""
+    """`awk PROGRAM`: any word may be code."""
     return Seen(code=tuple(word.text for word in rest))
 
 
 def _git(rest: list[Word]) -> Seen:
-    """What git is told to run: settings that name a program, aliases, and the options and commands that take one."""
+    """Return what git runs: program settings, aliases, and the options and commands that take a program."""
     texts: list[str] = []
     names = [word.text for word in rest]
     is_hidden = any(name.startswith("--config-env") for name in names)
@@ -372,12 +372,12 @@ _RUN_BY_GIT = late_pattern(
     r"(?:textconv|command|cmd|driver|clean|smudge|process|path|uploadpack|receivepack|update)",
     re.IGNORECASE | re.DOTALL,
 )
-"""git's settings whose value is run."""
+"""git settings whose value is run."""
 
 _GIT_OPTION = late_pattern(
     r"(?:-x|--exec|--extcmd|--[a-z]+-filter|--open-files-in-pager|-O(?=[^a]))(?:=?(.*))?", re.DOTALL
 )
-"""Options of git's commands whose value is run: `rebase -x`, `difftool -x`, `filter-branch`, `grep -O`."""
+"""Options of git commands whose value is run: `rebase -x`, `difftool -x`, `filter-branch`, `grep -O`."""
 
 
 def _of_alias(setting: str, value: str) -> str:

@@ -1,4 +1,4 @@
-"""The project's folder and nothing else: every file a tool reads or writes is opened beneath it."""
+"""The project folder: every file that a tool reads or writes is opened beneath it."""
 
 import errno
 import os
@@ -37,61 +37,61 @@ if TYPE_CHECKING:
 _LOOK = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_NOFOLLOW
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _OUTPUTS = ".localllm/tool-output/"
-_NEIGHBOURS = 5_000  # how many files are looked at for a name near to a missing one
-_RACES = 100  # how often a path is resolved anew while somebody exchanges links in it
+_NEIGHBOURS = 5_000  # files checked for a name similar to a missing one
+_RACES = 100  # attempts to resolve a path while links in it are being exchanged
 _MOST_NAMED = 20
 
 
 def shown(file_path: str) -> str:
-    """A path as people and models may see it: on one line, with nothing invisible in it."""
+    """Return a path as users and models may see it: on one line, without invisible characters."""
     return clean(file_path, keep_newlines=False)
 
 
 def some_of(names: Sequence[str]) -> str:
-    """The first of them, and how many more there are."""
+    """Return the first names, and the number of further ones."""
     more = f", … (+{len(names) - _MOST_NAMED})" if len(names) > _MOST_NAMED else ""
     return ", ".join(map(shown, names[:_MOST_NAMED])) + more
 
 
 class ProjectRoot:
-    """The folder the tools may work in, held open: it stays the same folder whatever its path leads to later.
+    """The folder in which tools may work, held open: the same folder wherever its path leads later.
 
-    Paths are given relative to it, or absolute when they are inside. Symbolic links are followed as long as they
-    stay inside. Errors are ToolExecutionError (file_missing, file_is_directory, file_unreadable, …) and
+    Paths are relative to it, or absolute if inside. Symbolic links are followed as long as they stay
+    inside. Errors are ToolExecutionError (file_missing, file_is_directory, file_unreadable, …) and
     SafetyViolationError (path_outside, path_invalid, path_not_regular, path_protected).
     """
 
     def __init__(self, path: Path, outputs: Path | None = None, named: Callable[[], Collection[str]] = tuple) -> None:
-        """Open the folder `path`; OSError where that is not possible. `outputs`: the folder outside that keeps what was
-        printed, where the project cannot: its files are read by the names they would have in the project. `named`: the
-        paths that protected files and git's settings lead to, as of now."""
+        """Open the folder `path`. Raises OSError. `outputs`: the folder outside for printed output, if the
+        project cannot hold it: its files are read by the names they would have in the project. `named`: returns the
+        current paths that protected files and git settings lead to."""
         self._named = named
         self.path = path.resolve(strict=True)
         self._outputs = outputs
         self._takes_any_name = False
         self._settled: dict[str, str] | None = None
         self._protection: Protection | None = None
-        self._original: ProjectRoot | None = None  # which closes the folder when it goes
+        self._original: ProjectRoot | None = None  # which closes the folder when it is collected
         self._fd = os.open(self.path, getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC)
         weakref.finalize(self, os.close, self._fd)
 
     def for_any_name(self) -> "ProjectRoot":
-        """The same for paths that were found, not given: also of names that read differently than they look, or nest
-        deep."""
+        """Return a copy for paths that were found, not given: it also accepts misleading names and deep
+        nesting."""
         made = copy(self)
         made._takes_any_name, made._original = True, self
         return made
 
     def for_one_call(self) -> "ProjectRoot":
-        """The same, which resolves each path once: what was judged by its path is what is opened by it, whatever
-        links are exchanged meanwhile. What protected files lead to is asked for once as well."""
+        """Return a copy that resolves each path once: the path that was judged is the one opened, even if
+        links are exchanged meanwhile. The paths that protected files lead to are read once as well."""
         made = copy(self)
         made._settled, made._original = {}, self
         made._named, made._protection = cache(self._named), None
         return made
 
     def relative(self, file_path: str) -> str:
-        """The canonical path below the root, links resolved, with `/`; "." for the root. The file may be missing."""
+        """Return the canonical path below the root ("." for it), links resolved, with `/`. It may be missing."""
         if self._settled is None:
             return self._relative(file_path)
         if file_path not in self._settled:
@@ -116,7 +116,7 @@ class ProjectRoot:
         return relative
 
     def _outside(self, file_path: str) -> SafetyViolationError:
-        """The error for a path outside, naming what is meant by one below a root that a model has made up."""
+        """Return the error for a path outside, suggesting the path meant if only the root was invented."""
         names = file_path.strip("/").split("/")
         if file_path.startswith("/") and not {"", ".", ".."} & set(names):
             for start in range(len(names)):
@@ -126,22 +126,22 @@ class ProjectRoot:
                         return SafetyViolationError(
                             "path_outside_near", path=shown(file_path), root=self.path, near=shown(near)
                         )
-        is_top = file_path.startswith("/") and len(names) == 1 and "." not in names[0]  # /, /workspace
+        is_top = file_path.startswith("/") and len(names) == 1 and "." not in names[0]  # / or /workspace
         key = "path_outside_near" if is_top else "path_outside"
         return SafetyViolationError(key, path=shown(file_path), root=self.path, near=".")
 
     def name_of(self, file: Path) -> str:
-        """The path by which tools read a file: of one that is neither in the project nor in `outputs` the whole one."""
+        """Return the path by which tools read a file: absolute if neither in the project nor in `outputs`."""
         if file.parent == self._outputs:
             return _OUTPUTS + file.name
         return file.relative_to(self.path).as_posix() if file.is_relative_to(self.path) else str(file)
 
     def is_kept_outside(self, file_path: str) -> bool:
-        """Whether this is something that was printed, and is kept outside of the project."""
+        """Return whether this is printed output that is kept outside of the project."""
         return bool(self._kept_outside(file_path))
 
     def _kept_outside(self, file_path: str) -> str:
-        """The name in `outputs` of what was printed and is kept there; "" for any other path."""
+        """Return the name in `outputs` of printed output that is kept there; "" for any other path."""
         folder, _, name = file_path.rpartition("/")
         is_name = folder + "/" == _OUTPUTS and name not in (".", "..")
         is_there = self._outputs and is_name and os.path.lexists(self._outputs / name)
@@ -149,7 +149,7 @@ class ProjectRoot:
 
     @contextmanager
     def _beneath(self, relative: str) -> Generator[tuple[int, str]]:
-        """The open folder in which the file is to be found, and its path there. Raises OSError."""
+        """Yield the open folder to find the file in, and the path relative to it. Raises OSError."""
         name = self._kept_outside(relative)
         if not name or self._outputs is None:
             yield self._fd, relative
@@ -161,7 +161,7 @@ class ProjectRoot:
             os.close(folder)
 
     def stat(self, file_path: str) -> os.stat_result:
-        """The facts of a file or folder."""
+        """Return the status of a file or folder."""
         relative = self.relative(file_path)
         with self._explained(file_path, "file_unreadable"), self._beneath(relative) as place:
             fd = open_beneath(*place, _LOOK, links=False)
@@ -171,7 +171,7 @@ class ProjectRoot:
                 os.close(fd)
 
     def exists(self, file_path: str) -> bool:
-        """Whether there is a file or folder."""
+        """Return whether there is a file or folder."""
         relative = self.relative(file_path)
         with self._explained(file_path, "file_unreadable"), self._beneath(relative) as place:
             try:
@@ -181,19 +181,19 @@ class ProjectRoot:
         return True
 
     def open_file(self, file_path: str) -> BufferedReader:
-        """The regular file, open for reading. Raises SafetyViolationError for a path that leads out of the project, or
-        to something that is no file; ToolExecutionError where there is none, or it may not be read."""
+        """Open a regular file for reading. Raises SafetyViolationError for a path that leads out of the project, or
+        to no regular file; ToolExecutionError if it is missing or may not be read."""
         relative = self.relative(file_path)
         with self._explained(file_path, "file_unreadable"), self._beneath(relative) as place:
             return open_regular(*place)
 
     def open_listed(self, path: str) -> BufferedReader:
-        """`open_file` for a path that a walk gave, which needs no resolving and no explaining. Raises OSError."""
+        """Open a file whose path comes from a walk, without resolving it or explaining errors. Raises OSError."""
         with self._beneath(path) as place:
             return open_regular(*place)
 
     def read_bytes(self, file_path: str, limit: int) -> bytes:
-        """The whole content; file_too_large when there are more than `limit` bytes."""
+        """Return the whole content. Raises file_too_large if it exceeds `limit` bytes."""
         with self.open_file(file_path) as file, self._explained(file_path, "file_unreadable"):
             data = file.read(limit + 1)
             size = os.fstat(file.fileno()).st_size
@@ -211,10 +211,10 @@ class ProjectRoot:
         over: bytes | None = None,
         even_read_only: bool = False,
     ) -> None:
-        """Make `data` the whole content: replaced atomically, read back and compared. Missing folders are made.
+        """Replace the whole content with `data`, atomically; read it back and compare. Creates missing folders.
 
         An existing file keeps its permissions unless `mode` is given; other hard links of it keep the old content.
-        `create_only` refuses an existing file (file_exists), `over` one that does not hold these bytes any more
+        `create_only` refuses an existing file (file_exists), `over` one that no longer holds these bytes
         (file_changed_since). Protected names, folders and (unless `even_read_only`) read-only files are refused.
         """
         relative = self._writable(file_path)
@@ -234,7 +234,7 @@ class ProjectRoot:
             except ToolExecutionError:
                 os.unlink(name, dir_fd=folder)
                 raise
-            with suppress(OSError):  # not every file system can; the file itself is on the disk
+            with suppress(OSError):  # not supported by every file system; the file itself is on the disk
                 os.fsync(folder)
             with open_regular(folder, name) as file:
                 kept = file.read(len(data) + 1)
@@ -242,7 +242,7 @@ class ProjectRoot:
             raise ToolExecutionError("file_not_kept", path=shown(file_path))
 
     def _refuse_moved(self, relative: str, folder: int) -> None:
-        """Raise file_changed_since where the open folder of a file lies elsewhere by now: it may be a protected one."""
+        """Raise file_changed_since if the open folder of a file was moved: its path may be protected now."""
         try:
             with self._folder_of(relative, make=False) as (now, _):
                 is_there = os.path.samestat(os.fstat(now), os.fstat(folder))
@@ -252,18 +252,18 @@ class ProjectRoot:
             raise ToolExecutionError("file_changed_since", path=shown(relative))
 
     def delete(self, file_path: str, *, even_protected: bool = False) -> None:
-        """Remove a file. Folders and (unless `even_protected`) protected names are refused."""
+        """Delete a file. Folders and (unless `even_protected`) protected names are refused."""
         relative = self._writable(file_path, even_protected=even_protected)
         with self._explained(file_path, "file_unwritable"), self._folder_of(relative, make=False) as (folder, name):
             os.unlink(name, dir_fd=folder)
 
     def make_way(self, file_path: str, until: float) -> str:
-        """Free the path of a file that is to come back; where what stood in its way is now, "" if nothing is left.
+        """Free the path of a file to restore; return the new path of what was in the way, "" if nothing.
 
-        In the way are a folder, link, pipe or socket in the place of the file, and whatever is no folder in the place
-        of one above it. Links, pipes and sockets that were there at `until` (seconds since the epoch) and folders
-        without a file are removed, the rest gets another name beside it. No link is followed; protected paths and a
-        regular file in the place of the file are left alone.
+        In the way are a folder, link, pipe or socket in the place of the file, and anything but a folder in the place
+        of a parent. Links, pipes and sockets that existed at `until` (seconds since the epoch) and folders
+        without a file are removed, the rest is renamed beside it. No link is followed; protected paths and a
+        regular file in the place of the file are not touched.
         """
         from localllm.sandbox.protect.protected_paths import is_protected
 
@@ -285,13 +285,13 @@ class ProjectRoot:
 
     @contextmanager
     def open_parent(self, relative: str, *, make: bool = False) -> Generator[int]:
-        """The folder a file lies in, opened through no link; with `make` it is made where it is missing. For what
-        keeps and brings back protected files: nothing is refused. Raises OSError."""
+        """Open the folder of a file, following no links; with `make`, create it if missing. For saving
+        and restoring protected files: nothing is refused. Raises OSError."""
         with self._folder_of(relative, make=make) as (folder, _):
             yield folder
 
     def remove_leftovers(self, file_path: str) -> None:
-        """Remove what a program that was killed left half written beside a file. No other program is writing there."""
+        """Remove half-written files that a killed program left beside a file. No other program writes there."""
         relative = self._writable(file_path)
         with self._folder_of(relative, make=False) as (folder, _):
             _lock_folder(folder, file_path)
@@ -300,20 +300,20 @@ class ProjectRoot:
                     os.unlink(name, dir_fd=folder)
 
     def is_protected(self, file_path: str) -> bool:
-        """Whether only the user may change it: it would run, or be believed, outside the sandbox later."""
+        """Return whether only the user may change it: it would run, or be trusted, outside the sandbox later."""
         if self._protection is None:
-            from localllm.safety.protection import Protection  # it comes with the first change
+            from localllm.safety.protection import Protection  # loaded with the first change
 
             self._protection = Protection(self.path, self._named)
         return self._protection.covers(self.relative(file_path))
 
     def refuse_protected(self, file_path: str) -> None:
-        """Raise SafetyViolationError path_protected where `is_protected`."""
+        """Raise SafetyViolationError path_protected if `is_protected`."""
         if self.is_protected(file_path):
             raise SafetyViolationError("path_protected", path=shown(file_path))
 
     def near(self, file_path: str) -> list[str]:
-        """Up to five existing paths whose name is that of `file_path`, or nearly."""
+        """Return up to five existing paths with the same or a similar name as `file_path`."""
         import difflib
 
         wanted = posixpath.basename(posixpath.normpath(file_path))
@@ -324,8 +324,8 @@ class ProjectRoot:
         return [shown(path) for name in names for path in by_name[name]][:5]
 
     def meant(self, file_path: str, *, by_name: bool) -> str:
-        """The path that a missing `file_path` plainly stands for, "" where none does: with / for \\ where its folder is
-        there; `by_name` also without the @ before it, or the only file in the project that is called so."""
+        """Return the path that a missing `file_path` clearly stands for, "" if none: with / for \\ if its folder
+        exists; with `by_name` also without a leading @, or the only file in the project of that name."""
         if "/" in file_path and not file_path.startswith("@") and "\\" not in file_path:
             return ""
         try:
@@ -336,7 +336,7 @@ class ProjectRoot:
             slashed = file_path.replace("\\", "/")
             if slashed != file_path and self.exists(posixpath.dirname(slashed) or "."):
                 return slashed
-        except LocalLLMError:  # which using it will tell
+        except LocalLLMError:  # reported when it is used
             return ""
         if not by_name or "/" in file_path or file_path in ("", ".", ".."):
             return ""
@@ -348,7 +348,7 @@ class ProjectRoot:
         for _ in range(_RACES):
             try:
                 return real_path(self.path / file_path)
-            except OSError:  # what was a link a moment ago is none any more
+            except OSError:  # a link until a moment ago
                 continue
         raise SafetyViolationError(
             "path_invalid", path=shown(file_path), reason=Phrase("a symbolic link in it leads nowhere")
@@ -362,8 +362,8 @@ class ProjectRoot:
         try:
             mode = (self.path / relative).lstat().st_mode
         except OSError:
-            return  # missing or not reachable: opening it will say
-        if stat.S_ISLNK(mode):  # what the resolving could not resolve
+            return  # missing or not reachable: reported when it is opened
+        if stat.S_ISLNK(mode):  # a link that could not be resolved
             raise SafetyViolationError(
                 "path_invalid", path=shown(file_path), reason=Phrase("a symbolic link in it leads nowhere")
             )
@@ -380,9 +380,9 @@ class ProjectRoot:
 
     @contextmanager
     def _folder_of(self, relative: str, *, make: bool) -> Generator[tuple[int, str]]:
-        """The open folder that holds `relative`, and the name in it.
+        """Yield the open folder that holds `relative`, and the name in it.
 
-        `relative` is canonical, so a link on the way was put there since: walking without following any keeps a
+        `relative` is canonical, so a link on the way was created since: following none keeps a
         write from landing at a protected name.
         """
         *parents, name = relative.split("/")
@@ -428,11 +428,11 @@ class ProjectRoot:
                 return ToolExecutionError(otherwise, path=path, reason=error.strerror)
 
     def _takes_nothing(self, otherwise: str) -> bool:
-        """Whether it failed because nobody may write here, rather than into this one file."""
+        """Return whether it failed because the project is not writable, rather than this one file."""
         return otherwise == "file_unwritable" and not os.access(self.path, os.W_OK)
 
     def missing(self, file_path: str) -> ToolExecutionError:
-        """The error for a file that is not there, naming those that may have been meant."""
+        """Return the error for a missing file, with the names that may have been meant."""
         names = self.near(file_path)
         hint = (
             Phrase("Did you mean: {names}?", names=", ".join(names))
@@ -443,7 +443,7 @@ class ProjectRoot:
 
 
 def _refuse_odd(file_path: str) -> None:
-    """Refuse what is no path of a project's file: what reads differently than it looks, and addresses."""
+    """Refuse what is no path of a project file: misleading names, and addresses."""
     if not file_path:
         reason = Phrase("it is empty")
     elif shown(file_path) != file_path:
@@ -464,7 +464,7 @@ def _beside(parents: list[str], name: str) -> str:
 
 
 def _lock_folder(folder: int, file_path: str) -> None:
-    """Let one program at a time replace files in this folder, until it is closed."""
+    """Lock this folder, so that only one program at a time replaces files in it, until it is closed."""
     if sys.platform != "win32":
         try:
             lock_within(folder, FOLDER_PATIENCE)
@@ -473,4 +473,4 @@ def _lock_folder(folder: int, file_path: str) -> None:
                 "file_unwritable", path=shown(file_path), reason=Phrase("Another program holds the lock of its folder")
             ) from None
         except OSError:
-            pass  # not every file system can
+            pass  # not supported by every file system

@@ -1,6 +1,6 @@
-"""Command lines so plain that it is certain what they do: words as they stand, pipes, `&&`, `||` and `;`, no more.
+"""Parse plain command lines, whose effect is certain: literal words, pipes, `&&`, `||` and `;` only.
 
-Nothing is expanded but file names, nothing is set, substituted, grouped or redirected. Every other line is not plain,
+Only file names are expanded; nothing is set, substituted, grouped or redirected. No other line is plain,
 whatever it would do.
 """
 
@@ -24,7 +24,7 @@ _LONGEST = 2_000  # characters
 
 
 class PlainWord(msgspec.Struct, frozen=True):
-    """A word without its quotes. `glob`: how far it is certain, where the shell puts file names in its place; else
+    """A word without its quotes. `glob`: the length of its certain part if the shell expands file names in it, else
     -1."""
 
     text: str
@@ -32,7 +32,7 @@ class PlainWord(msgspec.Struct, frozen=True):
 
 
 class PlainCommand(msgspec.Struct, frozen=True):
-    """A simple command, and what stands before it: "", "|", "||", "&&" or ";"."""
+    """A simple command, and the operator before it: "", "|", "||", "&&" or ";"."""
 
     words: tuple[PlainWord, ...]
     after: str = ""
@@ -44,7 +44,7 @@ class PlainCommand(msgspec.Struct, frozen=True):
 
 
 def plain_commands(line: str) -> list[PlainCommand]:
-    """The commands of a plain line, in their order; none where it is not plain."""
+    """Return the commands of a plain line, in order; none if it is not plain."""
     if len(line) > _LONGEST:
         return []
     commands: list[PlainCommand] = []

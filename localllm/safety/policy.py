@@ -1,7 +1,7 @@
-"""What may run, what is asked about, what is refused: judged before a tool runs.
+"""Decide before a tool runs whether the call is allowed, needs confirmation, or is refused.
 
-The policy decides what a person is asked. It protects nothing by itself: that is the sandbox's part. What it reads in
-a command makes it ask more, and less only where it is told so: see `Situation`.
+The policy decides what the user is asked. It protects nothing by itself: that is the sandbox's task. What it finds
+in a command makes it ask more, and less only as listed in `Situation`.
 """
 
 import re
@@ -17,24 +17,24 @@ from localllm.safety.rules import COMMAND_TOOL, Call, Decision, Rule, line_of, l
 from localllm.safety.tool_definition import Tool
 
 DANGEROUS_COMMANDS = ("rm -rf", "format x:", "del /s", "sudo", "chmod 777")
-"""Those that are dangerous whatever the settings say: the ones named there come on top."""
+"""Always dangerous, in addition to those of the settings."""
 
 Why = Literal["", "plan", "unreadable", "untrusted", "address", "instruction", "preview"]
 
 
 _LETTERS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uff66-\uff9f\U00020000-\U0003ffff"
-"""Those of Thai, Lao, Burmese, Khmer, Japanese and Chinese."""
+"""Letters of Thai, Lao, Burmese, Khmer, Japanese and Chinese."""
 
 _UNSPACED = late_pattern(f"[{_LETTERS}]")
 _SPACED = rf"[^\W{_LETTERS}]"
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """The decision, the rule it comes from, and whether only a person at the keyboard may say yes.
+    """The decision, its rule, and whether only a person at the keyboard may approve.
 
-    `why`: what it comes from where that is no rule: plan mode; a command of which not all can be told; text from the
-    web in the conversation; an address nobody has named; a text that assistants obey; what the preview of the call
-    says. `lasting`: whether an answer to
+    `why`: the reason if it is no rule: plan mode; a command that cannot be fully analysed; text from the
+    web in the conversation; an address nobody has named; a file that assistants obey; the preview of the
+    call. `lasting`: whether an answer to
     it may be remembered.
     """
 
@@ -46,14 +46,14 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds while a call is judged.
+    """The circumstances in which a call is judged.
 
     `tainted`: text from the web is in the conversation. `network`: commands can reach other machines. `said`: what the
-    user has typed so far. `found`: the addresses that searches have found. `led_by`: the page that has led to the
-    address, one that may be read. `touched`: the files the call changes that no argument of it names. `obeyed`: files
-    that texts which assistants obey are links to. `is_file`: whether something in the project is called so.
-    `only_reads`: the command is known to read the project and no more, in a sandbox that holds it. `kept`: the parts of
-    the command, by their words, that only remove what /undo brings back.
+    user has typed so far. `found`: the addresses that searches have found. `led_by`: the readable page that led to the
+    address. `touched`: the files the call changes that no argument names. `obeyed`: files to which instruction
+    files for assistants are links. `is_file`: whether something in the project has that name.
+    `only_reads`: the command is known only to read the project, in a sandbox that confines it. `kept`: the parts of
+    the command, by their words, that only remove what /undo restores.
     """
 
     tainted: bool = False
@@ -69,9 +69,9 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Policy:
-    """Judges calls by mode and rules: deny wins, then what is dangerous, then ask rules, then allow rules.
+    """Judges calls by mode and rules. Precedence: deny rules, dangerous commands, ask rules, allow rules.
 
-    `mode` may change while the program runs. `remembered` gives the rules that answers of the user have made.
+    `mode` may change while the program runs. `remembered` returns the rules made by the user's answers.
     """
 
     def __init__(self, settings: SafetySettings, remembered: Callable[[], Sequence[Rule]] = tuple) -> None:
@@ -87,11 +87,11 @@ class Policy:
         canonical: Callable[[str], str],
         situation: Situation = Situation(),  # noqa: B008 - it is immutable
     ) -> Verdict:
-        """The verdict on a call with parsed arguments.
+        """Return the verdict on a call with parsed arguments.
 
-        `canonical` gives a path as `ProjectRoot.relative` does; the SafetyViolationError it raises for a path outside
-        the project is passed on. A deny rule on a folder refuses calls that name it or something in it; listing or
-        searching a folder above it is not refused as a call.
+        `canonical` resolves a path as `ProjectRoot.relative` does; the SafetyViolationError it raises for one outside
+        the project propagates. A deny rule on a folder refuses calls that name it or something in it; listing or
+        searching a folder above it is not refused.
         """
         call = Call(tool, arguments, canonical, situation.touched)
         is_safe = tool.is_safe(situation.touched)
@@ -124,21 +124,21 @@ class Policy:
         return Verdict("allow")
 
     def with_question(self, verdict: Verdict) -> Verdict:
-        """The verdict on a call whose preview wants a person asked."""
+        """Return the verdict on a call whose preview requires a question to the user."""
         is_answered = verdict.decision != "allow" or bool(verdict.rule) or self.mode == "auto"
         return verdict if is_answered else Verdict("ask", why="preview", lasting=True)
 
     def denies(self, tool: Tool) -> bool:
-        """Whether a rule denies every call of the tool: such a tool is not offered at all."""
+        """Return whether a rule denies every call of the tool: then it is not offered to the model."""
         return any(rule.whole and rule.decision == "deny" and rule.concerns(tool.name) for rule in self._rules)
 
     def dangerous_part(self, command: str) -> str:
-        """The dangerous command that a part of the command line is, built in or of the settings, or nothing."""
+        """Return the dangerous command, built in or from the settings, that a part of the line matches, or ""."""
         return line_of(command).danger((*self._dangerous, *DANGEROUS_COMMANDS))
 
     def _danger(self, call: Call, situation: Situation) -> str:
-        """The dangerous command that a part of the call is, or nothing. Those of the settings count whatever they
-        would do, the built-in ones by what they would destroy."""
+        """Return the dangerous command that a part of the call matches, or "". Those of the settings always
+        count, the built-in ones only if what they would destroy cannot be restored."""
         if call.line is None:
             return ""
         return call.line.danger(self._dangerous) or call.line.danger(DANGEROUS_COMMANDS, situation.kept)
@@ -147,10 +147,10 @@ class Policy:
         return next((str(rule) for rule in self._rules if rule.decision == decision and call.touches(rule)), "")
 
     def _allowing(self, call: Call) -> str:
-        """The rules that allow all of the call, or nothing."""
+        """Return the rules that together allow the whole call, or ""."""
         allowing = [rule for rule in [*self._rules, *self._remembered()] if rule.decision == "allow"]
         if call.line and call.line.unreadable and self._restricts_commands:
-            allowing = [rule for rule in allowing if not rule.whole]  # it may be what another rule is about
+            allowing = [rule for rule in allowing if not rule.whole]  # another rule may apply to it
         alone = next((rule for rule in allowing if call.is_covered_by([rule])), None)
         if alone is not None:
             return str(alone)
@@ -162,7 +162,7 @@ class Policy:
         return any(rule.decision != "allow" and rule.concerns(COMMAND_TOOL) for rule in self._rules)
 
     def _sends(self, call: Call, situation: Situation, *, is_allowed: bool) -> bool:
-        """Whether something may leave this machine that the user has neither typed nor allowed."""
+        """Return whether something may leave this machine that the user has neither typed nor allowed."""
         if call.line is not None:
             return situation.network or call.line.uses_network
         return not is_allowed and not all(was_said(text, situation.said) for text in call.sent)
@@ -172,7 +172,7 @@ class Policy:
 
 
 def mode_of(settings: SafetySettings) -> Mode:
-    """The mode at the start: `require_confirmation = false` is another word for auto."""
+    """Return the initial mode; `require_confirmation = false` means auto."""
     return "auto" if settings.mode == "ask" and not settings.require_confirmation else settings.mode
 
 
@@ -183,24 +183,24 @@ def _is_obeyed(path: str) -> bool:
 
 
 def was_named(path: str, said: str) -> bool:
-    """Whether the user has typed the name of the file, wherever it lies."""
+    """Return whether the user has typed the file's name, in whatever folder it is."""
     return was_said(path.rpartition("/")[2], said)
 
 
 def _is_named(url: str, situation: Situation) -> bool:
-    """Whether an address may be read without a question: a search has found it, letter by letter; the user has typed
-    it or, as long as no text from the web is there, its host; or a page of the same host has led there."""
+    """Return whether an address may be read without asking: a search has found exactly it; the user has typed
+    it or, while there is no text from the web, its host; or a page of the same host has led there."""
     if url.strip() in situation.found:
         return True
-    from localllm.safety.web_addresses import is_same_site, was_typed  # they come with the first address
+    from localllm.safety.web_addresses import is_same_site, was_typed  # loaded with the first address
 
     led = bool(situation.led_by) and is_same_site(situation.led_by, url)
     return led or was_typed(url, situation.said, or_host=not situation.tainted, is_file=situation.is_file)
 
 
 def was_said(text: str, said: str) -> bool:
-    """Whether the user has typed these words, one after another and each of them whole: at least three characters, or
-    two where they are of a script that puts no blanks between words."""
+    """Return whether the user has typed these words in sequence, each of them whole: at least three characters, or
+    two in a script without blanks between words."""
     words = " ".join(text.split()).casefold()
     if len(words) < (2 if _UNSPACED.search(words) else 3):
         return not words

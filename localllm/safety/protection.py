@@ -1,4 +1,4 @@
-"""Which files of a project only the user may change: they would run, or be believed, outside the sandbox later."""
+"""Determine which project files only the user may change: run, or trusted, outside the sandbox later."""
 
 import os
 import time
@@ -9,24 +9,24 @@ from localllm.base.environment import believed_in
 from localllm.base.paths import state_folder
 
 _REPOSITORIES = (("HEAD", "objects", "refs"), ("HEAD", "commondir"))
-"""What git knows a repository's folder by, see is_git_directory in its setup.c."""
+"""Marks by which git recognizes a repository, see is_git_directory in its setup.c."""
 
 _FRESH_SECONDS = 1.0
-"""One `/undo` asks of thousands of files, and to look takes milliseconds. Each call of a tool looks anew."""
+"""One `/undo` checks thousands of files, and reading takes milliseconds. Each tool call reads afresh."""
 
 
 class Protection:
     """Judges paths below the folder `root` (links resolved), `/` between their names."""
 
     def __init__(self, root: Path, named: Callable[[], Collection[str]] = tuple) -> None:
-        """`named`: the paths that protected files lead to, as of now."""
+        """Create it; `named` returns the current paths that protected files lead to."""
         self._root = root
         self._named = named
         self._leads: set[str] = set()
         self._fresh_until = 0.0
 
     def covers(self, relative: str) -> bool:
-        """Whether only the user may change the file."""
+        """Return whether only the user may change the file."""
         from localllm.sandbox.protect.protected_paths import is_protected
 
         own = (*believed_in(str(self._root)), os.path.realpath(state_folder()))
@@ -39,12 +39,12 @@ class Protection:
         )
 
     def _is_in(self, own: str, relative: str) -> bool:
-        """Whether the file is, or lies in, what is this program's and may be in the project."""
+        """Return whether the file is, or is in, a folder of this program, which may be in the project."""
         return f"{self._root}/{relative}/".casefold().startswith(f"{own}/".casefold()) and Path(own) != self._root
 
     def _is_of_repository(self, relative: str) -> bool:
-        """Whether it is data of a repository, or would make one: to git a folder with HEAD, objects and refs is one,
-        whose settings and hooks it obeys."""
+        """Return whether it is repository data, or would make a repository: git takes any folder with HEAD, objects and
+        refs for one, and obeys its settings and hooks."""
         parts = relative.casefold().split("/")
         if ".git" in parts[:-1]:
             return not f"/{relative.casefold()}".endswith("/.git/info/exclude")
@@ -58,14 +58,14 @@ class Protection:
         return False
 
     def _is_hidden_in_home(self, relative: str) -> bool:
-        """Whether it is in a hidden file or folder of the user's home, where that is the project, or in it: there is
-        no end to the names that programs run, or believe, there."""
-        home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - pathlib raises where there is none
+        """Return whether it is in a hidden file or folder of the user's home, if that is the project or in it: too many
+        names there are run, or trusted, by programs."""
+        home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - pathlib raises if there is none
         return Path(home).is_relative_to(self._root) and str(self._root / relative).startswith(f"{home}/.")
 
     def _is_named(self, relative: str) -> bool:
-        """Whether a protected file, or git's settings, lead to it or to a folder above it: as hooks, as a program, as
-        further settings, as what a link stands for."""
+        """Return whether a protected file, or git's settings, lead to it or to a folder above it: as hooks, a program,
+        further settings, or the target of a link."""
         if time.monotonic() >= self._fresh_until:
             self._leads = {path.casefold() for path in self._named()}
             self._fresh_until = time.monotonic() + _FRESH_SECONDS

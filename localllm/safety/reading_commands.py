@@ -1,6 +1,6 @@
-"""Commands that only read the project: a closed list, with the options that are known to do nothing else.
+"""Recognize commands that only read the project, from a closed list of programs and options.
 
-What is not in it may be as harmless; it is asked about, that is all.
+Other commands may be as harmless; the user is asked about them.
 """
 
 import os
@@ -20,12 +20,12 @@ from localllm.sandbox.protect.repository import find_place, settings_of
 
 
 class Reads(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program may be given. `flags`: letters that stand alone; `valued`: those whose value follows; `long`: the
-    long options, with `=` where a value must follow and `[=]` where one may. `number`: `-5` is an option.
+    """The arguments a program accepts. `flags`: letters without a value; `valued`: those with one; `long`: the
+    long options, with `=` if a value must follow and `[=]` if one may. `number`: `-5` is an option.
 
-    `operands`: what is no option: paths, texts, or a pattern and paths (which, if one of `given` is there, are paths
-    only); or, as there are no options, words. `most`: of them at most. `globs`: a pattern may stand for several; where
-    one of them might be written, it may not.
+    `operands`: what the non-options are: paths, texts, or a pattern and paths (with one of `given`, only paths);
+    or, as there are no options, words. `most`: their maximal number. `globs`: a glob may expand to several; false if
+    one of them might be written.
     """
 
     flags: str = ""
@@ -90,7 +90,7 @@ COMMANDS: dict[str, Reads] = {
         "--json --stats --no-filename --with-filename --vimgrep --column --trim --regexp= --no-config",
     ),
 }
-"""By program. None of these options writes, runs another program, follows links or reads further names from a file."""
+"""By program. No option here writes, runs another program, follows links or reads names from a file."""
 
 _TESTS = frozenset(
     {"-print", "-print0", "-prune", "-not", "-a", "-o", "-and", "-or", "!", "(", ")", ",", "-ls", "-quit", "-empty"}
@@ -100,7 +100,7 @@ _VALUED_TESTS = frozenset(
     {"-name", "-iname", "-path", "-ipath", "-wholename", "-type", "-maxdepth", "-mindepth", "-size", "-mtime", "-mmin"}
     | {"-ctime", "-cmin", "-perm", "-regex", "-iregex", "-regextype", "-printf", "-links", "-user", "-group"}
 )
-"""What `find` may be asked: nothing that runs, deletes, writes a file, follows links or reads names from one."""
+"""Permitted tests of `find`: none runs, deletes, writes a file, follows links or reads names from one."""
 
 _DIFFERENCES = (
     "--stat[=] --shortstat --numstat --name-only --name-status --summary --patch --no-patch --unified= --diff-filter= "
@@ -121,26 +121,26 @@ GIT: dict[str, Reads] = {
     "show": Reads(flags="pwbMzsu", valued="nUSG", number=True, long=f"{_DIFFERENCES} {_COMMITS}"),
     "diff": Reads(flags="pwbMzRsu", valued="USG", long=_DIFFERENCES),
 }
-"""By git's command. None of these writes a file of its own, or runs what a setting does not name."""
+"""By git command. None writes a file of its own, or runs anything that a setting does not name."""
 
 _NUMBER = late_pattern(r"-\d+")
 _CERTAIN_OPTION = late_pattern(r"--[a-z-]+=")
 _AFTER_PATTERN = late_pattern(r"[^*?\]]*\Z")
-_ENTRIES = 2_000  # of a folder whose names stand for a pattern
+_ENTRIES = 2_000  # of a folder in which a glob is expanded
 _CHECKS_SIGNATURES = late_pattern(r"%[-+ ]?G")
-"""What has git run gpg; the sign before it is about line ends. See "Placeholders" in git-log(1)."""
+"""Has git run gpg; the sign before it controls line ends. See "Placeholders" in git-log(1)."""
 
-_EXPRESSIONS = frozenset({"(", ")", "!", ","})  # what `find` takes for more than a path, besides options
-_LINK_TO_REPOSITORY = b"\x00\x00\xe0\x00"  # the mode 160000; see gitformat-index(5)
+_EXPRESSIONS = frozenset({"(", ")", "!", ","})  # non-options that `find` does not take for a path
+_LINK_TO_REPOSITORY = b"\x00\x00\xe0\x00"  # mode 160000; see gitformat-index(5)
 _FETCHING = frozenset({"promisor", "partialclone", "partialclonefilter"})
-"""Settings that have git ask a server for what the repository lacks."""
+"""Settings that make git fetch missing objects from a server."""
 
 _LARGEST_INDEX = 20_000_000  # bytes
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a line runs. `canonical`: see `Policy.judge`; `closed`: the paths that are not freely read, as
-    `canonical` gives them; `search`: the folders of PATH; `git_settings`: those of the user that git has there."""
+    """Where a line runs. `canonical`: see `Policy.judge`; `closed`: the paths that may not be read freely, as
+    `canonical` returns them; `search`: the folders of PATH; `git_settings`: the user's that git has there."""
 
     root: Path
     folder: str
@@ -151,7 +151,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def only_reads(line: str, place: Place) -> bool:
-    """Whether the line does nothing but read what `read_file` may read."""
+    """Return whether the line only reads what `read_file` may read."""
     commands = plain_commands(line)
     return bool(commands) and all(_only_reads(command, place) for command in commands)
 
@@ -173,7 +173,7 @@ def _only_reads(command: PlainCommand, place: Place) -> bool:
 
 
 def _operands(words: Sequence[PlainWord], known: Reads) -> list[PlainWord] | None:
-    """The paths among the words; None where one of them is not known to do no more than read."""
+    """Return the paths among the words; None if a word is not known only to read."""
     if known.operands == "words":
         return None if any(word.glob >= 0 for word in words) else []
     operands: list[PlainWord] = []
@@ -201,10 +201,10 @@ def _operands(words: Sequence[PlainWord], known: Reads) -> list[PlainWord] | Non
 
 
 def _option(word: PlainWord, rest: "Iterator[PlainWord]", known: Reads) -> str | None:
-    """The name of the option, whose value is taken off the rest; None of an unknown one."""
+    """Return the option's name and consume its value from the rest; None for an unknown option."""
     name, given, _ = word.text.partition("=")
     certain = _CERTAIN_OPTION.match(word.text)
-    if word.glob >= 0 and (certain is None or certain.end() > word.glob):  # more words may come of it, or other ones
+    if word.glob >= 0 and (certain is None or certain.end() > word.glob):  # it may expand to several or other words
         return None
     if known.number and _NUMBER.fullmatch(word.text):
         return "-n"
@@ -227,7 +227,7 @@ def _take(rest: "Iterator[PlainWord]") -> bool:
 
 
 def _searched(words: Sequence[PlainWord], place: Place) -> list[PlainWord] | None:
-    """Where `find` begins; None where it may do more than print what it finds."""
+    """Return the start paths of `find`; None if it may do more than print what it finds."""
     if any(word.glob >= 0 and "/" not in word.text[: word.glob] for word in words) and _has_expressions(place):
         return None
     count = next((at for at, word in enumerate(words) if word.text[:1] in ("-", "(", "!")), len(words))
@@ -241,13 +241,13 @@ def _searched(words: Sequence[PlainWord], place: Place) -> list[PlainWord] | Non
 
 
 def _has_expressions(place: Place) -> bool:
-    """Whether `find` would take a file's name in the folder, put in the place of a pattern, for more than a path."""
+    """Return whether a glob in the folder may expand to a name that `find` does not take for a path."""
     names = _names_in(place.root / place.folder)
     return names is None or any(name.startswith("-") or name in _EXPRESSIONS for name in names)
 
 
 def _names_in(folder: Path) -> list[str] | None:
-    """The names in a folder; None where there are too many, or it cannot be read."""
+    """Return the names in a folder; None if there are too many, or it is unreadable."""
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry, _ in zip(entries, range(_ENTRIES + 1), strict=False)]
@@ -257,8 +257,8 @@ def _names_in(folder: Path) -> list[str] | None:
 
 
 def _of_git(words: Sequence[PlainWord], place: Place) -> list[PlainWord] | None:
-    """The paths, and what may be one, among the words; None where git may do more than read."""
-    if place.folder != ".":  # there may be another repository around it
+    """Return the paths and possible paths among the words; None if git may do more than read."""
+    if place.folder != ".":  # another repository may surround it
         return None
     words = words[1:] if words and words[0].text == "--no-pager" else words
     known = GIT.get(words[0].text) if words else None
@@ -275,13 +275,13 @@ def _of_git(words: Sequence[PlainWord], place: Place) -> list[PlainWord] | None:
 
 
 def _may_check_signatures(word: PlainWord) -> bool:
-    is_option_of_files = word.glob >= 0 and word.text.startswith("-")  # `--format=*`: a file may be called so
+    is_option_of_files = word.glob >= 0 and word.text.startswith("-")  # `--format=*`: a file may have that name
     return is_option_of_files or bool(_CHECKS_SIGNATURES.search(word.text))
 
 
 def _is_harmless(place: Place) -> bool:
-    """Whether the project's repository is its own, and settings have git run nothing: the repository's at all, the
-    user's nothing of the project's."""
+    """Return whether the project is its own repository, and settings make git run nothing: the repository's no
+    program at all, the user's none of the project's."""
     root = place.root
     found = find_place(root)
     if found is None or not (root / ".git").is_dir() or (root / ".git/hooks/post-index-change").exists():
@@ -302,8 +302,8 @@ def _is_harmless(place: Place) -> bool:
 
 
 def _enters_repositories(setting: Setting) -> bool:
-    """Whether git looks into repositories in the project that a commit links to, whether or not the index does, and
-    obeys their settings."""
+    """Return whether git enters repositories in the project that a commit links to, also if the index does
+    not, and obeys their settings."""
     shows = (setting.section, setting.name) == ("diff", "submodule") and setting.value != "short"
     return shows or (setting.section, setting.name) == ("status", "submodulesummary")
 
@@ -314,7 +314,7 @@ def _runs_gpg(setting: Setting) -> bool:
 
 
 def _filters_by_project(setting: Setting, place: Place) -> bool:
-    """Whether it is a filter whose program may be the project's. Other programs of the user git does not run there
+    """Return whether it is a filter whose program may be the project's. Git runs no other programs of the user there
     (see sandbox/dotfiles.py)."""
     program = setting.value.split()[:1]
     is_filter = setting.section == "filter" and setting.name in PROGRAM_NAMES
@@ -322,7 +322,7 @@ def _filters_by_project(setting: Setting, place: Place) -> bool:
 
 
 def _names_repository(index: Path) -> bool:
-    """Whether an index may list a repository within the project, whose own settings git would obey."""
+    """Return whether an index may list a repository within the project, whose settings git would obey."""
     try:
         with index.open("rb") as file:
             content = file.read(_LARGEST_INDEX + 1)
@@ -332,11 +332,11 @@ def _names_repository(index: Path) -> bool:
 
 
 def _is_inside(word: PlainWord, place: Place) -> bool:
-    """Whether what is at the path, or at all that a pattern may stand for, may be read."""
-    if word.glob < 0 or not _may_be_read(word.text, place):  # a pattern nothing matches is left as it is
+    """Return whether the path, or everything to which its glob may expand, may be read."""
+    if word.glob < 0 or not _may_be_read(word.text, place):  # a glob without matches is left unchanged
         return word.glob < 0 and _may_be_read(word.text, place)
     folder, _, last = word.text.rpartition("/")
-    if last.startswith("."):  # it may stand for `..`
+    if last.startswith("."):  # it may match `..`
         return False
     ending = _AFTER_PATTERN.search(last)
     if word.glob < len(word.text) - len(last) or not _may_be_read(folder or ".", place):
@@ -349,7 +349,7 @@ def _is_inside(word: PlainWord, place: Place) -> bool:
 
 
 def _may_be_read(path: str, place: Place) -> bool:
-    if path.startswith("~"):  # the shell leaves it as it is where it was quoted, but who would mean that
+    if path.startswith("~"):  # the shell does not expand it if quoted, but nobody would mean that
         return False
     with suppress(SafetyViolationError):
         leads = place.canonical(os.path.join(place.folder, path))  # noqa: PTH118 - strings
@@ -358,7 +358,7 @@ def _may_be_read(path: str, place: Place) -> bool:
 
 
 def _is_of_project(program: str, place: Place) -> bool:
-    """Whether the program may be a file of the project, which anybody may have put there."""
+    """Return whether the program may be a file of the project, which anybody may have put there."""
     if "/" in program:
         return True
     for folder in place.search.split(os.pathsep):

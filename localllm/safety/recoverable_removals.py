@@ -1,4 +1,4 @@
-"""Judge which `rm` commands of a line remove only what could be brought back."""
+"""Find the `rm` commands of a line that remove only recoverable files."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -9,15 +9,15 @@ from localllm.safety.plain_commands import plain_commands
 
 _REMOVING_OPTIONS = late_pattern(r"-[rRfvdi]+|--(?:recursive|force|verbose|dir)")
 _BESIDE_REMOVING = frozenset({"rm", "mkdir", "echo", "true", "ls", "pwd"})
-"""What may stand before `rm` in a line in which it is certain what it removes: these give nothing another name."""
+"""Commands allowed before `rm` in a line whose removals are certain: they give nothing another name."""
 
 
 def recoverable_removals(
     line: str, folder: str, root: ProjectRoot, would_bring_back: Callable[[ProjectRoot, Iterable[str]], bool]
 ) -> frozenset[tuple[str, ...]]:
-    """The `rm` commands of `line`, by their words, of which `would_bring_back` says so for all paths they remove.
+    """Return the `rm` commands, by their words, of which `would_bring_back` is true for all removed paths.
 
-    `folder`, where the line runs, and the paths handed on are relative to `root`.
+    `folder`, where `line` runs, and the paths passed on are relative to `root`.
     """
     inside = f"{root.path}/"
     found: list[tuple[str, ...]] = []
@@ -29,7 +29,7 @@ def recoverable_removals(
 
 
 def _removed(line: str) -> Mapping[tuple[str, ...], tuple[str, ...]]:
-    """The paths, relative to where the line runs, that each `rm` of a plain line removes, by its words. Nothing where
+    """Return the paths, relative to where the line runs, that each `rm` of a plain line removes, by its words. Empty if
     that is not certain."""
     commands = plain_commands(line)
     found: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -57,7 +57,7 @@ def _below(folder: str, path: str) -> str:
 
 
 def _operands(words: list[str], is_option: Callable[[str], object]) -> list[str] | None:
-    """The words that are no options; None where one is unknown."""
+    """Return the words that are no options; None if one is unknown."""
     found: list[str] = []
     for at, word in enumerate(words):
         if word == "--":

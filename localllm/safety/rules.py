@@ -1,7 +1,7 @@
-"""Rules: what a person has allowed, wants to be asked about, or denied, and which calls fall under them.
+"""Rules that allow, ask about or deny tool calls, and the calls to which they apply.
 
-As text a rule is `edit_file`, `edit_file(docs/)`, `run_command(git push)`, `fetch_page(https://example.org/docs)`: a
-tool, and how its command, its path or its address must begin. `*` is every tool. There are no wildcards.
+Written as text, a rule is `edit_file`, `edit_file(docs/)`, `run_command(git push)`,
+`fetch_page(https://example.org/docs)`: a tool, and a prefix of its command, path or address. `*` is every tool.
 """
 
 import posixpath
@@ -35,14 +35,14 @@ _SHELL_SYNTAX = late_pattern(r"[;&|<>()`$\n\r{}\\*?\[\]~#!]")
 COMMAND_TOOL = "run_command"
 _READING_TOOL = "read_file"
 _SHOWING_TOOLS = frozenset({_READING_TOOL, "search_files", "analyze_code", "git_diff", "edit_file"})
-"""Those whose answers hold what stands in the files they are given."""
+"""Tools whose output shows contents of the files they are given."""
 WRITING_TOOL = "write_file"
 WRITING_TOOLS = frozenset({WRITING_TOOL, "edit_file", "create_file"})
 _HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """One rule. `prefix` is None where it holds for every call of the tool. `exact`: for nothing but this command."""
+    """One rule. `prefix`: None if it applies to every call of the tool. `exact`: only to this command."""
 
     tool: str
     decision: Decision
@@ -54,22 +54,22 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def whole(self) -> bool:
-        """Whether it holds for every call of the tool."""
+        """Whether it applies to every call of the tool."""
         return self.prefix is None
 
     @property
     def closes_reading(self) -> bool:
-        """Whether nothing may show what stands in the files at its path."""
+        """Whether it forbids to show the content of files at its path."""
         is_path = self.prefix is not None and "://" not in self.prefix
         return self.decision == "deny" and is_path and self.tool in (_READING_TOOL, "*")
 
     def concerns(self, tool: str) -> bool:
-        """Whether it is about this tool."""
+        """Return whether it applies to this tool."""
         return self.tool in (tool, "*") or (self.closes_reading and tool in _SHOWING_TOOLS)
 
 
 def rules_of(settings: SafetySettings) -> list[Rule]:
-    """The rules of the settings, in the order they stand. A rule that is none is left out: see `check_rules`."""
+    """Return the rules of the settings, in their order. Malformed rules are skipped: see `check_rules`."""
     lists: tuple[tuple[Decision, tuple[str, ...]], ...] = (
         ("deny", settings.deny),
         ("ask", settings.ask),
@@ -80,35 +80,35 @@ def rules_of(settings: SafetySettings) -> list[Rule]:
 
 
 def closed_to_commands(settings: SafetySettings) -> tuple[list[str], list[str]]:
-    """The paths in the project that deny rules close to reading, and those they close to writing alone. A command could
-    reach them by other names than the rules': the sandbox has to close them."""
+    """Return the project paths that deny rules close to reading, and those closed only to writing. A command could
+    reach them by other names, so the sandbox must close them."""
     closing = [rule for rule in rules_of(settings) if closes_path(rule)]
     unreadable = [rule.prefix or "" for rule in closing if rule.closes_reading]
     return unreadable, [rule.prefix or "" for rule in closing if not rule.closes_reading]
 
 
 def closes_path(rule: Rule) -> bool:
-    """Whether it closes the files at a path to reading, or to writing alone."""
+    """Return whether it closes the files at a path to reading, or only to writing."""
     is_of_writing = rule.decision == "deny" and rule.prefix is not None and rule.tool in WRITING_TOOLS
     return rule.closes_reading or is_of_writing
 
 
 def still_showing(settings: SafetySettings) -> list[str]:
-    """The tools that show what stands in files though `read_file` is denied, as it is by a rule that names no path:
-    that takes away the one tool."""
+    """Return the tools that still show file contents although a rule without a path denies `read_file`,
+    which removes only that tool."""
     gone = {rule.tool for rule in rules_of(settings) if rule.decision == "deny" and rule.whole}
     return sorted({*_SHOWING_TOOLS, COMMAND_TOOL} - gone) if _READING_TOOL in gone and "*" not in gone else []
 
 
 def closed_to_reading(settings: SafetySettings, canonical: Callable[[str], str]) -> list[str]:
-    """The same paths that are closed to reading, for whoever walks through the project: normal, relative to it, and
-    those that are links also as they lead. `canonical`: see `Policy.judge`."""
+    """Return the paths closed to reading, for walks through the project: normalized, relative to it, and
+    also resolved if they are links. `canonical`: see `Policy.judge`."""
     paths = closed_to_commands(settings)[0]
     return sorted({folder for path in paths for folder in _leading(path, canonical)})
 
 
 def asked_before_reading(settings: SafetySettings, canonical: Callable[[str], str]) -> list[str]:
-    """The same paths, and those that somebody is asked about before `read_file` reads them; "." where that is all."""
+    """Return these paths, and those that need confirmation before `read_file` reads them; "." for all."""
     asking = [
         rule.prefix or "."
         for rule in rules_of(settings)
@@ -118,7 +118,7 @@ def asked_before_reading(settings: SafetySettings, canonical: Callable[[str], st
 
 
 def read_rule(text: str, decision: Decision) -> Rule | None:
-    """The rule written as `text`; None where it is no rule."""
+    """Parse a rule; None if `text` is none."""
     found = _RULE.fullmatch(text.strip())
     return Rule(tool=found["tool"], prefix=found["prefix"], decision=decision) if found else None
 
@@ -128,8 +128,8 @@ def _of_table(table: SafetyRule) -> Rule:
 
 
 def check_rules(settings: SafetySettings, tools: Sequence[Tool]) -> None:
-    """Raise ConfigurationError for the first rule that can never match (malformed, or of none of the `tools`), and for
-    the first example of a rule that does not hold."""
+    """Raise ConfigurationError for the first rule that can never match (malformed, or for none of the `tools`), or
+    the first rule example that fails."""
     for setting in ("allow", "ask", "deny"):
         for text in getattr(settings, setting):
             _check(f"safety.{setting}", text, read_rule(text, setting), tools)
@@ -142,9 +142,9 @@ def check_rules(settings: SafetySettings, tools: Sequence[Tool]) -> None:
 def usable_rules(
     settings: SafetySettings, added: Mapping[str, Sequence[str | SafetyRule]], tools: Sequence[Tool]
 ) -> tuple[SafetySettings, list[ConfigurationError]]:
-    """The settings without those of the `added` rules, by the key of their list, that `check_rules` would refuse; and
-    why. The others are checked: ConfigurationError. Examples of added rules are not tried: strangers wrote them, and
-    could have it take for ever."""
+    """Return the settings without the `added` rules, by the key of their list, that `check_rules` would refuse; and
+    the reasons. The others are checked: ConfigurationError. Examples of added rules are not tried: strangers wrote
+    them, and could make it take for ever."""
     usable: dict[str, list[str | SafetyRule]] = {}
     errors: list[ConfigurationError] = []
     for key, rules in added.items():
@@ -178,7 +178,7 @@ def _check(setting: str, text: str, rule: Rule | None, tools: Sequence[Tool]) ->
 
 
 def is_usable(name: str, prefix: str, tools: Sequence[Tool]) -> bool:
-    """Whether a plain command, a path below the project or an address can begin with `prefix`."""
+    """Return whether a plain command, a path below the project or an address can begin with `prefix`."""
     if not prefix.strip():
         return False
     if name == COMMAND_TOOL:
@@ -201,7 +201,7 @@ def _check_examples(table: SafetyRule, rule: Rule, tools: Sequence[Tool]) -> Non
 
 
 def example_matches(rule: Rule, example: str, tools: Sequence[Tool]) -> bool:
-    """Whether the rule holds for an example: a command line, a path, or an address, as its tool takes it."""
+    """Return whether the rule applies to an example: a command line, path or address, by its tool."""
     tool = next((tool for tool in tools if tool.name == rule.tool), None)
     if tool is None:
         tool = next(tool for tool in tools if tool.paths)
@@ -212,15 +212,15 @@ def example_matches(rule: Rule, example: str, tools: Sequence[Tool]) -> bool:
 
 @lru_cache(maxsize=8)
 def line_of(command: str) -> "Line":
-    """A command line, understood; once for all that ask about it."""
-    from localllm.safety.command_line import Line  # reading the shell is a good part of the program: no start needs it
+    """Return the parsed command line; cached."""
+    from localllm.safety.command_line import Line  # the shell parser is large and not needed at start-up
 
     return Line(command)
 
 
 class Call:
-    """A call as the rules see it: by its command line, by the paths it names or touches, by the addresses it
-    reads, by what else it sends away."""
+    """A call as rules match it: by its command line, the paths it names or touches, the addresses it
+    reads, and what else it sends."""
 
     def __init__(
         self, tool: Tool, arguments: dict[str, Json], canonical: Callable[[str], str], touched: Sequence[str] = ()
@@ -235,11 +235,11 @@ class Call:
         self._canonical = canonical
 
     def is_covered_by(self, rules: Sequence[Rule]) -> bool:
-        """Whether allow rules cover all of the call.
+        """Return whether allow rules cover the whole call.
 
-        Of a command line, each part must begin with the words of a rule, and each redirection write where a rule lets
-        write_file write; what the shell would only compute is covered by nothing. Programs that run another one and
-        do nothing else (`timeout`, `bash -c`) are looked through.
+        Each part of a command line must begin with the words of a rule, and each redirection must write where a rule
+        allows write_file to write; computed words are covered by nothing. Programs that only run another one
+        (`timeout`, `bash -c`) are looked through.
         """
         own = [rule for rule in rules if rule.concerns(self.tool.name)]
         if any(rule.whole for rule in own):
@@ -275,7 +275,7 @@ class Call:
         return False
 
     def touches(self, rule: Rule) -> bool:
-        """Whether any part of the call falls under a deny or ask rule; where that cannot be told, it does."""
+        """Return whether any part of the call falls under a deny or ask rule; if uncertain, True."""
         if self.line is not None and rule.concerns(WRITING_TOOL) and self._writes_into(self.line, rule):
             return True
         if self._touched and rule.tool in WRITING_TOOLS and rule.prefix is not None:
@@ -290,7 +290,7 @@ class Call:
         return any(is_within(place, folder) for place in self._places() for folder in folders)
 
     def _writes_into(self, line: "Line", rule: Rule) -> bool:
-        """Whether a redirection writes into the folder of a rule, from any folder the line may be in."""
+        """Return whether a redirection writes into the folder of a rule, from any folder the line may be in."""
         starts = {self._folder, *(posixpath.join(self._folder, folder) for folder in line.folders)}
         folders = self._folders(rule) if rule.prefix is not None else {"."}
         for path in (posixpath.join(start, target.text) for target in line.script.writes for start in starts):
@@ -301,11 +301,11 @@ class Call:
         return False
 
     def _folders(self, rule: Rule) -> set[str]:
-        """The folder of a rule as it is written and, where it is a link, as it leads."""
+        """Return the folder of a rule as written and, if it is a link, its target."""
         return _leading(rule.prefix or "", self._canonical)
 
     def _places(self) -> set[str]:
-        """Where the paths lead and, for links, where they stand: git takes a link as itself."""
+        """Return the targets of the paths and, for links, the links' own paths: git treats a link as itself."""
         places: set[str] = set()
         for path in self._given:
             places.add(leads := self._canonical(path))
@@ -316,9 +316,9 @@ class Call:
 
 
 def lasting_rule(tool: str, asked: str, scope: str) -> Rule | None:
-    """The allow rule a person means who was asked about `asked` (a command, a folder, the
+    """Return the allow rule meant by a user who was asked about `asked` (a command, a folder, the
     address of a host, or "" for the tool) and wants
-    `scope` allowed from now on; None where that would not allow it."""
+    `scope` allowed from now on; None if that would not allow it."""
     if tool == COMMAND_TOOL:
         if scope.strip() == asked.strip():
             return Rule(tool=tool, decision="allow", prefix=scope.strip(), exact=True)
@@ -335,27 +335,27 @@ def lasting_rule(tool: str, asked: str, scope: str) -> Rule | None:
 
 
 def listed(value: Json) -> list[str]:
-    """The paths an argument holds; an empty one stands for none."""
+    """Return the paths in an argument; an empty one counts as none."""
     if isinstance(value, list):
         return [path for entry in cast("list[Json]", value) for path in listed(entry)]
     return [value] if isinstance(value, str) and value else []
 
 
 def _leading(path: str, canonical: Callable[[str], str]) -> set[str]:
-    """A path as it is written and, where it is a link, as it leads."""
+    """Return a path as written and, if it is a link, its target."""
     folders = {posixpath.normpath(path)}
-    with suppress(SafetyViolationError):  # what is outside is in nobody's way here
+    with suppress(SafetyViolationError):  # paths outside do not matter here
         folders.add(canonical(path))
     return folders
 
 
 def is_within(place: str, folder: str) -> bool:
-    """Whether a path, relative to the project, is `folder` or below it."""
+    """Return whether a path, relative to the project, is `folder` or below it."""
     return folder == "." or place == folder or place.startswith(folder + "/")
 
 
 def split_words(command: str) -> list[str]:
-    """The words of a plain command."""
+    """Split a plain command into words."""
     try:
         return shlex.split(command)
     except ValueError:

@@ -1,6 +1,6 @@
-"""Rules a user's answers have made: for this session in memory, for a project in the user's state folder.
+"""Rules made by the user's answers: in memory for a session, in the user's state folder for a project.
 
-They never stand in the project itself: what comes with a repository cannot allow anything.
+They are never kept in the project: files that come with a repository must not allow anything.
 """
 
 import os
@@ -21,14 +21,14 @@ Scope = Literal["session", "project"]
 
 
 class Remembered(msgspec.Struct, frozen=True):
-    """A rule and how long it holds."""
+    """A rule and its scope."""
 
     rule: Rule
     scope: Scope
 
 
 class _Store(msgspec.Struct):
-    """The file: a project's root → its rules. The newest come last."""
+    """The file: project root → its rules, newest last."""
 
     projects: dict[str, list[Rule]] = {}
 
@@ -37,10 +37,10 @@ _Stamp = tuple[int, int, int]
 
 
 class RememberedRules:
-    """The rules of the project at `root`, in `file` with those of others.
+    """The rules of the project at `root`, in `file` together with those of other projects.
 
-    Another program may add and remove rules meanwhile: they are read again when the file has changed. A damaged file
-    counts as empty; the next rule makes it anew.
+    Other programs may add and remove rules meanwhile: they are read again when the file has changed. A damaged file
+    counts as empty; the next rule rewrites it.
     """
 
     def __init__(self, file: Path, root: Path) -> None:
@@ -52,21 +52,21 @@ class RememberedRules:
 
     @classmethod
     def of_user(cls, root: Path, environ: Mapping[str, str] = os.environ) -> "RememberedRules":
-        """Those in the user's state folder."""
+        """Load those in the user's state folder."""
         return cls(rules_file(environ), root)
 
     @property
     def all(self) -> list[Remembered]:
-        """Every rule: those of the project, then those of the session."""
+        """Return every rule: the project's, then the session's."""
         kept = [Remembered(rule, "project") for rule in self._project()]
         return kept + [Remembered(rule, "session") for rule in self._session]
 
     def rules(self) -> list[Rule]:
-        """Every rule, as the policy wants them."""
+        """Return every rule, as the policy needs them."""
         return [*self._project(), *self._session]
 
     def add(self, rule: Rule, scope: Scope) -> None:
-        """Remember a rule. ConfigurationError config_unwritable where a project's cannot be kept."""
+        """Save a rule. Raises ConfigurationError config_unwritable if a project's cannot be saved."""
         if scope == "session":
             self._session = [*(known for known in self._session if known != rule), rule]
             return
@@ -79,7 +79,7 @@ class RememberedRules:
         self._change(put)
 
     def remove(self, remembered: Remembered) -> None:
-        """Forget a rule. ConfigurationError config_unwritable."""
+        """Remove a rule. Raises ConfigurationError config_unwritable."""
         if remembered.scope == "session":
             self._session = [rule for rule in self._session if rule != remembered.rule]
             return
@@ -92,7 +92,7 @@ class RememberedRules:
         self._change(drop)
 
     def forget_session(self) -> None:
-        """Forget those of this session."""
+        """Remove the rules of this session."""
         self._session = []
 
     def _project(self) -> list[Rule]:
@@ -122,10 +122,10 @@ class RememberedRules:
 
 
 def rules_file(environ: Mapping[str, str] = os.environ) -> Path:
-    """The file with the rules of all projects, there or not."""
+    """Return the path of the file with the rules of all projects; it may be missing."""
     return state_folder(environ) / "rules.json"
 
 
 def rule_of(tool: str, prefix: str, *, exact: bool) -> Rule:
-    """An allow rule an answer makes; a prefix of "" or "." is the whole tool."""
+    """Build the allow rule for an answer; a prefix of "" or "." means the whole tool."""
     return Rule(tool=tool, decision="allow", prefix=prefix if prefix not in ("", ".") else None, exact=exact)

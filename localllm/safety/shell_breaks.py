@@ -1,6 +1,6 @@
-"""Whether the grammar ends a command of a bash line wherever the shell does.
+"""Find ends of commands in a bash line that the grammar misses.
 
-The grammar takes some ends of lines for blanks (`echo =~`), and what stands behind them for words of the command.
+The grammar takes some line ends for blanks (`echo =~`), and what follows them for arguments of the command.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,7 +33,7 @@ _HOLDERS = frozenset(
         "while_statement",
     }
 )
-"""What consists of commands: a break in it lies between two of them."""
+"""Nodes that consist of commands: a break in them lies between two commands."""
 
 _OPERATORS = frozenset({";", "&", "|", "|&", "&&", "||", ";;", ";&", ";;&", "(", ")", "\n"})
 _SET_FIRST = frozenset({"variable_assignment"})
@@ -42,8 +42,8 @@ _PATTERN = late_pattern(r"(?:[^\s\]]|\](?!\]))*")
 
 
 def overlooked(root: "Node", text: str, breaks: Iterable[int]) -> Iterator[int]:
-    """Those of the `breaks` in `text` that part no commands for the grammar. A break is the place of a `;`, `&`, `|`,
-    `(`, `)` or end of line that parts some for the shell; `text` has a character for each byte."""
+    """Yield the `breaks` in `text` that separate no commands for the grammar. A break is the position of a `;`, `&`,
+    `|`, `(`, `)` or line end that does for the shell; `text` has one character for each byte."""
     for at in breaks:
         node = root.descendant_for_byte_range(at, at + 1)
         if node is None or not _parts(node, text, at):
@@ -68,13 +68,13 @@ def _parts(node: "Node", text: str, at: int) -> bool:
 
 
 def _is_behind_assignments(node: "Node", at: int) -> bool:
-    """Whether only variables are set before: `A=1 B=2`, and on the next line a command, to which they are given."""
+    """Return whether only assignments precede it, to which the grammar adds the next line: `A=1 B=2`."""
     before = [child.type for child in node.children if child.start_byte < at]
     return node.type == "command" and bool(before) and _SET_FIRST.issuperset(before)
 
 
 def _is_of_test(node: "Node", text: str, at: int) -> bool:
-    """Whether it belongs to the language of `[[ … ]]`, whose end is where the grammar has it."""
+    """Return whether it belongs to a `[[ … ]]` test, whose end the grammar finds."""
     test = text[node.start_byte : node.end_byte]
     if not test.startswith("[[") or len(_INNER_END.findall(test)) > 1:
         return False

@@ -1,4 +1,4 @@
-"""Where the commands of a line get their input from, where their output goes, and how the line ends."""
+"""Determine where the commands of a line read from and write to, and how the line ends."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -12,18 +12,18 @@ WRITING = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
 """Operators that redirect into a file."""
 
 _LOOPS = frozenset({"for_statement", "c_style_for_statement", "while_statement"})
-"""Where a trap that runs before each command would take its time."""
+"""Loops, in which a trap that runs before each command would cost time."""
 
 _APART = ("command_substitution", "process_substitution", "subshell", "function_definition")
 _LEAVES = ("word", "raw_string", "string_content")
 _SAYING = frozenset({"echo", "printf", "exit", "true", "false", ":", "test", "[", "cd", "pwd"})
-"""Commands of the shell's own."""
+"""Shell builtins."""
 
 
 class Flow(msgspec.Struct, frozen=True):
-    """Where a command's input comes from and its output goes. `fed`: from a pipe, a file or a here-document;
-    `drained`: into a pipe or a file; `apart`: nobody waits for it (`&`); `limited`: by `timeout`; `sets`: the variables
-    that are set."""
+    """A command's input and output. `fed`: input from a pipe, a file or a here-document;
+    `drained`: output into a pipe or a file; `apart`: not waited for (`&`); `limited`: by `timeout`; `sets`: the
+    variables that are set."""
 
     fed: bool = False
     drained: bool = False
@@ -33,8 +33,8 @@ class Flow(msgspec.Struct, frozen=True):
 
 
 class Walk:
-    """The nodes of a text in the order they stand, not too many, and what stands around its commands. One pass: what a
-    node asks of those above it takes the square of a long line."""
+    """The nodes of a text in order, up to a limit, and the flow around its commands. In one pass: asking the parents
+    of each node would take quadratic time on a long line."""
 
     def __init__(self, root: "Node", around: Flow, most: int) -> None:
         self.nodes: list[Node] = []
@@ -51,8 +51,8 @@ class Walk:
                 pending.extend(reversed(self._inside(node, flow, statement, place)))
 
     def _inside(self, node: "Node", flow: Flow, statement: int, place: str) -> "list[tuple[Node, Flow, int, str]]":
-        """The children, each with its flow, the statement of the text it is in, and whether the same shell runs it:
-        "alone", "piped" as a part of a pipeline, or "apart" in another shell, or who knows when."""
+        """Return the children, each with its flow, its statement of the text, and where it runs: "alone" in the
+        same shell, "piped" as a part of a pipeline, or "apart" in another shell or at an unknown time."""
         children = node.children
         parts = [child for child in children if child.is_named] if node.type == "pipeline" else []
         if node.type in ("command", "redirected_statement"):
@@ -76,13 +76,13 @@ class Walk:
         return found
 
     def flow_of(self, command: "Node", sets: frozenset[str]) -> Flow | None:
-        """That of a command. `sets`: the variables that are set for it."""
+        """Return the flow of a command. `sets`: the variables that are set for it."""
         flow = self._flows.get(command.id)
         return msgspec.structs.replace(flow, sets=flow.sets | sets) if flow and sets else flow
 
     def last_pipeline(self, text: "Callable[[Node], str]") -> "Sequence[Node]":
-        """The parts of the one pipeline of the last statement, or of the last before others that only say something.
-        Nothing where there may be several, or loops around them. `text`: a node as written."""
+        """Return the parts of the only pipeline of the last statement, or the last before others that print.
+        Empty if there may be several, or loops around them. `text`: returns a node as written."""
         apart = {node.id for node in self.apart}
         for at, statement in reversed(list(enumerate(self._root.children))):
             if not statement.is_named or statement.type == "comment":
@@ -101,7 +101,7 @@ def _with(flow: Flow, *, fed: bool, drained: bool, apart: bool) -> Flow:
 
 
 def _redirected(flow: Flow, children: "Sequence[Node]") -> Flow:
-    """The flow with what the redirections among the children make of it."""
+    """Return the flow changed by the redirections among the children."""
     fed = drained = False
     for child in children:
         fed = fed or child.type in ("herestring_redirect", "heredoc_redirect")
@@ -114,7 +114,7 @@ def _redirected(flow: Flow, children: "Sequence[Node]") -> Flow:
 
 
 def _ends_in_shell(statement: "Node", text: "Callable[[Node], str]") -> bool:
-    """Whether the shell goes on after what the statement does last: it would become another program else."""
+    """Return whether the shell continues after the statement's last command, instead of becoming it."""
     while statement.type in ("list", "redirected_statement") and statement.named_children:
         statement = statement.named_children[-1 if statement.type == "list" else 0]
     return statement.type != "command" or next(iter(text(statement).split(None, 1)), "") in _SAYING

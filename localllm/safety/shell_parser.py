@@ -1,4 +1,4 @@
-"""Parse a bash command line into the commands it would run, with the grammar of the shell."""
+"""Parse a bash command line into the commands it would run, with the shell's grammar."""
 
 import re
 import time
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 _SAID = late_pattern(
     r"-[a-z]*m|-[tbk]|--(?:message|title|body|notes|grep|author|date|format|pretty|description|trailer|regexp?)"
 )
-"""Options whose value is text for people, or a pattern."""
+"""Options whose value is text for readers, or a pattern."""
 
 _SED_RUNS = late_pattern(r"(?:^|[;{\n\d$/!])\s*e(?:\s|$)|[^\w\s][gpiImM\d]*e[gpiImM\d]*\s*(?:[;}\n]|$)")
 _SED_MARKS = late_pattern(r"[^\w\s.-]")
 _TOLD_TO_RUN = late_pattern(r"^(?:[\w-]+=|\\?!+|[:+]+!*|\.?(?:shell|system|spawn)\s+|(?:EXEC|SYSTEM):)", re.IGNORECASE)
-"""What stands before a command line in the languages of other programs: vim, psql, sqlite3, gdb, expect, socat."""
+"""Prefixes of command lines in languages of other programs: vim, psql, sqlite3, gdb, expect, socat."""
 
 _SETS_GIT = late_pattern(r"GIT_CONFIG_(?:PARAMETERS|COUNT|KEY_\d+|VALUE_\d+|GLOBAL|SYSTEM)")
-"""Variables that may have git run anything: their values are settings."""
+"""Variables that may make git run anything: their values are settings."""
 
 _NAMES_PROGRAM = late_pattern(
     r"\w*(?:PAGER|EDITOR|VISUAL|BROWSER|ASKPASS|EXTERNAL_DIFF|LESSOPEN|LESSCLOSE|_COMMAND|_RSH|_SSH)"
@@ -50,14 +50,14 @@ _NAMES_PROGRAM = late_pattern(
 _FED = frozenset(
     {"at", "batch", "crontab", "ed", "ex", "vi", "vim", "gdb", "lldb", "sqlite", "psql", "mysql", "m", "dc"}
 )
-"""Programs that are no shells, but can be told in their input to run a command. Without the numbers at their ends."""
+"""Programs, besides shells, whose input can make them run a command. Names without trailing numbers."""
 _PRINTER_RUNS = late_pattern(r"--pre(?:=|$)|--pager(?:=|$)|-P|\+.?!")
 _COPIERS = frozenset({"cp", "ln", "mv", "install"})
 
 
 def texts_in(words: Sequence[Word]) -> Iterator[str]:
-    """Arguments of several words that the program may run: `rg --pre 'x y'`, `vim -c '!x y'`. Not messages, not what
-    is only printed or searched for, not the programs of sed that run nothing."""
+    """Yield arguments of several words that the program may run: `rg --pre 'x y'`, `vim -c '!x y'`. Not messages,
+    printed text, search patterns, or sed programs that run nothing."""
     name = program_of(words[0])
     for before, word in pairwise(words):
         option, given, _ = word.text.partition("=")
@@ -81,7 +81,7 @@ def _of_sed(program: str) -> Iterator[str]:
 
 
 def renamed_by(words: Sequence[Word]) -> dict[str, list[Word]]:
-    """The names by which programs can be called once the command has run, with what they then stand for."""
+    """Return the names by which programs can be called once the command has run, with their meanings."""
     rest = [word for word in words[1:] if not word.text.startswith("-")]
     match program_of(words[0]):
         case "alias":
@@ -99,27 +99,27 @@ def _may_be_program(word: Word) -> bool:
     return word.computed or "/" in word.text
 
 
-_LONGEST = 60_000  # characters of a text that are given to the grammar
-_MOST_PIPES = 2_000  # of a text: after an error behind them the grammar takes their square, without a chance to stop it
+_LONGEST = 60_000  # characters of a text parsed by the grammar
+_MOST_PIPES = 2_000  # of a text: after an error behind them, parsing takes quadratic time and cannot be stopped
 _MOST_NODES = 60_000
-_MOST_WORDS = 50_000  # of all commands of one text, those that run others counted with them
-_LONGEST_SUBSCRIPTED = 10_000  # characters of a word: it may be tried for its square
-_MOST_CHARACTERS = 200_000  # of texts within texts
+_MOST_WORDS = 50_000  # of all commands of one text, including those that run others
+_LONGEST_SUBSCRIPTED = 10_000  # characters of a word, whose check may take quadratic time
+_MOST_CHARACTERS = 200_000  # of nested texts
 _SECONDS = 1.0  # for one line; a line of a thousand commands takes a tenth of it
 
 _MARK = late_pattern(r"\$\(|`")
-_MOST_MARKS = 50  # of substitutions in one word
+_MOST_MARKS = 50  # substitutions in one word
 _SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 _SPANS = _SUBSTITUTIONS | {"string", "raw_string", "ansi_c_string", "comment"}
 _BESIDE_WORDS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect", "comment"})
 _PASSING = frozenset({"echo", "printf", "cat", "tee", "cd", "true"})
-"""What may stand in a line with a shell that reads its input, which is then seen all the same."""
+"""Commands that a line may hold beside a shell that reads its input, without hiding that input."""
 _EDITORS = frozenset({"EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR"})
 
 
 class Command(msgspec.Struct, frozen=True):
-    """A simple command. `through`: it only runs others, which are commands of their own here. `guessed`: it stands in
-    a program of another language, which may run it or not. `flow`: None where the line does not run it itself."""
+    """A simple command. `through`: it only runs others, which are listed as commands too. `guessed`: it is in
+    code of another language, which may or may not run it. `flow`: None if the line does not run it itself."""
 
     words: tuple[Word, ...]
     through: bool = False
@@ -128,14 +128,14 @@ class Command(msgspec.Struct, frozen=True):
 
 
 class Script(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole line. `commands`: every one in it, wherever it stands. `writes` and `reads`: the targets of
+    """A parsed line. `commands`: all of them, at any depth. `writes` and `reads`: the targets of
     redirections.
 
-    `sound`: the grammar understood all of it. `agreed`: another reading of its quotes comes to the same, and none of
-    its texts is one that bash might expand. `opaque`: something runs that the line does not show, as the output of
-    another command. `assigns`: it sets variables. `texts`: all that was read, the line and the texts in it, without
+    `sound`: the grammar understood all of it. `agreed`: a second reading of its quotes gives the same, and none of
+    its texts is one that bash might expand. `opaque`: something runs that the line does not show, such as the output
+    of another command. `assigns`: it sets variables. `texts`: all texts read, the line and those in it, without
     comments and here-documents. `apart`: what the line starts with `&`, as written. `pipeline`: the parts of the
-    pipeline it ends with, but for what is said of it, where it can be found out how these end.
+    pipeline it ends with (followed only by commands that print), if their exit status can be determined.
     """
 
     commands: tuple[Command, ...] = ()
@@ -151,9 +151,9 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_script(line: str) -> Script:
-    """Read `line`, and the texts in it that a shell would read in its turn. Raises nothing, whatever the line."""
+    """Parse `line`, and the nested texts that a shell would read. Raises nothing, whatever the line."""
     texts = [_Text(line, flow=Flow())]
-    seen = {line: False}  # and whether it was but a guess
+    seen = {line: False}  # text → whether it was only a guess
     scripts: list[Script] = []
     deadline = time.monotonic() + _SECONDS
     while texts:
@@ -184,7 +184,7 @@ def read_script(line: str) -> Script:
 
 
 class _Text(msgspec.Struct, frozen=True):
-    """A text to read; `guessed` as a Command is; `flow` of the shell that runs it, None where none does."""
+    """A text to parse; `guessed` as in Command; `flow` of the shell that runs it, None if none does."""
 
     text: str
     guessed: bool = False
@@ -197,7 +197,7 @@ def _only_guessed(script: Script) -> Script:
 
 
 class _Reader:
-    """Reads one text."""
+    """Parses one text."""
 
     def __init__(self, text: str, deadline: float, flow: Flow | None = None) -> None:
         self._deadline = deadline
@@ -221,7 +221,7 @@ class _Reader:
         self._data: list[tuple[int, int]] = []
 
     def read(self) -> tuple[Script, list[_Text]]:
-        """What the text runs, and the texts in it to read by themselves."""
+        """Return what the text runs, and the texts in it to parse separately."""
         tree = self._parsed()
         if tree is None:
             return Script(sound=False, opaque=True, texts=(self._words.source(0, len(self._source)),)), []
@@ -256,7 +256,7 @@ class _Reader:
         return script, self._within
 
     def _parsed(self) -> "Tree | None":
-        """None where it is too long, or takes too long."""
+        """Return the syntax tree; None if the text is too long, or takes too long."""
         if len(self._source) > _LONGEST or self._source.count(b"|") > _MOST_PIPES:
             return None
         try:
@@ -268,7 +268,7 @@ class _Reader:
             return None
 
     def _compare(self, root: "Node", nodes: "Sequence[Node]") -> None:
-        """Read what the grammar passes over: some substitutions, commands, and back quotes within back quotes."""
+        """Read what the grammar misses: some substitutions, commands, and nested back quotes."""
         text = self._source.decode("latin-1")
         quotes = read_quotes(text)
         comments = {(node.start_byte, node.end_byte) for node in nodes if node.type == "comment"}
@@ -289,19 +289,19 @@ class _Reader:
         self._within.extend(_Text(_as_text(text), guessed=True) for text in quotes.in_bodies)
 
     def _assigned(self, node: "Node") -> str:
-        """The variable that a node sets, or nothing."""
+        """Return the variable that a node sets, or ""."""
         field = {"variable_assignment": "name", "for_statement": "variable"}.get(node.type)
         name = node.child_by_field_name(field) if field else None
         return self._of(name) if name is not None else ""
 
     def _learn(self, node: "Node") -> None:
-        """Note the value of a variable, for what comes after."""
+        """Record the value of a variable, for later nodes."""
         name = self._assigned(node)
         if not name:
             return
         values = node.children_by_field_name("value")
         words = [word for value in values for word in self._words.expanded(value)]
-        for word in words:  # arithmetic, `${x@P}` and subscripts run what stands in a value
+        for word in words:  # arithmetic, `${x@P}` and subscripts run commands in a value
             self._add_marked(word.text)
         if node.type == "for_statement":
             text, changes = (words[0].text if words else ""), len(words) != 1
@@ -337,21 +337,21 @@ class _Reader:
                 pass
 
     def _flow_of(self, node: "Node") -> Flow | None:
-        """That of a command; None where the line does not run it itself."""
+        """Return the flow of a command; None if the line does not run it itself."""
         if self._flow is None or self._walk is None:
             return None
         own = {self._of(child).partition("=")[0] for child in node.children if child.type == "variable_assignment"}
         return self._walk.flow_of(node, frozenset(own | (_EDITORS & self._words.known.keys())))
 
     def _add_command(self, words: list[Word], flow: Flow | None = None) -> None:
-        """A command and those it runs in its turn."""
+        """Add a command and those it runs in turn."""
         pending = [words]
         while pending:
             words = pending.pop()
             if not words:
                 continue
             self._looked_at += len(words)
-            if self._looked_at > _MOST_WORDS:  # `sudo sudo sudo …`: each is a command of all that follows
+            if self._looked_at > _MOST_WORDS:  # `sudo sudo sudo …`: each is a command of everything that follows
                 self._opaque = True
                 return
             seen = look_through(words)
@@ -359,7 +359,7 @@ class _Reader:
             name = program_of(words[0])
             if name == "timeout" and flow:
                 flow = msgspec.structs.replace(flow, limited=True)
-            elif name == "command" and words[1:] and words[1].text in ("-v", "-V"):  # it only says what that is
+            elif name == "command" and words[1:] and words[1].text in ("-v", "-V"):  # it only prints what that is
                 flow = None
             inner = flow if name in SHELLS or name == "eval" else None
             self._within.extend(_Text(text, flow=inner) for text in seen.texts)
@@ -370,12 +370,12 @@ class _Reader:
             self._look_at_words(words, pending)
 
     def _look_at_words(self, words: list[Word], pending: list[list[Word]]) -> None:
-        """What the words may come to beside the command they are: names given to programs earlier in the line, and
-        texts of several words, which a program may have been told to run."""
+        """Add further meanings of the words: program names defined earlier in the line, and
+        texts of several words that a program may run."""
         name = words[0].text.rpartition("/")[2]
         if meant := self._renamed.get(name):
             pending.append([*meant, *words[1:]])
-            del self._renamed[name]  # a name may be its own meaning: alias ls="ls -l"
+            del self._renamed[name]  # a name may be defined by itself: alias ls="ls -l"
         self._renamed |= renamed_by(words)
         for text in texts_in(words):
             self._within.append(_Text(text, guessed=True))
@@ -387,12 +387,12 @@ class _Reader:
                 self._opaque = self._opaque or bool(given and _hides_git(variable, value))
 
     def _add_subscripts(self, text: str) -> None:
-        """What bash runs in the subscript of a variable, also in quotes: `test -v 'a[$(x)]'`."""
+        """Add what bash runs in the subscript of a variable, even in quotes: `test -v 'a[$(x)]'`."""
         if "[" in text:
             self._add_marked(text[text.index("[") :])
 
     def _add_marked(self, text: str) -> None:
-        """What follows each mark of a substitution in a text that bash may come to expand."""
+        """Add what follows each substitution mark in a text that bash may expand."""
         if "$(" not in text and "`" not in text:
             return
         self._agreed = False
@@ -410,14 +410,14 @@ class _Reader:
             self._reads.append(first)
         elif not (operator == ">&" and (first.text.isdigit() or first.text == "-")):
             self._writes.append(first)
-        if more:  # the grammar lets words of the command follow the target
+        if more:  # the grammar allows arguments after the target
             self._add_command([Word("", computed=True, ends_known=True), *more])
 
     def _feed(self) -> None:
-        """What is piped or handed to a shell that reads its input is read as well."""
+        """Read what is piped or passed to a shell that reads its input."""
         if any(
             _runs_file(command.words[0]) or _is_fed(command) for command in self._commands
-        ):  # which this line may have written
+        ):  # a file that this line may have written
             printed = (word.text for command in self._commands if _prints(command) for word in command.words[1:])
             texts = [_TOLD_TO_RUN.sub("", text) for text in [*self._fed, *printed]]
             self._within.extend(_Text(text, guessed=True) for text in texts)
@@ -448,7 +448,7 @@ class _Reader:
 
 
 def _spans(nodes: "Sequence[Node]") -> frozenset[tuple[int, int]]:
-    """The quotes, substitutions and comments that the grammar has found."""
+    """Return the quotes, substitutions and comments that the grammar found."""
     marks = {node.start_byte for node in nodes if node.type == "heredoc_start"}
     found = (node for node in nodes if node.type in _SPANS and node.start_byte not in marks)
     return frozenset((node.start_byte, node.end_byte) for node in found)
@@ -475,7 +475,7 @@ def _is_fed(command: Command) -> bool:
 
 
 def _hides_git(variable: str, value: str) -> bool:
-    """Whether a variable gives git settings that are not read here."""
+    """Return whether a variable gives git settings that are not read here."""
     return bool(_SETS_GIT.fullmatch(variable)) and value not in ("/dev/null", "")
 
 
@@ -484,17 +484,17 @@ def _is_several(word: Word) -> bool:
 
 
 def _shows_traps(command: Command) -> bool:
-    """Whether it would show what traps do, or change that."""
+    """Return whether it would show the effects of traps, or change them."""
     name, *options = (word.text for word in command.words)
     return name in ("trap", "ulimit") or (name == "set" and any("v" in option for option in options))
 
 
 def _is_understood(node: "Node") -> bool:
-    """Whether a part of a command is one that is read here: nothing may be passed over in silence."""
+    """Return whether a part of a command is understood here: none may be skipped silently."""
     return node.type in WORD_NODES or node.type in _BESIDE_WORDS
 
 
 def _reads_input(command: Command) -> bool:
-    """Whether it is a shell, or another interpreter, that is given no text and no file."""
+    """Return whether it is a shell or other interpreter without a text or a file."""
     flags = ("-", "-s", "-x", "-e", "-l", "-i")
     return program_of(command.words[0]) in READERS and all(word.text in flags for word in command.words[1:])

@@ -1,7 +1,7 @@
-"""Where quotes, substitutions, comments, here-documents and commands of a bash line end, by the rules of the shell.
+"""Find where quotes, substitutions, comments, here-documents and commands end, by the rules of bash.
 
-The grammar passes over some of them, and takes others for more than they are. What it and this reading do not agree
-about is covered by no allow rule, and what only one of them finds is read all the same.
+The grammar misses some of them, and misjudges the extent of others. Where it and this scan differ,
+no allow rule applies, and what only one of them finds is read all the same.
 """
 
 import re
@@ -58,20 +58,20 @@ _ESCAPED, _ESCAPED_IN_DOUBLE = late_pattern(r"\\([\\`$])"), late_pattern(r'\\([\
 
 
 MOST_TEXTS = 100
-"""How many texts within texts are read of one line."""
+"""Limit of nested texts read from one line."""
 
 _MOST_AWAITED = 8  # here-documents of one line
 
 
 class Quotes(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found, as places in the text.
+    """The findings, as positions in the text.
 
-    `spans`: each quoted text, substitution and comment, from its first character to behind its last. `bodies`: of
-    here-documents, each with the line that ends it. `marks`: where something is substituted, with the place behind
+    `spans`: each quoted text, substitution and comment, as [start, end). `bodies`: of
+    here-documents, each with the line that ends it. `marks`: where substitutions begin, with the position after
     the mark. `renewed`: texts in back quotes that are read anew, without the backslashes. `in_bodies`: what follows the
-    marks in here-documents whose end is not quoted, to the end of these. `unsure`: from where on it cannot be told what
-    is quoted; the length of the text where all of it can. `breaks`: where commands part, at `;`, `&`, `|`, the ends of
-    lines, and the brackets of groups.
+    marks in here-documents with an unquoted delimiter, to their end. `unsure`: the position from which quoting is
+    uncertain; the length of the text if nowhere. `breaks`: where commands are separated, at `;`, `&`, `|`, line
+    ends, and the brackets of groups.
     """
 
     spans: frozenset[tuple[int, int]]
@@ -84,19 +84,19 @@ class Quotes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_quotes(text: str) -> Quotes:
-    """Read `text`, one character a byte."""
+    """Scan `text`, which has one character for each byte."""
     return _Scan(text).run()
 
 
 class _Frame(msgspec.Struct, frozen=True):
-    """What is open: "code" (of a substitution), "group", "double" quotes, an "expansion" or a "quoted" one."""
+    """An open construct: "code" (substitution), "group", "double" quotes, "expansion" or a "quoted" one."""
 
     kind: str
     start: int = -1
 
 
 class _Heredoc(msgspec.Struct, frozen=True):
-    """A here-document whose lines are still to come. `depth`: how much was open where it was named."""
+    """A here-document whose lines are to come. `depth`: the number of constructs open where it was named."""
 
     end: str
     quoted: bool
@@ -112,7 +112,7 @@ _PATTERNS = {
 
 
 class _Scan:
-    """One reading."""
+    """One scan of a text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -148,7 +148,7 @@ class _Scan:
         self._unsure = min(self._unsure, at)
 
     def _take(self, found: re.Match[str]) -> int:
-        """Take one token; return where the next may begin."""
+        """Process one token; return where the next may begin."""
         start, end = found.span()
         frame = self._open[-1]
         in_double = frame.kind in ("double", "quoted")
@@ -180,11 +180,11 @@ class _Scan:
         return end
 
     def _pass(self, found: re.Match[str]) -> int:
-        """Pass by what opens nothing; behind some of it nobody can say what is quoted."""
+        """Skip a token that opens nothing; after some of them quoting is uncertain."""
         match found.lastgroup:
             case "case" if len(self._open) > 1:  # its patterns end with `)`
                 self._doubt(found.start())
-            case "arithmetic" | "unclosed":  # or two groups; what is quoted there is not quoted to all
+            case "arithmetic" | "unclosed":  # or two groups, in which quoting differs
                 self._doubt(found.start())
                 return found.start() + 1
             case _:
@@ -220,7 +220,7 @@ class _Scan:
         return end + 1
 
     def _take_in(self, inner: Quotes, at: int) -> None:
-        """Take over what was found in a part of the text that begins at `at`."""
+        """Add the findings of a part of the text that begins at `at`."""
         self._spans |= {(at + start, at + end) for start, end in inner.spans}
         self._bodies += [(at + start, at + end) for start, end in inner.bodies]
         self._marks += [(at + start, at + end) for start, end in inner.marks]
@@ -238,7 +238,7 @@ class _Scan:
         return mark.end()
 
     def _take_heredocs(self, at: int) -> int:
-        """Take the bodies that begin at a line; return where the line behind them begins."""
+        """Skip the bodies that begin at a line; return where the line after them begins."""
         for heredoc in self._awaited:
             if heredoc.depth != len(self._open):
                 self._doubt(at)
@@ -254,7 +254,7 @@ class _Scan:
             line = self._text[at:end]
             if (line.lstrip("\t") if heredoc.tabs else line) == heredoc.end:
                 break
-            if not heredoc.quoted and line.endswith("\\"):  # the next line is no end
+            if not heredoc.quoted and line.endswith("\\"):  # the next line is no delimiter
                 self._doubt(at)
             at = end + 1
         else:
@@ -265,7 +265,7 @@ class _Scan:
         return end
 
     def _take_substitutions(self, start: int, end: int) -> None:
-        """Take what is substituted in a here-document; what stands in it is not told apart any further."""
+        """Record the substitutions in a here-document, each with all that follows it."""
         at = start
         while found := _IN_BODY.search(self._text, at, end):
             at = found.end()

@@ -1,4 +1,4 @@
-"""Words of a shell, after what the shell makes of quotes, escapes, variables and braces, as far as that can be told."""
+"""Expand shell words: quotes, escapes, variables and braces, as far as they can be determined."""
 
 import re
 import sys
@@ -12,7 +12,7 @@ from localllm.base.lazy_patterns import late_pattern
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_MOST_ALTERNATIVES = 64  # how many words a brace may become before it counts as computed
+_MOST_ALTERNATIVES = 64  # words that a brace may expand to before it counts as computed
 _VARIABLE = late_pattern(r"\$(?:\{(\w+)\}|(\w+|[@*#?$!-]))")
 _GLOB = late_pattern(r"[*?\[]")
 _BRACE = late_pattern(r"\{([^{}]*,[^{}]*)\}")
@@ -27,9 +27,9 @@ WORD_NODES = frozenset(
     | {"brace_expression", "command_name", "variable_name", "variable_assignment", "array", "extglob_pattern", "regex"}
     | {"$", "==", "="}
 )
-"""The types of the syntax tree's nodes that are words, or parts of them."""
+"""Node types of the syntax tree that are words, or parts of them."""
 
-_DEEPEST = 4  # how deep substitutions in substitutions are guessed at
+_DEEPEST = 4  # nesting up to which substitutions are guessed
 
 Kind = Literal["plain", "quoted", "in quotes", "computed"]
 
@@ -37,8 +37,8 @@ Kind = Literal["plain", "quoted", "in quotes", "computed"]
 class Word(msgspec.Struct, frozen=True):
     """A word without its quotes.
 
-    `computed` where the shell would put something else in its place that cannot be told; `text` is then a guess.
-    `ends_known`: what follows its last slash is certain all the same.
+    `computed`: the shell would replace it by something that cannot be determined; `text` is then a guess.
+    `ends_known`: what follows its last slash is still certain.
     """
 
     text: str
@@ -47,7 +47,7 @@ class Word(msgspec.Struct, frozen=True):
 
 
 class Variable(msgspec.Struct, frozen=True):
-    """What a variable is set to; not `sure` where it may be something else as well."""
+    """The value of a variable; not `sure` if it may also be another."""
 
     value: str
     sure: bool = True
@@ -56,18 +56,18 @@ class Variable(msgspec.Struct, frozen=True):
 Variables = Mapping[str, Variable]
 
 BLANKS = " \t\n"
-"""What the shell cuts a variable's value at, unless IFS says otherwise."""
+"""Characters at which the shell splits a variable's value, unless IFS is set."""
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """A part of a word: unquoted source text, literal text, source text in double quotes, or a guess at the rest."""
+    """A part of a word: unquoted source text, literal text, source text in double quotes, or a guess."""
 
     kind: Kind
     text: str
 
 
 class _Bit(msgspec.Struct, frozen=True):
-    """Some text of one word and how far it is to be believed; `splits` where the shell cuts it at its blanks."""
+    """A part of one word and whether it is certain; `splits`: the shell splits it at blanks."""
 
     text: str
     computed: bool = False
@@ -75,19 +75,19 @@ class _Bit(msgspec.Struct, frozen=True):
 
 
 def expand(pieces: Sequence[Piece], known: Variables) -> list[Word]:
-    """The words a shell makes of a word written as `pieces`; `known` are variables and their values."""
+    """Return the words a shell makes of a word written as `pieces`; `known`: variables and their values."""
     alternatives = _braces([piece for piece in pieces if piece.text or piece.kind != "plain"])
     words = [word for parts in alternatives for word in _split([bit for part in parts for bit in _bits(part, known)])]
     return words or [Word("", computed=any(piece.kind == "computed" for piece in pieces))]
 
 
 def ansi_text(text: str) -> str:
-    """What stands between `$'` and `'` with its escapes undone."""
+    """Unescape the text between `$'` and `'`."""
     return _ANSI.sub(lambda match: _undone(match[1]), text)
 
 
 def _undone(escape: str) -> str:
-    """The character of an escape, written without its backslash."""
+    """Return the character of an escape, given without its backslash."""
     if escape[0] in "xuU" and len(escape) > 1:
         code = int(escape[1:], 16)
         return chr(code) if code < sys.maxunicode else ""
@@ -95,7 +95,7 @@ def _undone(escape: str) -> str:
 
 
 def _braces(pieces: Sequence[Piece]) -> list[list[Piece]]:
-    """Each alternative of the `{a,b}` in unquoted text. Too many of them leave the word as it is."""
+    """Return each alternative of the `{a,b}` in unquoted text. Too many of them leave the word unchanged."""
     done: list[list[Piece]] = []
     pending = [list(pieces)]
     while pending:
@@ -146,7 +146,7 @@ def _with_variables(text: str, known: Variables, escape: re.Pattern[str], *, spl
 
 
 def _value(name: str, known: Variables, *, splits: bool) -> _Bit:
-    """The value of a variable, which the shell cuts and takes for a pattern where it is not in quotes."""
+    """Return the value of a variable, which the shell splits and globs unless quoted."""
     variable, cutters = known.get(name, Variable("", sure=False)), known.get("IFS", Variable(BLANKS))
     text = variable.value
     if splits and name != "IFS" and cutters.value != BLANKS:
@@ -163,7 +163,7 @@ def _literal(text: str, escape: re.Pattern[str], *, splits: bool) -> _Bit:
 
 
 def _split(bits: Sequence[_Bit]) -> list[Word]:
-    """The words of one written word: a variable's value is cut at its blanks."""
+    """Return the words of one written word: variable values are split at blanks."""
     rows: list[list[_Bit]] = [[]]
     for bit in bits:
         if not (bit.splits and re.search(r"\s", bit.text)):
@@ -187,7 +187,7 @@ def _join(bits: Sequence[_Bit]) -> Word:
 
 
 class WordReader:
-    """Reads the words of one text from its syntax tree. `known`: the variables it has set so far."""
+    """Reads the words of one text from its syntax tree. `known`: the variables set so far."""
 
     def __init__(self, source: bytes) -> None:
         self.known: dict[str, Variable] = {"IFS": Variable(BLANKS)}
@@ -195,12 +195,12 @@ class WordReader:
         self._depth = 0
 
     def of_command(self, command: "Node") -> Iterator[Word]:
-        """The words of a command, without assignments and redirections; what is written without a gap is one word."""
+        """Yield the words of a command, without assignments and redirections; adjacent nodes form one word."""
         for group in self.groups(child for child in command.children if _is_word(child)):
             yield from group
 
     def groups(self, nodes: "Iterable[Node]") -> Iterator[list[Word]]:
-        """The words of each group of nodes that are written without a gap."""
+        """Yield the words of each group of adjacent nodes."""
         pieces: list[Piece] = []
         end = -1
         for node in nodes:
@@ -213,7 +213,7 @@ class WordReader:
             yield expand(_merged(pieces), self.known)
 
     def expanded(self, node: "Node") -> list[Word]:
-        """The words a shell makes of one node."""
+        """Return the words that a shell makes of one node."""
         return expand(self._pieces(node), self.known)
 
     def _pieces(self, node: "Node") -> list[Piece]:
@@ -237,7 +237,7 @@ class WordReader:
                 return [Piece("plain", text)]
 
     def _in_quotes(self, node: "Node") -> list[Piece]:
-        """The pieces of a double-quoted string: its text, and guesses at what is substituted in it."""
+        """Return the pieces of a double-quoted string: its text, and guesses at its substitutions."""
         pieces: list[Piece] = [Piece("quoted", "")]
         start = node.start_byte + self._source[node.start_byte : node.end_byte].find(b'"') + 1
         for child in node.children:
@@ -249,7 +249,7 @@ class WordReader:
         return [*pieces, Piece("in quotes", self.source(start, node.end_byte - 1))]
 
     def _guess(self, node: "Node") -> str:
-        """What is put in place of a substitution, where that is easily told. Not too deep: it is but a guess."""
+        """Return the output of a substitution in simple cases; limited in depth, as it is only a guess."""
         if self._depth >= _DEEPEST:
             return ""
         self._depth += 1
@@ -258,14 +258,14 @@ class WordReader:
         return guess
 
     def _default(self, node: "Node") -> str:
-        """What `${x:-this}` gives where nothing has set x."""
+        """Return the value of `${x:-this}` if x is not set."""
         words = [
             child for child in node.named_children if child.type in ("word", "string", "raw_string", "concatenation")
         ]
         return "".join(word.text for child in words for word in self.expanded(child))
 
     def _echoed(self, node: "Node") -> str:
-        """What `$(echo this)` gives; nothing for any other command."""
+        """Return the output of `$(echo this)`; "" for any other command."""
         commands = [child for child in node.named_children if child.type == "command"]
         if len(commands) != 1 or node.named_child_count != 1:
             return ""
@@ -273,11 +273,11 @@ class WordReader:
         return " ".join(word.text for word in rest) if first.text in ("echo", "printf") else ""
 
     def source_of(self, node: "Node") -> str:
-        """The text of a node, as written."""
+        """Return the text of a node, as written."""
         return self.source(node.start_byte, node.end_byte)
 
     def source(self, start: int, end: int) -> str:
-        """The text between two bytes."""
+        """Return the text between two byte offsets."""
         return self._source[start:end].decode("utf-8", "replace")
 
 
@@ -286,7 +286,7 @@ def _is_word(node: "Node") -> bool:
 
 
 def _merged(pieces: Sequence[Piece]) -> list[Piece]:
-    """Neighbours of unquoted text joined: the grammar may cut a variable's name in two."""
+    """Join adjacent unquoted pieces: the grammar may cut a variable's name in two."""
     merged: list[Piece] = []
     for piece in pieces:
         before = merged[-1] if merged else Piece("quoted", "")

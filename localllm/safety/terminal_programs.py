@@ -1,4 +1,4 @@
-"""Programs that would wait for a terminal, which commands have none of."""
+"""Detect programs that would wait for a terminal, which commands do not have."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -14,14 +14,14 @@ from localllm.safety.shell_parser import Script
 
 
 class Waiting(msgspec.Struct, frozen=True):
-    """A program of a line that would wait for a terminal, and what to do instead."""
+    """A program of a line that would wait for a terminal, and the alternative."""
 
     program: str
     instead: Phrase
 
 
 _Waits = Callable[[Sequence[str], Flow], bool]
-"""Whether a program called with these arguments waits."""
+"""Returns whether a program with these arguments waits."""
 
 
 class _Program(msgspec.Struct, frozen=True):
@@ -35,7 +35,7 @@ _NAMES_NO_COMMAND = late_pattern(r"-[Cc]|--git-dir|--work-tree|--namespace")
 
 
 def _unless(*options: str, patterns: str = "(?!)") -> _Waits:
-    """One that waits unless it has one of the options, or its input comes from elsewhere."""
+    """Build a check: the program waits unless it has one of the options, or redirected input."""
 
     def waits(arguments: Sequence[str], flow: Flow) -> bool:
         is_told = any(word.partition("=")[0] in options or re.fullmatch(patterns, word) for word in arguments)
@@ -85,7 +85,7 @@ def _rebases(arguments: Sequence[str], flow: Flow) -> bool:
 
 
 def _git(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """The command of git, and what follows it."""
+    """Return git's subcommand, and the arguments after it."""
     for at, (before, word) in enumerate(pairwise(["", *arguments])):
         if word[:1] != "-" and not _NAMES_NO_COMMAND.fullmatch(before):
             rest = arguments[at + 1 :]
@@ -114,14 +114,14 @@ _PROGRAMS: dict[str, tuple[_Program, ...]] = {
         _Program(_rebases, N_("Set GIT_SEQUENCE_EDITOR to a command that edits the list, such as sed -i.")),
     ),
 }
-"""Pagers are not among them: where the output is no terminal they print and end."""
+"""Pagers are not included: without a terminal they print and exit."""
 
 _ENDLESS = frozenset({"tail", "watch"})
-"""Which may go on in the background."""
+"""Programs that may continue in the background."""
 
 
 def waiting(script: Script, *, background: bool = False) -> Waiting | None:
-    """The first program of a line that would wait for a terminal, or for ever; None where there is none."""
+    """Return the first program of a line that would wait for a terminal, or for ever; None if none does."""
     for command in script.commands:
         name = program_of(command.words[0])
         if command.flow is None or command.words[0].computed or (background and name in _ENDLESS):
@@ -135,6 +135,6 @@ def waiting(script: Script, *, background: bool = False) -> Waiting | None:
 
 
 def _option(arguments: Sequence[str]) -> str:
-    """The option by which git asks."""
+    """Return the option that makes git interactive."""
     known = {"-i", "-e", "--edit-todo"}
     return next((word for word in arguments if word in known or _ASKS_FOR_HUNKS.fullmatch(word)), "")

@@ -1,4 +1,4 @@
-"""What a tool is to the pipeline: its function, its risk, what it touches, and what the model is told of it."""
+"""Tool definitions for the pipeline: function, risk, files touched, specification for the model."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from enum import IntEnum
@@ -14,7 +14,7 @@ from localllm.safety.paths import ProjectRoot
 
 
 class Risk(IntEnum):
-    """How much harm a tool can do; from MEDIUM on a person is asked."""
+    """How much harm a tool can do; from MEDIUM on the user is asked."""
 
     SAFE = 0
     MEDIUM = 1
@@ -23,12 +23,12 @@ class Risk(IntEnum):
 
 
 class ToolOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """What a tool gives back.
+    """The output of a tool.
 
-    `payload`: the answer's fields, for programs and the log. `for_model`: what the model reads.
-    `summary`: one line for a person, translated when it is shown. `untrusted`: `for_model` holds text of strangers, as
-    from the web; from then on whatever could send something away is asked about. `images`: pictures the model is shown
-    with it.
+    `payload`: the fields of the answer, for programs and the log. `for_model`: what the model reads.
+    `summary`: one line for the user, translated when shown. `untrusted`: `for_model` holds text of strangers, as
+    from the web; from then on, calls that could send data away need confirmation. `images`: pictures for the
+    model.
     """
 
     payload: dict[str, Json]
@@ -43,12 +43,12 @@ ToolFunction = Callable[..., Coroutine[Any, Any, ToolOutput]]
 
 
 class Preview(msgspec.Struct, frozen=True):
-    """What a person sees before allowing a call: `kind` is "diff", "command" or "text".
+    """What the user sees before allowing a call: `kind` is "diff", "command" or "text".
 
-    `danger` says what would be lost by it: then it is done only where a person, having been shown this, said yes.
-    `plan`: the change itself, where the tool can carry it out as it was shown (ToolContext.plan) and fails if the file
-    is no longer what it was planned for. `question` says why a person is asked about it even where nothing else wants
-    that; a rule that allows the call, and the mode auto, are an answer. `risk` is the call's, where the tool's is not.
+    `danger`: what the call would lose; then it is done only after a person, having been shown this, said yes.
+    `plan`: the change itself, if the tool can apply it as shown (ToolContext.plan) and fails if the file has
+    changed since. `question`: why the user is asked even if nothing else requires it; a rule that allows the
+    call, and the mode auto, are an answer. `risk`: the call's, if it differs from the tool's.
     """
 
     summary: str
@@ -64,15 +64,15 @@ PreviewFunction = Callable[..., Preview | Awaitable[Preview]]
 
 
 Touches = Callable[[Any, dict[str, Any]], tuple[str, ...]]
-"""By the context that the tool is given, and its arguments."""
+"""Arguments: the context given to the tool, and its arguments."""
 
 
 Redirect = Callable[[ProjectRoot, dict[str, Any]], tuple[str, dict[str, Any]] | None]
-"""The tool and the arguments that a call stands for, where that is another one; else None."""
+"""Return the tool and the arguments that a call stands for, if it is another one; else None."""
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool: its function, what the model is told of it (`spec`, or `brief` where it is a small one), and what the
+    """A tool: its function, its specification for the model (`spec`, or `brief` for small models), and what the
     pipeline must know before it runs. `runs_programs`: of the project, so that any file may change."""
 
     name: str
@@ -91,18 +91,18 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     brief: ToolSpec
 
     def is_safe(self, touched: Sequence[str]) -> bool:
-        """Whether a call that touches these files changes nothing."""
+        """Return whether a call that touches these files changes nothing."""
         return self.risk == Risk.SAFE or (self.touches is not None and not touched)
 
     def fit(self, arguments: dict[str, Json]) -> Fitted:
-        """The arguments by the tool's names, coerced to their types. Raises ArgumentsError."""
+        """Return the arguments by the tool's names, coerced to their types. Raises ArgumentsError."""
         return fit(self.name, self.arguments, arguments)
 
     def parse(self, arguments: dict[str, Json]) -> dict[str, Any]:
-        """The values alone."""
+        """Return only the values of `fit`."""
         return self.fit(arguments).values
 
     def stated(self, parsed: dict[str, Any]) -> dict[str, Json]:
-        """Of parsed arguments those that are not their defaults, as JSON values: what a person wants to see."""
+        """Return the parsed arguments that differ from their defaults, as JSON values, for display."""
         defaults = {field.name: field.default for field in msgspec.structs.fields(self.arguments)}
         return {name: msgspec.to_builtins(value) for name, value in parsed.items() if value != defaults[name]}

@@ -1,4 +1,4 @@
-"""Addresses of the web compared: with a rule, with what the user typed, with the page that has led there."""
+"""Compare web addresses with a rule, with what the user typed, and with the page that led there."""
 
 import posixpath
 import re
@@ -10,16 +10,16 @@ from localllm.web.addresses import Address, read_address
 
 _BREAKS = re.compile(r"[<>\"'()\[\]{}「」『』（）【】、。，；]+")
 _MOST_WORDS = 2_000
-"""How many words are compared, so that a log of a million that was pasted holds nothing up."""
+"""Limit of compared words, so that a pasted log of a million words causes no delay."""
 
 _ENDS = ".,;:!?)]}>\"'。、"
 
 
 def is_below(url: str, prefix: str, *, strictly: bool) -> bool:
-    """Whether an address is at or below that of a rule: the same host, and whole steps of its path.
+    """Return whether an address is at or below a rule's: the same host, and whole segments of its path.
 
-    `strictly`: in every way a server may read it, as a rule that allows must have it; else in any. A prefix without
-    a scheme is both http and https.
+    `strictly`: under every interpretation by a server, as allow rules require; else under any. A prefix without
+    a scheme matches http and https.
     """
     given, wanted = read_address(url), read_address(prefix)
     if given is None or wanted is None or given.host != wanted.host:
@@ -36,10 +36,10 @@ def is_below(url: str, prefix: str, *, strictly: bool) -> bool:
 
 
 def was_typed(url: str, said: str, *, or_host: bool, is_file: Callable[[str], bool] = lambda _name: False) -> bool:
-    """Whether the user has typed this address: the same host, path and query. Without a scheme a word is an address
-    only with www. before it or a path behind it (setup.sh is none), and where no file is called so (`is_file`).
+    """Return whether the user typed this address: the same host, path and query. Without a scheme a word is an address
+    only with www. before it or a path after it (setup.sh is none), and if no file has that name (`is_file`).
 
-    `or_host`: or it but for a slash at its end, or an address (http://…) of the same host, where this one has no query.
+    `or_host`: a final slash may differ, or an address (http://…) of the same host suffices, if this one has no query.
     """
     given = read_address(url)
     if given is None:
@@ -63,13 +63,13 @@ def was_typed(url: str, said: str, *, or_host: bool, is_file: Callable[[str], bo
 
 
 def is_same_site(before: str, after: str) -> bool:
-    """Whether both are of the same host and port, and the second not by http where the first was by https."""
+    """Return whether both have the same host and port, and the second does not change https to http."""
     one, other = read_address(before), read_address(after)
     return one is not None and other is not None and _is_host_of(one, other, any_scheme=False)
 
 
 def site_of(url: str) -> str:
-    """The address of the host alone; "" where it is no address."""
+    """Return the address of the host alone; "" if `url` is no address."""
     address = read_address(url)
     return address.site if address else ""
 
@@ -81,12 +81,12 @@ def _is_host_of(known: Address, given: Address, *, any_scheme: bool) -> bool:
 
 
 def _read_paths(path: str) -> list[str]:
-    """A path as it stands, and as servers read it that take %2e for a dot and two slashes for one."""
+    """Return a path as written, and as servers read it that take %2e for a dot and two slashes for one."""
     return [path, posixpath.normpath(re.sub(r"/+", "/", unquote(path) or "/"))]
 
 
 def _words(said: str, host: str) -> Iterator[str]:
-    """What in a text may be an address of `host`, in words with and without what stands around them."""
+    """Yield the possible addresses of `host` in a text, as words with and without the text around them."""
     names = (host, _in_letters(host))
     for run in dict.fromkeys(said.split()):
         lower = run.lower().replace("。", ".")
@@ -99,7 +99,7 @@ def _words(said: str, host: str) -> Iterator[str]:
 
 
 def _in_letters(host: str) -> str:
-    """A host as people write it: 日本語.jp for xn--wgv71a119e.jp."""
+    """Return a host in Unicode: 日本語.jp for xn--wgv71a119e.jp."""
     try:
         return host.encode("ascii").decode("idna")
     except UnicodeError:
