@@ -1,5 +1,5 @@
-"""Lines of code, as patterns to search for: those that define something, in the languages people write, and those in
-which several things are said together."""
+"""Build patterns to search code for: lines that define something, in common languages, and lines in
+which several patterns occur together."""
 
 import re
 from collections.abc import Sequence
@@ -9,16 +9,16 @@ SOURCES = (
     "py,pyi,js,[cm]js,jsx,ts,tsx,[ch],[ch]pp,[ch]c,[ch]xx,cs,go,rs,rb,java,kt,php,swift,scala,sh,bash,lua,p[lm],sql"
     ",vue,svelte,dart,exs,ex,jl,zig"
 )
-"""The endings of source files, as a glob has them."""
+"""Suffixes of source files, as in a glob."""
 
 SETTINGS = "toml,yaml,yml,json,ini,cfg,conf,css,scss,properties"
-"""Those of files with settings."""
+"""Suffixes of files with settings."""
 
 TYPES = (
     "class|struct|trait|interface|enum|union|type|module|namespace|impl|record|protocol|object|mixin|contract|message"
 )
 FUNCTIONS = "def|func|fn|fun|function|sub|proc|macro_rules!|method|defmodule|defp"
-"""What a line begins with that defines a type, and what one that defines a function."""
+"""Keywords that begin the definition of a type, and of a function."""
 
 _VALUES = "const|let|var|#[ ]?define"
 _QUICK = (
@@ -29,23 +29,23 @@ _QUICK = (
 
 
 def escape(text: str) -> str:
-    """`text` as a pattern for itself. (Python's own escapes more than ripgrep takes.)"""
+    """Escape `text` for use in a pattern. (re.escape escapes more than ripgrep accepts.)"""
     return re.sub(r"[\\.+*?()|\[\]{}^$]", r"\\\g<0>", text)
 
 
 def spoken(words: str) -> str:
-    """A pattern for names and texts in which one of these stands: `retry|time out|validat*`.
+    """Build a pattern for names and texts that contain one of the alternatives: `retry|time out|validat*`.
 
-    A word stands alone or in a name such as maxRetry or MAX_RETRY; with a `*`, anything may follow, small or capital.
-    Between several words there may be a blank, a dash, a dot or the like. What is no ASCII word is meant as it is.
+    A word matches alone or in a name such as maxRetry or MAX_RETRY; with a `*`, as a prefix, in any case.
+    Between several words, a blank, dash, dot or the like may stand. Anything but an ASCII word is taken literally.
     """
     ways = [r"[-_. /]?".join(map(_form, way.split(" "))) for way in words.split("|") if way]
     return "(?:" + "|".join(dict.fromkeys(ways)) + ")"
 
 
 def _form(word: str) -> str:
-    """The forms of a word. The patterns here spell out ASCII letters: \\w, which has all of Unicode, takes ripgrep ten
-    times as long."""
+    """Build a pattern for the forms of a word. ASCII letters are spelled out: \\w, which covers Unicode,
+    makes ripgrep ten times slower."""
     root = word.removesuffix("*")
     if not root.isascii() or not root.isalnum():
         return escape(word)
@@ -55,7 +55,7 @@ def _form(word: str) -> str:
 
 
 def defining(name: str) -> str:
-    """A pattern for lines of code that may define a thing in whose name `name`, a pattern, occurs."""
+    """Build a pattern for lines that may define something whose name contains `name`, a pattern."""
     part = rf"[A-Za-z0-9_.:$]*{name}"
     return "|".join(
         (
@@ -70,7 +70,7 @@ def defining(name: str) -> str:
 
 
 def defining_exactly(name: str) -> str:
-    """A pattern for lines of code that may define a thing called `name`."""
+    """Build a pattern for lines that may define something called `name`."""
     exact = escape(name)
     end = "(?:[^A-Za-z0-9_]|$)"
     return "|".join(
@@ -91,7 +91,7 @@ def defining_exactly(name: str) -> str:
 
 
 def together(firm: Sequence[str], loose: Sequence[str] = (), *, least: int = 2) -> str:
-    """A pattern for lines in which `least` of these patterns stand, in any order, one of `firm` among them."""
+    """Build a pattern for lines that match `least` of the patterns, in any order, at least one of `firm`."""
     parts: dict[str, list[str]] = {}
     ways = [*((pattern, True) for pattern in firm), *((pattern, False) for pattern in loose)]
     for (first, is_firm), *rest in permutations(ways, least):

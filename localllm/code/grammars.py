@@ -1,4 +1,4 @@
-"""The languages understood, and their grammars. A grammar is loaded when its first file comes."""
+"""The supported languages and their tree-sitter grammars. A grammar is loaded for its first file."""
 
 import re
 from functools import cache
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Grammar(NamedTuple):
-    """Where a grammar comes from, which query files of `queries/` describe it, and the files it is for."""
+    """A grammar: its module, the query files of `queries/` for it, and the file names it applies to."""
 
     module: str
     queries: tuple[str, ...]
@@ -45,9 +45,9 @@ _CPP_HEADER = re.compile(rb"^[ \t]*(?:class|namespace|template|using|public:|pri
 
 
 def language_of(file_name: str, text: bytes = b"") -> str | None:
-    """The key of GRAMMARS for a file, by its name; None where there is no grammar for it.
+    """Return the key of GRAMMARS for a file name; None if there is no grammar for it.
 
-    `text` (the file's beginning will do) tells a C++ header from a C header.
+    `text` (its beginning suffices) distinguishes a C++ header from a C header.
     """
     path = PurePath(file_name)
     language = _by_suffix().get(path.suffix.lower()) or _by_suffix().get(path.name)
@@ -63,7 +63,7 @@ def _by_suffix() -> dict[str, str]:
 
 @cache
 def load(language: str) -> "Language":
-    """The grammar of a key of GRAMMARS, KeyError for any other. What is loaded stays loaded; the first takes
+    """Load the grammar for a key of GRAMMARS; raises KeyError. Grammars stay loaded; the first takes
     milliseconds."""
     from tree_sitter import Language
 
@@ -73,7 +73,7 @@ def load(language: str) -> "Language":
 
 
 def parser(language: str) -> "Parser":
-    """A new parser for a key of GRAMMARS."""
+    """Return a new parser for a key of GRAMMARS."""
     from tree_sitter import Parser
 
     return Parser(load(language))
@@ -81,7 +81,7 @@ def parser(language: str) -> "Parser":
 
 @cache
 def outline_query(language: str) -> "Query":
-    """The query that finds definitions, imports, branches and comments; see `outline` for its captures."""
+    """Return the query for definitions, imports, branches and comments; see `outline` for its captures."""
     from tree_sitter import Query
 
     folder = Path(__file__).parent / "queries"

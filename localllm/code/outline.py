@@ -1,4 +1,4 @@
-"""What a source file is made of: its definitions, imports, size, complexity and syntax errors."""
+"""Outline a source file: its definitions, imports, size, complexity and syntax errors."""
 
 import re
 import sys
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 KINDS = frozenset(
     {"class", "enum", "function", "impl", "interface", "macro", "module", "namespace", "struct", "trait", "type"}
 )
-"""What a definition can be; a function inside a class-like definition is a "method"."""
+"""Kinds of definitions; a function inside a class-like definition is a "method"."""
 
 _CLASS_LIKE = KINDS - {"function", "macro", "type", "module", "namespace"}
 _FUNCTIONS = frozenset({"function", "method"})
 
 MAX_BYTES = 4_000_000
-"""The largest text that is parsed."""
+"""Size limit of a parsed text."""
 
 _PARSE_SECONDS = 5.0
 _PARSE_MEMORY = 400_000_000
-_MAX_NESTING = 1_000  # some parsers take the square of it in memory, all at once at the very end, where it is unclosed
-_MAX_DEPTH = 500  # the cost of a query grows with the square of the depth, and nobody nests definitions this deep
-_MAX_SIBLINGS = 30_000  # … and of the number of children of a broken node; some two seconds at this size
+_MAX_NESTING = 1_000  # some parsers need quadratic memory, allocated at once at the very end, for unclosed nesting
+_MAX_DEPTH = 500  # the cost of a query is quadratic in the depth, and nobody nests definitions this deeply
+_MAX_SIBLINGS = 30_000  # … and in the number of children of a broken node; about two seconds at this size
 _MAX_ERRORS = 10
-_LONGEST_PARENT = 1_000  # characters, the last: names of hundreds of definitions within each other would take gigabytes
+_LONGEST_PARENT = 1_000  # characters, the last: the full names of hundreds of nested definitions would take gigabytes
 
 
 class NotParsedError(Exception):
-    """The text cannot be parsed: it is too large, takes too much time or memory, or is too broken."""
+    """The text cannot be parsed: it is too large, needs too much time or memory, or is too broken."""
 
     def __init__(self, kind: Literal["large", "slow", "broken"]) -> None:
         super().__init__(kind)
@@ -43,10 +43,10 @@ class NotParsedError(Exception):
 
 
 class Definition(msgspec.Struct, frozen=True):
-    """A class, function, …; lines count from 1, `end_line` included.
+    """A class, function, …; lines count from 1, `end_line` is inclusive.
 
-    `parent` is the dotted name of what it is defined in, "" at the top. `complexity` is the cyclomatic complexity
-    (McCabe 1976): 1 + the branches, loops and short-circuit operators inside; 0 for what is not a function.
+    `parent` is the dotted name of the enclosing definition, "" at the top. `complexity` is the cyclomatic complexity
+    (McCabe 1976): 1 + the branches, loops and short-circuit operators inside; 0 if it is not a function.
     """
 
     kind: str
@@ -58,14 +58,14 @@ class Definition(msgspec.Struct, frozen=True):
 
     @property
     def full_name(self) -> str:
-        """The name behind that of what it is defined in: Outline.functions."""
+        """The name with that of its parent: Outline.functions."""
         return f"{self.parent}.{self.name}" if self.parent else self.name
 
 
 class Outline(msgspec.Struct, frozen=True, kw_only=True):
-    """The outline of one file, definitions in the order of the text.
+    """The outline of one file, with definitions in text order.
 
-    `code_lines` are those with more on them than white space and comments. `error_lines` are the lines of the first
+    `code_lines` counts lines with more than white space and comments. `error_lines` are the lines of the first
     syntax errors.
     """
 
@@ -78,25 +78,25 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_errors(self) -> bool:
-        """Whether the text breaks the rules of its language."""
+        """Whether the text has syntax errors."""
         return bool(self.error_lines)
 
     @property
     def functions(self) -> tuple[Definition, ...]:
-        """The definitions that can be called, methods among them."""
+        """The callable definitions, including methods."""
         return tuple(definition for definition in self.definitions if definition.kind in _FUNCTIONS)
 
 
 def outline(text: bytes, language: str) -> Outline:
-    """The outline of `text`, which should be UTF-8; `language` is a key of `grammars.GRAMMARS`.
+    """Outline `text`, which should be UTF-8; `language` is a key of `grammars.GRAMMARS`.
 
-    Broken text is outlined as far as it can be understood. Raises NotParsedError.
+    Broken text is outlined as far as possible. Raises NotParsedError.
     """
     return outline_of(analyse(text, language))
 
 
 class Analysed(NamedTuple):
-    """A text (as UTF-8), its syntax tree, and what the query of its language found in it."""
+    """A text (as UTF-8), its syntax tree, and the captures of its language's query."""
 
     text: bytes
     language: str
@@ -105,7 +105,7 @@ class Analysed(NamedTuple):
 
 
 def analyse(text: bytes, language: str) -> Analysed:
-    """What an outline is made of. Raises NotParsedError."""
+    """Parse and query a text for an outline. Raises NotParsedError."""
     text = valid_utf8(text)
     root = parse(text, language).root_node
     _check_broken(root)
@@ -113,7 +113,7 @@ def analyse(text: bytes, language: str) -> Analysed:
 
 
 def outline_of(analysed: Analysed) -> Outline:
-    """The outline of a text that is analysed already. Raises NotParsedError."""
+    """Build the outline of an analysed text. Raises NotParsedError."""
     text, language, root, found = analysed
     lines = count_lines(text)
     return Outline(
@@ -127,12 +127,12 @@ def outline_of(analysed: Analysed) -> Outline:
 
 
 def count_lines(text: bytes) -> int:
-    """The number of lines; a last one without a newline counts."""
+    """Count the lines, including a last one without a newline."""
     return text.count(b"\n") + (not text.endswith(b"\n") and text != b"")
 
 
 def valid_utf8(text: bytes) -> bytes:
-    """The same text with what is not UTF-8 replaced: the predicates of a query crash on it."""
+    """Replace bytes that are not UTF-8: query predicates crash on them."""
     try:
         text.decode()
     except UnicodeDecodeError:
@@ -141,7 +141,7 @@ def valid_utf8(text: bytes) -> bytes:
 
 
 def parse(text: bytes, language: str) -> "Tree":
-    """The syntax tree of `text`, which has to be UTF-8. Raises NotParsedError."""
+    """Parse `text`, which must be UTF-8. Raises NotParsedError."""
     if len(text) > MAX_BYTES:
         raise NotParsedError("large")
     if _is_hostile(text):
@@ -167,8 +167,8 @@ _NOT_NESTING = bytes(set(range(256)) - set(_NESTING))
 
 
 def _is_hostile(text: bytes) -> bool:
-    """Whether a parser could take gigabytes for this, before it can be stopped: for brackets, a<a<a<… or a=>a=>a=>…
-    nested as nobody nests them, or NUL bytes."""
+    """Return whether a parser could allocate gigabytes before it can be stopped: for NUL bytes, and for
+    unnaturally deep brackets, a<a<a<… or a=>a=>a=>…."""
     brackets = text.translate(None, _NOT_NESTING)
     depths = accumulate((_NESTING[bracket] for bracket in brackets), lambda depth, step: max(0, depth + step))
     angles = (part.count(b"<") for part in re.split(b"[>;{}]", text))
@@ -177,7 +177,7 @@ def _is_hostile(text: bytes) -> bool:
 
 
 def _peak_memory() -> int:
-    """The most memory this process has had, in bytes; 0 on Windows."""
+    """Return the peak memory of this process in bytes; 0 on Windows."""
     if sys.platform == "win32":
         return 0
     import resource
@@ -187,8 +187,8 @@ def _peak_memory() -> int:
 
 
 def _check_broken(root: "Node") -> None:
-    """See that a query will not take minutes, in which nothing could end it: a row of 100,000 `*` in C is one broken
-    node. The costs of all that are broken add up. Raises NotParsedError (broken)."""
+    """Raise NotParsedError (broken) if a query might take minutes, which nothing could interrupt:
+    a row of 100,000 `*` in C is one broken node. The costs of all broken nodes are added."""
     cost = 0
     for node in _broken(root):
         cost += node.child_count**2
@@ -197,7 +197,7 @@ def _check_broken(root: "Node") -> None:
 
 
 def _broken(root: "Node") -> Iterator["Node"]:
-    """The nodes with an error in them. The children of each are looked at after it was taken."""
+    """Yield the nodes that contain an error. The children of each are read after it was yielded."""
     waiting = [root] if root.has_error else []
     while waiting:
         node = waiting.pop()
@@ -206,7 +206,7 @@ def _broken(root: "Node") -> Iterator["Node"]:
 
 
 def _error_lines(root: "Node", last: int) -> tuple[int, ...]:
-    """The lines of the first errors; one found at the very end counts for the last line."""
+    """Return the lines of the first errors; an error at the very end counts for the last line."""
     lines: set[int] = set()
     for node in _broken(root):
         if node.is_missing or (node.is_error and not any(child.has_error for child in node.children)):
@@ -218,7 +218,7 @@ _OPENING = {"(": ")", "[": "]", "{": "}"}
 
 
 def _line_of_error(node: "Node") -> int:
-    """Where an error begins: at a bracket in it that is never closed, else at its start."""
+    """Return the line of an error: of its first unclosed bracket, else of its start."""
     unclosed: list[Node] = []
     for child in node.children:
         if child.type in _OPENING:
@@ -233,7 +233,7 @@ def _line(node: "Node") -> int:
 
 
 class _Span(NamedTuple):
-    """A definition as the query found it, in bytes and lines; `owner` is its parent where the syntax names one."""
+    """A definition found by the query, in bytes and lines; `owner` is its parent if the syntax names one."""
 
     start: int
     end: int
@@ -245,7 +245,7 @@ class _Span(NamedTuple):
 
 
 class Captures(NamedTuple):
-    """What the query of a language found. Branches are where they start, comments from where to where."""
+    """The captures of a language's query. Branches are given as starts, comments as (start, end)."""
 
     spans: list[_Span]
     imports: list[str]
@@ -271,24 +271,24 @@ def _capture(text: bytes, language: str, root: "Node") -> Captures:
                 case kind if kind in KINDS:
                     name, owner = (_text_of(captures[c][0], text) if c in captures else "" for c in ("name", "owner"))
                     found.spans.append(_span(nodes[0], kind, name, owner))
-                case _:  # name and owner, read with their definition; names with _ serve the query alone
+                case _:  # name and owner are read with their definition; names with _ are internal to the query
                     pass
     return found
 
 
 def _span(node: "Node", kind: str, name: str, owner: str) -> _Span:
-    end_line = node.end_point.row + (node.end_point.column > 0)  # some nodes take the newline after them along
+    end_line = node.end_point.row + (node.end_point.column > 0)  # some nodes include the newline after them
     return _Span(node.start_byte, node.end_byte, _line(node), max(end_line, _line(node)), kind, name, owner)
 
 
 def _text_of(node: "Node", text: bytes) -> str:
-    """The text of a name, on one line and not endless."""
+    """Return the text of a name, on one line and of limited length."""
     raw = text[node.start_byte : min(node.end_byte, node.start_byte + 200)]
     return " ".join(raw.decode("utf-8", "replace").split())
 
 
 def _definitions(found: Captures) -> Iterator[Definition]:
-    """The definitions in the order of the text, each with its parent and complexity."""
+    """Yield the definitions in text order, each with its parent and complexity."""
     spans = sorted(set(found.spans), key=lambda span: (span.start, -span.end))
     parents, complexity = _nest(spans, found.branches)
     made: list[Definition] = []
@@ -308,7 +308,7 @@ def _definitions(found: Captures) -> Iterator[Definition]:
 
 
 def _nest(spans: list[_Span], branches: list[int]) -> tuple[list[int | None], list[int]]:
-    """For each span the index of the one around it, and its complexity. A branch counts for the innermost function."""
+    """Return each span's parent index, and its complexity. A branch counts for the innermost function."""
     parents: list[int | None] = [None] * len(spans)
     complexity = [1] * len(spans)
     around: list[int] = []
@@ -325,7 +325,7 @@ def _nest(spans: list[_Span], branches: list[int]) -> tuple[list[int | None], li
 
 
 def _code_lines(text: bytes, comments: list[tuple[int, int]]) -> int:
-    """How many lines hold more than white space and comments."""
+    """Count the lines with more than white space and comments."""
     blanked = bytearray(text)
     for start, end in comments:
         blanked[start:end] = re.sub(rb"[^\n]", b" ", text[start:end])

@@ -1,4 +1,4 @@
-"""Which names a source file defines and which it uses: what a map of a repository is made of."""
+"""Extract the names that a source file defines and uses, for the repository map."""
 
 import re
 from collections import Counter
@@ -20,22 +20,22 @@ _PROSE = frozenset(
     | {"raw_string_literal", "raw_string_literal_content", "regex_pattern", "string_content", "string_fragment"}
     | {"string_literal_content", "text", "verbatim_string_literal"}
 )
-"""The nodes of all grammars that hold words which name nothing; what is interpolated into a string lies beside them."""
+"""Nodes of all grammars whose words are no names; interpolated code in a string is a separate node."""
 
 _USE = re.compile(rb"(?:\.|->|::)?[A-Za-z_$\x80-\xff][\w$\x80-\xff]{2,}")
 _OF_SOMETHING = re.compile("^(?:->|::)")
 _LAST_NAME = re.compile(r"[\w$]+(?=[^\w$]*$)")
-_LONGEST = 60  # of a name; longer ones are data
+_LONGEST = 60  # characters of a name; longer ones are data
 _MOST_NAMES = 3_000
 _SIGNATURE = 120  # characters of it that are shown
 _SIGNATURE_LINES = 8
 
 
 class Symbol(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A definition as the map shows it; lines count from 1. `name` is what others call it by, without what it is in.
+    """A definition as shown in the map; lines count from 1. `name` is without its parent.
 
-    `line` is the one with the name on it, below decorators and annotations. `signature` is the text from there on, on
-    one line, without the body. `parent` is the dotted name of what it is defined in.
+    `line` is the line with the name, below decorators and annotations. `signature` is the text from there, on
+    one line, without the body. `parent` is the dotted name of the enclosing definition.
     """
 
     kind: str
@@ -48,16 +48,16 @@ class Symbol(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def full_name(self) -> str:
-        """The name with what it is in, dotted."""
+        """The name with its parent, dotted."""
         return f"{self.parent}.{self.name}" if self.parent else self.name
 
 
 class Symbols(msgspec.Struct, frozen=True):
-    """What one file defines, in the order of the text, how often it uses which names, and its outline.
+    """The definitions of a file in text order, the number of uses of each name, and the outline.
 
-    The uses are all identifiers of at least three letters outside of comments and strings, but the definitions' own
-    names: which grammar node is a use differs from language to language, which name is defined elsewhere does not. A
-    name used of something, as in `a.name`, `a->name` or `A::name`, has a `.` in front.
+    Uses are all identifiers of at least three letters outside of comments and strings, except the definitions' own
+    names: which grammar nodes are uses depends on the language, which names are defined elsewhere does not. A
+    name accessed on something, as in `a.name`, `a->name` or `A::name`, has a leading `.`.
     """
 
     outline: Outline
@@ -66,7 +66,7 @@ class Symbols(msgspec.Struct, frozen=True):
 
 
 def symbols(text: bytes, language: str) -> Symbols:
-    """The symbols of `text`, which should be UTF-8; `language` is a key of `grammars.GRAMMARS`.
+    """Extract the symbols of `text`, which should be UTF-8; `language` is a key of `grammars.GRAMMARS`.
 
     Raises NotParsedError, as `outline` does.
     """
@@ -97,14 +97,14 @@ def _named(definitions: Iterable[Definition], lines: list[str]) -> Iterator[Symb
 
 
 def _line_with(name: str, lines: list[str], definition: Definition) -> int:
-    """The first line of the definition on which its name stands, for it may begin with annotations."""
+    """Return the first line of the definition with its name, as it may begin with annotations."""
     word = re.compile(rf"(?<![\w$@\"']){re.escape(name)}(?![\w$])")
     inside = range(definition.line, min(definition.end_line, len(lines)) + 1)
     return next((line for line in inside if word.search(lines[line - 1])), definition.line)
 
 
 def _signature(lines: list[str]) -> str:
-    """The first of `lines`, with those that follow while a bracket is open, white space made single."""
+    """Join the first of `lines` with those that follow while a bracket is open, collapsing white space."""
     text = ""
     for line in lines:
         text = f"{text} {line.strip()}" if text and not text.endswith(("(", "[")) else text + line.strip()
@@ -116,7 +116,7 @@ def _signature(lines: list[str]) -> str:
 
 
 def _prose(root: "Node", language: str) -> Iterator[tuple[int, int]]:
-    """From where to where strings and the like go."""
+    """Yield the ranges of strings and the like."""
     from tree_sitter import QueryCursor
 
     if query := _prose_query(language):

@@ -1,4 +1,4 @@
-"""A helper process that reads a document with a package: it can be killed, and is held to limits of time and memory."""
+"""Read a document with a package in a helper process, which can be killed and has limits."""
 
 import asyncio
 import importlib.util
@@ -18,23 +18,23 @@ MEMORY = 1_500_000_000
 """Bytes of address space."""
 
 _GRACE = 5
-"""Seconds after its time until it ends even where nobody is left to end it."""
+"""Seconds after its time limit until it ends by itself, even if its parent is gone."""
 
 Answer = TypeVar("Answer")
 
 
 class SlowError(Exception):
-    """It took too long."""
+    """The helper took too long."""
 
 
 class DiedError(Exception):
-    """It ended without an answer: out of memory, or by a fault of the package."""
+    """The helper ended without an answer: out of memory, or by a fault of the package."""
 
 
 def package_place(module: str) -> str | None:
-    """The folder `module` would be imported from; None where it is not installed."""
+    """Return the folder from which `module` would be imported; None if it is not installed."""
     found = None
-    with suppress(ModuleNotFoundError):  # also one that is worked on in the project
+    with suppress(ModuleNotFoundError):  # also a package that is developed in the project
         found = importlib.util.find_spec(module)
     return None if found is None or found.origin is None else str(Path(found.origin).parent.parent)
 
@@ -42,8 +42,8 @@ def package_place(module: str) -> str | None:
 async def ask(
     serve: FunctionType, place: str, data: bytes, wanted: type[Answer], *options: int, seconds: float
 ) -> Answer:
-    """What `serve` writes as JSON, run in the helper: its standard input is `data`, sys.argv[2] the folder to import
-    from, and behind that come the limit of memory and the options. Raises SlowError, DiedError."""
+    """Run `serve` in the helper and decode its JSON output: its standard input is `data`, sys.argv[2] the
+    folder to import from, followed by the memory limit and the options. Raises SlowError, DiedError."""
     limit = math.ceil(seconds) + _GRACE
     command = command_line(serve, place, str(MEMORY), *map(str, options), seconds=limit)
     process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, cwd="/", env={})

@@ -1,5 +1,5 @@
-"""All text of an HTML page or fragment, but for scripts, navigation and forms: a line for each block, headings and list
-items marked as in Markdown."""
+"""Extract the text of HTML without scripts, navigation and forms: a line for each block, headings
+and list items marked as in Markdown."""
 
 import re
 import time
@@ -17,9 +17,9 @@ _BLOCKS = late_pattern(
 
 
 def html_text(html: str) -> "HtmlText":
-    """All text of a page. It is fed in pieces: what never ends (a tag, a comment) is then looked at once a piece, and
-    not once a letter at the end; and there is a time limit."""
-    from html.parser import HTMLParser  # 3 ms that a session without the web need not spend
+    """Extract the text of a page, with a time limit. It is fed in pieces: an unclosed tag or comment is
+    then scanned once a piece, and not once a letter at the end."""
+    from html.parser import HTMLParser  # takes 3 ms, saved in a session without the web
 
     plain = HtmlText()
     parser = HTMLParser(convert_charrefs=True)
@@ -37,22 +37,22 @@ def html_text(html: str) -> "HtmlText":
 
 
 class HtmlText:
-    """Gathers the text of a page, a line for each block, and its title."""
+    """Collects the text of a page, a line for each block, and its title."""
 
     def __init__(self) -> None:
         self.title = ""
         self._parts: list[str] = []
-        self._outside: list[str] = []  # the elements that are left out, as far as they are open
+        self._outside: list[str] = []  # open elements whose text is left out
         self._in_title = False
 
     @property
     def text(self) -> str:
-        """All text, lines trimmed, no empty ones in a row."""
+        """The whole text, lines trimmed, without consecutive empty lines."""
         lines = [" ".join(line.split()) for line in "".join(self._parts).split("\n")]
         return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
     def start(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """An element begins."""
+        """Handle a start tag."""
         if tag in _LEFT_OUT:
             self._outside.append(tag)
         self._in_title = tag == "title" and not self.title
@@ -60,7 +60,7 @@ class HtmlText:
             self._parts.append("\n- " if tag == "li" else "\n" + "#" * int(tag[1]) + " " if tag[1:].isdigit() else "\n")
 
     def end(self, tag: str) -> None:
-        """An element ends."""
+        """Handle an end tag."""
         if tag in self._outside:
             while self._outside.pop() != tag:
                 pass
@@ -69,7 +69,7 @@ class HtmlText:
             self._parts.append("\n")
 
     def data(self, data: str) -> None:
-        """Text."""
+        """Handle text."""
         if self._in_title:
             self.title = " ".join((self.title + data).split())
         elif not self._outside:

@@ -1,4 +1,4 @@
-"""Jupyter notebooks as text: the cells with their numbers, the outputs shortened."""
+"""Convert Jupyter notebooks to text: numbered cells with shortened outputs."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _MOST_CHARACTERS = 2_000
 
 
 class _Output(msgspec.Struct):
-    """What a cell printed (`text`), showed (`data`, by media type), or failed with (`ename`, `evalue`)."""
+    """Text that a cell printed (`text`), data it showed by media type (`data`), or its error (`ename`, `evalue`)."""
 
     text: str | list[str] = ""
     data: dict[str, Any] = {}
@@ -20,7 +20,7 @@ class _Output(msgspec.Struct):
 
 
 class _Cell(msgspec.Struct):
-    """A cell as nbformat 4 keeps it. Texts are one string, or a list of lines."""
+    """A cell in nbformat 4. Texts are one string, or a list of lines."""
 
     cell_type: str
     source: str | list[str] = ""
@@ -33,10 +33,10 @@ class _Notebook(msgspec.Struct):
 
 
 def notebook_text(data: bytes) -> str:
-    """The cells of a notebook (nbformat 4), each under a line that numbers it. ValueError where it is none."""
+    """Return the cells of a notebook (nbformat 4), each under a line that numbers it. Raises ValueError."""
     try:
         notebook = decode_json(data, _Notebook)
-    except msgspec.DecodeError as error:  # a ValidationError is one too
+    except msgspec.DecodeError as error:  # includes ValidationError
         raise ValueError(str(error)) from error
     return "\n".join(line for number, cell in enumerate(notebook.cells, 1) for line in _cell(number, cell))
 
@@ -50,7 +50,7 @@ def _cell(number: int, cell: _Cell) -> list[str]:
 
 
 def _output(output: _Output) -> str:
-    """The plain text of what a cell gave, and what else there is of it."""
+    """Return the plain text of an output, and the media types of its other forms."""
     if output.ename:
         return f"{output.ename}: {output.evalue}"
     text = _joined(output.text or output.data.get("text/plain", ""))

@@ -1,7 +1,7 @@
-"""The text of a PDF file, page by page, with the package pypdf where it is installed.
+"""Extract the text of a PDF file, page by page, with the package pypdf if installed.
 
-A PDF may be made to run away with time or memory. So it is read in a helper process, which can be killed and is held
-to limits.
+A PDF may be crafted to exhaust time or memory. So it is read in a helper process, which can be killed and has
+limits.
 """
 
 from typing import Literal
@@ -20,7 +20,7 @@ Trouble = Literal["missing", "encrypted", "broken", "slow", "pictures", "pages"]
 
 
 class PdfError(Exception):
-    """Why there is no text: pypdf is `missing`, the file is `encrypted` or `broken`, reading it was too `slow`, its
+    """Why there is no text: pypdf is `missing`, the file is `encrypted` or `broken`, reading was too `slow`, its
     pages are `pictures`, or there are too many `pages`."""
 
     def __init__(self, trouble: Trouble, pages: int = 0) -> None:
@@ -30,15 +30,15 @@ class PdfError(Exception):
 
 
 class PdfText(msgspec.Struct, frozen=True):
-    """The title a PDF has in its metadata ("" where it has none), and the text of all its pages, each under a line
-    `--- page 3 of 12 ---`; of a page that has none that is said."""
+    """The title in the metadata of a PDF ("" if none), and the text of all pages, each under a line
+    `--- page 3 of 12 ---`; pages without text are marked."""
 
     title: str
     text: str
 
 
 class PdfPages(msgspec.Struct, frozen=True):
-    """The title a PDF has in its metadata ("" where it has none), and the text of each page ("" for a picture)."""
+    """The title in the metadata of a PDF ("" if none), and the text of each page ("" for a picture)."""
 
     title: str
     pages: tuple[str, ...]
@@ -52,12 +52,12 @@ class _Answer(msgspec.Struct):
 
 
 async def pdf_text(data: bytes, seconds: float = _SECONDS) -> str:
-    """The text of all pages. Raises PdfError."""
+    """Return the text of all pages. Raises PdfError."""
     return (await read_pdf(data, seconds)).text
 
 
 async def read_pdf(data: bytes, seconds: float = _SECONDS) -> PdfText:
-    """The title and the text. Raises PdfError."""
+    """Return the title and the text. Raises PdfError."""
     found = await pdf_pages(data, seconds=seconds)
     total = len(found.pages)
     parts = [
@@ -67,7 +67,7 @@ async def read_pdf(data: bytes, seconds: float = _SECONDS) -> PdfText:
 
 
 async def pdf_pages(data: bytes, *, seconds: float = _SECONDS, most_pages: int = _MOST_PAGES) -> PdfPages:
-    """The title and the text of each page. Raises PdfError, also where no page has any."""
+    """Return the title and the text of each page. Raises PdfError, also if no page has text."""
     if (place := package_place("pypdf")) is None:
         raise PdfError("missing")
     try:
@@ -85,7 +85,7 @@ async def pdf_pages(data: bytes, *, seconds: float = _SECONDS, most_pages: int =
 
 
 def serve() -> None:
-    """What the helper process does: a PDF comes in, the fields of _Answer as JSON go out."""
+    """Run in the helper process: read a PDF from standard input, print the fields of _Answer as JSON."""
     import importlib
     import io
     import json
@@ -93,7 +93,7 @@ def serve() -> None:
     from contextlib import suppress
 
     sys.path.append(sys.argv[2])
-    with suppress(ImportError, OSError, ValueError):  # Windows has no limits; macOS refuses this one
+    with suppress(ImportError, OSError, ValueError):  # Windows has no limits; macOS rejects this one
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[3]), int(sys.argv[3])))
@@ -117,7 +117,7 @@ def serve() -> None:
                 pages.append(text)
             with suppress(AttributeError, LookupError, TypeError, ValueError, pypdf.errors.PyPdfError):
                 title = str(getattr(reader.metadata, "title", None) or "")
-    except Exception as error:  # noqa: BLE001 - whatever a broken file does to the package
+    except Exception as error:  # noqa: BLE001 - whatever a broken file causes in the package
         trouble = "encrypted" if "cryptography" in str(error) else "broken"
     answer = {"pages": pages, "title": title, "trouble": trouble, "count": count}
     sys.stdout.buffer.write(json.dumps(answer).encode())

@@ -1,8 +1,8 @@
-"""Give the text of a PDF its ideographs back where it has radicals that look the same.
+"""Restore the ideographs in the text of a PDF that has identical-looking radicals instead.
 
-Fonts for Japanese draw 水 (U+6C34) and the radical ⽔ (U+2F54) with one glyph, and whoever prints a PDF writes down the
-first character of a glyph: who searches such a text for 水, or copies it, has ⽔. The tables that say which characters
-the glyphs stand for (ToUnicode, ISO 32000-1, 9.10.3) are put right; what is seen does not change.
+Japanese fonts draw 水 (U+6C34) and the radical ⽔ (U+2F54) with one glyph, and PDF printers record the
+first character of a glyph: searching for or copying 水 then gives ⽔. The tables that map glyphs to characters
+(ToUnicode, ISO 32000-1, 9.10.3) are corrected; the appearance does not change.
 """
 
 import importlib
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 _SUPPLEMENT = dict(zip("⺟⺠⻁⻄⻑⻘⻝⻤⻨⻩⻫⻭⻯⻲⻳", "母民虎西長青食鬼麦黄斉歯竜亀龟", strict=True))
-"""Radicals of the supplement (U+2E80 to U+2EFF) that share their glyph; Unicode itself maps those from U+2F00 on."""
+"""Radicals of the supplement (U+2E80 to U+2EFF) sharing a glyph; Unicode maps those from U+2F00 on."""
 
 _SECTION = re.compile(r"\d+ beginbf(?:char|range)\n.*?endbf(?:char|range)\n", re.DOTALL)
 _RANGE = re.compile(r"<([0-9A-Fa-f]+)> <([0-9A-Fa-f]+)> <([0-9A-Fa-f]{4})>")
@@ -24,7 +24,7 @@ _FIRST, _LAST = 0x2E80, 0x2FD5
 
 
 def with_ideographs(data: bytes) -> bytes:
-    """The PDF with its ideographs; as it is where it has no such radicals, or pypdf is not installed."""
+    """Return the PDF with ideographs; unchanged if it has no such radicals, or pypdf is not installed."""
     if importlib.util.find_spec("pypdf") is None:
         return data
     pypdf: Any = importlib.import_module("pypdf")
@@ -43,7 +43,7 @@ def with_ideographs(data: bytes) -> bytes:
 
 
 def _tables(writer: Any) -> Iterator[Any]:
-    """The table of each font, once."""
+    """Yield the table of each font, once."""
     seen: set[int] = set()
     for page in writer.pages:
         fonts = page.get("/Resources", {}).get("/Font", {})
@@ -55,7 +55,7 @@ def _tables(writer: Any) -> Iterator[Any]:
 
 
 def right_table(table: str) -> str:
-    """The table with ideographs for radicals; one that has none is not changed."""
+    """Return the table with ideographs for radicals; unchanged if it has none."""
     glyphs: dict[str, str] = {}
     for section in _SECTION.findall(table):
         glyphs |= dict(_range(section) if "beginbfrange" in section else _CHARACTER.findall(section))
@@ -76,7 +76,7 @@ def _range(section: str) -> Iterator[tuple[str, str]]:
 
 
 def _ideograph(character: str) -> str:
-    """The hexadecimal character, or the ideograph that looks like it."""
+    """Return the ideograph that looks like the character (in hexadecimal), else the character."""
     if len(character) != 4 or not _FIRST <= int(character, 16) <= _LAST:
         return character
     radical = chr(int(character, 16))

@@ -1,6 +1,6 @@
-"""The text of a Word file (docx) as Markdown, with the package mammoth where it is installed.
+"""Convert a Word file (docx) to Markdown, with the package mammoth if installed.
 
-It is a zip archive, which may be made to run away with memory: it is read in a helper process, as a PDF is.
+A zip archive may be crafted to exhaust memory, so it is read in a helper process, like a PDF.
 """
 
 from typing import Literal
@@ -30,7 +30,7 @@ class _Answer(msgspec.Struct):
 
 
 async def word_markdown(data: bytes, seconds: float = _SECONDS) -> str:
-    """The text of a Word file: headings, paragraphs, list items, the cells of tables. Raises WordError."""
+    """Return the text of a Word file: headings, paragraphs, list items, table cells. Raises WordError."""
     if (place := package_place("mammoth")) is None:
         raise WordError("missing")
     try:
@@ -45,7 +45,7 @@ async def word_markdown(data: bytes, seconds: float = _SECONDS) -> str:
 
 
 def serve() -> None:
-    """What the helper process does: a Word file comes in, {"html": …, "is_broken": …} as JSON goes out."""
+    """Run in the helper process: read a Word file, print {"html": …, "is_broken": …} as JSON."""
     import importlib
     import io
     import json
@@ -53,7 +53,7 @@ def serve() -> None:
     from contextlib import suppress
 
     sys.path.append(sys.argv[2])
-    with suppress(ImportError, OSError, ValueError):  # Windows has no limits; macOS refuses this one
+    with suppress(ImportError, OSError, ValueError):  # Windows has no limits; macOS rejects this one
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[3]), int(sys.argv[3])))
@@ -68,6 +68,6 @@ def serve() -> None:
             io.BytesIO(sys.stdin.buffer.read()), convert_image=mammoth.images.img_element(without_picture)
         )
         html = found.value[: int(sys.argv[4])]
-    except Exception:  # noqa: BLE001 - whatever a broken file does to the package
+    except Exception:  # noqa: BLE001 - whatever a broken file causes in the package
         is_broken = True
     sys.stdout.buffer.write(json.dumps({"html": html, "is_broken": is_broken}).encode())

@@ -1,1 +1,1 @@
-"""Where the program meets what is around it: the machine it runs on, the folder it works in."""
+"""Connections to the surroundings: the machine the program runs on, the folder it works in."""

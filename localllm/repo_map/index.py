@@ -1,4 +1,4 @@
-"""The symbols of every source file of a project, kept up to date: only what has changed is parsed again."""
+"""Index the symbols of a project's source files; only changed files are parsed again."""
 
 import os
 import re
@@ -23,24 +23,24 @@ from localllm.text.decoding import NotTextError, decode
 
 MOST_FILES = 20_000
 LARGEST_FILE = 400_000
-"""Bytes; a larger source file is generated or data, and would hold the interpreter for longer than a key press."""
+"""Size limit in bytes; larger files are generated or data, and would block longer than a key press."""
 
-_VERSION = 1  # of the cache; grows with every change to what is kept or how it is found
+_VERSION = 1  # of the cache; increased with every change to what is stored or how it is found
 _LARGEST_CACHE = 200_000_000
-_LONGEST_LINE = 400  # on average; longer is minified
+_LONGEST_LINE = 400  # on average; longer lines are minified
 _MOST_DEFINITIONS = 2_000
 _SAVE_EVERY_SECONDS = 10.0
 _MOST_WORDS = 50
 _SUFFIX = re.compile(r"\.(?:[cm]?[jt]sx?|h|hh|hpp|hxx|php|rb|css|json)$")
 _NAME_WHAT_IS_IN_A_FILE = frozenset({"java", "rust"})
-"""Languages whose imports may end with a name of what is in the file."""
+"""Languages whose imports may end with a name defined in the file."""
 
 
 class FileRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One file. `stamp` and `digest` tell whether it is still the same.
+    """One file. `stamp` and `digest` detect changes.
 
     `names` are those it uses, joined by spaces, each `counts` times (at most 255), and `imports` the files or packages
-    it imports, as `folder.name`: in this form they take a tenth of the memory. A file that is no readable source has
+    it imports, as `folder.name`: this form takes a tenth of the memory. A file that is no readable source has
     no `language`.
     """
 
@@ -63,7 +63,7 @@ class _Cache(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Refreshed(msgspec.Struct, frozen=True):
-    """What a refresh did: how many files it parsed, and how many it had no time or room for."""
+    """Result of a refresh: how many files it parsed, and how many it left out for lack of time or room."""
 
     parsed: int = 0
     changed: bool = False
@@ -71,7 +71,7 @@ class Refreshed(msgspec.Struct, frozen=True):
 
 
 class _Done(msgspec.Struct):
-    """How many files a refresh looked at, parsed, and found as they were, whose times can be trusted now."""
+    """Counts of files that a refresh read, parsed, and found unchanged, whose times can be trusted now."""
 
     looked_at: int = 0
     parsed: int = 0
@@ -82,7 +82,7 @@ class RepoIndex:
     """The records of a project's source files by path. `refresh` may run in a thread; one at a time."""
 
     def __init__(self, root: Path, cache: Path | None, exclude: Sequence[str] = ()) -> None:
-        """`cache` is the file that keeps the records between runs; None keeps nothing."""
+        """Create it; `cache` is the file that keeps the records between runs, None for no cache."""
         self.files: dict[str, FileRecord] = {}
         self._root = root
         self._cache = cache
@@ -90,9 +90,9 @@ class RepoIndex:
         self._loaded = False
 
     def refresh(self, seconds: float, stop: threading.Event) -> Refreshed:
-        """Make `files` what the project is now, as far as `seconds` go and until `stop` is set.
+        """Update `files` to the state of the project, within `seconds` and until `stop` is set.
 
-        What was left out comes with the next refresh. Raises OSError where the project cannot be opened.
+        Files left out follow in the next refresh. Raises OSError if the project cannot be opened.
         """
         deadline = time.monotonic() + seconds
         loaded = not self._loaded and self._load()
@@ -103,7 +103,7 @@ class RepoIndex:
             for path in gone:
                 del self.files[path]
             waiting = [path for path, stamp in stamps.items() if not self._is_current(path, stamp)]
-            waiting.sort(key=lambda path: path.count("/"))  # what is nearest the top matters most
+            waiting.sort(key=lambda path: path.count("/"))  # the files nearest the top matter most
             done = self._read_all(root_fd, waiting, stamps, deadline, stop)
         finally:
             os.close(root_fd)
@@ -112,7 +112,7 @@ class RepoIndex:
         return Refreshed(done.parsed, loaded or bool(done.parsed or gone), too_many + len(waiting) - done.looked_at)
 
     def _stamps(self, root_fd: int) -> tuple[dict[str, Stamp], int]:
-        """The source files there are now, and how many there are beyond what is taken in."""
+        """Return the current source files, and the number of those beyond the limit."""
         stamps: dict[str, Stamp] = {}
         too_many = 0
         for entry in walk(self._root, exclude=self._exclude):
@@ -132,7 +132,7 @@ class RepoIndex:
     def _read_all(
         self, root_fd: int, waiting: list[str], stamps: dict[str, Stamp], deadline: float, stop: threading.Event
     ) -> "_Done":
-        """Read the files that wait."""
+        """Read the given files until the deadline, saving at intervals."""
         done = _Done()
         saved = time.monotonic()
         for path in waiting:
@@ -149,7 +149,7 @@ class RepoIndex:
         return done
 
     def _load(self) -> bool:
-        """Take over what was kept, if there is something and it is whole."""
+        """Load the cache, if there is one and it is intact."""
         self._loaded = True
         if self._cache is None:
             return False
@@ -162,21 +162,21 @@ class RepoIndex:
         return bool(self.files)
 
     def _save(self) -> None:
-        """Keep the records; another process that does the same at the same time does no harm."""
+        """Save the records; a concurrent save by another process is harmless."""
         if self._cache is None:
             return
         data = msgspec.msgpack.encode(_Cache(_VERSION, storable(self.files)))
         if len(data) <= _LARGEST_CACHE:
-            with suppress(OSError):  # without the cache the next start is slower, no more
+            with suppress(OSError):  # without the cache, only the next start is slower
                 write_own(self._cache, data)
 
 
 def _record(root_fd: int, path: str, stamp: Stamp, known: FileRecord | None) -> FileRecord:
-    """The record of a file; the known one with a new stamp where only that has changed."""
+    """Return the record of a file; if only its stamp has changed, the known one with the new stamp."""
     if stamp[2] > LARGEST_FILE:
         return FileRecord(stamp, b"")
     if not is_settled(stamp):
-        stamp = UNKNOWN  # it may change again without its times telling: look at it again next time
+        stamp = UNKNOWN  # it may change again within the resolution of its times: check it next time
     try:
         data = read_beneath(root_fd, path, LARGEST_FILE)
     except OSError:
@@ -213,7 +213,7 @@ def _parsed(path: str, data: bytes, stamp: Stamp, digest: bytes) -> FileRecord:
 
 
 def _worth_showing(definitions: tuple[Symbol, ...]) -> Iterator[Symbol]:
-    """All but what is defined inside a function, which nobody else can call."""
+    """Yield all definitions except those inside a function, which nothing else can call."""
     hidden: set[str] = set()
     for definition in definitions[:_MOST_DEFINITIONS]:
         if definition.kind in {"function", "method"} or definition.parent in hidden:
@@ -223,7 +223,7 @@ def _worth_showing(definitions: tuple[Symbol, ...]) -> Iterator[Symbol]:
 
 
 def _modules(imports: Iterable[str], language: str) -> Iterator[str]:
-    """What is imported as the last two words of where it lies, or one where there are no two: `core.index` for
+    """Yield imports as the last two words of their path, or one if there are no two: `core.index` for
     `../core/index.js`, `localllm.core.index` and `crate::core::index`."""
     for written in imports:
         words = [word.replace("-", "_") for word in re.findall(r"[\w-]+", _SUFFIX.sub("", written))][:_MOST_WORDS]

@@ -1,7 +1,7 @@
-"""How much each file and definition of a project matters: PageRank over who uses whose names.
+"""Rank the files and definitions of a project: PageRank over the use of names.
 
-A file that uses a name votes for the files that define it, the more so the rarer the name is and the surer it is that
-just that definition is meant. Page and others, "The PageRank Citation Ranking", 1999.
+A file that uses a name votes for the files that define it, more strongly for a rarer name and for a more certain
+definition. Page and others, "The PageRank Citation Ranking", 1999.
 """
 
 import math
@@ -11,20 +11,20 @@ from typing import NamedTuple
 
 from localllm.repo_map.index import FileRecord
 
-_FAR, _NEAR = 0.85, 0.5  # how much of its rank a file passes on: over the whole project, or around what is wanted
+_FAR, _NEAR = 0.85, 0.5  # share of its rank that a file passes on: for the whole project, or around wanted files
 _WANTED = 0.9
-_LEAST_VOTES = 3.0  # a file that votes less keeps the rest: one doubtful vote shall not weigh as much as ten sure ones
+_LEAST_VOTES = 3.0  # a file that votes less keeps the rest: one doubtful vote must not weigh as ten certain ones
 _ROUNDS = 30
 _CLOSE_ENOUGH = 1e-3
-_MOST_DEFINERS = 30  # of a name in as many files nobody knows which is meant
+_MOST_DEFINERS = 30  # a name defined in more files is ambiguous
 _PLAIN_NAME, _PRIVATE_NAME = 0.3, 0.1
-_METHOD = 0.3  # of a vote: what an object's method belongs to is only guessed
-_IMPORTED, _NEIGHBOUR, _ELSEWHERE = 1.0, 0.5, 0.1  # how sure it is that a definition is the one that is used
+_METHOD = 0.3  # of a vote: the class of a called method is only guessed
+_IMPORTED, _NEIGHBOUR, _ELSEWHERE = 1.0, 0.5, 0.1  # certainty that a definition is the one used
 _IMPORT_ALL = frozenset({"python", "ecmascript", "rust"})
-"""Families in which a function or class of another file has to be imported by name or with its module."""
+"""Families whose functions and classes must be imported by name or with their module in other files."""
 
 _NAME_OBJECTS = _IMPORT_ALL | {"go"}
-"""Families in which a method is always called of something."""
+"""Families in which a method is always called on something."""
 
 _NO_DEFINERS = frozenset({"namespace", "impl"})
 _INDEX_STEMS = frozenset({"__init__", "index", "mod", "lib", "main"})
@@ -32,26 +32,26 @@ _FAMILY = {"tsx": "ecmascript", "typescript": "ecmascript", "javascript": "ecmas
 
 
 class _Definers(NamedTuple):
-    """The files that define a name, at their top and in a class."""
+    """The files that define a name, at top level and in a class."""
 
     top: list[int]
     methods: list[int]
 
 
 class _Imports:
-    """What a file imports."""
+    """The imports of a file."""
 
     def __init__(self, written: str) -> None:
         self._modules = set(written.split())
         self.words = set(written.replace(".", " ").split())
 
     def name(self, module: str) -> bool:
-        """Whether `module` is among it; a lone name may lie in any folder."""
+        """Return whether `module` is imported; a single name may be in any folder."""
         return module in self._modules or module.rpartition(".")[2] in self._modules
 
 
 class RepoGraph:
-    """Who uses whose names. `paths` are the files; everything else is by their numbers."""
+    """The use of names between files. `paths` are the files; everything else refers to them by index."""
 
     def __init__(self, files: Mapping[str, FileRecord]) -> None:
         self.paths = tuple(path for path, record in files.items() if record.language)
@@ -70,7 +70,7 @@ class RepoGraph:
         self._votes = [self._votes_of(number) for number in range(len(self.paths))]
 
     def rank(self, wanted: Mapping[int, float]) -> list[float]:
-        """The rank of every file; they sum to 1. `wanted` draws most of it to some files and their neighbours."""
+        """Return each file's rank; they sum to 1. `wanted` draws most of it to some files and their neighbours."""
         count = len(self.paths)
         start = [1.0 / count] * count
         passed_on = _FAR
@@ -89,7 +89,7 @@ class RepoGraph:
         return rank
 
     def definition_ranks(self, rank: Sequence[float]) -> dict[tuple[int, str], float]:
-        """How much of the files' rank goes to each name they define, by file and name."""
+        """Return the share of the files' rank for each name they define, by file and name."""
         shares = [place / max(total, _LEAST_VOTES) for place, total in zip(rank, self._totals, strict=True)]
         ranks: dict[tuple[int, str], float] = {}
         for source, target, name, weight in zip(self._sources, self._targets, self._names, self._weights, strict=True):
@@ -98,7 +98,7 @@ class RepoGraph:
         return ranks
 
     def _votes_of(self, number: int) -> list[tuple[int, float]]:
-        """Whom a file votes for, its votes summing to 1 at most."""
+        """Return the files that a file votes for, with weights; its votes sum to at most 1."""
         record = self.records[number]
         imports = _Imports(record.imports)
         sums: dict[int, float] = {}
@@ -119,7 +119,7 @@ class RepoGraph:
     def _meant(
         self, user: int, name: str, definers: "_Definers", imports: "_Imports", *, of_something: bool
     ) -> list[tuple[int, float]]:
-        """Which definitions of a name a file probably means, each with how much its use says."""
+        """Return the definitions of a name that a file probably means, each with the weight of its use."""
         if user in definers.top or user in definers.methods:
             return []
         family = self._families[user]
@@ -139,7 +139,7 @@ class RepoGraph:
     def _likeliest(
         self, user: int, numbers: list[int], imports: "_Imports", *, needs_import: bool
     ) -> list[tuple[int, float]]:
-        """The surest of the files that define a name."""
+        """Return the most certain of the files that define a name."""
         if not numbers or len(numbers) > _MOST_DEFINERS:
             return []
         rated = [(number, self._sureness(user, number, imports, needs_import=needs_import)) for number in numbers]
@@ -184,7 +184,7 @@ def _definers(records: Sequence[FileRecord]) -> dict[str, _Definers]:
 
 
 def _module(path: str, language: str) -> str:
-    """What an import names a file by, as in the `imports` of a record."""
+    """Return the name by which imports refer to a file, as in the `imports` of a record."""
     folder, _, name = path.rpartition("/")
     stem = name.partition(".")[0]
     return _last_words(folder if language == "go" or stem in _INDEX_STEMS else f"{folder}/{stem}")
@@ -195,12 +195,12 @@ def _last_words(path: str) -> str:
 
 
 def _weight_of_name(name: str) -> float:
-    """How telling a name is: `value` may mean anything, `parse_header` and `RepoMap` hardly."""
+    """Return how distinctive a name is: `value` may mean anything, `parse_header` and `RepoMap` hardly."""
     if name.startswith("_"):
         return _PRIVATE_NAME
     return 1.0 if len(name) >= 8 or is_compound(name) else _PLAIN_NAME
 
 
 def is_compound(name: str) -> bool:
-    """Whether it is an identifier and no word of a language: fetch_page, fetchPage, HTTP2."""
+    """Return whether it is an identifier and not a natural word: fetch_page, fetchPage, HTTP2."""
     return not name.isalpha() or any(letter.isupper() for letter in name[1:])

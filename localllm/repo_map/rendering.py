@@ -1,4 +1,4 @@
-"""Render the repository map: the most important files, and of each the lines that define something."""
+"""Render the repository map: the most important files, with the lines of their definitions."""
 
 import errno
 import heapq
@@ -25,7 +25,7 @@ _USUAL_LINE = 60
 
 
 class Rendered(msgspec.Struct, frozen=True):
-    """The text, and how much of what could be shown is in it."""
+    """The text, and how many of the files and definitions are in it."""
 
     text: str
     files: int = 0
@@ -33,7 +33,7 @@ class Rendered(msgspec.Struct, frozen=True):
 
 
 class Ranked(NamedTuple):
-    """A definition in a file, numbered as in the order of the file."""
+    """A definition in a file, with its index in the file."""
 
     path: str
     number: int
@@ -45,16 +45,16 @@ def render(
     room: int,
     measure: Callable[[str], int],
 ) -> Rendered:
-    """As many of the `ranked` definitions, best first, as `measure` finds to fit `room`.
+    """Render as many of the `ranked` definitions, best first, as fit `room` by `measure`.
 
-    A file stands where the first of its definitions does:
+    A file appears at the position of its first definition:
 
         core/index.py
         12 class Index:
         ⋮
         40     def refresh(self) -> None:
 
-    The numbers are those of the lines; `⋮` stands for definitions that are left out.
+    The numbers are line numbers; `⋮` stands for omitted definitions.
     """
     fitting, beyond, best = 0, len(ranked) + 1, Rendered("")
     count = min(len(ranked), max(1, room // _USUAL_LINE))
@@ -94,7 +94,7 @@ def _file(path: str, numbers: set[int], definitions: Sequence[Symbol]) -> Iterat
 
 
 def _with_what_is_around(numbers: set[int], definitions: Sequence[Symbol]) -> set[int]:
-    """The numbers with those of the classes around them: a method's line alone does not tell whose it is."""
+    """Add the numbers of the enclosing classes: a method's line alone does not name its class."""
     if not any(definitions[number].parent for number in numbers):
         return numbers
     owners = {definition.full_name: number for number, definition in enumerate(definitions)}
@@ -107,24 +107,24 @@ def _with_what_is_around(numbers: set[int], definitions: Sequence[Symbol]) -> se
     return whole
 
 
-_MENTIONED_FILE, _SEEN_FILE, _MENTIONED_NAME, _SIMILAR = 5.0, 2.0, 3.0, 2.0  # how much each draws the ranks to a file
+_MENTIONED_FILE, _SEEN_FILE, _MENTIONED_NAME, _SIMILAR = 5.0, 2.0, 3.0, 2.0  # how strongly each raises a file's rank
 _MOST_SIMILAR = 20
-_MOST_FILES = 1_000  # whose definitions are looked at: more than any map has room for
-_LENGTH = 0.3  # the b of BM25: a file that defines much is no less about each of it
-_MENTIONED = 10.0  # how much more a definition counts whose name was said
+_MOST_FILES = 1_000  # whose definitions are considered: more than fit into any map
+_LENGTH = 0.3  # the b of BM25: a file with many definitions is no less about each of them
+_MENTIONED = 10.0  # factor for a definition whose name was mentioned
 _UNUSED, _WANTED, _NAMED = 0.05, 2.0, 5.0
-"""Of a file's rank, what its definitions share whoever uses them: any file's, one the talk is about, one it names."""
+"""Share of a file's rank for its definitions, used or not: for any file, one talked about, one named."""
 _KINDS = {"class": 1.5, "interface": 1.5, "trait": 1.5, "struct": 1.5, "namespace": 0.1, "module": 0.5, "impl": 0.3}
 _PRIVATE = 0.3
 _TEST = re.compile(
     r"(?:^|/)(?:tests?|specs?|__tests__|testdata|fixtures)/|(?:^|/)test_|[_.](?:test|spec)\.\w+$|Tests?\.\w+$"
 )
 _TEST_SHARE = 0.1
-"""Of its score, for what is defined in a test, unless tests are talked about: whoever changes code wants the code."""
+"""Factor for definitions in tests, unless tests are talked about: usually the code itself is wanted."""
 
 
 class Drawing:
-    """What a RepoMap draws with. `ranks` are those of the last drawing, from 0 to 1; see RepoMap."""
+    """The state behind a RepoMap. `ranks` are those of the last drawing, from 0 to 1; see RepoMap."""
 
     def __init__(self, root: Path, cache: Path | None, exclude: Sequence[str], seconds: float) -> None:
         self.ranks: Mapping[str, float] = {}
@@ -174,7 +174,7 @@ class Drawing:
         self.ranks = {path: (rank / most) ** 0.5 for path, rank in zip(graph.paths, ranks, strict=True)}
 
     def _wanted(self, graph: RepoGraph, asked: "_Asked") -> dict[int, float]:
-        """The files the talk is about, by number, and how much."""
+        """Return the files that the conversation is about, by number, with weights."""
         wanted: dict[int, float] = {}
 
         def add(number: int, weight: float) -> None:
@@ -199,7 +199,7 @@ class Drawing:
         return wanted
 
     def _similar_files(self, graph: RepoGraph) -> Bm25:
-        """The files by the words of their paths and of what they define."""
+        """Return a BM25 index of the files by the words of their paths and definitions."""
         if self._similar is None:
             self._similar = Bm25(b=_LENGTH)
             of_name: dict[str, list[str]] = {}
@@ -214,25 +214,25 @@ class Drawing:
 
 
 class _Asked:
-    """What is talked about: names as they were written, the terms of the words, and files."""
+    """The topic of the conversation: names as written, terms, and files."""
 
     def __init__(self, words: str, files: Sequence[str]) -> None:
         self.files = files
         self.paths = paths_in(words)
         self.names = identifiers_in(words)
         self.terms = set(terms(words))
-        self.weights: Mapping[str, float] = {}  # of the terms: how rare each is in the project
+        self.weights: Mapping[str, float] = {}  # term → how rare it is in the project
         self.is_about_tests = bool(self.terms & {"test", "テスト"})
 
     def names_file(self, path: str) -> bool:
-        """Whether a file was named, by its path or its name."""
+        """Return whether a file was mentioned, by its path or its name."""
         return bool(self.paths) and (path in self.paths or path.rpartition("/")[2] in self.paths)
 
 
 def _scored(
     graph: RepoGraph, ranks: Sequence[float], asked: _Asked, wanted: Mapping[int, float], files: Iterable[int]
 ) -> dict[Ranked, float]:
-    """What each definition in `files` counts."""
+    """Return the score of each definition in `files`."""
     votes = graph.definition_ranks(ranks)
     scored: dict[Ranked, float] = {}
     for file in files:
@@ -248,7 +248,7 @@ def _scored(
 
 
 def _weight(definition: Symbol, asked: _Asked) -> float:
-    """How much more, or less, a definition counts for what it is and is called."""
+    """Return the weight of a definition by its kind and name."""
     weight = _KINDS.get(definition.kind, 1.0)
     said = sum(asked.weights[term] for term in asked.terms.intersection(terms(definition.name))) if asked.terms else 0.0
     if definition.name in asked.names:
@@ -259,5 +259,5 @@ def _weight(definition: Symbol, asked: _Asked) -> float:
 
 
 def _ordered(scored: Mapping[Ranked, float]) -> list[Ranked]:
-    """The definitions, those that count most first; of equal ones those that come first."""
+    """Return the definitions by descending score; ties in the order of paths and lines."""
     return sorted(scored, key=lambda ranked: (-scored[ranked], ranked))

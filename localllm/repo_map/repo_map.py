@@ -15,16 +15,16 @@ _SECONDS = 20.0
 
 
 class RepoMap:
-    """The map of one project. Nothing is read, and none of what draws is loaded, before `draw` is first called.
+    """The map of one project. Nothing is read, and no drawing code loaded, before the first `draw`.
 
-    `draw` takes seconds in a large project that is new: call it in a thread. One drawing at a time; a second waits.
+    `draw` takes seconds for a large new project: call it in a thread. One drawing at a time; a second waits.
     """
 
     def __init__(
         self, root: Path, cache: Path | None = None, exclude: Sequence[str] = (), *, seconds: float = _SECONDS
     ) -> None:
-        """`cache`: the file that keeps what was parsed between runs. `seconds`: what a drawing may spend on parsing;
-        the rest of the files come with the next."""
+        """Create it. `cache`: the file that keeps parse results between runs. `seconds`: the parsing time of a
+        drawing; the remaining files follow in the next."""
         self.root = root
         self._cache = cache
         self._exclude = exclude
@@ -33,9 +33,9 @@ class RepoMap:
         self._drawing: Drawing | None = None
 
     def rank(self, path: str) -> float:
-        """How much a file matters, from 0 to 1 (the most important one), as of the last drawing; 0 before the first.
+        """Return the importance of a file in the last drawing, from 0 to 1 (the highest); 0 before the first.
 
-        The square root of its PageRank against the highest: the ranks themselves fall off so steeply that all but a
+        It is the square root of its PageRank relative to the highest: the ranks decrease so steeply that all but a
         few files would be near 0.
         """
         return self._drawing.ranks.get(path, 0.0) if self._drawing else 0.0
@@ -51,19 +51,19 @@ class RepoMap:
         measure: Callable[[str], int] = len,
         stop: threading.Event | None = None,
     ) -> RepoMapText:
-        """The map in `room` characters, or what else `measure` counts.
+        """Draw the map within `room` characters, or other units that `measure` counts.
 
-        `words` and `files`: what is talked about; what has to do with them comes first. `under`: only the files in
+        `words` and `files`: the topic of the conversation; related files come first. `under`: only the files in
         this folder (relative, with `/`) are shown; those outside still vote, and so do
         those at or below the paths `closed`, which are never shown. `stop`, once set, ends the parsing.
-        Raises ConfigurationError project_folder_unusable where the project cannot be read.
+        Raises ConfigurationError project_folder_unusable if the project cannot be read.
         """
         with self._lock:
             drawing = self._ready()
             return drawing.draw(room, words, files, Part(under.strip("/"), closed), measure, stop or threading.Event())
 
     async def draw_lines(self, lines: int, *, words: str = "") -> RepoMapText:
-        """`draw` in so many lines, while other things go on."""
+        """Call `draw` with a limit of lines, in a thread."""
         stop = threading.Event()
         try:
             return await asyncio.to_thread(self.draw, lines, words=words, measure=_count_lines, stop=stop)

@@ -1,1 +1,1 @@
-"""What `localllm doctor` looks at: a file a group of checks, and what each finds is data."""
+"""The checks of `localllm doctor`: one file for each group; findings are data."""

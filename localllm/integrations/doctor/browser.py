@@ -1,4 +1,4 @@
-"""The browser of research: whether it starts, and whether it can print Japanese."""
+"""Check the browser for research: whether it starts, and can print Japanese."""
 
 import asyncio
 from pathlib import Path
@@ -7,11 +7,11 @@ from localllm.base.errors import BrowserError
 from localllm.base.i18n import _, language
 from localllm.integrations.doctor.inputs import Finding, Surroundings, note, of_error, ok, uses_research
 
-_SECONDS = 10.0  # a person is waiting
+_SECONDS = 10.0  # the user is waiting
 
 
 async def browser(here: Surroundings) -> list[Finding]:
-    """Looked at only where the web is on, or research has been used, and the settings let it have a browser."""
+    """Check it only if the web is on, or research has been used, and the settings permit a browser."""
     settings = here.loaded.settings
     if not settings.research.browser or not (settings.web.enabled or uses_research(here)):
         return []
@@ -27,7 +27,7 @@ async def browser(here: Surroundings) -> list[Finding]:
 
 
 async def _version(executable: Path) -> str:
-    """The version of the browser, which has to start for that. Raises BrowserError."""
+    """Start the browser and return its version. Raises BrowserError."""
     from localllm.web.browser.chromium import Chromium
     from localllm.web.browser.guard_proxy import GuardProxy
 

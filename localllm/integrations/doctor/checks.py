@@ -1,4 +1,4 @@
-"""All checks, one after the other: none can spoil another."""
+"""Run all checks; the failure of one does not affect the others."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -31,14 +31,14 @@ CHECKS: tuple[Check, ...] = (
     terminal,
     program,
 )
-"""Those that ask no server."""
+"""Checks that contact no server."""
 
 _FAULTS = (OSError, LocalLLMError, SubprocessError)
 
 
 async def examine(here: Surroundings, checks: Sequence[Check] = CHECKS) -> list[Finding]:
-    """The findings of all checks, the most important first. The servers are asked before anything else, while the
-    processor has nothing else to do: they have only tenths of a second to answer."""
+    """Return the findings of all checks, the most important first. Servers are contacted first, while the
+    processor is otherwise idle: they have only tenths of a second to answer."""
     found: list[Finding] = []
     for name, look in (("model", model), ("web", web), ("browser", browser), ("ensemble", ensemble)):
         try:
@@ -51,10 +51,10 @@ async def examine(here: Surroundings, checks: Sequence[Check] = CHECKS) -> list[
 
 
 def _run(check: Check, here: Surroundings) -> list[Finding]:
-    """What one check finds, its own failure included."""
+    """Return what one check finds, including its own failure."""
     found: list[Finding] = []
     try:
-        found.extend(check(here))  # a list keeps what came before the failure
+        found.extend(check(here))  # a list keeps the findings before a failure
     except _FAULTS as error:
         found.append(_failed(getattr(check, "__name__", "check"), error))
     return found

@@ -1,4 +1,4 @@
-"""Check the ensemble that this folder is set up for: whether a server would start, and its agents answer."""
+"""Check the ensemble configured in this folder: whether a server would start, and its agents answer."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing
@@ -17,7 +17,7 @@ _MARKS = ('"reviewer_agent"', '"worker_agents"')
 
 
 async def ensemble(here: Surroundings) -> list[Finding]:
-    """What `localllm serve` would find here; nothing where config.json is another program's, or is not there."""
+    """Check what `localllm serve` would load here; nothing if config.json is missing or another program's."""
     file = (here.folder or here.project) / CONFIG_FILE
     try:
         text = read_config_text(file)
@@ -28,7 +28,7 @@ async def ensemble(here: Surroundings) -> list[Finding]:
     environ = here.loaded.allowed_environ(here.environ)
     try:
         config = parse_config(text, file)
-        refuse_far_reach(config, file)  # it may have come with the project: whoever names it starts the server
+        refuse_far_reach(config, file)  # it may have come with the project: naming it starts the server
         check_agents(config, environ, file.parent)
         check_packages()
     except ConfigurationError as error:
@@ -42,7 +42,7 @@ async def ensemble(here: Surroundings) -> list[Finding]:
 
 
 def _faults(reports: Sequence[HostReport]) -> Iterator[Finding]:
-    """The hosts that do not answer, and the models they do not have."""
+    """Yield the hosts that do not answer, and the models they lack."""
     for report in reports:
         names = ", ".join(report.agents)
         if report.error is not None:

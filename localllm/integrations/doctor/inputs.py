@@ -1,4 +1,4 @@
-"""What the doctor's checks are given, and what they find."""
+"""Inputs and findings of the doctor's checks."""
 
 import os
 import platform
@@ -21,15 +21,15 @@ from localllm.research.run_store import HISTORY
 from localllm.sandbox.runner import SandboxRunner
 
 Status = Literal["problem", "warning", "note", "ok"]
-"""problem: something will not work. warning: it works, less well. note: good to know. ok: as it should be."""
+"""problem: something will not work. warning: it works, but less well. note: good to know. ok: as it should be."""
 
 STATUSES: tuple[Status, ...] = ("problem", "warning", "note", "ok")
-"""The most important first."""
+"""Most important first."""
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """`what` was found and, where there is something to do, the `fix`; both in the user's language. `name` is what it
-    is about, the same in every language."""
+    """`what` was found and, if there is something to do, the `fix`; both in the user's language. `name` is the
+    subject, the same in every language."""
 
     name: str
     status: Status
@@ -38,52 +38,52 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def ok(name: str, what: str) -> Finding:
-    """As it should be."""
+    """Build a finding: as it should be."""
     return Finding(name, "ok", what)
 
 
 def note(name: str, what: str, fix: str = "") -> Finding:
-    """Good to know."""
+    """Build a finding: good to know."""
     return Finding(name, "note", what, fix)
 
 
 def warning(name: str, what: str, fix: str) -> Finding:
-    """It works, less well."""
+    """Build a finding: it works, but less well."""
     return Finding(name, "warning", what, fix)
 
 
 def problem(name: str, what: str, fix: str) -> Finding:
-    """Something will not work."""
+    """Build a finding: something will not work."""
     return Finding(name, "problem", what, fix)
 
 
 def of_error(name: str, error: LocalLLMError, status: Status = "problem") -> Finding:
-    """What an error says; where it knows no fix, its reason must do."""
+    """Build a finding from an error; without a fix, its reason is used."""
     what = " ".join(sentences(error.what, error.why).split())
     return Finding(name, status, what, error.fix or error.why or error.what)
 
 
 class Held(Protocol):
-    """What is known of the sandbox: SandboxRunner is the real one."""
+    """Status of the sandbox; implemented by SandboxRunner."""
 
     @property
     def level(self) -> str:
-        """How strongly commands are held; "none" for not at all."""
+        """How strongly commands are confined; "none" if not at all."""
         ...
 
     @property
     def reason(self) -> str:
-        """Why they are not; empty where they are."""
+        """Why commands are not confined; "" if they are."""
         ...
 
     @property
     def failed_levels(self) -> Mapping[str, str]:
-        """Why each better level does not hold, the best first."""
+        """Why each better level is not available, the best first."""
         ...
 
 
 class Screen(msgspec.Struct, frozen=True, kw_only=True):
-    """The terminal the person sits at. `kind` is TERM; `encoding` that of what is printed."""
+    """The user's terminal. `kind`: TERM; `encoding`: that of the output."""
 
     is_terminal: bool
     columns: int = 80
@@ -94,10 +94,10 @@ class Screen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the program is started: in the `folder` of the project, its own unless given. `fault` is why the settings
-    could not be read; then `loaded` are the defaults.
+    """Where the program is started: in the project's `folder`, by default its root. `fault`: why the settings could
+    not be read; then `loaded` are the defaults.
 
-    `free_space` answers in bytes; `try_to_write` raises OSError for a folder in which no file can be made.
+    `free_space` returns bytes; `try_to_write` raises OSError for a folder in which no file can be created.
     """
 
     project: Path
@@ -118,7 +118,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 def look_around(
     project: Path, loaded: Loaded, environ: Mapping[str, str], fault: ConfigurationError | None
 ) -> Surroundings:
-    """The surroundings as they really are."""
+    """Return the real surroundings."""
     state = state_folder(environ)
     return Surroundings(
         project=project,
@@ -142,13 +142,13 @@ def look_around(
 
 
 def uses_research(here: Surroundings) -> bool:
-    """Whether there is research on this machine, which searches the web also where that is off for the chat."""
+    """Return whether research was used here: it searches the web even if that is off for the chat."""
     return (data_folder(here.environ) / HISTORY).is_dir()
 
 
 def nearest_existing(folder: Path) -> Path:
-    """The folder itself, or the one above it in which it would be made."""
-    folder = Path(os.path.abspath(folder))  # noqa: PTH100 - a link that leads nowhere is there, and is in the way
+    """Return the folder itself, or its nearest existing parent."""
+    folder = Path(os.path.abspath(folder))  # noqa: PTH100 - a dangling link exists, and is in the way
     while not os.path.lexists(folder) and folder != folder.parent:
         folder = folder.parent
     return folder
@@ -171,7 +171,7 @@ def _free_space(folder: Path) -> int:
 
 
 def _try_to_write(folder: Path) -> None:
-    """Make a file in `folder`, which exists, and write to it; nothing is left behind."""
+    """Create and write a temporary file in `folder`, which exists."""
     with tempfile.TemporaryFile(dir=folder) as file:
         file.write(b"\0" * 4096)
         file.flush()

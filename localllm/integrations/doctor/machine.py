@@ -1,4 +1,4 @@
-"""The machine: sandbox, git, ripgrep, the terminal and the program itself."""
+"""Check the machine: sandbox, git, ripgrep, the terminal and the program itself."""
 
 import platform
 import shutil
@@ -18,7 +18,7 @@ _LEAST_COLUMNS, _LEAST_LINES = 60, 15
 
 
 def sandbox(here: Surroundings) -> Iterator[Finding]:
-    """Whether commands can be held."""
+    """Check whether commands can be confined."""
     if here.sandbox.level == "none":
         what = _(
             "Commands cannot be held on this machine ({reason}; kernel {kernel}): each has to be allowed by hand.",
@@ -65,7 +65,7 @@ def sandbox(here: Surroundings) -> Iterator[Finding]:
 
 
 def network(here: Surroundings) -> Iterator[Finding]:
-    """Whether the program is offline."""
+    """Report whether the program is offline."""
     if here.loaded.settings.offline:
         yield note(
             "network",
@@ -81,7 +81,7 @@ def _sandbox_fix(kernel: str) -> str:
 
 
 def journal(here: Surroundings) -> Iterator[Finding]:
-    """Whether the record of what tools did is as it was written."""
+    """Check whether the journal of tool calls is unchanged."""
     file = here.state / "journal.jsonl"
     checked = check(file)
     if checked.broken:
@@ -111,7 +111,7 @@ def journal(here: Surroundings) -> Iterator[Finding]:
 
 
 def git(here: Surroundings) -> Iterator[Finding]:
-    """Whether changes have a history, and commits a name."""
+    """Check whether changes have a history, and commits an author."""
     if not shutil.which("git", path=here.environ.get("PATH")):
         yield note(
             "git",
@@ -149,7 +149,7 @@ def _git_fault(here: Surroundings, error: ToolExecutionError) -> Finding:
 
 
 def ripgrep(here: Surroundings) -> Iterator[Finding]:
-    """Whether searching is fast."""
+    """Check whether searching is fast."""
     if shutil.which("rg", path=here.environ.get("PATH")):
         yield ok("ripgrep", _("ripgrep is installed: searching is fast."))
     else:
@@ -161,7 +161,7 @@ def ripgrep(here: Surroundings) -> Iterator[Finding]:
 
 
 def terminal(here: Surroundings) -> Iterator[Finding]:
-    """Whether the chat can be shown."""
+    """Check whether the chat can be displayed."""
     screen = here.screen
     yield from _letters(screen)
     if not screen.is_terminal:
@@ -199,7 +199,7 @@ def _letters(screen: Screen) -> Iterator[Finding]:
 
 
 def program(_here: Surroundings) -> Iterator[Finding]:
-    """What runs here: for whoever is asked for help."""
+    """Report versions and the system, for whoever is asked for help."""
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     yield ok(
         "program",

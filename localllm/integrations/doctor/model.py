@@ -1,4 +1,4 @@
-"""The model: which servers there are, which of them answers, and whether it can be worked with."""
+"""Check the model: which servers exist, which one answers, and whether its model is usable."""
 
 from collections.abc import Iterator
 
@@ -18,14 +18,14 @@ _PROFILES = {
 }
 
 LEAST_WINDOW = 4_096
-"""Tokens below which the first request and one file no longer fit."""
+"""Token limit below which the first request and one file do not fit."""
 
 GOOD_WINDOW = 8_192
-"""Tokens below which a conversation has to be compacted all the time."""
+"""Token limit below which a conversation is compacted all the time."""
 
 
 async def model(here: Surroundings) -> list[Finding]:
-    """Everything about servers and models, from one look at them."""
+    """Check servers and models, from one discovery."""
     answering = await find_out(
         here.loaded.settings.llm, here.project, here.loaded.allowed_environ(here.environ), here.look
     )
@@ -113,7 +113,7 @@ def _window(here: Surroundings, answering: Answering) -> Finding:
 
 def _profile(here: Surroundings, answering: Answering) -> Finding:
     profile = _chosen(here, answering)
-    tools = {tool.name for tool in tools_for(here.loaded.settings)} | {"explore"}  # which lives above the others
+    tools = {tool.name for tool in tools_for(here.loaded.settings)} | {"explore"}  # in a higher layer
     count = len(tools if profile.tools is None else tools & profile.tools)
     return ok("profile", _(_PROFILES[profile.name], count=count))
 
@@ -144,7 +144,7 @@ _SOFTWARE_OF = {"lmstudio": "LM Studio", "ollama": "Ollama"}
 
 
 def _window_fix(here: Surroundings, answering: Answering) -> str:
-    """How to get a larger window: from our own setting where that is what makes it small, else from the server."""
+    """Return how to get a larger window: by our own setting if that limits it, else by the server."""
     set_here, told = here.loaded.settings.llm.context_window, answering.model.context_window
     if set_here and (not told or set_here < told) and answering.provider != "ollama":
         return _(
@@ -188,7 +188,7 @@ def _servers(here: Surroundings, answering: Answering) -> Iterator[Finding]:
 
 
 def _is_told_already(here: Surroundings, answering: Answering, server: Server) -> bool:
-    """Whether this is the server (or the file) the settings name, whose own answer is the finding about the model."""
+    """Return whether this is the configured server (or file), which the finding about the model covers."""
     if server.provider == "gguf":
         return True
     llm = here.loaded.settings.llm
@@ -200,7 +200,7 @@ def _is_told_already(here: Surroundings, answering: Answering, server: Server) -
 
 def _server(here: Surroundings, answering: Answering, server: Server) -> Iterator[Finding]:
     url = server.base_url
-    worse = warning if answering.provider else problem  # where another server answers, this one is no hurry
+    worse = warning if answering.provider else problem  # less urgent if another server answers
     name = server.software or _("A server")
     match server.state:
         case "ready":
@@ -232,7 +232,7 @@ def _server(here: Surroundings, answering: Answering, server: Server) -> Iterato
 
 
 def _locked(here: Surroundings, server: Server, name: str) -> tuple[str, str]:
-    """What is wrong and the fix: `server.detail` is what to do where no key was found, else what is wrong with it."""
+    """Return fault and fix: `server.detail` is the fix if there is no key, else what is wrong with it."""
     variable = SECRET_VARIABLES[f"llm.{server.provider}.api_key"]
     place = {"name": name, "url": server.base_url}
     if variable in here.loaded.unsent_keys(here.environ):

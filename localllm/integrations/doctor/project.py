@@ -35,11 +35,11 @@ from localllm.tools.builtin import all_tools
 _CONFLICT = re.compile(
     r"^<{7} (?>(?:(?!<{7} |={7}\s).*+\n)*)={7}[^\S\n]*+\n(?>(?:(?!<{7} |>{7} ).*+\n)*)>{7} ", re.MULTILINE
 )
-"""The two sides of a conflict, as git leaves them in a file."""
+"""The two sides of a conflict as git writes them into a file."""
 
 
 def memory(here: Surroundings) -> Iterator[Finding]:
-    """Whether what is remembered can be read, and is one text; nothing where there is none yet."""
+    """Check whether the memory file is readable and has no conflict; nothing if there is none yet."""
     name = here.loaded.settings.project.memory_file
     if not ProjectMemory(here.project, name).is_there:
         return
@@ -72,7 +72,7 @@ def memory(here: Surroundings) -> Iterator[Finding]:
 
 
 def instructions(here: Surroundings, profile: Profile) -> Iterator[Finding]:
-    """Files of instructions of which a model that is asked by `profile` reads only a part."""
+    """Find instruction files of which the model with this `profile` reads only a part."""
     root = ProjectRoot(here.project)
     closed = closed_to_reading(here.loaded.settings.safety, root.relative)
     for file in read_instructions(here.project, profile.instructions, here.folder, closed):
@@ -102,7 +102,7 @@ def instructions(here: Surroundings, profile: Profile) -> Iterator[Finding]:
 
 
 def settings(here: Surroundings) -> Iterator[Finding]:
-    """Files, faults in them, variables that name no setting, and what waits for trust."""
+    """Check files, faults in them, variables that name no setting, and what awaits trust."""
     if here.fault is not None:
         yield of_error("settings", here.fault)
         return
@@ -151,24 +151,24 @@ def settings(here: Surroundings) -> Iterator[Finding]:
 
 
 def folders_moved(here: Surroundings) -> Iterator[Finding]:
-    """Variables that put our folders elsewhere: easily forgotten."""
+    """Report variables that move our folders, as they are easily forgotten."""
     moved = [name for name in sorted(RESERVED_VARIABLES - {SERVE_TOKEN}) if here.environ.get(name)]
     if moved:
         yield note("settings", _("Folders are moved by {variables}.", variables=", ".join(moved)))
 
 
 MANY_FILES = 50_000
-"""Files from which on listings and searches take seconds."""
+"""Number of files from which listings and searches take seconds."""
 
 _MEGABYTE = 1_000_000
 LEAST_SPACE = 50 * _MEGABYTE
-"""Bytes; with less, a session or a backup may not fit."""
+"""In bytes; with less, a session or a backup may not fit."""
 
 GOOD_SPACE = 500 * _MEGABYTE
 
 
 def writable(here: Surroundings) -> Iterator[Finding]:
-    """Whether what must be kept can be kept."""
+    """Check whether data can be saved."""
     kept = project_folder(here.project)
     if os.path.lexists(kept) and (kept.is_symlink() or not kept.is_dir()):
         reason = Phrase("It is a symbolic link") if kept.is_symlink() else os.strerror(errno.ENOTDIR)
@@ -197,7 +197,7 @@ def writable(here: Surroundings) -> Iterator[Finding]:
 
 
 def _unkept(here: Surroundings, folder: Path, reason: object, fix: str) -> Finding:
-    """Only what is ours cannot be kept in the project."""
+    """Build the finding that only our own data cannot be saved in the project."""
     return warning(
         "folder",
         _("Long output cannot be kept in {folder}: {reason}.", folder=folder, reason=reason),
@@ -206,7 +206,7 @@ def _unkept(here: Surroundings, folder: Path, reason: object, fix: str) -> Findi
 
 
 def _where(here: Surroundings) -> str:
-    """Where sessions are kept as long as the project cannot hold them; "" where nothing can."""
+    """Return where sessions are saved while the project cannot hold them; "" if nowhere."""
     if _fault(here, here.state):
         return ""
     return _(
@@ -216,7 +216,7 @@ def _where(here: Surroundings) -> str:
 
 
 def _fault(here: Surroundings, folder: Path) -> str:
-    """Why no file can be made in `folder`, or where it would be made; empty where one can."""
+    """Return why no file can be created in `folder`, or its nearest existing parent; "" if one can."""
     try:
         here.try_to_write(nearest_existing(folder))
     except OSError as error:
@@ -241,7 +241,7 @@ def _fix(fault: str, folder: Path) -> str:
 
 
 def space(here: Surroundings) -> Iterator[Finding]:
-    """Room on the file systems of the project, of what we remember, and of reports."""
+    """Check the free space on the file systems of the project, of our state, and of reports."""
     places = map(nearest_existing, (data_folder(here.environ), here.state, here.project))
     folders = {folder.stat().st_dev: folder for folder in places}
     for folder in folders.values():
@@ -270,7 +270,7 @@ def space(here: Surroundings) -> Iterator[Finding]:
 
 
 def size(here: Surroundings, most: int = MANY_FILES) -> Iterator[Finding]:
-    """How much there is to look through; with more than `most` files it says so."""
+    """Check the size of the project; with more than `most` files it is reported."""
     if any(home.is_relative_to(here.project) for home in survey(here.environ, ()).homes):
         yield warning(
             "project",

@@ -1,4 +1,4 @@
-"""The web, where the settings turn it on: whether it can be searched, and what its pages are read with."""
+"""Check the web, if the settings turn it on: whether it can be searched, and with what pages are read."""
 
 import asyncio
 import importlib.util
@@ -12,13 +12,13 @@ from localllm.integrations.doctor.inputs import Finding, Surroundings, note, of_
 from localllm.web.search_cache import SearchCache
 from localllm.web.services import WebAccess, open_web
 
-_SECONDS = 5.0  # a person is waiting
+_SECONDS = 5.0  # the user is waiting
 _PACKAGES = ("trafilatura", "pypdf")
 
 
 async def web(here: Surroundings) -> list[Finding]:
-    """Which of the engines answer, and which packages are missing; where the web is off and research was never used,
-    how it is turned on. Offline nothing is asked but the cache."""
+    """Check which engines answer, and which packages are missing. If the web is off and research was
+    never used, explain how to turn it on. Offline, only the cache is checked."""
     settings = here.loaded.settings.web
     if not settings.enabled and not uses_research(here):
         fix = _("If you want it: localllm config set web.enabled true")
@@ -33,7 +33,7 @@ async def web(here: Surroundings) -> list[Finding]:
 
 
 async def _engines(access: WebAccess) -> list[Finding]:
-    """One finding for each engine. One that does not answer is a warning only where no other does."""
+    """Return one finding for each engine. One without an answer is a warning only if no other answers."""
     answering: list[str] = []
     failures: list[WebSearchError] = []
     silent: list[str] = []
@@ -54,7 +54,7 @@ async def _engines(access: WebAccess) -> list[Finding]:
 
 
 def _of_silent(engines: Sequence[str]) -> Finding:
-    """Those behind SearxNG that did not answer while others did."""
+    """Build the finding on engines behind SearxNG that did not answer while others did."""
     return note(
         "web",
         _("Some engines behind SearxNG do not answer ({engines}).", engines=", ".join(engines)),
@@ -63,7 +63,7 @@ def _of_silent(engines: Sequence[str]) -> Finding:
 
 
 async def _cache(cache: SearchCache | None, chosen: str) -> list[Finding]:
-    """Whether searches can be kept; where that is as usual, not a word."""
+    """Check whether searches can be cached; silent in the default case."""
     if cache is None:
         return []
     try:

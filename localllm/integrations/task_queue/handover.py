@@ -1,4 +1,4 @@
-"""Hand runs over to workers, watch them, and take the results into the history of whoever asked."""
+"""Hand runs over to workers, follow them, and store the results in the asker's history."""
 
 import asyncio
 from collections.abc import Callable
@@ -24,16 +24,16 @@ from localllm.research.run_context import OnEvent, nobody
 from localllm.research.run_store import HISTORY, RunLock, RunStore, StoredRow, reserve_run, run_folder
 
 TICKET = "queue.json"
-"""In the folder of a run: under which id it was handed over."""
+"""File in the folder of a run: the id under which it was handed over."""
 
 _LARGEST_TICKET = 10_000  # bytes
 _SECONDS = 1.0
 _ASKERS = ("id", "question", "today", "language", "task", "started", "options")
-"""Fields of the state that no worker changes."""
+"""Fields of the state that workers never change."""
 
 
 class Ticket(msgspec.Struct, frozen=True):
-    """Where a run is being worked on."""
+    """The job and the server of a run that was handed over."""
 
     job: str
     where: str
@@ -49,7 +49,7 @@ class Handover:
         self._data_folder = data_folder
 
     def begin(self, question: str, options: ResearchOptions, *, language: str, today: date) -> str:
-        """Begin a run and hand it over; its id in the history. Raises ResearchError."""
+        """Start a run and hand it over; return its id in the history. Raises ResearchError."""
         name, folder = reserve_run(self._data_folder, today.year)
         with RunLock(folder), RunStore(folder) as store:
             store.save_state(new_state(name, question, options, language=language, today=today))
@@ -57,7 +57,7 @@ class Handover:
         return name
 
     def hand_over(self, name: str) -> None:
-        """Hand over a run that is not done yet, with all it has kept; once, however often this is called. Raises
+        """Hand over an unfinished run, with everything it has saved; only once, however often this is called. Raises
         ResearchError."""
         folder = run_folder(self._data_folder, name)
         with RunLock(folder):
@@ -74,17 +74,17 @@ class Handover:
                 raise ResearchError("research_disk", id=name, folder=folder, reason=reason) from error
 
     def is_handed_over(self, name: str) -> bool:
-        """Whether workers have the run, and what they did was not taken back yet."""
+        """Return whether workers have the run, and its results were not taken back yet."""
         return _ticket(run_folder(self._data_folder, name)) is not None
 
     async def follow(
         self, name: str, on_event: OnEvent = nobody, on_trouble: Callable[[ResearchError], None] = lambda _error: None
     ) -> ResearchState:
-        """Wait until the run is done, and take what came of it into the history; its state.
+        """Wait until the run is done, and store its results in the history; return its state.
 
-        `on_event` is told what happens meanwhile, `on_trouble` once where the server is gone; it is waited for. Raises
-        ResearchError where the run has failed (what it has kept is in the history then) or is not there any more.
-        Cancelled, the workers go on.
+        `on_event` receives its events, `on_trouble` is called once if the server is unreachable, which is waited for.
+        Raises ResearchError if the run failed (what it saved is in the history then) or no longer exists.
+        If cancelled, the workers continue.
         """
         folder = run_folder(self._data_folder, name)
         ticket = _ticket(folder)
@@ -134,8 +134,8 @@ class Handover:
         return state
 
     def _as_asked(self, row: StoredRow, asked: ResearchState) -> StoredRow:
-        """What a worker has kept, but with the question and the options the run was handed over with: whoever can write
-        to the queue must not have other folders of this machine searched when the run is resumed here."""
+        """Return what a worker saved, with the question and options of the hand-over: whoever can write to
+        the queue must not make this machine search other folders when the run is resumed here."""
         if row.table != "state":
             return row
         try:
@@ -148,7 +148,7 @@ class Handover:
 
 
 def place_of(data_folder: Path, name: str) -> str:
-    """The server whose workers have the run `name`; "" where none has."""
+    """Return the server whose workers have the run `name`; "" if none."""
     ticket = _ticket(data_folder / HISTORY / name)
     return ticket.where if ticket else ""
 
@@ -161,6 +161,6 @@ def _ticket(folder: Path) -> Ticket | None:
 
 
 def handed_over(data_folder: Path) -> list[str]:
-    """The runs in the history that workers have, oldest first."""
+    """Return the runs in the history that workers have, oldest first."""
     history = data_folder / HISTORY
     return sorted(ticket.parent.name for ticket in history.glob(f"*/{TICKET}"))

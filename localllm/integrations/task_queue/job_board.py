@@ -1,7 +1,7 @@
-"""What asker and workers know of the runs that were handed over, kept in Redis for both.
+"""Shared state of runs that were handed over, kept in Redis for asker and workers.
 
-For each job there are: what is to be done and how it stands, everything the run has kept (so that whoever takes it up
-asks for nothing again), the newest events for whoever watches, and a lock, which only one worker has at a time.
+Each job has its task and status, everything the run has saved (so that another worker repeats no
+request), the newest events for followers, and a lock, which only one worker holds at a time.
 """
 
 import re
@@ -35,7 +35,7 @@ from localllm.research.run_store import StoredRow
 
 PREFIX = "localllm:research:1"
 KEPT_SECONDS = 7 * 86_400
-"""How long a job that nobody touches stays."""
+"""How long an untouched job is kept."""
 
 _FORGOTTEN_SECONDS = 86_400
 _EVENTS = 1_000
@@ -55,7 +55,7 @@ _AnyEvent = (
 _EVENT_DECODER: msgspec.json.Decoder[_AnyEvent] = msgspec.json.Decoder(_AnyEvent)
 
 _JOB_ID = re.compile(r"[0-9a-f]{32}")
-"""A worker names a folder after it: whoever can write to the queue must choose none by it."""
+"""A worker names a folder after it, which nobody who can write to the queue may choose."""
 
 JobStatus = Literal["waiting", "running", "done", "failed"]
 
@@ -64,15 +64,15 @@ _RENEW = 'if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("pexpi
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why a job failed: the code of the error, and what it says."""
+    """Why a job failed: error code and message."""
 
     code: str
     what: Remark
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that was handed over. `run` is its id in the asker's history, `worker` who has it or had it last;
-    `attempts` counts how often it was begun, but for those that were ended in good order."""
+    """A run that was handed over. `run`: its id in the asker's history; `worker`: who has or last had it;
+    `attempts`: how often it was started, except those that were stopped in an orderly way."""
 
     id: str
     run: str
@@ -87,14 +87,14 @@ class JobTakenError(Exception):
 
 
 class Watched(NamedTuple):
-    """Events that are new, and where to go on from."""
+    """New events, and the position to continue from."""
 
     events: list[ResearchEvent]
     position: str
 
 
 class JobBoard:
-    """The jobs at `server`. All methods raise ResearchError (queue_server) where it cannot be reached."""
+    """The jobs at `server`. All methods raise ResearchError (queue_server) if it is unreachable."""
 
     def __init__(self, server: QueueServer) -> None:
         self.server = server
@@ -102,16 +102,16 @@ class JobBoard:
 
     @property
     def client(self) -> Any:
-        """The connection."""
+        """The Redis connection."""
         return self._redis
 
     def check(self) -> None:
-        """See that the server is there."""
+        """Check that the server answers."""
         with self.server.failing():
             self._redis.ping()
 
     def post(self, run: str, rows: Iterable[StoredRow]) -> Job:
-        """Make a job of a run, with all it has kept so far."""
+        """Create a job for a run, with everything it has saved so far."""
         job = Job(id=secrets.token_hex(16), run=run)
         with self.server.failing():
             self._redis.hset(_key(job.id, "job"), mapping={"run": run, "status": "waiting", "attempts": 0})
@@ -119,7 +119,7 @@ class JobBoard:
         return job
 
     def job(self, name: str) -> Job | None:
-        """The job with this id, None where there is none any more, or it is no id."""
+        """Return the job with this id; None if there is none, or the id is invalid."""
         if not _JOB_ID.fullmatch(str(name)):
             return None
         with self.server.failing():
@@ -131,7 +131,7 @@ class JobBoard:
         return msgspec.convert({**fields, "id": name, "failure": failure}, Job, strict=False)
 
     def begin(self, job: Job, worker: str) -> int:
-        """Note that a worker has begun; the number of the attempt."""
+        """Record that a worker has started; return the number of the attempt."""
         fields = {"run": job.run, "status": "running", "worker": worker}
         with self.server.failing(), self._redis.pipeline() as pipe:
             pipe.hset(_key(job.id, "job"), mapping=fields)
@@ -139,7 +139,7 @@ class JobBoard:
             return int(pipe.execute()[1])
 
     def give_back(self, job: Job, *, counts: bool) -> None:
-        """Note that the job waits again; the attempt `counts` where something had failed."""
+        """Record that the job is waiting again; the attempt `counts` if something had failed."""
         with self.server.failing(), self._redis.pipeline() as pipe:
             pipe.hset(_key(job.id, "job"), mapping={"run": job.run, "status": "waiting"})
             if not counts:
@@ -147,7 +147,7 @@ class JobBoard:
             pipe.execute()
 
     def finish(self, job: Job, failure: Failure | None = None) -> None:
-        """Note that the job is done, or has failed for good."""
+        """Record that the job is done, or has failed for good."""
         fields = {"run": job.run, "status": "failed" if failure else "done"}
         with self.server.failing():
             self._redis.hset(
@@ -156,7 +156,7 @@ class JobBoard:
         self.keep_rows(job.id, [])
 
     def keep_rows(self, name: str, rows: Iterable[StoredRow]) -> None:
-        """Keep what the run has kept."""
+        """Save rows of the run."""
         fields: dict[str, bytes] = {f"{row.table}:{row.values[0]}": msgspec.msgpack.encode(row) for row in rows}
         with self.server.failing(), self._redis.pipeline(transaction=False) as pipe:
             if fields:
@@ -166,7 +166,7 @@ class JobBoard:
             pipe.execute()
 
     def rows(self, name: str) -> list[StoredRow]:
-        """All that the run has kept. Raises ResearchError for what is none of it."""
+        """Return all rows of the run. Raises ResearchError for damaged rows."""
         with self.server.failing():
             found: list[bytes] = self._redis.hvals(_key(name, "rows"))
         try:
@@ -175,23 +175,23 @@ class JobBoard:
             raise ResearchError("queue_damaged", where=self.server.shown, reason=str(error)) from error
 
     def tell(self, name: str, event: ResearchEvent) -> None:
-        """Let those who watch know of an event."""
+        """Publish an event to followers."""
         with self.server.failing():
             self._redis.xadd(_key(name, "events"), {"event": encode_json(event)}, maxlen=_EVENTS, approximate=True)
 
     def watch(self, name: str, position: str, seconds: float) -> Watched:
-        """The events after `position` ("0": all there are), waited for so long at most."""
+        """Return the events after `position` ("0": all), waiting up to `seconds` for them."""
         with self.server.failing():
             answer = self._redis.xread({_key(name, "events"): position}, count=100, block=max(1, int(seconds * 1_000)))
         found: list[ResearchEvent] = []
         for at, fields in answer[0][1] if answer else ():
             position = at.decode()
-            with suppress(msgspec.DecodeError):  # of another version
+            with suppress(msgspec.DecodeError):  # from another version
                 found.append(_EVENT_DECODER.decode(fields[b"event"]))
         return Watched(found, position)
 
     def forget(self, name: str) -> None:
-        """Delete all there is of a job, and note for a day that this is so: a worker may still believe to have it."""
+        """Delete a job, and record this for a day: a worker may still assume that it has it."""
         with self.server.failing(), self._redis.pipeline() as pipe:
             pipe.delete(*(_key(name, kind) for kind in ("job", "rows", "events", "lock")))
             pipe.set(_key(name, "forgotten"), 1, ex=_FORGOTTEN_SECONDS)
@@ -199,8 +199,8 @@ class JobBoard:
 
     @contextmanager
     def held(self, name: str, worker: str, lease: float, on_lost: Callable[[], None]) -> Generator[None]:
-        """Let `worker` have the job for a block, as long as this process lives and `lease` seconds more. `on_lost` is
-        called, in a thread of its own, where somebody else has got it meanwhile, or it is over. Raises JobTakenError.
+        """Lock the job for `worker` within a block, while this process lives and `lease` seconds more.
+        `on_lost` is called, in its own thread, if another worker got it meanwhile, or it is over. Raises JobTakenError.
         """
         key, token = _key(name, "lock"), secrets.token_hex(16)
         milliseconds = int(lease * 1_000)
@@ -229,7 +229,7 @@ class JobBoard:
                 self._redis.eval(_RELEASE, 1, key, token)
 
     def _is_over(self, name: str, worker: str) -> bool:
-        """Whether a job that `worker` has begun is not its own any more. Where the server has lost everything it is."""
+        """Return whether `worker` no longer has the job it started; False if the server lost its data."""
         if self._redis.exists(_key(name, "forgotten")):
             return True
         job = self.job(name)
@@ -237,8 +237,8 @@ class JobBoard:
 
 
 class RowMirror:
-    """Keeps what a run keeps at the board as well. While that cannot be reached the rows wait here: nothing that was
-    found out is lost, and the run goes on."""
+    """Copies rows that a run saves to the board. While that is unreachable the rows wait here: no result
+    is lost, and the run goes on."""
 
     def __init__(self, board: JobBoard, name: str, *, rest: float = 5.0) -> None:
         self._board = board
@@ -248,14 +248,14 @@ class RowMirror:
         self._not_before = 0.0
 
     def add(self, row: StoredRow) -> None:
-        """Keep a row, and those that wait."""
+        """Save a row, and those waiting."""
         self._waiting.append(row)
         if time.monotonic() >= self._not_before:
             with suppress(ResearchError):
                 self.flush()
 
     def flush(self) -> None:
-        """Keep the rows that wait. Raises ResearchError where they have to wait on."""
+        """Save the waiting rows. Raises ResearchError if they have to wait longer."""
         try:
             self._board.keep_rows(self._name, self._waiting)
         except ResearchError:
@@ -265,7 +265,7 @@ class RowMirror:
 
 
 def _row_of(data: bytes) -> StoredRow:
-    """A row as it was kept. Raises msgspec.DecodeError."""
+    """Decode a saved row. Raises msgspec.DecodeError."""
     table, values = msgspec.msgpack.decode(data, type=tuple[str, list[Any]])
     if not all(isinstance(value, str | int | bytes) for value in values):
         raise msgspec.DecodeError(f"a value in {table[:20]}")

@@ -1,4 +1,4 @@
-"""The Redis or Valkey through which research is handed to workers: its address, connections, and what goes wrong."""
+"""The Redis or Valkey server that hands research to workers: its address, connections and errors."""
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -13,17 +13,17 @@ from localllm.config.loader import secret
 from localllm.text.sanitising import clean
 
 _SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "valkey": "redis", "valkeys": "rediss"}
-"""Schemes of an address, and what the package redis calls them."""
+"""Address schemes, and their names in the package redis."""
 
 _SECONDS = 5.0
-"""How long a request may take."""
+"""Time limit of a request."""
 
 
 class QueueServer:
-    """The server at `url`; the password may stand there or in REDIS_PASSWORD, and is never shown. Whoever names it
-    means it: with --offline it may be in the user's own network.
+    """The server at `url`; the password may be in it or in REDIS_PASSWORD, and is never shown. It is named on
+    purpose: with --offline it may be in the user's own network.
 
-    Raises ResearchUsageError for what is no address.
+    Raises ResearchUsageError for an invalid address.
     """
 
     def __init__(self, url: str, environ: Mapping[str, str]) -> None:
@@ -36,7 +36,7 @@ class QueueServer:
         offline.name_address(self.url)
 
     def connect(self) -> Any:
-        """A client of the package redis; nothing is sent yet. Raises ResearchUsageError where a package is missing."""
+        """Create a redis client, without connecting. Raises ResearchUsageError for a missing package."""
         if not (find_spec("dramatiq") and find_spec("redis")):
             raise ResearchUsageError("queue_no_package")
         import redis
@@ -55,7 +55,7 @@ class QueueServer:
 
     @contextmanager
     def failing(self) -> Generator[None]:
-        """What goes wrong with the server, as ResearchError."""
+        """Convert errors of the server to ResearchError."""
         import redis
 
         try:
@@ -67,7 +67,7 @@ class QueueServer:
 
 
 def _client_of(redis: Any) -> Any:
-    """The package tells half of its types."""
+    """Return redis.Redis.from_url as Any, since the package is only partly typed."""
     return redis.Redis.from_url
 
 
@@ -80,13 +80,13 @@ def _is_address(url: str) -> bool:
 
 
 def _shown(url: str) -> str:
-    """An address without user and password, and without what stands behind `?`, where a password may be as well."""
+    """Remove user, password and query, which may hold a password too, from an address."""
     parts = urlsplit(url)
     return clean(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}", keep_newlines=False)
 
 
 def _hinted(url: str) -> str:
-    """What is no address, as far as no password can be in it."""
+    """Return an invalid address for display, as far as it cannot hold a password."""
     scheme, separator, _rest = url.partition("://")
     shown = f"{scheme}{separator}…" if separator else "…"
     return clean(shown if "@" in url or "?" in url else url, keep_newlines=False)[:80]

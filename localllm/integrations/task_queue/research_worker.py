@@ -1,9 +1,9 @@
-"""Work on runs that others have handed over, one at a time, through dramatiq on Redis.
+"""Work on runs that were handed over, one at a time, through dramatiq on Redis.
 
-dramatiq delivers at least once: a task whose worker gives no sign of life any more goes to another one. That is safe,
-since a run goes on from what it has kept, which is at the board; and since only one worker has it at a time. What
-fails for a while is tried again so many times as the settings say; a worker that is ended in good order gives its task
-back, which counts for nothing.
+dramatiq delivers at least once: the task of a worker without a sign of life goes to another one. That is safe,
+since a run continues from what it saved, which is at the board; and since only one worker has it at a time. Temporary
+failures are retried as often as the settings say; a worker that is stopped in an orderly way gives its task
+back, which does not count.
 """
 
 import asyncio
@@ -38,22 +38,22 @@ NAMESPACE = "localllm:queue:1"
 QUEUE = "research"
 ACTOR = "research"
 FOLDER = "worker"
-"""In the work folder: what a worker has of the runs it works on; the report is with whoever asked for it."""
+"""Subfolder of the work folder for the runs a worker has; reports are with their askers."""
 
 _TRIED_AGAIN = frozenset({"research_search_dead", "research_disk", "queue_server"})
 _FIRST_PAUSE = 5.0
 _LONGEST_PAUSE = 600.0
 _PATIENCE = 3.0
-"""Seconds between tries of a server that is away."""
+"""Seconds between attempts to reach a server."""
 
 _MS_TO_STOP = 20_000
 _LEASE = 0.8
-"""Of the time after which a worker counts as dead, so that its lock ends before its task is given to another."""
+"""Share of the time after which a worker counts as dead: its lock ends before its task is reassigned."""
 
 
 def open_broker(board: JobBoard, settings: QueueSettings) -> Any:
-    """The broker of dramatiq, without its limits of time and age, its retries, and its look at who is dead: that is
-    taken by the clock. Its log goes where ours goes."""
+    """Create the dramatiq broker, without its limits of time and age, its retries, and its check for dead
+    workers, which is timed here. Its log goes to ours."""
     from dramatiq.brokers.redis import RedisBroker
 
     _log_quietly()
@@ -67,7 +67,7 @@ def open_broker(board: JobBoard, settings: QueueSettings) -> Any:
 
 
 def enqueue(broker: Any, job: str, *, seconds: float = 0.0) -> None:
-    """Put a job into the queue, to be begun not before so many `seconds`. Raises what redis raises."""
+    """Enqueue a job, to be started in `seconds` at the earliest. Raises what redis raises."""
     from dramatiq import Message
 
     message = Message[None](queue_name=QUEUE, actor_name=ACTOR, args=(job,), kwargs={}, options={})
@@ -79,11 +79,11 @@ class ResearchWorker:
 
     Args:
         setup: What its runs are made from: its own model, searches and work folder.
-        board: The jobs.
+        setup: What its runs are made from: its own model, searches and work folder.
         folders: The only folders of documents that its runs may search.
         parts: What writes, reads and keeps; None takes the `standard_parts`.
-        on_event: Who is told what happens in the runs.
-        on_job: Who is told of a job: when it begins, is given back, and ends.
+        on_event: Receives the events of the runs.
+        on_job: Receives a job when it begins, is given back, and ends.
     """
 
     def __init__(
@@ -109,10 +109,10 @@ class ResearchWorker:
         self._lock = threading.Lock()
         self._cancel: Callable[[], object] | None = None
         self._has_lost = False
-        """The run is cancelled because another worker has it."""
+        """The run was cancelled because another worker has it."""
 
     def check(self) -> None:
-        """See that there are a server and a model. Raises ResearchError, LLMConnectionError."""
+        """Check that a server and a model are available. Raises ResearchError, LLMConnectionError."""
         self._board.check()
         asyncio.run(self._check_model())
 
@@ -122,7 +122,7 @@ class ResearchWorker:
             pass
 
     def run(self) -> None:
-        """Work until `stop` is called. Raises ResearchError where the server cannot be reached at the beginning."""
+        """Work until `stop` is called. Raises ResearchError if the server is unreachable at the start."""
         import dramatiq
 
         self._board.check()
@@ -131,7 +131,7 @@ class ResearchWorker:
         dramatiq.Actor(self._work, broker=self._broker, actor_name=ACTOR, queue_name=QUEUE, priority=0, options={})
         poll = int(min(1_000.0, self._settings.heartbeat * 1_000 / 3))
         worker = dramatiq.Worker(self._broker, worker_threads=1, worker_timeout=poll)
-        worker.queue_prefetch = 1  # what waits behind a run is for other workers
+        worker.queue_prefetch = 1  # tasks that wait behind a run are for other workers
         worker.start()
         try:
             while not self._stopped.wait(self._settings.maintenance):
@@ -141,19 +141,19 @@ class ResearchWorker:
             worker.stop(timeout=_MS_TO_STOP)
 
     def stop(self) -> None:
-        """End the run that is worked on in good order, then `run`."""
+        """Stop the current run in an orderly way, then `run`."""
         self._stopped.set()
         self._interrupt()
 
     def _tidy_up(self) -> None:
-        """Delete what workers that were killed have left here, once nobody can want it any more."""
+        """Delete what killed workers left here, once nobody can need it any more."""
         with suppress(OSError):
             for folder in (self._setup.work_folder / FOLDER).iterdir():
                 if time.time() - folder.stat().st_mtime > KEPT_SECONDS:
                     shutil.rmtree(folder, ignore_errors=True)
 
     def _middleware(self) -> Any:
-        """What sees to it that nobody waits for a run for ever that a fault of the program has ended."""
+        """Return middleware that fails the runs ended by a program fault, so that nobody waits for ever."""
         from dramatiq import Middleware
 
         fail = self._fail_by_fault
@@ -173,7 +173,7 @@ class ResearchWorker:
             self._fail(job, InternalError("internal", reason=repr(fault), log=logs.file()))
 
     def _revive(self) -> None:
-        """Put the tasks of workers that give no sign of life back into the queue."""
+        """Requeue the tasks of workers without a sign of life."""
         from dramatiq.brokers.redis import RedisBroker
         from dramatiq.common import dq_name
 
@@ -190,7 +190,7 @@ class ResearchWorker:
                 looking.do_qsize(name)
 
     def _work(self, name: str) -> None:
-        """Work on a job, or leave it to whoever has it."""
+        """Work on a job, or leave it to the worker that has it."""
         job = self._surely(lambda: self._board.job(name))
         if job is None or job.status in ("done", "failed"):
             return
@@ -227,7 +227,7 @@ class ResearchWorker:
             self._finish(job)
 
     def _finish(self, job: Job) -> None:
-        """Have all of the run at the board once more, in case that has lost something meanwhile."""
+        """Save the whole run at the board once more, in case that has lost something meanwhile."""
         with RunStore(self._folder(job) / HISTORY / job.run) as store:
             rows = store.rows()
         self._surely(lambda: self._board.keep_rows(job.id, rows))
@@ -249,7 +249,7 @@ class ResearchWorker:
         self._on_job(msgspec.structs.replace(job, status="failed", worker=self.name, failure=failure))
 
     def _tidy(self, job: Job) -> None:
-        """Delete what this worker has of a run: it is at the board."""
+        """Delete this worker's copy of a run, which is at the board."""
         shutil.rmtree(self._folder(job), ignore_errors=True)
 
     def _again(self, name: str, seconds: float = 0.0) -> None:
@@ -260,8 +260,8 @@ class ResearchWorker:
         self._surely(enqueue_again)
 
     def _surely(self, work: Callable[[], T]) -> T:
-        """What `work` gives, waited for as long as the server is away. Raises ResearchError only where this worker is
-        to end: the task it has then goes to another one."""
+        """Return the result of `work`, waiting while the server is unreachable. Raises ResearchError only if
+        this worker is stopped: its task then goes to another one."""
         while True:
             try:
                 return work()
@@ -298,7 +298,7 @@ class ResearchWorker:
             await researcher.run(resume=job.run)
 
     def _fetched(self, job: Job, folder: Path) -> ResearchState:
-        """The state of the run, after all it has kept was put into a store of this worker's."""
+        """Return the state of the run, after everything it saved was put into a store of this worker."""
         if not RUN_ID.fullmatch(job.run):
             raise ResearchError("queue_damaged", where=self._board.server.shown, reason=job.run[:20])
         run = folder / HISTORY / job.run
@@ -315,7 +315,7 @@ class ResearchWorker:
         return state
 
     def _check_folders(self, job: Job, options: ResearchOptions) -> None:
-        """Whoever can write to the queue must not have any folder or collection of this machine searched."""
+        """Refuse other folders and collections, which whoever can write to the queue must not have searched."""
         for name in options.collections:
             if name not in self._setup.settings.research.collections:
                 raise ResearchError("queue_collection", id=job.run, name=name)
@@ -324,15 +324,15 @@ class ResearchWorker:
                 raise ResearchError("queue_folder", id=job.run, folder=name)
 
     def _may_search(self, name: str) -> bool:
-        """Whether a folder, with `~` and links where the search would have them lead, is in one of this worker's."""
+        """Return whether a folder, with `~` and links resolved as in the search, is in one of this worker's."""
         try:
             real = Path(name).expanduser().resolve()
-        except (OSError, RuntimeError, ValueError):  # links in a circle; a home that nobody has; a NUL
+        except (OSError, RuntimeError, ValueError):  # circular links; an unknown home; a NUL
             return False
         return any(real.is_relative_to(folder) for folder in self._folders)
 
     def _shared_cache(self) -> Any:
-        """The settings; where searches would be kept on this machine alone, kept where all workers find them."""
+        """Return the settings, with a cache shared by all workers instead of one on this machine's disk."""
         web = self._setup.settings.web
         if web.cache != "disk":
             return self._setup.settings
@@ -360,15 +360,15 @@ class ResearchWorker:
 
 
 def _may_pass(error: LocalLLMError) -> bool:
-    """Whether what has failed may go well later, here or at another worker."""
+    """Return whether the failure may be temporary, here or at another worker."""
     return isinstance(error, ResearchModelError | LLMConnectionError) or error.key in _TRIED_AGAIN
 
 
 class _OwnLog(logging.Handler):
-    """Puts what dramatiq says into the program's log: never on the screen."""
+    """Sends dramatiq's log records to the program's log, never to the screen."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Log it."""
+        """Log a record."""
         logs.of("QUEUE").log(min(record.levelno, logging.WARNING), "%s", record.getMessage(), exc_info=record.exc_info)
 
 

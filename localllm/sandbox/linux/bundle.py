@@ -1,6 +1,6 @@
-"""The launcher's code as data, so that what is run is what was there when the program started.
+"""The launcher's code as data, so that what runs is what was there when the program started.
 
-The package may lie inside the project (an environment in `.venv`), where a command could rewrite it.
+The package may be inside the project (an environment in `.venv`), where a command could rewrite it.
 """
 
 import marshal
@@ -14,7 +14,7 @@ from localllm.sandbox.launcher.spec import LaunchSpec
 
 _BASES = ("spec", "removal", "syscalls")
 _MODULES = (*_BASES, "landlock", "mounts", "covers", "limits", "namespaces", "bubblewrap", "listener", "main")
-"""In the order they are made: each imports only those before it."""
+"""In order of creation: each imports only those before it."""
 
 _SERVER = "fork_server"
 
@@ -34,7 +34,7 @@ else:
 
 
 class Bundle:
-    """The launcher's source, read when this is made and never again."""
+    """The launcher's source, read once on creation."""
 
     def __init__(self) -> None:
         self._sources = {name: source_of(f"localllm.sandbox.launcher.{name}") for name in (*_MODULES, _SERVER)}
@@ -44,12 +44,12 @@ class Bundle:
         return [(name, compile(text, f"<{name}>", "exec", dont_inherit=True)) for name, text in self._sources.items()]
 
     def open(self, spec: LaunchSpec) -> int:
-        """The launcher and its order in a file without a name. Returns the descriptor; the caller closes it."""
+        """Write the launcher and its order to an anonymous file. Returns the descriptor; the caller closes it."""
         return _in_memory((self._launcher, vars(spec)))
 
     @cached_property
     def code(self) -> bytes:
-        """The launcher without an order, for one that starts itself again."""
+        """Return the launcher without an order, for one that restarts itself."""
         return marshal.dumps(self._launcher)
 
     @property
@@ -57,12 +57,12 @@ class Bundle:
         return [module for module in self._modules if module[0] != _SERVER]
 
     def open_server(self) -> int:
-        """The same with the fork server, which gets its orders later."""
+        """Write launcher and fork server, which gets its orders later, to an anonymous file; see `open`."""
         return _in_memory((self._modules, None))
 
 
 def open_order(spec: LaunchSpec) -> int:
-    """An order for the fork server, as a file without a name. Returns the descriptor; the caller closes it."""
+    """Write an order for the fork server to an anonymous file. Returns its descriptor, to be closed."""
     return _in_memory(vars(spec))
 
 
@@ -75,9 +75,9 @@ def _in_memory(value: object) -> int:
 
 
 def launcher_arguments(*fds: int) -> list[str]:
-    """The command line of an interpreter that runs what `Bundle.open` gave; or `open_server`, with its socket.
+    """Return the command line of an interpreter that runs the file of `Bundle.open`; or `open_server`, with a socket.
 
-    It is the interpreter the environment was made from, told to look at no variable, no site folder and not at the
+    It is the base interpreter of the environment, which ignores variables, site folders and the
     working folder.
     """
     return [base_interpreter(), "-I", "-S", "-E", "-c", _BOOT, *map(str, fds)]

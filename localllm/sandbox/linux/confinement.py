@@ -34,11 +34,11 @@ VARIABLES = {
     **dict.fromkeys(("no_proxy", "NO_PROXY"), _LOOPBACK),
     "NODE_USE_ENV_PROXY": "1",
 }
-"""What tells a command's programs of the proxy."""
+"""Variables that make a command's programs use the proxy."""
 
 
 class Gate:
-    """Of one command. `inner_end` is the launcher's end of a socket; whoever starts that closes it here."""
+    """The bridge of one command to the proxy. `inner_end`: the launcher's socket, closed by its starter."""
 
     def __init__(self, hosts: NetworkHosts) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -50,17 +50,17 @@ class Gate:
 
     @property
     def contacts(self) -> Sequence[Contact]:
-        """What was asked for, and what came of it."""
+        """The hosts that were requested, with the results."""
         return self._proxy.contacts
 
     def open(self) -> None:
-        """The launcher was started: serve what it hands out. In the event loop."""
+        """Serve what the started launcher hands out. Call it in the event loop."""
         if not self._closed:
             self._opening = asyncio.ensure_future(self._open())
             self._opening.add_done_callback(self._opened)
 
     def close(self) -> None:
-        """The command has ended: so do its connections. In the event loop, where it was opened."""
+        """Close the connections of the ended command, in the event loop where it was opened."""
         if self._closed:
             return
         self._closed = True
@@ -71,12 +71,12 @@ class Gate:
             self._ours.close()
 
     def _opened(self, opening: "asyncio.Task[None]") -> None:
-        self._ours.close()  # not before: the event loop was looking at it
+        self._ours.close()  # not earlier: the event loop was watching it
         if not opening.cancelled() and (failure := opening.exception()):
             logs.of("SANDBOX").warning("the command has no way to the network: %s", failure)
 
     async def _open(self) -> None:
-        self._ours.setblocking(False)  # noqa: FBT003 - by position only
+        self._ours.setblocking(False)  # noqa: FBT003 - positional only
         await readable(self._ours.fileno())
         _, descriptors, _, _ = socket.recv_fds(self._ours, 16, 1, socket.MSG_CMSG_CLOEXEC)
         if not descriptors:
@@ -86,12 +86,12 @@ class Gate:
 
 
 NO_HOSTS = NetworkHosts()
-_MOST_STATUS = 4096  # bytes a pipe takes in one piece
+_MOST_STATUS = 4096  # bytes that a pipe accepts at once
 
 
 class Parts(msgspec.Struct, frozen=True):
-    """What a confinement is made of, on every system: the back end's name, the project's `root`, what commands see, the
-    `hosts` they may reach; and for Linux the launcher's code and the process that commands are forked from."""
+    """Parts of a confinement on every system: the level, the project's `root`, what commands see, the
+    `hosts` they may reach; and for Linux the launcher's code and the fork server."""
 
     level: Level
     root: Path
@@ -102,10 +102,10 @@ class Parts(msgspec.Struct, frozen=True):
 
 
 class LinuxConfinement:
-    """Makes launches of commands that may change `root` and their scratch folder, and see what `visibility` leaves.
+    """Launches commands that may change `root` and a scratch folder, and see what `visibility` permits.
 
-    `server`: what they are forked from where that is possible. `level`: how they are held. `hosts`: what
-    they may reach, where the level gives them a network of their own; else nothing.
+    `server`: the fork server to use if possible. `level`: how commands are confined. `hosts`: what
+    they may reach, if the level gives them their own network; else nothing.
     """
 
     def __init__(
@@ -127,15 +127,15 @@ class LinuxConfinement:
         self._visibility = visibility
 
     def _call_filter(self) -> bytes:
-        """The filter that guards this process and the one commands are forked from."""
+        """Return the filter that protects this process and the fork server."""
         server = 0
         if self._server:
-            with suppress(OSError):  # it will be told when the command is started
+            with suppress(OSError):  # reported when the command is started
                 self._server.start()
             server = self._server.pid
         if server not in self._filters:
             guarded = [os.getpid(), -os.getpgrp(), *([server, -server] if server else [])]
-            has_namespaces = self._level != "landlock"  # where these have other numbers
+            has_namespaces = self._level != "landlock"  # in which these have other numbers
             made = seccomp.program(os.uname().machine, [] if has_namespaces else guarded, has_namespaces=has_namespaces)
             self._filters = {server: made}
         return self._filters[server]
@@ -151,8 +151,8 @@ class LinuxConfinement:
         read_only: bool = False,
         disk: int = 8 << 30,
     ) -> "ConfinedLaunch":
-        """A launch of `command` in `folder`. `environment` is the user's; `read_only`: it may change nothing but its
-        scratch folder. `disk`: bytes it may take. Raises ToolExecutionError."""
+        """Create a launch of `command` in `folder`. `environment`: the user's; `read_only`: it may change only
+        its scratch folder. `disk`: byte limit. Raises ToolExecutionError."""
         names = variables(environment, offline=not self._hosts, **scratch.variables)
         if self._hosts:
             names |= VARIABLES
@@ -180,7 +180,7 @@ class LinuxConfinement:
 
 
 def make(parts: Parts) -> LinuxConfinement:
-    """Make the confinement of any level of Linux. Raises ToolExecutionError where bubblewrap is not installed."""
+    """Create the confinement for any level of Linux. Raises ToolExecutionError if bubblewrap is missing."""
     if parts.level == "bubblewrap" and not bubblewrap.program():
         raise ToolExecutionError("command_failed_to_start", reason=Phrase("bwrap is not installed"))
     return LinuxConfinement(
@@ -189,9 +189,9 @@ def make(parts: Parts) -> LinuxConfinement:
 
 
 class ConfinedLaunch:
-    """A launcher that is forked where there is a server for it, and else executed, and our ends of its pipes.
+    """A launcher, forked if there is a server for it, else executed, and our ends of its pipes.
 
-    When these are closed (also by the end of this process), the supervisor kills everything at once.
+    When these are closed (also when this process ends), the supervisor kills everything at once.
     """
 
     folder = Path("/")

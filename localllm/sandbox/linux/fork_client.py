@@ -1,4 +1,4 @@
-"""Our side of the fork server: it is started, asked for processes, and replaced when it has died."""
+"""Client of the fork server: start it, request processes, and replace it when it has died."""
 
 import asyncio
 import os
@@ -13,15 +13,15 @@ from localllm.sandbox.launcher.spec import LaunchSpec
 from localllm.sandbox.linux.bundle import Bundle, launcher_arguments, open_order
 
 _REQUEST = b"fork"
-_PATIENCE = 20.0  # seconds for what takes some milliseconds
+_PATIENCE = 20.0  # seconds for what takes a few milliseconds
 _MOST_REPORT = 64  # bytes: two numbers
-_LOST = -9  # the exit status where nobody is left to tell it
+_LOST = -9  # exit status if nobody can report it
 
 
 class ForkServer:
-    """The process that commands are forked from. Used by one event loop at a time.
+    """The process from which commands are forked. Used by one event loop at a time.
 
-    When it has not answered for `patience` seconds it hangs, and is killed.
+    If it does not answer for `patience` seconds it is taken to hang, and killed.
     """
 
     def __init__(self, bundle: Bundle, patience: float = _PATIENCE) -> None:
@@ -31,11 +31,11 @@ class ForkServer:
 
     @property
     def pid(self) -> int:
-        """Its process id, or 0 while there is none."""
+        """Its process id, or 0 if there is none."""
         return self._server.pid if self._server else 0
 
     def start(self) -> None:
-        """Start it unless it runs. Takes some 2 ms; it is ready later, but may be asked at once. Raises OSError."""
+        """Start it unless it runs, in some 2 ms; it accepts requests before it is ready. Raises OSError."""
         self._running()
 
     def _running(self) -> "_Server":
@@ -46,13 +46,13 @@ class ForkServer:
         return self._server
 
     def close(self) -> None:
-        """End it. Commands that run go on."""
+        """Stop it. Running commands continue."""
         if self._server:
             self._server.end()
         self._server = None
 
     async def fork(self, spec: LaunchSpec, stdout: int, stderr: int, status: int) -> "Forked | None":
-        """A process that runs the launcher with `spec`; None where that did not come about, and nothing was run.
+        """Fork a process that runs the launcher with `spec`; None on failure, in which case nothing was run.
 
         `status` is our end of the pipe whose other end is in `spec`.
         """
@@ -76,7 +76,7 @@ class ForkServer:
 
 
 class _Server:
-    """One process, from its start to its end."""
+    """One server process, from start to end."""
 
     def __init__(self, bundle: Bundle) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -89,7 +89,7 @@ class _Server:
         finally:
             os.close(code)
             theirs.close()
-        ours.setblocking(False)  # noqa: FBT003 - by position only
+        ours.setblocking(False)  # noqa: FBT003 - positional only
         self._requests = ours
         self.pid = self._process.pid
         self.end = weakref.finalize(self, _end, self._process, ours)
@@ -102,7 +102,7 @@ class _Server:
         self._process.kill()
 
     def ask(self, *descriptors: int, gate: int = -1) -> int:
-        """Ask for a process (see `fork_server`); the descriptor its report can be read from. Raises OSError."""
+        """Request a process (see `fork_server`); return the descriptor of its report. Raises OSError."""
         report, theirs = os.pipe()
         try:
             socket.send_fds(self._requests, [_REQUEST], [*descriptors, theirs, *([gate] if gate >= 0 else [])])
@@ -116,7 +116,7 @@ class _Server:
 
 
 def _request(server: _Server, spec: LaunchSpec, stdout: int, stderr: int) -> int:
-    """Ask for a process; the descriptor its report can be read from. Raises OSError."""
+    """Request a process for `spec`; return the descriptor of its report. Raises OSError."""
     order = open_order(spec)
     try:
         return server.ask(order, stdout, stderr, spec.live_fd, spec.status_fd, gate=spec.gate_fd)
@@ -144,7 +144,7 @@ def _end(process: "subprocess.Popen[bytes]", requests: socket.socket) -> None:
 
 
 class Forked:
-    """A launcher that was forked."""
+    """A forked launcher."""
 
     def __init__(self, server: _Server, report: int, status: int, patience: float) -> None:
         self.pid = 0
@@ -155,23 +155,23 @@ class Forked:
         self._lines = b""
 
     async def has_begun(self) -> bool:
-        """Whether it was started; if not, it will not be."""
+        """Return whether it was started; if not, it never will be."""
         told = await self._told(1)
         if told:
             self.pid = int(told[0])
         return bool(told)
 
     async def wait(self) -> int:
-        """Wait till it has ended all that it started; its exit status, 0 where it has told the outcome already and is
-        on its way out. An end of the server does not matter to it."""
+        """Wait until it has ended all its processes; return its exit status, 0 if it has reported the
+        outcome already and is exiting. The end of the server does not affect it."""
         await readable(self._status)
         if _has_words(self._status):
-            return 0  # taking namespaces down takes the kernel milliseconds in which nothing runs
+            return 0  # removing namespaces takes the kernel milliseconds in which nothing runs
         told = await self._told(2)
         return int(told[1]) if told[1:] else _LOST
 
     async def _told(self, count: int) -> list[bytes]:
-        """So many lines of the report, or as many as there will ever be. A server that hangs is ended."""
+        """Return `count` lines of the report, or fewer if it has ended. A server that hangs is killed."""
         while self._lines.count(b"\n") < count:
             try:
                 async with asyncio.timeout(self._patience):
@@ -186,21 +186,21 @@ class Forked:
         return self._lines.splitlines()
 
     def close(self) -> None:
-        """Ask no more of it."""
+        """Close the report."""
         if self._report >= 0:
             os.close(self._report)
             self._report = -1
 
 
 def _has_words(pipe: int) -> bool:
-    """Whether there is something in the pipe, and not only its end."""
+    """Return whether the pipe holds data, and not only its end."""
     poller = select.poll()
     poller.register(pipe, select.POLLIN)
     return any(event & select.POLLIN for _, event in poller.poll(0))
 
 
 async def readable(fd: int) -> None:
-    """Wait till something can be read from `fd`, if only its end."""
+    """Wait until `fd` is readable, or at its end."""
     loop = asyncio.get_running_loop()
     ready = loop.create_future()
     loop.add_reader(fd, _set, ready)

@@ -1,8 +1,8 @@
-"""A filter of system calls as a classic BPF program: what Landlock does not cover.
+"""Generate a system call filter as a classic BPF program, for what Landlock does not cover.
 
-Refused: all sockets but a pair among the command's own processes, tracing, mounting and namespaces, kernel interfaces
-with a record of holes, typing into terminals, set-id bits, leases of files, shared memory that would outlive the
-command, and changing the priority or limits of processes outside.
+Refused: all sockets except pairs among the command's own processes, tracing, mounting and namespaces, kernel
+interfaces with a record of vulnerabilities, typing into terminals, set-id bits, file leases, shared memory that
+outlives the command, and changing the priority or limits of processes outside.
 """
 
 import struct
@@ -19,7 +19,7 @@ _X32_CALLS = 0x40000000
 EPERM, EACCES, ENOSYS, EOPNOTSUPP = 1, 13, 38, 95
 
 AUDIT_NAMES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-"""Machine → what the kernel calls its native calls (linux/audit.h)."""
+"""Machine → the kernel's identifier of its native calls (linux/audit.h)."""
 
 _BOTH = (
     "io_uring_setup 425 io_uring_enter 426 io_uring_register 427 open_tree 428 move_mount 429 fsopen 430 fsconfig 431 "
@@ -62,8 +62,8 @@ _REFUSED: dict[int, str] = {
     "quotactl_fd acct syslog vhangup settimeofday clock_settime clock_adjtime sethostname setdomainname iopl ioperm "
     "modify_ldt uselib shmget shmat shmctl semget semop semctl semtimedop msgget msgsnd msgrcv msgctl mq_open "
     "mq_unlink file_setattr",
-    # These answers make programs take the older way: clone and openat can be looked into, their successors cannot.
-    # Of contexts for asynchronous input and output (io_setup) there is a number for all users together.
+    # ENOSYS makes programs fall back: the arguments of clone and openat can be checked, their successors' cannot.
+    # Contexts for asynchronous I/O (io_setup) have one limit for all users together.
     ENOSYS: "io_setup io_uring_setup io_uring_enter io_uring_register clone3 openat2",
     EOPNOTSUPP: "setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr setxattrat removexattrat",
 }
@@ -72,7 +72,7 @@ _NEW_NAMESPACES = 0x7E020000  # clone: mount, cgroup, UTS, IPC, user, PID, netwo
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
 _NETLINK_ROUTE, _NETLINK_SOCK_DIAG = 0, 4
 _CONNECTED = tuple(kind | flags for kind in (1, 5) for flags in (0, 0o4000, 0o2000000, 0o2004000))
-"""SOCK_STREAM and SOCK_SEQPACKET, with SOCK_NONBLOCK and SOCK_CLOEXEC. A datagram socket could reach any other."""
+"""SOCK_STREAM, SOCK_SEQPACKET, with SOCK_NONBLOCK and SOCK_CLOEXEC. Datagram sockets could reach any."""
 _CREATES = 0o100 | 0o20000000  # O_CREAT, __O_TMPFILE
 _SET_ID = 0o6000
 _EVERY_PROCESS = 0xFFFFFFFF  # kill(-1)
@@ -82,12 +82,12 @@ _IOCTLS = (
     0x5412,  # TIOCSTI, TIOCLINUX: type into a terminal
     0x541C,
     0x5423,  # TIOCSETD
-    0x40086602,  # FS_IOC_SETFLAGS, _SETFLAGS32, _FSSETXATTR: work on files opened for reading only
+    0x40086602,  # FS_IOC_SETFLAGS, _SETFLAGS32, _FSSETXATTR: work on files opened read-only
     0x40046602,
     0x401C5820,
     0x40806685,  # FS_IOC_ENABLE_VERITY, _SET_ENCRYPTION_POLICY
     0x800C6613,
-    0xC028660F,  # EXT4_IOC_MOVE_EXT, XFS_IOC_SWAPEXT, _EXCHANGE_RANGE, F2FS_IOC_MOVE_RANGE: leave a file's times
+    0xC028660F,  # EXT4_IOC_MOVE_EXT, XFS_IOC_SWAPEXT, _EXCHANGE_RANGE, F2FS_IOC_MOVE_RANGE: keep a file's times
     0xC0C0586D,
     0x40285881,
     0xC020F509,
@@ -98,7 +98,7 @@ Test = tuple[str, int, tuple[int, ...]]
 
 
 _FINE_IN_NAMESPACES = (
-    "ptrace process_vm_readv process_vm_writev socket "  # debuggers: whom they reach is in the namespace
+    "ptrace process_vm_readv process_vm_writev socket "  # debuggers: the namespace limits whom they reach
     "shmget shmat shmctl semget semop semctl semtimedop msgget msgsnd msgrcv msgctl mq_open mq_unlink "
     "setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr setxattrat removexattrat"
 )
@@ -113,7 +113,7 @@ _CONDITIONS_IN_NAMESPACES: dict[str, tuple[Test, ...]] = {
 
 
 def _conditions(guarded: list[int], *, has_namespaces: bool) -> dict[str, tuple[Test, ...]]:
-    """Call → tests of its arguments, in turn; what no test refuses is allowed."""
+    """Return call → tests of its arguments, in order; calls that no test refuses are allowed."""
     pids = tuple(pid & 0xFFFFFFFF for pid in guarded)
     to_guarded: Test = ("refuse_equal", 0, pids)
     to_guarded_or_all: Test = ("refuse_equal", 0, (_EVERY_PROCESS, *pids))
@@ -132,7 +132,7 @@ def _conditions(guarded: list[int], *, has_namespaces: bool) -> dict[str, tuple[
     for name in ("kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"):
         conditions[name] = (to_guarded_or_all,)
     for name in ("sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"):
-        conditions[name] = (to_guarded if has_namespaces else ("refuse_other", 0, (0,)),)  # 0: the one that calls
+        conditions[name] = (to_guarded if has_namespaces else ("refuse_other", 0, (0,)),)  # 0: the calling process
     for name in ("creat", "chmod", "fchmod", "mknod"):
         conditions[name] = (("refuse_any_bit", 1, (_SET_ID,)),)
     for name in ("fchmodat", "fchmodat2", "mknodat"):
@@ -141,16 +141,16 @@ def _conditions(guarded: list[int], *, has_namespaces: bool) -> dict[str, tuple[
 
 
 def numbers(machine: str) -> dict[str, int]:
-    """System call → its number on `machine` ("x86_64" or "aarch64")."""
+    """Return system call → its number on `machine` ("x86_64" or "aarch64")."""
     words = _NUMBERS[machine].split()
     return {name: int(number) for name, number in zip(words[::2], words[1::2], strict=True)}
 
 
 def program(machine: str, guarded: list[int], *, has_namespaces: bool = False) -> bytes:
-    """The filter, 8 bytes an instruction. KeyError for a machine it does not know.
+    """Build the filter, 8 bytes for each instruction. Raises KeyError for an unknown machine.
 
-    `guarded`: processes (and, as negative numbers, groups) that must not be signalled or slowed down; the supervisor
-    is always one of them. `has_namespaces`: the network, shared memory and mounts are the command's own, so that it may
+    `guarded`: processes (and, as negative numbers, groups) that must not be signalled or slowed down; always
+    including the supervisor. `has_namespaces`: the network, shared memory and mounts are the command's own, so it may
     use sockets among its processes, and extended attributes.
     """
     known = numbers(machine)
@@ -171,7 +171,7 @@ def program(machine: str, guarded: list[int], *, has_namespaces: bool = False) -
 
 
 class _Code:
-    """Instructions in the making. Jumps count the instructions to skip."""
+    """A program under construction. Jumps count the instructions to skip."""
 
     def __init__(self) -> None:
         self._instructions: list[tuple[int, int, int, int]] = []
@@ -180,7 +180,7 @@ class _Code:
         self._instructions.append((operation, if_true, if_false, value))
 
     def begin(self, architecture: int) -> None:
-        """Another architecture's calls have other numbers: whoever makes them is killed. So for x32."""
+        """Kill processes that make calls of another architecture, or x32, whose numbers differ."""
         self._add(_LOAD, _ARCHITECTURE_AT)
         self._add(_EQUAL, architecture, if_true=1)
         self._add(_RETURN, _KILL)
@@ -189,12 +189,12 @@ class _Code:
         self._add(_RETURN, _KILL)
 
     def refuse(self, number: int, error: int) -> None:
-        """The call always fails with `error`."""
+        """Make the call always fail with `error`."""
         self._add(_EQUAL, number, if_false=1)
         self._add(_RETURN, _FAIL | error)
 
     def refuse_if(self, number: int, tests: tuple[Test, ...]) -> None:
-        """The call fails with EPERM if a test of its arguments says so."""
+        """Make the call fail with EPERM if a test of its arguments matches."""
         body = _Code()
         for kind, argument, values in tests:
             body._add(_LOAD, _ARGUMENTS_AT + 8 * argument)  # the low half: the kernel takes these as 32 bits

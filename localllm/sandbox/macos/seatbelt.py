@@ -1,9 +1,9 @@
-"""macOS: the sandbox of the system, Seatbelt, told by a profile what a command may do.
+"""Confine commands on macOS with the system's sandbox, Seatbelt, by a profile.
 
-Experimental: written by the book, not yet tried on a Mac.
+Experimental: written from documentation, not yet tried on a Mac.
 
-Everything is denied that the profile does not allow; of two rules that fit, the later one counts. Paths are handed over
-beside the profile, as parameters, so that none can be read as a part of it.
+Everything that the profile does not allow is denied; of two matching rules, the later one applies. Paths are passed
+separately as parameters, so that none can be parsed as a part of the profile.
 """
 
 import os
@@ -22,24 +22,24 @@ from localllm.sandbox.protect.protected_paths import PROTECTED_NAMES, may_be_rea
 from localllm.sandbox.scratch import Scratch
 
 PROGRAM = "/usr/bin/sandbox-exec"
-"""The system's own; never by the user's PATH."""
+"""The system's own, never looked up in the user's PATH."""
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/dtracehelper")
-_SERVICES = (  # what programs ask before they have done anything: names of users, time zones, logs
+_SERVICES = (  # services that programs query at start: user names, time zones, logs
     "com.apple.system.opendirectoryd.libinfo",
     "com.apple.system.opendirectoryd.membership",
     "com.apple.system.logger",
     "com.apple.system.notification_center",
 )
 _LIMITS = "ulimit -c 0; ulimit -n 4096 2>/dev/null; exec " + " ".join(BASH) + ' "$1"'
-"""What the process that becomes the command does first. There is no counting of memory and processes here."""
+"""Run first in the process that becomes the command. Memory and processes are not limited here."""
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """What a profile is made of; absolute paths, with links resolved.
+    """Inputs of a profile; absolute paths, with links resolved.
 
-    `writable`: folders, the project the first of them. `hidden` is not readable, but for `shown` beneath it. `pinned`
-    cannot be changed, `held` not be renamed. `proxy_port`: the port on this machine that may be connected to; 0: none.
+    `writable`: folders, the project first. `hidden` is not readable, except `shown` beneath it. `pinned`
+    cannot be changed, `held` not renamed. `proxy_port`: the local port that may be connected to; 0: none.
     """
 
     writable: Sequence[str]
@@ -51,7 +51,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def profile(rules: Rules) -> tuple[str, dict[str, str]]:
-    """The profile, and its parameters: name → path."""
+    """Return the profile, and its parameters: name → path."""
     made = _Profile()
     made.add("(version 1)", "(deny default)", "(allow process-exec process-fork sysctl-read)")
     made.add("(allow signal process-info* (target same-sandbox))", "(allow ipc-posix-sem)")
@@ -77,7 +77,7 @@ def profile(rules: Rules) -> tuple[str, dict[str, str]]:
 
 
 def _within(paths: Sequence[str], folders: Sequence[str]) -> tuple[str, ...]:
-    """Those of `paths` that lie in one of the folders, the outer ones first."""
+    """Return those of `paths` that are in one of the folders, the outer ones first."""
     inside = (path for path in paths if any(path.startswith(f"{folder}/") for folder in folders))
     return tuple(sorted(inside, key=len))
 
@@ -91,7 +91,7 @@ class _Profile:
         self.lines += lines
 
     def rule(self, what: str, kind: str, paths: Sequence[str]) -> None:
-        """One rule for all of `paths`; none for none."""
+        """Add one rule for all `paths`, if there are any."""
         filters: list[str] = []
         for path in paths:
             name = f"P{len(self.parameters)}"
@@ -102,10 +102,10 @@ class _Profile:
 
 
 def protected_pattern(root: str) -> str:
-    """The regular expression of all protected names below `root`, in any case, whether they are there or not.
+    """Return the regular expression for all protected names below `root`, in any case, existing or not.
 
-    Of the root, whatever could mean something to a regular expression or to the profile stands for any character: what
-    fits besides cannot be written to anyway.
+    Special characters in the root, for regular expressions or the profile, are replaced by any character: other
+    paths that match cannot be written to anyway.
     """
     names = "|".join(_any_case(name) for name in PROTECTED_NAMES if may_be_read_only(name))
     return f"^{re.sub('[^A-Za-z0-9/_ -]+', '[^/]+', root)}/(.*/)?({names})(/.*)?$"
@@ -117,14 +117,14 @@ def _any_case(name: str) -> str:
 
 
 def command_line(rules: Rules, command: str) -> list[str]:
-    """What to execute, so that bash runs `command` under `rules`."""
+    """Return the arguments that make bash run `command` under `rules`."""
     text, parameters = profile(rules)
     given = [argument for name, path in parameters.items() for argument in ("-D", f"{name}={path}")]
     return [PROGRAM, *given, "-p", text, *BASH, _LIMITS, "bash", command]
 
 
 class SeatbeltLaunch(PlainLaunch):
-    """A command under a profile. What leaves its process group is not found again, and still held by the profile."""
+    """A command under a profile. Processes that leave its group are not found again, but still confined."""
 
     def __init__(self, rules: Rules, command: str, folder: Path, environment: Mapping[str, str]) -> None:
         super().__init__(command, folder, environment)
@@ -132,7 +132,7 @@ class SeatbeltLaunch(PlainLaunch):
 
 
 class SeatbeltConfinement:
-    """As `Confinement` is elsewhere: makes launches of the commands of one project."""
+    """Launches the commands of one project, like `Confinement` elsewhere."""
 
     def __init__(self, root: Path, visibility: Visibility) -> None:
         self._root = root
@@ -149,7 +149,7 @@ class SeatbeltConfinement:
         read_only: bool = False,
         disk: int = 0,
     ) -> SeatbeltLaunch:
-        """A launch of `command` in `folder`. `environment` is the user's. Raises ToolExecutionError."""
+        """Create a launch of `command` in `folder`. `environment` is the user's. Raises ToolExecutionError."""
         del read_only, disk  # a profile has no such rules
         rules = Rules(
             writable=[os.path.realpath(path) for path in (self._root, scratch.folder)],
@@ -163,5 +163,5 @@ class SeatbeltConfinement:
 
 
 def make(parts: Parts) -> SeatbeltConfinement:
-    """Make the confinement of macOS; it cannot tell hosts apart."""
+    """Create the confinement of macOS; it cannot distinguish hosts."""
     return SeatbeltConfinement(parts.root, parts.visibility)

@@ -1,4 +1,4 @@
-"""Which hosts commands may reach: the user's list, and the addresses that its names may stand for."""
+"""Hosts that commands may reach: the user's list, and the addresses to which its names may resolve."""
 
 import ipaddress
 import re
@@ -10,7 +10,7 @@ from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.base.public_addresses import is_public
 
 USUAL_PORTS = (443, 80)
-"""What a host without a port is allowed for."""
+"""Ports allowed for a host without a port."""
 
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*", re.ASCII)
@@ -22,7 +22,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class Target(msgspec.Struct, frozen=True):
-    """Where a connection is to go: a name in small letters or an IP address, and a port."""
+    """Destination of a connection: a name in lower case or an IP address, and a port."""
 
     host: str
     port: int
@@ -32,7 +32,7 @@ class Target(msgspec.Struct, frozen=True):
 
     @property
     def address(self) -> Address | None:
-        """The address, where the host is one and not a name."""
+        """The address, if the host is one and not a name."""
         try:
             return ipaddress.ip_address(self.host)
         except ValueError:
@@ -40,10 +40,10 @@ class Target(msgspec.Struct, frozen=True):
 
 
 def target(text: str, usual_port: int | None = None) -> Target:
-    """The target written as HOST:PORT, or HOST where there is a usual port. Raises ValueError.
+    """Parse a target written as HOST:PORT, or HOST if there is a usual port. Raises ValueError.
 
-    One spelling for one host: ASCII letters, digits, hyphens and underscores in labels, or an address as RFC 5952
-    writes it, IPv6 in brackets. Nobody who reads it later can take it for another.
+    Hosts have one spelling: ASCII letters, digits, hyphens and underscores in labels, or an address as in RFC 5952,
+    IPv6 in brackets. No later reader can take it for another.
     """
     bracketed = re.fullmatch(r"\[([0-9a-fA-F:.]+)\](?::(\d{1,5}))?", text, re.ASCII)
     plain = re.fullmatch(r"([A-Za-z0-9._-]+)(?::(\d{1,5}))?", text, re.ASCII)
@@ -62,14 +62,14 @@ def target(text: str, usual_port: int | None = None) -> Target:
 
 
 class HostRule(msgspec.Struct, frozen=True):
-    """One entry of the list. `subdomains`: it is for every name that ends in a dot and `host`, not for that itself."""
+    """One entry of the list. `subdomains`: for every name ending in a dot and `host`, not `host` itself."""
 
     host: str
     ports: tuple[int, ...]
     subdomains: bool = False
 
     def allows(self, wanted: Target) -> bool:
-        """Whether a connection to `wanted` is one it is for; what that name stands for is another question."""
+        """Return whether it allows a connection to `wanted`; the addresses of its name are checked separately."""
         if wanted.port not in self.ports:
             return False
         if self.subdomains:
@@ -77,33 +77,33 @@ class HostRule(msgspec.Struct, frozen=True):
         return wanted.host == self.host
 
     def names(self, wanted: Target) -> bool:
-        """Whether it is this very address and port: whoever wrote that knew where it leads."""
+        """Return whether it is exactly this address and port: whoever wrote that knew where it leads."""
         return wanted.address is not None and not self.subdomains and self == HostRule(wanted.host, (wanted.port,))
 
 
 class NetworkHosts:
-    """The hosts commands may reach. None, as a rule: then it is false."""
+    """The hosts that commands may reach. False if there are none, the default."""
 
     def __init__(self, rules: Sequence[HostRule] = ()) -> None:
         self._rules = tuple(rules)
 
     @classmethod
     def of(cls, entries: Iterable[str]) -> "NetworkHosts":
-        """From `safety.network_hosts`. Raises ConfigurationError for an entry that is none."""
+        """Parse `safety.network_hosts`. Raises ConfigurationError for an invalid entry."""
         return cls([_rule(entry) for entry in entries])
 
     def __bool__(self) -> bool:
         return bool(self._rules)
 
     def check(self, wanted: Target) -> None:
-        """Raise SafetyViolationError where the list does not allow it."""
+        """Raise SafetyViolationError if the list does not allow it."""
         if not any(rule.allows(wanted) for rule in self._rules):
             raise SafetyViolationError("network_not_allowed", host=wanted)
 
     def vet(self, wanted: Target, addresses: Sequence[str]) -> None:
-        """Raise SafetyViolationError unless everything the allowed host stands for is public, or named as an address.
+        """Raise SafetyViolationError unless the host's addresses are all public, or it is listed as an address.
 
-        One address that is not makes all of them suspect: a name that is partly this machine's is a trap.
+        One non-public address makes all of them suspect: a name that partly resolves to this machine is a trap.
         """
         if any(rule.names(wanted) for rule in self._rules):
             return
@@ -113,7 +113,7 @@ class NetworkHosts:
 
 
 def _rule(entry: str) -> HostRule:
-    """Raises ConfigurationError."""
+    """Parse an entry. Raises ConfigurationError."""
     subdomains = entry.startswith("*.")
     text = entry.removeprefix("*.")
     try:

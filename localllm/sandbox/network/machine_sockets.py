@@ -1,6 +1,6 @@
-"""The sockets of the machine that are bound to files, which a command could see.
+"""Find the machine's sockets that are bound to files, which a command could see.
 
-A network namespace does not keep a command from these; they are masked in its view of the files.
+A network namespace does not block these; they are masked in the command's view of the files.
 """
 
 import errno
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 _NOT_IN_USE = (errno.ECONNREFUSED, errno.ENOENT, errno.ENOTDIR)
 
-# /proc/net/unix, proc_net(5): columns, and what may stand there
+# /proc/net/unix, proc_net(5): columns and values
 _TYPE, _STATE, _INODE, _PATH = 4, 5, 6, 7
 _DATAGRAM, _CONNECTED = 2, 3
 
@@ -26,22 +26,22 @@ _BY_DESCRIPTOR = re.compile(r"/proc/[^/]+/fd/([0-9]+)/")
 # linux/sock_diag.h, linux/unix_diag.h, linux/netlink.h
 _SOCK_DIAG, _SHOW_FILE, _FILE, _ANY = 4, 0x2, 1, 0xFFFFFFFF
 _LAST = (2, 3)  # NLMSG_ERROR, NLMSG_DONE
-_FILE_NUMBER = 0xFFFFFFFF  # it tells the low half
+_FILE_NUMBER = 0xFFFFFFFF  # it reports the low half
 
 _MOST_LOOKS = 5  # for the file of one socket
-_TIME_FOR_VARIABLES = 0.02  # seconds, where there is a new socket; an idle machine needs one or two thousandths
+_TIME_FOR_VARIABLES = 0.02  # seconds, if there is a new socket; an idle machine needs one or two thousandths
 _FOLDERS_NAMED = (b"PWD=", b"OLDPWD=")
 _USUAL_PLACES = "/ /srv /opt /data /mnt /media /usr/local /var/lib /var/spool /var/www"
-"""Where servers live that commands could see; the home, /run and /tmp are out of their sight."""
+"""Where servers visible to commands put sockets; the home, /run and /tmp are hidden from commands."""
 
 
 def in_use(paths: Iterable[str]) -> list[str]:
-    """Those of the sockets `paths` that somebody has open. Nobody who listens there notices."""
+    """Return those of the sockets `paths` that somebody has open. Listeners do not notice."""
     return [path for path in paths if _is_in_use(path)]
 
 
 class Bound(NamedTuple):
-    """A socket: the number of the socket itself, not of its file, and the name it was bound to."""
+    """A socket: its own inode number, not that of its file, and the name it was bound to."""
 
     inode: str
     name: str
@@ -50,10 +50,10 @@ class Bound(NamedTuple):
 class MachineSockets:
     """The sockets of this network namespace that are bound to files.
 
-    The kernel tells a name as it was given. A relative one begins in a folder nobody tells, and so does one by way of a
-    descriptor: it is looked for in those that the processes of this user are in, or were started in, and in the usual
-    places, once for each new socket and a few times more. Where the file has been renamed, or has a second name, it is
-    looked for in its folder.
+    The kernel reports a name as it was given. A relative one starts in an unknown folder, and so does one that uses a
+    descriptor: it is searched in the working folders of this user's processes, those they were started in, and usual
+    places, once for each new socket and a few times more. If the file was renamed, or has a second name, its folder is
+    searched.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class MachineSockets:
         self._looks: dict[Bound, int] = {}
 
     def paths(self) -> list[str]:
-        """The absolute paths at which they were bound, as far as they are still there, or those they have now."""
+        """Return the absolute paths of the bound sockets, if they still exist, or their current ones."""
         bound = set(_bound())
         names = ((one, one.name) for one in bound if not _BY_DESCRIPTOR.match(one.name))
         absolute = {one: _real(name) for one, name in names if name.startswith("/")}
@@ -89,7 +89,7 @@ class MachineSockets:
 
 
 def _bound() -> Iterator[Bound]:
-    """Those to which somebody can connect or send; not the ends of connections, which have the same names."""
+    """Yield the sockets that accept connections or data; not the ends of connections with the same names."""
     try:
         lines = Path("/proc/net/unix").read_bytes().splitlines()[1:]
     except OSError:
@@ -103,7 +103,7 @@ def _bound() -> Iterator[Bound]:
 
 
 def _other_names(absolute: Mapping[Bound, str]) -> Iterator[str]:
-    """Of the files that do not have the name they were bound at, or have others as well, those in the same folder."""
+    """Yield names in the same folder for files renamed since they were bound, or with several names."""
     files = files_of_sockets()
     moved: dict[str, set[int]] = {}
     for one, path in absolute.items():
@@ -117,8 +117,8 @@ def _other_names(absolute: Mapping[Bound, str]) -> Iterator[str]:
 
 
 def files_of_sockets() -> dict[str, int]:
-    """The number of each socket that is bound to a file, and that of the file (sock_diag(7)). Empty where the kernel
-    does not tell."""
+    """Return the inode of each socket that is bound to a file, with the file's (sock_diag(7)). Empty if
+    the kernel does not report it."""
     found: dict[str, int] = {}
     request = struct.pack("=IHHII BBHIIIII", 40, 20, 0x301, 1, 0, socket.AF_UNIX, 0, 0, _ANY, 0, _SHOW_FILE, _ANY, _ANY)
     with suppress(OSError), socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as kernel:
@@ -130,7 +130,7 @@ def files_of_sockets() -> dict[str, int]:
 
 
 def _take_files(answer: bytes, found: dict[str, int]) -> bool:
-    """Read some messages; whether there are more. A header has 16 bytes, as has what comes before the attributes."""
+    """Parse messages; return whether more follow. Header, and data before attributes, take 16 bytes each."""
     at = 0
     while at + 16 <= len(answer):
         length, kind = struct.unpack_from("=IH", answer, at)
@@ -148,7 +148,7 @@ def _take_files(answer: bytes, found: dict[str, int]) -> bool:
 
 
 def _folders_of_processes(deadline: float) -> Iterator[str]:
-    """The folders the processes are in that this user may look at; then those their variables name."""
+    """Yield the working folders of processes this user may inspect; then those in their variables."""
     processes = [name for name in reversed(os.listdir("/proc")) if name.isdigit()]  # noqa: PTH208 - the newest first
     for process in processes:
         try:
@@ -168,7 +168,7 @@ def _folders_of_processes(deadline: float) -> Iterator[str]:
 
 
 def _folders_of_descriptors(number: str) -> Iterator[str]:
-    """What a descriptor of that number stands for in the processes that this user may look at."""
+    """Yield the targets of a descriptor's number in the processes that this user may inspect."""
     for process in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 - there are many
         with suppress(OSError):
             yield os.readlink(f"/proc/{process}/fd/{number}")  # noqa: PTH115 - as above
@@ -194,13 +194,13 @@ def _about(path: str) -> os.stat_result | None:
 
 
 def _real(path: str) -> str:
-    """The path without links in its folders, as the mounts are named."""
+    """Resolve links in the folders of a path, as mounts are named."""
     folder, _, name = path.rpartition("/")
     return f"{os.path.realpath(folder or '/')}/{name}".replace("//", "/")
 
 
 def _is_in_use(path: str) -> bool:
-    """A datagram socket is refused by a listener for its kind, and by nobody where nobody is."""
+    """Return whether somebody has the socket open: for a datagram socket, listeners refuse its type."""
     folder, _, name = path.rpartition("/")
     try:
         fd = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)

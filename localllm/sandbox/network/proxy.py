@@ -1,7 +1,7 @@
-"""The proxy through which commands reach allowed hosts.
+"""Proxy through which commands reach allowed hosts.
 
-The socket it accepts at is in the command's own network and came from there; the process that serves it is ours. There
-is no port on this machine that another program could find.
+Its listening socket is in the command's own network and came from there; the process that serves it is ours. No
+port on this machine exists that another program could find.
 """
 
 import asyncio
@@ -20,10 +20,10 @@ from localllm.base.errors import SafetyViolationError
 from localllm.sandbox.network.hosts import Target, target
 
 MOST_CONNECTIONS = 64
-"""At a time; what is more is closed."""
+"""Limit of simultaneous connections; further ones are closed."""
 
 MOST_HEAD = 16 << 10
-"""Bytes of a request without its body."""
+"""Size limit of a request without its body."""
 
 _PATIENCE = 10.0  # seconds for the head of a request, a look-up, or a connection
 _SILENCE = 120.0  # seconds without a byte in either direction
@@ -40,7 +40,7 @@ Connect = Callable[[str, int], Awaitable[Streams]]
 
 
 class Contact(msgspec.Struct, frozen=True):
-    """What went to and came from one HOST:PORT: connections made, bytes sent and received; and why it was refused."""
+    """Traffic with one HOST:PORT: connections made, bytes sent and received; and why it was refused."""
 
     host: str
     connections: int = 0
@@ -50,24 +50,24 @@ class Contact(msgspec.Struct, frozen=True):
 
 
 async def look_up(wanted: Target) -> Sequence[str]:
-    """The addresses of a host, asked for once. Raises OSError."""
+    """Resolve a host's addresses, with one query. Raises OSError."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(wanted.host, wanted.port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(where[0]) for *_, where in found))
 
 
 async def dial(address: str, port: int) -> Streams:
-    """A connection to an address. Raises OSError."""
+    """Connect to an address. Raises OSError."""
     return await asyncio.open_connection(address, port, limit=_CHUNK)
 
 
 class _BadRequestError(Exception):
-    """What came is no request a proxy takes."""
+    """The data received is no valid proxy request."""
 
 
 class ProxyRequest(msgspec.Struct, frozen=True):
-    """`head` is what goes to the server, empty for a tunnel; `body` how many bytes come after it; `credential` what the
-    client says it is allowed by (Proxy-Authorization)."""
+    """`head`: sent to the server, empty for a tunnel; `body`: bytes that follow it; `credential`: the
+    client's Proxy-Authorization."""
 
     target: Target
     head: bytes = b""
@@ -76,20 +76,20 @@ class ProxyRequest(msgspec.Struct, frozen=True):
 
 
 class HostPolicy(Protocol):
-    """Which hosts may be reached: NetworkHosts is that of commands."""
+    """Decides which hosts may be reached; NetworkHosts is that of commands."""
 
     def check(self, wanted: Target) -> None:
-        """Raise SafetyViolationError where this one may not."""
+        """Raise SafetyViolationError if the host may not be reached."""
         ...
 
     def vet(self, wanted: Target, addresses: Sequence[str]) -> None:
-        """Raise SafetyViolationError where one of the addresses it stands for may not."""
+        """Raise SafetyViolationError if one of its addresses may not be reached."""
         ...
 
 
 class Proxy:
-    """Serves one command, or whatever `client` names in the log. Where there is a `credential`, only who sends it is
-    served. `resolve` and `connect` are replaced by tests."""
+    """Serves one command, or the `client` named in the log. With a `credential`, only clients that send it are
+    served. Tests replace `resolve` and `connect`."""
 
     def __init__(
         self,
@@ -114,25 +114,25 @@ class Proxy:
 
     @property
     def contacts(self) -> tuple[Contact, ...]:
-        """Every host that was asked for, in the order it was first."""
+        """Every requested host, in the order of first requests."""
         return tuple(self._contacts.values())
 
     async def serve(self, listener: socket.socket) -> None:
-        """Begin to accept at `listener`, and own it from now on."""
-        listener.setblocking(False)  # noqa: FBT003 - by position only
+        """Start to accept at `listener`, and take ownership of it."""
+        listener.setblocking(False)  # noqa: FBT003 - positional only
         self._server = await asyncio.start_server(self._take, sock=listener, limit=MOST_HEAD)
         if self._closed:
             self._server.close()
 
     def close(self) -> None:
-        """End every connection, and accept no more."""
+        """Close every connection, and accept no more."""
         self._closed = True
         if self._server:
             self._server.close()
         self.cut()
 
     def cut(self) -> None:
-        """End every connection there is."""
+        """Close every current connection."""
         for task in self._serving:
             task.cancel()
 
@@ -176,7 +176,7 @@ class Proxy:
             await self._carry(request, (reader, writer), (theirs, ours))
 
     async def _reach(self, request: ProxyRequest) -> Streams:
-        """A connection to one of the addresses that were looked up and vetted, and to no other."""
+        """Connect to one of the addresses that were resolved and vetted, and to no other."""
         wanted = request.target
         self._hosts.check(wanted)
         async with asyncio.timeout(_PATIENCE):
@@ -187,12 +187,12 @@ class Proxy:
             try:
                 async with asyncio.timeout(_PATIENCE):
                     return await self._connect(address, wanted.port)
-            except OSError as error:  # TimeoutError is one
+            except OSError as error:  # includes TimeoutError
                 failure = error
         raise failure
 
     async def _carry(self, request: ProxyRequest, inside: Streams, outside: Streams) -> None:
-        """Both directions, till both have ended or neither has brought anything for long."""
+        """Forward both directions, until both have ended or both have been silent for long."""
         name = str(request.target)
         flow = _Flow()
 
@@ -221,7 +221,7 @@ class Proxy:
 
 
 class _Flow:
-    """Two pumps that keep each other from being thought dead."""
+    """Two pumps, of which each keeps the other from timing out."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
@@ -233,7 +233,7 @@ class _Flow:
         count: Callable[[int], None],
         most: int | None = None,
     ) -> None:
-        """All that comes, or `most` bytes of it; the end of it is passed on where nothing was counted out."""
+        """Forward everything, or `most` bytes; without a limit, the end of the stream too."""
         left = _CHUNK if most is None else most
         while left and (data := await self._read(source, min(left, _CHUNK))):
             sink.write(data)
@@ -245,7 +245,7 @@ class _Flow:
                 sink.write_eof()
 
     async def _read(self, source: asyncio.StreamReader, most: int) -> bytes:
-        """What is there next; nothing at the end, or when both directions have been silent for too long."""
+        """Read the next data; b"" at the end, or when both directions have been silent for too long."""
         while True:
             try:
                 async with asyncio.timeout_at(asyncio.get_running_loop().time() + _SILENCE):
@@ -259,7 +259,7 @@ class _Flow:
 
 
 async def _both(up: Awaitable[None], down: Awaitable[None]) -> None:
-    """Wait for both directions; a fault of one ends the other."""
+    """Wait for both directions; an error in one ends the other."""
     tasks = [asyncio.ensure_future(up), asyncio.ensure_future(down)]
     try:
         await asyncio.gather(*tasks)
@@ -270,7 +270,7 @@ async def _both(up: Awaitable[None], down: Awaitable[None]) -> None:
 
 
 async def _read_request(reader: asyncio.StreamReader) -> ProxyRequest:
-    """Raises _BadRequestError, or what the reader raises."""
+    """Read a request. Raises _BadRequestError, or what the reader raises."""
     async with asyncio.timeout(_PATIENCE):
         head = await reader.readuntil(b"\r\n\r\n")
     first, *lines = head[:-4].split(b"\r\n")
@@ -286,7 +286,7 @@ async def _read_request(reader: asyncio.StreamReader) -> ProxyRequest:
 
 
 def _plain_request(method: bytes, where: str, headers: list[tuple[bytes, bytes, bytes]]) -> ProxyRequest:
-    """The request as the server gets it: the host it names is the one that was vetted, and it is the only one."""
+    """Build the request for the server, whose only host is the one that was vetted."""
     scheme, _, rest = where.partition("://")
     if scheme.lower() != "http":
         raise _BadRequestError("only http://HOST/… and CONNECT are served")
