@@ -184,3 +184,33 @@ asyncio.run(main())
 """
     run = subprocess.run([sys.executable, "-c", code], timeout=LIMIT, check=False, env=dict(os.environ))
     assert run.returncode == 0
+
+
+LINGERS = """
+import sys, threading, time
+from localllm.cli import main
+import localllm.cli.main
+
+def run(*_):
+    threading.Thread(target=time.sleep, args=(600,)).start()
+    print("ended", flush=True)
+    return 130
+
+sys.modules["localllm.cli.main"].run = run
+sys.argv = ["localllm", "rag", "list"]
+main()
+"""
+
+
+def test_ctrl_c_that_comes_again_at_the_end_leaves_no_traceback(tmp_path: Path) -> None:
+    """Python waits for threads then, and would print where it was interrupted."""
+    command = [sys.executable, "-c", LINGERS]
+    with subprocess.Popen(
+        command, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "ended\n"
+        time.sleep(0.5)
+        program.send_signal(signal.SIGINT)
+        _out, said = program.communicate(timeout=LIMIT)
+    assert (program.returncode, said) == (130, "")
