@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from localllm.base.i18n import N_
+from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.tokens import estimate_tokens
 from localllm.research.model_calls import BudgetSpent
 from localllm.research.records import Evidence, Query, ResearchState, Source
@@ -35,6 +36,7 @@ _READ_TOKENS = 4_000
 
 _MOST_QUOTES = 8
 _SHORTEST = 12
+_HEADING = late_pattern(r"\s{0,3}#{1,6}\s")
 _LEAD = 160
 """Characters before a sentence that are scanned for prompt injection."""
 _LONGEST_MERGED = 900
@@ -98,10 +100,15 @@ def keep_quotes(run: RunContext, source: Source, said: Sequence[str]) -> None:
         if speaks_to_model(_with_lead(text, whole)):
             run.remark(remark(N_("{url} gives orders to language models; nothing of them was taken."), url=source.url))
             dropped += 1
-        elif len(text[whole.start : whole.end].strip()) >= _SHORTEST:
+        elif len(text[whole.start : whole.end].strip()) >= _SHORTEST and not _is_heading(text[whole.start : whole.end]):
             kept += add_evidence(run.state, source, text, whole)
     run.state.numbers.quotes_dropped += dropped
     run.tell(NotesTaken(run=run.state.id, source=source.id, evidence=kept, dropped=dropped))
+
+
+def _is_heading(passage: str) -> bool:
+    """Whether a passage of a Markdown document is nothing but headings, which state nothing."""
+    return all(_HEADING.match(line) for line in passage.splitlines() if line.strip())
 
 
 def _with_lead(text: str, span: Span) -> str:

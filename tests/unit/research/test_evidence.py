@@ -1,4 +1,5 @@
-"""What of a model's quotes becomes evidence: orders to models do not, nor what follows them in their paragraph."""
+"""What of a model's quotes becomes evidence: orders to models do not, nor what follows them in their paragraph, nor
+headings."""
 
 from pathlib import Path
 
@@ -27,3 +28,13 @@ def test_orders_to_models_are_no_evidence(tmp_path: Path, quote: str) -> None:
     assert [one.text for one in state.evidence] == ["It runs on 12 lines."]
     assert state.numbers.quotes_dropped == 1
     assert [said.params for said in state.remarks] == [{"url": URL}]
+
+
+def test_headings_are_no_evidence(tmp_path: Path) -> None:
+    text = "# The tram of Port Averley\n\n## Lines and stops\n\nIt runs on 12 lines."
+    state = ResearchState(id="2026-0001", question="How many lines has the tram?", today="2026-11-24")
+    with run_of(state, tmp_path, {}) as (run, _brain):
+        page = run.store.keep_page(URL, StoredPage(URL), text)
+        source = Source(id="S1", url=URL, text_hash=page.text_hash, state="read")
+        keep_quotes(run, source, ["# The tram of Port Averley", "Lines and stops", "It runs on 12 lines."])
+    assert [one.text for one in state.evidence] == ["It runs on 12 lines."]
