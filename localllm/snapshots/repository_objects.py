@@ -205,6 +205,8 @@ _MODE_OF_COMMIT = b"160000"  # in a tree: a submodule, whose commit is elsewhere
 _MOST_INFLATED = 50_000_000  # bytes of trees, commits and tags that are decompressed
 _HEAD_OF_INDEX = 8 + 256 * 4
 _CHUNK = 1 << 20
+_ALWAYS_INFLATED = 1 << 20  # bytes
+_MOST_GROWTH = 300  # bytes of each that is stored; zeros alone give 1,032
 
 
 class Read(Protocol):
@@ -241,12 +243,18 @@ def is_index(data: bytes) -> bool:
 
 
 def is_whole_object(name: str, data: bytes) -> bool:
-    """Whether it is the content of a loose object of this name."""
+    """Whether it is the content of a loose object of this name. One that inflates to hundreds of times its size counts
+    as none, unless it is small: a command may have made many of them."""
     digest = hashlib.new("sha1" if len(name) == 40 else "sha256", usedforsecurity=False)
     inflating = zlib.decompressobj()
+    room = max(_ALWAYS_INFLATED, _MOST_GROWTH * len(data))
     try:
         while data:
-            digest.update(inflating.decompress(data, _CHUNK))
+            piece = inflating.decompress(data, _CHUNK)
+            room -= len(piece)
+            if room < 0:
+                return False
+            digest.update(piece)
             data = inflating.unconsumed_tail
     except zlib.error:
         return False

@@ -34,6 +34,8 @@ _IN_WORKTREE = (*IN_BARE, "gitdir")
 _IN_DATA = {"head", "objects", "refs", *(name.partition("/")[0].casefold() for name in (*IN_GIT, *_IN_WORKTREE))}
 _LOOKED_FOR = WHOLE | {".git", *IN_OTHERS} | _IN_DATA
 _MOST_FOLDERS = 200_000
+_MOST_WHOLE = 50_000  # folders in one that is protected as a whole
+_DEEPEST = 50  # folders in it, one in another
 _WATCHED_FROM = 500  # folders: of fewer, asking each takes no longer than being told
 
 
@@ -84,7 +86,7 @@ class ProtectedWalk:
             reach.visited.add(folder)
             for path in inside:
                 (known if knows(f"{self._root}/{path}") else fresh).append(path)
-        reach.is_complete = not (fresh or known)
+        reach.is_complete &= not (fresh or known)
         if self._can_watch and reach.is_complete and len(reach.visited) >= self._watched_from:
             self._watch()
 
@@ -147,7 +149,7 @@ class _WatchedFolders:
                 return False
             pending += self._look_into(folder, search)
         self._left = pending
-        search.reach.is_complete = not pending
+        search.reach.is_complete &= not pending
         search.reach.visited |= self._inside.keys()
         return True
 
@@ -277,9 +279,14 @@ class _Search:
         pending = [path] if entry.is_dir(follow_symlinks=False) else []
         leaves = [] if pending else [path]
         for folder in pending:  # without calls within calls, as folders may nest deeper than those can
+            if folder.count("/") > path.count("/") + _DEEPEST:
+                continue  # nothing looks for names there, and each listing takes longer the longer the path is
             for inner in self._list(folder):
                 deeper = joined(folder, inner.name)
                 (pending if inner.is_dir(follow_symlinks=False) else leaves).append(deeper)
+            if len(pending) > _MOST_WHOLE:
+                self.reach.is_complete = False
+                break
         self.leaves += filter(matters, leaves)
 
     def _list(self, folder: str) -> list[os.DirEntry[str]]:

@@ -1,6 +1,8 @@
 """What git's own files say: refs, logs, the index, loose objects and the index of a pack."""
 
+import hashlib
 import subprocess
+import zlib
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,13 @@ def test_the_index_of_a_pack_has_all_that_is_in_the_pack(root: Path) -> None:
     for broken in (data[:-1] + b"?", data[:900], b"\0" + data[1:], b""):
         with pytest.raises(ValueError, match="index of a pack"):
             PackIndex(broken)
+
+
+@pytest.mark.parametrize(("size", "is_whole"), [(900_000, True), (2_000_000, False)])
+def test_an_object_of_zeros_that_grows_a_thousandfold_counts_as_none(size: int, is_whole: bool) -> None:
+    content = b"blob %d\0" % size + bytes(size)
+    name = hashlib.sha1(content, usedforsecurity=False).hexdigest()
+    assert is_whole_object(name, zlib.compress(content)) == is_whole
 
 
 def test_a_loose_object_and_an_index_are_known_to_be_whole(root: Path) -> None:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from localllm.base import file_watch
+from localllm.sandbox.protect import protected_walk
 from localllm.sandbox.protect.protected_paths import Reach
 from localllm.sandbox.protect.protected_walk import ProtectedWalk, look
 
@@ -146,3 +147,19 @@ def test_it_finds_the_same(first: list[tuple[str, str, str]], rounds: list[list[
             for one in changes:
                 change(root, *one)
             assert found(walk.look) == found(partial(look, root))
+
+
+def test_a_protected_folder_is_looked_into_as_far_as_names_in_it_mean_something(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deep = tmp_path / ".vscode" / "/".join("d" * 49)
+    (deep / "in").mkdir(parents=True)
+    (deep / "in/task").touch()
+    (deep / "in/too/far").mkdir(parents=True)
+    (deep / "in/too/far/task").touch()
+    reach = Reach()
+    assert [path.rpartition("/d/")[2] for path in look(tmp_path, reach=reach)] == ["in/task"]
+    assert reach.is_complete
+    monkeypatch.setattr(protected_walk, "_MOST_WHOLE", 10)
+    look(tmp_path, reach=reach)
+    assert not reach.is_complete
