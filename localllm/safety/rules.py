@@ -34,8 +34,8 @@ _RULE = late_pattern(r"(?P<tool>[\w.-]+|\*)(?:\((?P<prefix>.*)\))?", re.DOTALL)
 _SHELL_SYNTAX = late_pattern(r"[;&|<>()`$\n\r{}\\*?\[\]~#!]")
 COMMAND_TOOL = "run_command"
 _READING_TOOL = "read_file"
-_SHOWING_TOOLS = frozenset({_READING_TOOL, "search_files", "analyze_code", "git_diff", "edit_file"})
-"""Tools whose output shows contents of the files they are given."""
+_SHOWING_TOOLS = frozenset({_READING_TOOL, "search_files", "analyze_code", "git_diff", "edit_file", "write_file"})
+"""Tools whose output shows contents of the files they are given, that of write_file where it refuses."""
 WRITING_TOOL = "write_file"
 WRITING_TOOLS = frozenset({WRITING_TOOL, "edit_file", "create_file"})
 _HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})

@@ -32,6 +32,9 @@ class NotTextError(ValueError):
         self.kind: Literal["binary", "encoding"] = kind
 
 
+_NO_CHARSETS = frozenset({"punycode", "idna", "undefined", "unicode-escape", "raw-unicode-escape"})
+"""Codecs of Python that are for other things than files; the first two take quadratic time."""
+
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _MARK_OF = {encoding: mark for mark, encoding in _MARKS}
 _JAPANESE_ENCODINGS = ("cp932", "euc_jp")  # cp932 is Windows' Shift_JIS, with ① and 髙
@@ -104,6 +107,8 @@ def split_lines(text: str) -> list[str]:
 
 def _decode_as(data: bytes, encoding: str) -> Decoded:
     name = codecs.lookup(encoding).name
+    if name in _NO_CHARSETS:
+        raise LookupError(encoding)
     for mark, marked in _MARKS:
         if data.startswith(mark) and name.removesuffix("-sig") in (marked, marked[: len("utf-16")]):
             return _decoded(_strict(data[len(mark) :], marked), marked, bom=True)

@@ -89,3 +89,9 @@ def test_a_last_newline_begins_no_line() -> None:
     assert split_lines("a\nb\n") == ["a", "b"]
     assert split_lines("a\r\n\nb") == ["a", "", "b"]
     assert split_lines("") == []
+
+
+@pytest.mark.parametrize("encoding", ["punycode", "IDNA", "unicode_escape"])
+def test_codecs_that_are_for_no_files_are_unknown(encoding: str) -> None:
+    with pytest.raises(LookupError):
+        decode(b"a-1", encoding)

@@ -72,7 +72,7 @@ async def test_a_difference_leaves_it_out_and_says_so(project: Path, rule: str, 
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("path", ["secret", "secret/key.py", "alias/key.py"])
-@pytest.mark.parametrize("name", ["read_file", "search_files", "analyze_code", "git_diff", "edit_file"])
+@pytest.mark.parametrize("name", ["read_file", "search_files", "analyze_code", "git_diff", "edit_file", "write_file"])
 def test_a_call_that_names_it_is_refused(project: Path, rule: str, path: str, name: str) -> None:
     tool = next(tool for tool in TOOLS if tool.name == name)
     arguments: dict[str, Json] = {tool.paths[0]: path}
