@@ -90,16 +90,19 @@ def _borders(lines: Sequence[str], definitions: Sequence[Definition]) -> list[tu
     """Return where each block begins (from 0), at and after each definition, and the names of its enclosing
     definitions."""
     found: dict[int, tuple[str, ...]] = {0: ()}
+    line = start = 0
     for one in sorted(definitions, key=lambda one: (one.line, -one.end_line)):
         names = tuple(one.full_name.split("."))
         found.setdefault(one.end_line, names[:-1])
-        found[_with_comments(lines, one.line - 1)] = names
+        if one.line != line:
+            start, line = _with_comments(lines, one.line - 1, line), one.line
+        found[start] = names
     return sorted((at, names) for at, names in found.items() if at < len(lines))
 
 
-def _with_comments(lines: Sequence[str], at: int) -> int:
-    """Return where the comments and decorators right before a line begin."""
-    while at and lines[at - 1].lstrip().startswith(("#", "//", "/*", "*", "@", "--")):
+def _with_comments(lines: Sequence[str], at: int, least: int) -> int:
+    """Return where the comments and decorators right before a line begin, from the line `least` on."""
+    while at > least and lines[at - 1].lstrip().startswith(("#", "//", "/*", "*", "@", "--")):
         at -= 1
     return at
 

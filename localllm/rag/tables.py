@@ -2,13 +2,14 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, count, islice
 from typing import cast
 
 import msgspec
 
 from localllm.base.jsontext import decode_json
+from localllm.base.lazy_patterns import late_pattern
 from localllm.rag.chunking import Block
 
 _TEXT_WORDS = """
@@ -25,6 +26,12 @@ _SAMPLE = 200
 _LEAST_LETTERS = 15
 """Mean letters per value from which on a column contains text."""
 _LONGEST_TITLE = 120
+_MOST_ROWS = 1_000_000
+_LONGEST_ROW = 10_000_000  # characters
+_MOST_TEXT = 500_000_000
+"""Characters of all rows, with the names of their columns."""
+_TOO_LONG = f"a row of more than {_LONGEST_ROW:,} characters"
+_LINE = late_pattern(r"[^\r\n]*+(?:\r\n?|\n)|[^\r\n]++")
 
 Row = dict[str, str]
 
@@ -37,16 +44,58 @@ class BadTableError(ValueError):
     """The file is no valid table of this type; the message has the reason."""
 
 
-def table_rows(file_name: str, text: str) -> list[tuple[int, Row]]:
-    """Read the rows of a file with their numbers from 1. Raises BadTableError."""
-    if file_name.lower().endswith((".jsonl", ".ndjson")):
-        return _of_lines(text)
+def table_rows(file_name: str, text: str) -> Iterator[tuple[int, Row]]:
+    """Read the rows of a file with their numbers from 1, one at a time. Raises BadTableError."""
+    is_jsonl = file_name.lower().endswith((".jsonl", ".ndjson"))
+    rows = _of_lines(text) if is_jsonl else _of_cells(text, "\t" if file_name.lower().endswith(".tsv") else ",")
+    for before, row in enumerate(rows):
+        if before == _MOST_ROWS:
+            raise BadTableError(f"more than {_MOST_ROWS:,} rows")
+        yield row
+
+
+def _of_cells(text: str, usual: str) -> Iterator[tuple[int, Row]]:
+    lines = _Lines(text)
+    reader = csv.reader(lines, delimiter=_delimiter(text, usual), skipinitialspace=True)
     try:
-        delimiter = _delimiter(text, "\t" if file_name.lower().endswith(".tsv") else ",")
-        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restkey="", skipinitialspace=True)
-        return [(number, _strings(cast(Mapping[str, object], row))) for number, row in enumerate(reader, 1)]
+        names: list[str] = []
+        names = next(reader, names)
+        number = 0
+        for row in reader:
+            lines.begin_row()
+            if not row:
+                continue
+            number += 1
+            cells: dict[str, object] = dict(zip(names, row, strict=False))
+            if len(row) > len(names):
+                cells[""] = row[len(names) :]
+            yield number, _strings(cells)
     except csv.Error as error:
         raise BadTableError(str(error)) from error
+
+
+class _Lines:
+    """The lines of a text, for csv.reader, which keeps those of a row. Raises BadTableError for a row that is too
+    long."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._lines = _LINE.finditer(text)
+        self._room = _LONGEST_ROW
+
+    def __iter__(self) -> "_Lines":
+        return self
+
+    def __next__(self) -> str:
+        start, end = next(self._lines).span()
+        self._room -= end - start
+        if self._room < 0:
+            raise BadTableError(_TOO_LONG)
+        return self._text[start:end]
+
+    def begin_row(self) -> None:
+        """Note that a row was read whole."""
+        self._room = _LONGEST_ROW
 
 
 def _delimiter(text: str, usual: str) -> str:
@@ -62,44 +111,55 @@ def _delimiter(text: str, usual: str) -> str:
     return max(",;\t", key=fit)
 
 
-def row_blocks(rows: Sequence[tuple[int, Row]]) -> Iterator[Block]:
+def row_blocks(rows: Iterable[tuple[int, Row]]) -> Iterator[Block]:
     """Yield a block per row: all its columns by name, or the text alone if it is the only column. Raises
-    NoTextColumnError."""
-    names = _text_columns([row for _, row in islice(rows, _SAMPLE)])
-    for number, row in rows:
+    NoTextColumnError, BadTableError."""
+    rows = iter(rows)
+    sample = list(islice(rows, _SAMPLE))
+    names = _text_columns([row for _, row in sample])
+    room = _MOST_TEXT
+    for number, row in chain(sample, rows):
         kept = {name: value for name, value in row.items() if value and name.lower() not in _ID_NAMES}
-        if not any(row.get(name) for name in names):
+        if names.isdisjoint(row):
             continue
         title = next((value for name, value in kept.items() if name.lower() in _TITLE_NAMES), "")
         text = "\n".join(kept.values() if len(kept) == 1 else (f"{name}: {value}" for name, value in kept.items()))
+        room -= len(text)
+        if room < 0:  # each row repeats the names of its columns
+            raise BadTableError(f"more than {_MOST_TEXT:,} characters")
         headings = (title[:_LONGEST_TITLE],) if title else ()
         yield Block(text, headings, "row", number, number, is_alone=True)
 
 
 def _text_columns(rows: Sequence[Row]) -> set[str]:
-    names = {name for row in rows for name in row}
-    found = {name for name in names if name.lower() in _TEXT_NAMES}
-    found = found or {name for name in names if _letters(rows, name) >= _LEAST_LETTERS}
+    letters: dict[str, int] = {}
+    values: dict[str, int] = {}
+    for row in rows:
+        for name, value in row.items():
+            letters[name] = letters.get(name, 0) + sum(map(str.isalpha, value))
+            values[name] = values.get(name, 0) + 1
+    found = {name for name in letters if name.lower() in _TEXT_NAMES}
+    found = found or {name for name, count in letters.items() if count / values[name] >= _LEAST_LETTERS}
     if not found:
         raise NoTextColumnError
     return found
 
 
-def _letters(rows: Sequence[Row], name: str) -> float:
-    values = [row[name] for row in rows if row.get(name)]
-    return sum(sum(map(str.isalpha, value)) for value in values) / max(1, len(values))
-
-
-def _of_lines(text: str) -> list[tuple[int, Row]]:
-    found: list[tuple[int, Row]] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            found.append((number, _strings(decode_json(line.encode(), dict[str, object]))))
-        except msgspec.DecodeError as error:
-            raise BadTableError(f"{number}: {error}") from error
-    return found
+def _of_lines(text: str) -> Iterator[tuple[int, Row]]:
+    start = 0
+    for number in count(1):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        if end - start > _LONGEST_ROW:
+            raise BadTableError(_TOO_LONG)
+        if (line := text[start:end]).strip():
+            try:
+                yield number, _strings(decode_json(line.encode(), dict[str, object]))
+            except msgspec.DecodeError as error:
+                raise BadTableError(f"{number}: {error}") from error
+        start = end + 1
+        if start > len(text):
+            return
 
 
 def _strings(row: Mapping[str, object]) -> Row:

@@ -1,12 +1,15 @@
 """The rows of tables, whatever stands between their cells; and texts that would take for ever, or end in an error."""
 
 import time
+import tracemalloc
+from contextlib import suppress
 
 import pytest
 
+from localllm.rag import tables
 from localllm.rag.chunking import cut
-from localllm.rag.structure import markdown_blocks, plain_blocks
-from localllm.rag.tables import BadTableError, table_rows
+from localllm.rag.structure import code_blocks, markdown_blocks, plain_blocks
+from localllm.rag.tables import BadTableError, NoTextColumnError, row_blocks, table_rows
 
 
 @pytest.mark.parametrize(
@@ -20,21 +23,70 @@ from localllm.rag.tables import BadTableError, table_rows
     ],
 )
 def test_the_delimiter_is_found(text: str, first: dict[str, str]) -> None:
-    assert table_rows("x.csv", text)[0] == (1, first)
+    assert next(table_rows("x.csv", text)) == (1, first)
 
 
 def test_lists_nested_deep_are_left_out() -> None:
     nested = "[" * 900 + '"x"' + "]" * 900
-    assert table_rows("x.jsonl", f'{{"a": {nested}, "b": ["c", ["d"]]}}\n') == [(1, {"b": "c d"})]
+    assert list(table_rows("x.jsonl", f'{{"a": {nested}, "b": ["c", ["d"]]}}\n')) == [(1, {"b": "c d"})]
     with pytest.raises(BadTableError):
-        table_rows("x.jsonl", '{"a": ')
+        list(table_rows("x.jsonl", '{"a": '))
 
 
 @pytest.mark.parametrize("text", ['"\n' * 8_192, ',"' * 8_192, ",'\n" * 5_000])
 def test_no_sample_takes_for_ever(text: str) -> None:
     begun = time.process_time()
-    table_rows("x.csv", text)
+    with suppress(BadTableError):
+        list(table_rows("x.csv", text))
     assert time.process_time() - begun < 2, "csv.Sniffer takes from 3 to 13 seconds"
+
+
+def test_a_wide_table_takes_no_longer_than_its_size() -> None:
+    names = ",".join(f"c{number}" for number in range(20_000))
+    begun = time.process_time()
+    assert list(table_rows("x.csv", f"{names}\n" + "a\n" * 20_000))[-1] == (20_000, {"c0": "a"})
+    assert list(table_rows("x.csv", "a,b\n1\n1,2,3,4\n")) == [(1, {"a": "1"}), (2, {"a": "1", "b": "2", "": "3 4"})]
+    named = ",".join(f'"n{number}": "words of a text of some length"' for number in range(20_000))
+    blocks = row_blocks(table_rows("x.jsonl", f"{{{named}}}\n" + '{"a": 1}\n' * 20_000))
+    assert len(list(blocks)) == 1
+    assert time.process_time() - begun < 4, "each row was filled up with all names of the columns"
+
+
+@pytest.mark.parametrize("line", ["{}\n", '{"a": 1}\n'])
+def test_rows_without_text_are_not_held_in_memory(line: str) -> None:
+    text = line * 100_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(NoTextColumnError):
+            list(row_blocks(table_rows("x.jsonl", text)))
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_rows_and_their_text_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "_MOST_ROWS", 10)
+    monkeypatch.setattr(tables, "_LONGEST_ROW", 100)
+    monkeypatch.setattr(tables, "_MOST_TEXT", 1_000)
+    assert len(list(table_rows("x.csv", "a\n" + "b\n" * 10))) == 10
+    for name, text in (
+        ("x.csv", "a\n" + "b\n" * 11),
+        ("x.jsonl", "{}\n" * 11),
+        ("x.csv", "a\nb\n" + '"\n",' * 30),
+        ("x.jsonl", f'{{"a": "{"b" * 100}"}}'),
+    ):
+        with pytest.raises(BadTableError):
+            list(table_rows(name, text))
+    with pytest.raises(BadTableError):
+        list(row_blocks([(1, {"text": "a", "n" * 2_000: "b"})]))
+
+
+def test_definitions_on_each_line_behind_a_comment_are_told_apart() -> None:
+    source = "/* one */\n" + "".join(f"/**/function f{number}(){{}}\n" for number in range(3_000))
+    begun = time.process_time()
+    blocks = list(code_blocks(source, "javascript"))
+    assert time.process_time() - begun < 4
+    assert [one.text for one in blocks[:2]] == ["/* one */\n/**/function f0(){}", "/**/function f1(){}"]
 
 
 @pytest.mark.parametrize("text", ["# " + "#" * 30_000 + "x", "# " + "[" * 60_000])
