@@ -41,8 +41,8 @@ _BORDER = late_pattern(r"\n+|(?<=。)|(?<=[.!?])\s+")
 _NO_NUMBER = late_pattern(r"[A-Za-z]+-?\d+|^\s*\d+[.)](?:\s|$)|^#.*")
 """Names, list markers and titles: their digits are no quantity."""
 _DEFINITION = late_pattern(
-    r"(?m)^\s*(?:async\s+def|def|class|func|function|fn|sub|export|public|private|static|struct|interface|trait|impl"
-    r"|const|let|var)\b|=>"
+    r"(?m)^[^\S\n]*(?:async\s+def|def|class|func|function|fn|sub|export|public|private|static|struct|interface|trait"
+    r"|impl|const|let|var)\b|=>"
 )
 _ASKS_DEFINITION = late_pattern(
     r"(?i)\b(?:which|what)\s(?:function|method|class)\s(?!of|is|are|do|does|can|may|must|should|will)"

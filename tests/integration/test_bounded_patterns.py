@@ -59,6 +59,11 @@ TRIES = {
         spans = split_sentences('He left?! "Why?" Yahoo!ニュース. A . 2024.[3] 見た。「行く。」と言った。')
         assert [end for _, end in spans] == [9, 16, 28, 32, 38, 45, 55]
     """,
+    "blank lines of a passage": """
+        from localllm.rag.answer_type import _DEFINITION
+        assert not _DEFINITION.search("x" + "\\n" * 400_000 + "y")
+        assert all(map(_DEFINITION.search, ("x\\n\\n  def f", "async  def f", "\\timpl A", "a => b")))
+    """,
     "code in a command": """
         from localllm.safety.nested_commands import _CALL
         assert not _CALL.findall("_" * 400_000)
