@@ -64,6 +64,14 @@ TRIES = {
         assert not _DEFINITION.search("x" + "\\n" * 400_000 + "y")
         assert all(map(_DEFINITION.search, ("x\\n\\n  def f", "async  def f", "\\timpl A", "a => b")))
     """,
+    "marks of citation": """
+        from localllm.research.cited_sentences import _BEFORE_STOP, _FOREIGN, _MARK
+        for pattern in (_BEFORE_STOP, _FOREIGN, _MARK):
+            assert not pattern.search("x" + " \\n" * 200_000 + "y")
+        assert [found[0] for found in _MARK.finditer("a  [E1] [E2](E3)")] == ["  [E1]", " [E2]", "(E3)"]
+        assert [found[0] for found in _FOREIGN.finditer("a  [3] [b](c)[S2]")] == ["  [3]", "[b](c)", "[S2]"]
+        assert _BEFORE_STOP.sub("", "a  . b ,") == "a. b,"
+    """,
     "code in a command": """
         from localllm.safety.nested_commands import _CALL
         assert not _CALL.findall("_" * 400_000)
