@@ -164,7 +164,7 @@ def names_refused_path(index: Path, settings: Path) -> bool:
 
 def _has_refused_path(content: bytes, hash_size: int) -> bool:
     try:
-        return any(not path or _REFUSED.search(path) for path in _paths(content, hash_size))
+        return any(map(_REFUSED.search, _paths(content, hash_size)))
     except (ValueError, IndexError, struct.error):
         return True
 
