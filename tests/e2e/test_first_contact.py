@@ -127,7 +127,7 @@ def test_a_server_that_says_nothing_does_not_keep_anybody_waiting(open_chat: Ope
         chat = open_chat("--provider", "lmstudio", lmstudio=url)
         chat.wait("looking for the model…", "›")
         chat.type("typed meanwhile")
-        shown = chat.wait("takes the connection but does not", "› typed meanwhile", READY)
+        shown = chat.wait("accepts the connection but does not", "› typed meanwhile", READY)
         assert shown.count("typed meanwhile") == 1
         chat.press("C-c")
         chat.wait(gone="typed meanwhile")
@@ -153,7 +153,7 @@ def test_models_and_providers_change_within_a_conversation(open_chat: Open) -> N
         chat.say("/provider openai")
         chat.wait("qwen3-8b · sandbox")
         chat.say("/model zzz")
-        chat.wait("No server that can be reached has the model “zzz”.", READY)
+        chat.wait("No reachable server has the model “zzz”.", READY)
         chat.say("Go on")
         chat.wait("Still A.", READY)
         chat.press("C-d")

@@ -172,7 +172,7 @@ def test_a_change_that_reaches_further_than_the_start_is_refused(world: ServeWor
     world.configure(before)
     with world.serving("--config", "config.json") as serving:
         world.configure(after)
-        serving.wait_for("start the server anew")
+        serving.wait_for("restart the server")
         assert serving.ask().json()["metadata"]["successful_workers"] == 2
     assert agents.workers[1].answered == 1
     own = world.folder / "home" / "config" / "config.json"
@@ -186,7 +186,7 @@ def test_a_change_that_reaches_further_than_the_start_is_refused(world: ServeWor
     own.symlink_to(world.project / "config.json")
     with world.serving("--config", str(own)) as serving:
         world.configure(after)
-        serving.wait_for("start the server anew")
+        serving.wait_for("restart the server")
 
 
 def _held(agents: Agents) -> Gate:

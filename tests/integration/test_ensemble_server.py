@@ -309,6 +309,6 @@ def test_an_ensemble_among_its_own_workers_is_noticed(servers: OllamaServers) ->
     body = response.json()
     assert response.status_code == 200
     assert body["worker_responses"][1]["response"].startswith("Error: ")
-    assert "asks itself" in body["worker_responses"][1]["response"]
+    assert "calling itself" in body["worker_responses"][1]["response"]
     assert body["final_answer"] == "It is 42."
     assert len(other.chats) <= 2

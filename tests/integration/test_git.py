@@ -251,7 +251,7 @@ async def test_where_only_new_files_are_there_they_are_named(project: Project) -
     told = caught.value.english
     assert "new00.txt" in told
     assert " more]" in told
-    assert "Name those to commit in files." in told
+    assert "List those to commit in files." in told
     output = await project.run(git_commit, message="work", files=["new00.txt"])
     assert output.payload["files"] == ["new00.txt"]
 

@@ -7,14 +7,14 @@ ENSEMBLE = {
         "E1101",
         "The ensemble server has no configuration, and was not started.",
         "There is no config.json in {folder}.",
-        "Name one with --config FILE, put a config.json here (localllm serve --write-config makes one of the models "
-        "that are found), or take whatever models are found with --auto.",
+        "Give one with --config FILE, put a config.json here (localllm serve --write-config writes one for "
+        "the models found), or use whatever models are found with --auto.",
     ),
     "ensemble_none_in_chat": ErrorText(
         "E1115",
         "There is no ensemble to ask.",
         "There is no config.json in {folder}, and ensemble.config names none.",
-        "Make one of the models that are found (localllm serve --write-config), or name one: localllm config set "
+        "Write one for the models found (localllm serve --write-config), or name one: localllm config set "
         "ensemble.config FILE.",
     ),
     "ensemble_config_missing": ErrorText(
@@ -27,7 +27,7 @@ ENSEMBLE = {
         "E1103",
         "{file} cannot be read as a configuration.",
         "{reason}.",
-        "A configuration is a text file in UTF-8 with JSON in it; docs/ensemble.md has an example.",
+        "A configuration is a UTF-8 text file containing JSON; docs/ensemble.md has an example.",
     ),
     "ensemble_config_bad_json": ErrorText(
         "E1104", "{file}:{line}:{column}: not valid JSON.", "{reason}.", "Correct it there."
@@ -44,24 +44,24 @@ ENSEMBLE = {
     ),
     "ensemble_config_repeated_key": ErrorText(
         "E1108",
-        "{file}: “{key}” stands twice in one object ({place}).",
-        "Only one of the two could count.",
+        "{file}: “{key}” occurs twice in one object ({place}).",
+        "Only one of the two can take effect.",
         "Remove one of them.",
     ),
     "ensemble_config_same_name": ErrorText(
         "E1109",
         "{file}: “{path}” and “{other}” are the same, “{name}”.",
-        "Answers are told apart by the names of their workers.",
+        "Answers are identified by the names of their workers.",
         "Give each worker a name of its own.",
     ),
     "ensemble_config_bad_pattern": ErrorText(
         "E1110",
-        "{file}: “{path}” is no regular expression.",
+        "{file}: “{path}” is not a regular expression.",
         "{reason}.",
         "Correct it, or leave it out: then the worker is asked about everything.",
     ),
     "ensemble_config_bad_address": ErrorText(
-        "E1111", "{file}: “{path}” is no address of a server.", "{reason}.", "Write it as in “{example}”."
+        "E1111", "{file}: “{path}” is not a server address.", "{reason}.", "Write it like “{example}”."
     ),
     "ensemble_config_needless_address": ErrorText(
         "E1112",
@@ -72,28 +72,28 @@ ENSEMBLE = {
     "ensemble_config_bad_variable": ErrorText(
         "E1113",
         "{file}: “{path}” is not the name of an environment variable.",
-        "A name is letters, digits and “_”. The key itself must not stand in this file.",
+        "A name is letters, digits and “_”. The key itself must not be in this file.",
         'Put the key into a variable and name that, as in "api_key_env": "OPENAI_API_KEY".',
     ),
     "ensemble_config_unnamed": ErrorText(
         "E1114",
-        "{file} is used only where it is named.",
-        "{reason}; a file that merely lies in the folder, perhaps with somebody else's project, may not do that.",
+        "{file} is used only if you name it explicitly.",
+        "{reason}; a file that is merely found in the folder, perhaps in someone else's project, may not do that.",
         "If it is yours, start with --config {file}; for the chat, move it out of the project and name it there: "
         "localllm config set ensemble.config FILE.",
     ),
     "ensemble_config_reaches_further": ErrorText(
         "E1116",
         "{file} asks for more than it did when the server was started.",
-        "{reason}; a command that a model has run may have written that.",
-        "If the change is yours, start the server anew.",
+        "{reason}; a command that a model ran may have written that.",
+        "If the change is yours, restart the server.",
     ),
     "ensemble_no_models": ErrorText(
         "E2080",
-        "No model was found to make an ensemble of.",
-        "Looked at {addresses}. {reasons}",
-        "Start LM Studio (load a model, then Developer → Start Server), Ollama (ollama pull qwen3:8b) or llama.cpp "
-        "(llama-server -m MODEL.gguf --jinja); servers on other machines are named in a config.json "
+        "No model was found for an ensemble.",
+        "Tried {addresses}. {reasons}",
+        "Start LM Studio (load a model, then Developer → Start Server), Ollama (ollama pull qwen3:8b) or "
+        "llama.cpp (llama-server -m MODEL.gguf --jinja); servers on other machines go into a config.json "
         "(docs/ensemble.md).",
     ),
     "ensemble_not_installed": ErrorText(
@@ -104,26 +104,26 @@ ENSEMBLE = {
     ),
     "ensemble_port_taken": ErrorText(
         "E1121",
-        "{address} is taken.",
-        "There answers: {who}.",
-        "End that, or choose another port: --port {free}.",
+        "{address} is already in use.",
+        "In use by: {who}.",
+        "Stop that program, or choose another port: --port {free}.",
     ),
     "ensemble_port_forbidden": ErrorText(
         "E1122",
         "Port {port} may not be used.",
         "{reason}.",
-        "Choose one from 1024 on, such as --port 8000; those below are for the administrator.",
+        "Choose 1024 or higher, such as --port 8000; lower ports are reserved for the administrator.",
     ),
     "ensemble_bad_host": ErrorText(
         "E1123",
-        "“{host}” is no address of this machine.",
+        "“{host}” is not an address of this machine.",
         "{reason}.",
-        "Name one of its own with --host, such as 127.0.0.1 (only this machine) or 0.0.0.0 (everybody who reaches it).",
+        "Give one of its own with --host, such as 127.0.0.1 (only this machine) or 0.0.0.0 (anyone who can reach it).",
     ),
     "ensemble_needs_token": ErrorText(
         "E1124",
-        "At {host} everybody in the network could use your models.",
-        "A server that listens anywhere but on this machine's loopback wants a token from its clients.",
+        "At {host} anyone on the network could use your models.",
+        "A server that listens beyond loopback requires a token from its clients.",
         "Set {variable} to a long random text (python3 -c 'import secrets; print(secrets.token_urlsafe())') "
         "and start again; clients send it as Authorization: Bearer TOKEN.",
     ),
@@ -135,11 +135,11 @@ ENSEMBLE = {
     ),
     "ensemble_config_exists": ErrorText(
         "E1126",
-        "{file} is there already, and was left as it is.",
+        "{file} already exists and was left unchanged.",
         "",
         "Name another with --config FILE, or overwrite it with --force.",
     ),
     "ensemble_config_unwritable": ErrorText(
-        "E1127", "Cannot write {file}.", "{reason}.", "Check its folder, the permissions and the room on the disk."
+        "E1127", "Cannot write {file}.", "{reason}.", "Check its folder, its permissions and the free disk space."
     ),
 }

@@ -6,7 +6,7 @@ ENSEMBLE_RUNS = {
     "ensemble_no_key": ErrorText(
         "E1150",
         "{agent}: the environment variable {variable} has no key for it.",
-        "The agent's api_key_env names it, and it is not set, or its provider takes no key.",
+        "The agent's api_key_env names it, but it is not set, or the provider takes no key.",
         "Set it where the server is started, or remove api_key_env.",
     ),
     "ensemble_timeout": ErrorText(
@@ -18,11 +18,15 @@ ENSEMBLE_RUNS = {
     "ensemble_turn_timeout": ErrorText(
         "E1152",
         "Timed out after {seconds:g} s, waiting for its turn.",
-        "{host} is asked for {limit} different models at once (per_host), and others were at work all the time.",
+        "{host} serves at most {limit} different models at once (per_host), and others were busy the whole time.",
         "Raise per_host or the agent's timeout, or put its model on another host.",
     ),
-    "ensemble_quorum": ErrorText("E1153", "It was not waited for.", "{answers} answers were enough (quorum)."),
-    "ensemble_hedge": ErrorText("E1154", "It was not waited for.", "It took longer than {seconds:g} s (hedge_after)."),
+    "ensemble_quorum": ErrorText(
+        "E1153", "The ensemble did not wait for it.", "{answers} answers were enough (quorum)."
+    ),
+    "ensemble_hedge": ErrorText(
+        "E1154", "The ensemble did not wait for it.", "It took longer than {seconds:g} s (hedge_after)."
+    ),
     "ensemble_unreachable": ErrorText(
         "E1155",
         "No server answers at {url}.",
@@ -39,20 +43,20 @@ ENSEMBLE_RUNS = {
         "E1157",
         "The server at {url} refused the key (HTTP {status}).",
         "{reason}",
-        "Name the environment variable that holds the right key in the agent's api_key_env.",
+        "In the agent's api_key_env, name the environment variable that holds the right key.",
     ),
     "ensemble_all_failed": ErrorText("E1158", "No worker has answered.", "{reasons}"),
     "ensemble_no_room": ErrorText(
         "E1159",
         "The question and the answers do not fit into the reviewer's window.",
-        "It reads {window:,} tokens.",
-        "Take a reviewer with a larger window (num_ctx), fewer workers, or a shorter question.",
+        "It holds {window:,} tokens.",
+        "Use a reviewer with a larger window (num_ctx), fewer workers, or a shorter question.",
     ),
     "ensemble_no_final_answer": ErrorText(
         "E1149",
-        "{agent} has judged the answers and written no final one.",
-        "It was asked for that once more, in vain.",
-        "Ask again; if it happens again, raise the reviewer's max_tokens or num_ctx, or take a larger model.",
+        "{agent} judged the answers but wrote no final answer.",
+        "It was asked again, without success.",
+        "Ask again; if it happens again, raise the reviewer's max_tokens or num_ctx, or use a larger model.",
     ),
     "ensemble_malformed": ErrorText(
         "E1144",
@@ -70,18 +74,18 @@ ENSEMBLE_RUNS = {
         "E1146",
         "The model at {url} was still thinking when it reached its limit of tokens.",
         "It had none left for an answer.",
-        "Raise the agent's max_tokens or num_ctx, or take a model that thinks less.",
+        "Raise the agent's max_tokens or num_ctx, or use a model that thinks less.",
     ),
     "ensemble_overflow": ErrorText(
         "E1147",
-        "What was asked does not fit into the window of {model}.",
+        "The request does not fit into the context window of {model}.",
         "{reason}",
-        "Raise the agent's num_ctx, take a model with a larger window, or ask a shorter question.",
+        "Raise the agent's num_ctx, use a model with a larger window, or ask a shorter question.",
     ),
     "ensemble_broken_off": ErrorText(
         "E1148",
-        "It had not answered when the request was broken off.",
-        "The client has left, the server was ended, or the request took longer than it may.",
+        "It had not answered when the request was cancelled.",
+        "The client disconnected, the server was stopped, or the request exceeded its time limit.",
     ),
     "ensemble_no_check": ErrorText(
         "E1178",
@@ -91,8 +95,8 @@ ENSEMBLE_RUNS = {
     ),
     "ensemble_no_choice": ErrorText(
         "E1179",
-        "{agent} has judged the answers and chosen none.",
+        "{agent} judged the answers but chose none.",
         "",
-        "Ask again; if it happens again, take a larger model as the reviewer.",
+        "Ask again; if it happens again, use a larger model as the reviewer.",
     ),
 }

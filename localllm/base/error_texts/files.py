@@ -5,20 +5,20 @@ from localllm.base.error_texts.text import ErrorText
 FILES = {
     "picture_too_large": ErrorText(
         "E8100",
-        ("{path} is a {form} picture of {width} × {height} pixels and {size:,} bytes; {limit:,} bytes can be shown."),
+        "{path} is a {form} image of {width} × {height} pixels and {size:,} bytes; the limit is {limit:,} bytes.",
         "",
-        ("Make a smaller copy with run_command, such as: magick {path} -resize 1600x1600 smaller.png"),
+        "Make a smaller copy with run_command, such as: magick {path} -resize 1600x1600 smaller.png",
     ),
     "pdf_missing": ErrorText(
         "E8101",
         "{path} is a PDF, and the package that reads them is not installed.",
         "",
-        ("The user can install it: pip install 'localllm[web]'. Or try run_command with pdftotext."),
+        "The user can install it: pip install 'localllm[web]'. Or try run_command with pdftotext.",
     ),
     "pdf_encrypted": ErrorText(
-        "E8102", "{path} is a PDF locked with a password.", "", "Ask the user for a copy without one."
+        "E8102", "{path} is a password-protected PDF.", "", "Ask the user for a copy without one."
     ),
-    "pdf_broken": ErrorText("E8103", "{path} is a PDF that cannot be read: it is broken."),
+    "pdf_broken": ErrorText("E8103", "{path} is a damaged PDF that cannot be read."),
     "pdf_slow": ErrorText(
         "E8104", "{path} is a PDF that takes too long to read.", "", "Try run_command with pdftotext."
     ),
@@ -26,6 +26,6 @@ FILES = {
         "E8105",
         "{path} is a PDF without any text: its pages ({pages}) are pictures (a scan).",
         "",
-        "Its text would have to be recognised first, such as with ocrmypdf.",
+        "Run text recognition on it first, such as ocrmypdf.",
     ),
 }

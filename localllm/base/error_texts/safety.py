@@ -15,7 +15,7 @@ SAFETY = {
     ),
     "path_protected": ErrorText(
         "E9004",
-        ("{path} is protected: a change there would run or be believed later, outside the sandbox."),
+        "{path} is protected: a change there would later be run or trusted outside the sandbox.",
         "",
         "Ask the user to change it.",
     ),
@@ -27,21 +27,21 @@ SAFETY = {
         "E9012",
         "{name} needs a confirmation and nobody is there to give it.",
         "",
-        ("Tell the user what you would have done, and that --yes, --mode or an allow rule permits it."),
+        "Tell the user what you would have done, and that --yes, --mode or an allow rule permits it.",
     ),
     "denied_unattended_command": ErrorText(
         "E9018",
         "{name} needs a confirmation for this command and nobody is there to give it.",
         "",
         (
-            "list_files, read_file and search_files need none. Else tell the user what you would "
-            "have done, and that --yes, --mode or an allow rule permits it."
+            "list_files, read_file and search_files need none. Otherwise tell the user what you would have "
+            "done, and that --yes, --mode or an allow rule permits it."
         ),
     ),
     "denied_address": ErrorText(
         "E9017",
-        ("{name} was not run: the user has neither typed nor allowed this address, and nobody is there to be asked."),
-        ("No search of this conversation has found it letter by letter either; --yes does not permit it."),
+        "{name} was not run: the user has neither typed nor allowed this address, and nobody is there to ask.",
+        "No search in this conversation found exactly this address either; --yes does not permit it.",
         (
             "Search for the page, or tell the user to write its address in the request, "
             "or to allow the host with fetch_page({site}) in safety.allow."
@@ -58,9 +58,9 @@ SAFETY = {
     ),
     "mode_needs_sandbox": ErrorText(
         "E9016",
-        "The mode auto is not possible here: nothing on this machine holds the commands.",
+        "The mode auto is not available here: this machine has no sandbox for commands.",
         "{reason}.",
-        ("Choose ask or auto-edit (--mode, safety.mode), or accept it with --i-accept-no-sandbox."),
+        "Choose ask or auto-edit (--mode, safety.mode), or accept it with --i-accept-no-sandbox.",
     ),
     "command_offline": ErrorText(
         "E9023",
@@ -70,21 +70,21 @@ SAFETY = {
     ),
     "command_root_too_wide": ErrorText(
         "E9020",
-        "The command was not run: the project {root} holds the user's home folder.",
+        "The command was not run: the project {root} contains the user's home folder.",
         "The sandbox could not keep the rest of the home out of reach.",
         "Start localllm in the folder of a project.",
     ),
     "command_state_exposed": ErrorText(
         "E9022",
-        ("The command was not run: {folder}, where localllm keeps sessions and your answers, lies in the project."),
-        ("The sandbox of this machine (landlock) cannot keep a folder in the project out of reach."),
+        "The command was not run: {folder}, where localllm keeps sessions and your answers, is in the project.",
+        "The sandbox of this machine (landlock) cannot keep a folder in the project out of reach.",
         "Set LOCALLLM_STATE_DIR to a folder outside the project.",
     ),
     "command_not_reverted": ErrorText(
         "E9021",
         "The command changed protected files and this could not be undone ({path}: {reason}).",
         "",
-        "Look at them before anything outside the sandbox uses them.",
+        "Check them before anything outside the sandbox uses them.",
     ),
     "network_not_allowed": ErrorText(
         "E9030",
@@ -94,19 +94,19 @@ SAFETY = {
     ),
     "network_not_public": ErrorText(
         "E9031",
-        "{host} stands for {address}, which is not a public address.",
+        "{host} resolves to {address}, which is not a public address.",
         "",
         "Only the user can allow it, by adding that address and port to safety.network_hosts.",
     ),
     "denied_dangerous": ErrorText(
         "E9014",
-        ("{name} was not run: “{rule}” is dangerous, and only a person at the keyboard may allow it."),
+        "{name} was not run: “{rule}” is dangerous, and only a person at the keyboard may allow it.",
         "",
         "Do it another way, or tell the user what you would have done.",
     ),
-    "interrupted_before": ErrorText("E9024", "Interrupted by the user before it was begun: nothing was done."),
+    "interrupted_before": ErrorText("E9024", "Interrupted by the user before it started: nothing was done."),
     "interrupted_command": ErrorText(
         "E9025", "Stopped by the user while it ran; what it had changed by then stays as it is."
     ),
-    "interrupted_by_user": ErrorText("E9013", "Interrupted by the user; it may have been done all the same."),
+    "interrupted_by_user": ErrorText("E9013", "Interrupted by the user; it may have been done anyway."),
 }

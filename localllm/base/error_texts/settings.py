@@ -35,7 +35,7 @@ SETTINGS = {
     "work_folder_link": ErrorText(
         "E1036",
         "The work folder {folder} cannot be used.",
-        "{link} is a link, which leads elsewhere; a command that a model has run may have made it.",
+        "{link} is a link that leads elsewhere; a command that a model ran may have made it.",
         "Remove the link; if it is yours, name the folder its target is in: --work-dir DIR, or research.work_dir in "
         "your settings.",
     ),
@@ -43,16 +43,16 @@ SETTINGS = {
         "E1026",
         "safety.network_hosts: “{entry}” is not a host.",
         "",
-        ('Write "pypi.org", "*.example.org", "host:port", or an address and port such as "127.0.0.1:8080".'),
+        'Write "pypi.org", "*.example.org", "host:port", or an address and port such as "127.0.0.1:8080".',
     ),
     "usage_no_prompt": ErrorText(
         "E1010", "There is nothing to do.", "The prompt is empty.", 'Write what you want, as in localllm -p "…".'
     ),
     "usage_no_folder": ErrorText(
-        "E1034", "The folder this was started in is gone.", "", "Change to one that is there: cd ~, for instance."
+        "E1034", "The current folder no longer exists.", "", "Change to one that exists: cd ~, for instance."
     ),
     "input_not_text": ErrorText(
-        "E1013", "Standard input is not text.", "Its bytes are in no encoding known here.", "Pipe text, such as UTF-8."
+        "E1013", "Standard input is not text.", "Its encoding is not recognised.", "Pipe in text, such as UTF-8."
     ),
     "script_invalid": ErrorText(
         "E1011", "{file}: not a script of turns.", "{reason}.", "See docs/scripted.md for the format."
@@ -61,7 +61,7 @@ SETTINGS = {
     "internal": ErrorText(
         "E1090",
         "Something went wrong inside localllm: {reason}.",
-        "This is a fault of the program.",
+        "This is a bug in localllm.",
         "The details are in {log}.",
     ),
     "llm_address_unusable": ErrorText(
@@ -95,23 +95,23 @@ SETTINGS = {
         "Correct the rule or the example.",
     ),
     "workspace_unusable": ErrorText(
-        "E1018", "{folder} cannot be set up.", "{reason}.", "Choose a folder you may write to, with room on its disk."
+        "E1018", "{folder} cannot be set up.", "{reason}.", "Choose a writable folder with free disk space."
     ),
     "workspace_in_the_way": ErrorText(
         "E1019",
         "{path} is in the way.",
-        "It is neither a file nor a folder of the kind that belongs there.",
+        "It is not the kind of file or folder that belongs there.",
         "Move it away, then try again.",
     ),
     "workspace_unfinished": ErrorText(
         "E1021",
         "{folder} is only half set up: {reason}.",
-        "Renamed, and not lost: {places}.",
-        "Remove the cause and run localllm init again, or rename these back.",
+        "Renamed, not lost: {places}.",
+        "Fix the cause and run localllm init again, or rename these back.",
     ),
     "init_needs_yes": ErrorText(
         "E1020",
-        "--clear was not done: nobody is there to be asked.",
+        "--clear was not carried out: nobody is there to confirm it.",
         "It would rename {names}.",
         "Add --yes if that is what you want.",
     ),
@@ -137,8 +137,8 @@ SETTINGS = {
     "memory_read_only": ErrorText(
         "E1705",
         "{file} cannot be changed: {reason}.",
-        "It is read, but nothing can be written in this project.",
-        "To note anything, work in a copy of the project that can be written to.",
+        "It can be read, but nothing in this project can be written.",
+        "To save notes, work in a writable copy of the project.",
     ),
     "memory_busy": ErrorText(
         "E1703", "Cannot change {file} now.", "{reason}.", "Nothing was lost. Try again in a moment."
@@ -147,18 +147,18 @@ SETTINGS = {
         "E1704",
         "The section's layout does not allow this change.",
         "{reason}.",
-        ("Nothing was changed. Edit the file by hand, or put the list right: one item a line, each with “- ”."),
+        "Nothing was changed. Edit the file by hand, or fix the list: one item per line, each starting with “- ”.",
     ),
     "memory_unknown": ErrorText(
         "E8701",
         "There is no “{wanted}” in the notes.",
         "{near}",
-        "Give an id or a number of the list, or how the text begins.",
+        "Give an id, a number from the list, or the beginning of the text.",
     ),
     "memory_vague": ErrorText(
         "E8707",
-        "“{wanted}” is too little to remove something by.",
-        "It may mean {names}.",
+        "“{wanted}” is too short to tell what to remove.",
+        "It could mean {names}.",
         "Give the id, or more of the text.",
     ),
     "memory_two_priorities": ErrorText(
@@ -166,75 +166,81 @@ SETTINGS = {
     ),
     "memory_secret": ErrorText(
         "E8709",
-        "There seems to be a key or a password in “{text}”.",
-        ("The notes are a file of the project, and the model is told of them. Nothing was kept."),
-        "Say where it is kept instead, such as the name of a variable.",
+        "“{text}” seems to contain a key or a password.",
+        "The notes are a file in the project that the model reads. Nothing was saved.",
+        "Note where it is stored instead, such as the name of a variable.",
     ),
-    "memory_ambiguous": ErrorText("E8702", "“{wanted}” means several.", "{names}.", "Give the id."),
+    "memory_ambiguous": ErrorText("E8702", "“{wanted}” matches several.", "{names}.", "Give the id."),
     "memory_text_empty": ErrorText(
-        "E8703", "There is nothing to keep.", "The first line of the text has no letter or digit.", "Give a text."
+        "E8703", "There is nothing to save.", "The first line of the text has no letter or digit.", "Give some text."
     ),
     "memory_too_many": ErrorText(
         "E8705",
         "That would be {count} TODOs at once.",
-        "At most {limit} are put on the list together.",
-        "Take a part of it, such as one section.",
+        "At most {limit} can be added at once.",
+        "Use a part of it, such as one section.",
     ),
     "todo_file_unreadable": ErrorText(
         "E8706",
         "“{file}” cannot be read as a plan.",
         "{reason}.",
-        "Name a text file of up to {limit:,} bytes, or write what is to be done itself.",
+        "Give a text file of up to {limit:,} bytes, or write the task itself.",
     ),
-    "memory_bad_kind": ErrorText("E8704", "“{value}” is not possible.", "", "One of: {choices}."),
+    "memory_bad_kind": ErrorText("E8704", "“{value}” is not a possible value.", "", "One of: {choices}."),
     "session_unknown": ErrorText(
-        "E1750", "There is no session “{wanted}” in this project.", "", "See which there are: localllm history list."
+        "E1750", "There is no session “{wanted}” in this project.", "", "To list them: localllm history list."
     ),
-    "session_ambiguous": ErrorText("E1751", "“{wanted}” means several sessions.", "{names}.", "Give more of its name."),
+    "session_ambiguous": ErrorText(
+        "E1751", "“{wanted}” matches several sessions.", "{names}.", "Give more of its name."
+    ),
     "session_none": ErrorText(
-        "E1752", "There is no session to continue.", "Nothing was said in this project yet.", "Begin one: localllm."
+        "E1752",
+        "There is no session to continue.",
+        "Nothing has been said in this project yet.",
+        "Start one: localllm.",
     ),
     "session_open": ErrorText(
         "E1753",
         "The session {id} is open in another program.",
-        "Two that write into one conversation would spoil it.",
+        "Two programs writing to one conversation would corrupt it.",
         "Leave it there, or continue with a copy: /fork in that chat, then /resume here.",
     ),
     "session_undeletable": ErrorText(
         "E1763", "The session {id} cannot be deleted.", "{reason}.", "It is still there; fix that first."
     ),
     "session_unreadable": ErrorText(
-        "E1754", "The session {id} cannot be read.", "{reason}.", "Begin a new one: localllm."
+        "E1754", "The session {id} cannot be read.", "{reason}.", "Start a new one: localllm."
     ),
     "session_is_this": ErrorText("E1755", "That is the session you are in."),
     "session_empty": ErrorText(
         "E1756",
-        "Nothing of this session has been kept yet.",
-        "Nothing was said so far.",
-        "It is kept from your first request on: say something first.",
+        "Nothing of this session has been saved yet.",
+        "Nothing has been said so far.",
+        "It is saved from your first request on: say something first.",
     ),
     "session_unkept": ErrorText(
-        "E1764", "This session is not being kept.", "{reason}.", "Fix that and start again: what is said then is kept."
+        "E1764", "This session is not being saved.", "{reason}.", "Fix that and restart localllm."
     ),
     "session_unwritable": ErrorText(
         "E1757", "Cannot write {file}.", "{reason}.", "Check that its folder is there, its permissions, and free space."
     ),
     "export_exists": ErrorText(
         "E1758",
-        "{file} is there already.",
+        "{file} already exists.",
         "",
         "Give another name, or remove it first; localllm history export --force replaces it.",
     ),
     "export_unknown": ErrorText(
-        "E1762", "“{wanted}” is no format.", "", "md, html or json; or a file's name that ends so, as {wanted}.md."
+        "E1762",
+        "“{wanted}” is not a format.",
+        "",
+        "Use md, html or json, or a file name with that ending, such as {wanted}.md.",
     ),
     "session_nothing_before": ErrorText(
-        "E1761", "Nothing was said before checkpoint {point}.", "", "/clear begins a new conversation."
+        "E1761", "Nothing was said before checkpoint {point}.", "", "/clear starts a new conversation."
     ),
     "history_needs_yes": ErrorText(
-        "E1760", "Nobody is there to be asked whether these sessions may be deleted.", "", "Give --yes."
+        "E1760", "Nobody is there to confirm that these sessions may be deleted.", "", "Add --yes."
     ),
-    "session_no_point": ErrorText(
-        "E1759", "The session has no checkpoint “{wanted}”.", "", "See which there are: /rewind."
-    ),
+    "session_no_point": ErrorText("E1759", "The session has no checkpoint “{wanted}”.", "", "To list them: /rewind."),
 }

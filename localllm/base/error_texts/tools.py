@@ -28,7 +28,7 @@ TOOLS = {
     ),
     "changed_while_asked": ErrorText(
         "E8007",
-        ("What {name} would change became different while the user was asked; nothing was changed."),
+        "What {name} would change was modified while the user was asked; nothing was changed.",
         "",
         "Read it again first.",
     ),
@@ -40,15 +40,15 @@ TOOLS = {
     "file_is_directory": ErrorText("E8011", "{path} is a folder.", "", "Use list_files to see what is in it."),
     "file_not_text": ErrorText("E8012", "{path} is not a text file ({reason}).", "", "It cannot be read as text."),
     "file_exists": ErrorText(
-        "E8013", "{path} exists already.", "", "Use edit_file to change it, or write_file to replace it."
+        "E8013", "{path} already exists.", "", "Use edit_file to change it, or write_file to replace it."
     ),
     "file_unreadable": ErrorText("E8014", "Cannot read {path}: {reason}."),
     "file_unwritable": ErrorText("E8015", "Cannot write {path}: {reason}.", "", "Nothing was changed."),
     "project_read_only": ErrorText(
         "E8032",
         "Cannot write {path}: {reason}.",
-        "Nothing can be written in this project.",
-        ("Show the change in the answer instead; to make it, work in a copy of the project that can be written to."),
+        "This project is not writable.",
+        "Show the change in the answer instead; to make it, work in a writable copy of the project.",
     ),
     "file_bad_range": ErrorText(
         "E8016", "{path} ends at line {total}: there is no line {start}.", "", "Ask for a line between 1 and {total}."
@@ -77,7 +77,7 @@ TOOLS = {
     "edit_elided": ErrorText(
         "E8034",
         "old_string was not found in {path}; nothing was changed.",
-        "“{line}” in it stands for nothing where the lines before and after it are not there once each: {places}.",
+        "“{line}” works only if the lines before and after it occur exactly once: {places}.",
         "Copy the lines it stands for, or send only the lines that change.",
     ),
     "edit_ambiguous": ErrorText(
@@ -94,7 +94,7 @@ TOOLS = {
     ),
     "edit_too_large": ErrorText(
         "E8090",
-        "{path} would come to hold more than {limit:,} characters; nothing was changed.",
+        "{path} would have more than {limit:,} characters; nothing was changed.",
         "",
         "Send a shorter new_string, or change the file with a command.",
     ),
@@ -103,18 +103,18 @@ TOOLS = {
     ),
     "edit_already_applied": ErrorText(
         "E8023",
-        ("{path} already holds new_string at line {line} and no old_string: this edit was made before."),
+        "{path} already has new_string at line {line} and no old_string: this edit was made before.",
         "",
         "Go on.",
     ),
     "edit_placeholder": ErrorText(
         "E8025",
         "“{line}” stands for text that was not written out; nothing was changed.",
-        "It would take the place of that text.",
-        ("Send only the passage that changes, whole; the rest of the file stays as it is by itself."),
+        "It would replace that text.",
+        "Send only the passage that changes, in full; the rest of the file stays as it is.",
     ),
     "edit_overlap": ErrorText(
-        "E8026", "It changes what edit {number} of the same call put there.", "", "Make one edit of the two."
+        "E8026", "It changes what edit {number} of the same call put there.", "", "Merge the two edits."
     ),
     "edit_of_several": ErrorText(
         "E8027",
@@ -130,7 +130,7 @@ TOOLS = {
     ),
     "write_unread": ErrorText(
         "E8035",
-        "{path} is there already and was not read here; nothing was written.",
+        "{path} already exists and was not read; nothing was written.",
         "{text}",
         "To change a part of it, use edit_file; to replace all of it, send the same call again.",
     ),
@@ -139,9 +139,8 @@ TOOLS = {
         "{name} was not run: the file would lose {lost}.",
         "",
         (
-            "Change only the part that changes with edit_file, or write the whole text. What "
-            "shall go, delete on purpose: edit_file with it in old_string and an empty "
-            "new_string."
+            "Change only the part that changes with edit_file, or write the whole text. To delete text on "
+            "purpose: edit_file with it in old_string and an empty new_string."
         ),
     ),
     "edit_empty": ErrorText(
@@ -176,7 +175,7 @@ TOOLS = {
         "E8058",
         "Nothing is staged and no tracked file has changed; there are only new files: {names}.",
         "",
-        "Name those to commit in files.",
+        "List those to commit in files.",
     ),
     "git_not_owned": ErrorText(
         "E8043",
@@ -185,19 +184,19 @@ TOOLS = {
         "The user can trust it with: git config --global --add safe.directory {path}",
     ),
     "git_no_identity": ErrorText(
-        "E8044", "git does not know who commits.", "", "The user must set git config --global user.name and user.email."
+        "E8044", "git has no name and email yet.", "", "The user must set git config --global user.name and user.email."
     ),
     "git_filtered": ErrorText(
         "E8045",
         "Nothing was committed: {path} passes through the filter “{filter}”.",
-        ("Only the repository's own configuration defines it, or it might run something that lies in the project."),
+        "Only the repository's own configuration defines it, or it might run something in the project.",
         "Ask the user to commit it by hand.",
     ),
     "git_staged_protected": ErrorText(
         "E8086",
-        "Nothing was committed: what is staged of {paths} is not what is in the work tree.",
-        ("Programs run or believe it outside the sandbox, and a command may have staged it without the file."),
-        ("Name the files to commit. The user can look at it (git diff --cached), and commit: git commit -m {message}"),
+        "Nothing was committed: the staged version of {paths} differs from the work tree.",
+        "Programs run or trust it outside the sandbox, and a command may have staged it without the file.",
+        "Name the files to commit. The user can look at it (git diff --cached), and commit: git commit -m {message}",
     ),
     "git_staged_outside": ErrorText(
         "E8046",
@@ -208,23 +207,23 @@ TOOLS = {
     "git_missing": ErrorText("E8047", "git is not installed.", "", "Install git, or work without it."),
     "git_no_message": ErrorText("E8048", "A commit needs a message.", "", "Say in one line what changed and why."),
     "git_ignored": ErrorText(
-        "E8049", "{path} is left out by .gitignore; nothing was committed.", "", "Leave it out, or ask the user."
+        "E8049", "{path} is ignored by .gitignore; nothing was committed.", "", "Leave it out, or ask the user."
     ),
     "git_broken": ErrorText(
         "E8085",
         "git is not used here: {path} is no valid repository.",
-        ("Its HEAD, objects or refs are missing or ruined, and git would go on to a repository around the project."),
-        "/undo brings back what a command has broken; git init makes a new repository of it.",
+        "Its HEAD, objects or refs are missing or damaged, and git would use a repository around the project.",
+        "/undo restores what a command has broken; git init makes a new repository.",
     ),
     "git_leads_out": ErrorText(
         "E8052",
         "git is not used here: {path} leads to {target}.",
-        ("That is outside the project and its repository, and nothing there says that it belongs to it."),
-        "The user can look at it, and remove or replace {path}.",
+        "It is outside the project and its repository, and nothing says that they belong together.",
+        "The user can check it, and remove or replace {path}.",
     ),
     "git_index_refused": ErrorText(
         "E8083",
-        ("git is not used here: {path} names a file that git itself never tracks, or is damaged."),
+        "git is not used here: {path} names a file that git itself never tracks, or is damaged.",
         "git would read and write files inside .git or outside the project.",
         "The user can delete {path} and run git reset; the files stay as they are.",
     ),
@@ -232,47 +231,47 @@ TOOLS = {
         "E8053",
         "git is not used here: {path} has more than {most:,} folders.",
         "They cannot all be checked for links that lead elsewhere.",
-        "The user can run git by hand; git gc makes folders fewer.",
+        "The user can run git by hand; git gc removes folders.",
     ),
     "git_too_large": ErrorText(
         "E8064",
         "git is not used here: {path} has more than {most:,} bytes.",
-        "So much is not read to find out where it leads.",
+        "That is too much to check where it leads.",
         "The user can run git by hand.",
     ),
     "git_too_many_settings": ErrorText(
         "E8087",
         "git is not used here: the settings of the repository of {path} are too long.",
-        "So much cannot be checked for what would make git run something.",
-        "The user can look at .git/config and at what it includes, or run git by hand.",
+        "They cannot all be checked for settings that run something.",
+        "The user can check .git/config and what it includes, or run git by hand.",
     ),
     "git_kept_aside": ErrorText(
         "E8088",
-        "Nothing was committed: a merge under way has put changes aside (MERGE_AUTOSTASH).",
-        "The commit would bring them back outside the sandbox, whatever is among them.",
+        "Nothing was committed: a merge in progress has stashed changes (MERGE_AUTOSTASH).",
+        "The commit would restore them outside the sandbox, whatever they contain.",
         "Ask the user to commit: git commit -m {message}",
     ),
     "git_closed": ErrorText(
         "E8089",
-        "Nothing was committed: a rule closes {paths} to reading.",
-        "What is committed lies in the repository, where commands can read it.",
-        "Name the other files in files. The user can commit it: git commit -m {message}",
+        "Nothing was committed: a rule forbids reading {paths}.",
+        "Committed files are in the repository, where commands can read them.",
+        "List the other files in files. The user can commit it: git commit -m {message}",
     ),
     "git_setting": ErrorText(
         "E8063",
         "git is not used here: the repository sets {setting}.",
-        "Outside the sandbox that counts only where it is among the user's own settings.",
-        ("The user can run git by hand, or look at the value and set it for all repositories: git config --global."),
+        "Outside the sandbox it is honoured only in the user's own settings.",
+        "The user can run git by hand, or check the value and set it for all repositories: git config --global.",
     ),
     "git_signs": ErrorText(
         "E8054",
-        ("Nothing was committed: commits here are signed (commit.gpgSign), and the key is out of reach."),
-        "A commit without the signature is not what the user has set.",
+        "Nothing was committed: commits here are signed (commit.gpgSign), and the key is out of reach.",
+        "The user has not allowed unsigned commits.",
         "Ask the user to commit: git commit -m {message}",
     ),
     "git_hooks_left": ErrorText(
         "E8055",
-        ("Nothing was committed: the hooks {names} in {folder} would have to run outside the sandbox."),
+        "Nothing was committed: the hooks {names} in {folder} would have to run outside the sandbox.",
         "",
         "Ask the user to commit: git commit -m {message}",
     ),
@@ -280,11 +279,11 @@ TOOLS = {
         "E8056",
         "Nothing was committed: {reason}",
         "The hooks {names} ran in the sandbox, with no network and an empty home.",
-        ("Fix what they report; if they lack something there, ask the user to commit: git commit -m {message}"),
+        "Fix what they report; if they lack something there, ask the user to commit: git commit -m {message}",
     ),
     "git_background": ErrorText(
         "E8057",
-        ("Nothing was committed: the repository lies outside the project, and a command runs in the background."),
+        "Nothing was committed: the repository lies outside the project, and a command runs in the background.",
         "It could change files while they are read outside the sandbox.",
         "Stop it first (command_output), or ask the user to commit.",
     ),
@@ -308,38 +307,38 @@ TOOLS = {
         "E8062",
         "The command was lost: its supervisor ended unexpectedly (status {status}).",
         "",
-        "Look at what it has done before running it again.",
+        "Check what it has done before running it again.",
     ),
     "background_too_many": ErrorText(
         "E8080",
-        "{most} commands run in the background already.",
+        "{most} commands already run in the background.",
         "",
         "Stop one first: command_output with its id and stop.",
     ),
     "background_unknown": ErrorText("E8081", "There is no background command {number}.", "", "{hint}"),
     "undo_nothing": ErrorText("E8070", "There is nothing to undo."),
-    "rewind_unknown": ErrorText("E8074", "There is no point “{name}” to go back to.", "", "{points}"),
+    "rewind_unknown": ErrorText("E8074", "There is no checkpoint “{name}”.", "", "{points}"),
     "undo_changed_since": ErrorText(
         "E8071",
-        "{path} was changed again after the change to undo, outside of it; it was left as it is.",
+        "{path} was changed by something else since the change to undo; it was left as it is.",
         "",
         "The version from before is kept in {backup}.",
     ),
     "undo_changed_since_made": ErrorText(
         "E8082",
-        ("{path} was made by the change to undo, and was changed again outside of it; it was left as it is."),
+        "{path} was made by the change to undo and changed by something else since; it was left as it is.",
         "",
-        "To take it back all the same, delete the file.",
+        "To undo it anyway, delete the file.",
     ),
     "undo_in_the_way": ErrorText(
         "E8084",
-        "{path} cannot come back: {other} stands in its place by now, and was left as it is.",
+        "{path} cannot be restored: {other} is in its place now, and was left as it is.",
         "",
         "What was lost is the ref {aside}; rename one of them.",
     ),
     "undo_cannot_keep": ErrorText(
         "E8072",
-        "The present version of {path} cannot be kept in {folder}: {reason}.",
+        "The current version of {path} cannot be kept in {folder}: {reason}.",
         "Nothing was changed.",
         "Make room there, or set safety.auto_backup = false.",
     ),
@@ -347,10 +346,7 @@ TOOLS = {
         "E8076",
         "Earlier versions of files cannot be kept in {folder}: {reason}.",
         "Nothing was changed.",
-        (
-            "Make it a folder that can be written to (LOCALLLM_STATE_DIR names another), or set "
-            "safety.auto_backup = false."
-        ),
+        "Make it writable (LOCALLLM_STATE_DIR names another folder), or set safety.auto_backup = false.",
     ),
     "undo_not_kept": ErrorText(
         "E8073",
@@ -359,6 +355,6 @@ TOOLS = {
         "It was too large to be kept, too old, or there was too much of it.",
     ),
     "undo_busy": ErrorText(
-        "E8075", "A file is just being changed; nothing was taken back.", "", "Try again when the change is done."
+        "E8075", "A file is being changed now; nothing was undone.", "", "Try again when the change is done."
     ),
 }

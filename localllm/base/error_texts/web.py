@@ -7,7 +7,7 @@ WEB = {
         "E3001",
         "SearxNG at {url} does not answer: {reason}.",
         "",
-        ("Start it (docker compose up -d after localllm init --services), or set web.searxng_url."),
+        "Start it (docker compose up -d after localllm init --services), or set web.searxng_url.",
     ),
     "searxng_no_json": ErrorText(
         "E3003",
@@ -19,14 +19,14 @@ WEB = {
         "E3004",
         "The limiter of SearxNG at {url} refuses further searches (429).",
         "",
-        ("Wait an hour, or name this machine in botdetection.ip_lists.pass_ip of its limiter.toml."),
+        "Wait an hour, or name this machine in botdetection.ip_lists.pass_ip of its limiter.toml.",
     ),
     "searxng_not_one": ErrorText(
-        "E3005", "What answers at {url} is not SearxNG.", "", "Set web.searxng_url to the address of SearxNG."
+        "E3005", "The server at {url} is not SearxNG.", "", "Set web.searxng_url to the address of SearxNG."
     ),
     "duckduckgo_missing": ErrorText(
         "E3006",
-        "DuckDuckGo cannot be asked: the package ddgs is not installed.",
+        "DuckDuckGo cannot be used: the package ddgs is not installed.",
         "",
         "The user can install it: pip install 'localllm[web]'",
     ),
@@ -35,15 +35,15 @@ WEB = {
     ),
     "serper_no_key": ErrorText(
         "E3012",
-        "Serper cannot be asked: SERPER_API_KEY is not set.",
+        "Serper cannot be used: SERPER_API_KEY is not set.",
         "",
-        "Put the key from serper.dev into the variable SERPER_API_KEY, or take serper out of web.engines.",
+        "Put the key from serper.dev into the variable SERPER_API_KEY, or drop serper from web.engines.",
     ),
     "serper_key_malformed": ErrorText(
         "E3013",
-        "Serper cannot be asked: what SERPER_API_KEY holds is no key.",
+        "Serper cannot be used: SERPER_API_KEY does not hold a key.",
         "A key is one word of at least 20 letters and digits.",
-        "Copy it from serper.dev once more, without quotes, blanks or a name before it.",
+        "Copy it from serper.dev again, without quotes, spaces or a name before it.",
     ),
     "serper_key_refused": ErrorText(
         "E3014",
@@ -55,7 +55,7 @@ WEB = {
         "E3015",
         "Serper refuses the search (HTTP 400): {reason}.",
         "",
-        "See at serper.dev whether there are credits left, and check web.serper.language and web.serper.country.",
+        "Check the credits at serper.dev, and web.serper.language and web.serper.country.",
     ),
     "serper_limited": ErrorText(
         "E3016", "Serper refuses further searches for now (HTTP 429).", "", "Wait a moment, or use another engine."
@@ -64,17 +64,17 @@ WEB = {
         "E3017", "Serper at {url} does not answer: {reason}.", "", "Try again later, or use another engine."
     ),
     "serper_not_one": ErrorText(
-        "E3018", "What answers at {url} is not Serper.", "", "Set web.serper.base_url to the address of Serper."
+        "E3018", "The server at {url} is not Serper.", "", "Set web.serper.base_url to the address of Serper."
     ),
     "serper_insecure": ErrorText(
         "E3019",
-        "Serper is not asked at {url}: the key would travel unencrypted.",
+        "Serper is not used at {url}: the key would travel unencrypted.",
         "",
         "Set web.serper.base_url to an address with https://",
     ),
     "search_engine_resting": ErrorText(
         "E3020",
-        "{engine} is not asked for the next {seconds} s, since it failed again and again: {reason}",
+        "{engine} is paused for the next {seconds} s because it kept failing: {reason}",
         "",
         "Try again later, or use another engine.",
     ),
@@ -92,23 +92,21 @@ WEB = {
     ),
     "search_only_private": ErrorText(
         "E3023",
-        "The search was not made: nothing but personal data is in the query.",
+        "The search was not made: the query is only personal data.",
         "Research sends no e-mail addresses, telephone or card numbers, keys or private addresses to search engines.",
-        "Ask in words.",
+        "Rephrase it.",
     ),
     "search_offline": ErrorText(
         "E3011", "The web is not searched: localllm is offline.", "", "Only the user can end that: offline = false"
     ),
-    "web_no_engine": ErrorText(
-        "E3008", "There is nothing to search the web with.", "", "Name an engine in web.engines."
-    ),
+    "web_no_engine": ErrorText("E3008", "There is no search engine to use.", "", "Name an engine in web.engines."),
     "web_no_answer": ErrorText("E3010", "The web could not be searched.", "{reasons}"),
     "web_no_query": ErrorText("E3009", "The query is empty.", "", "Say what to search for."),
     "cache_failed": ErrorText(
         "E4001",
         "Searches cannot be kept in {where}: {reason}.",
         "They are kept in memory for now.",
-        "See that it can be reached and written to, or set web.cache to memory.",
+        "Check that it is reachable and writable, or set web.cache to memory.",
     ),
     "cache_no_package": ErrorText(
         "E4002",
@@ -118,7 +116,7 @@ WEB = {
     ),
     "cache_unknown": ErrorText(
         "E4003",
-        "Searches cannot be kept in “{name}”: that names no cache.",
+        "Searches cannot be kept in “{name}”: it is not a cache.",
         "They are kept in memory for now.",
         "Set web.cache to disk, memory, or an address such as redis://localhost:6379/0.",
     ),
@@ -128,13 +126,11 @@ WEB = {
     ),
     "web_slow": ErrorText("E8122", "{url} took longer than {seconds:g} s.", "", "Try another source."),
     "web_status": ErrorText(
-        "E8123", "{url} answered with the error {status}.", "", "Check the address, or search for another source."
+        "E8123", "{url} returned the error {status}.", "", "Check the address, or search for another source."
     ),
-    "web_redirects": ErrorText(
-        "E8124", "{url} leads elsewhere more than {count} times in a row.", "", "Try another source."
-    ),
+    "web_redirects": ErrorText("E8124", "{url} redirects more than {count} times in a row.", "", "Try another source."),
     "web_no_text": ErrorText(
-        "E8125", "{url} holds no text ({kind}).", "", "Only pages, plain text, JSON and PDFs are read."
+        "E8125", "{url} is not text ({kind}).", "", "Only pages, plain text, JSON and PDFs are read."
     ),
     "web_pdf_large": ErrorText(
         "E8129",
@@ -144,14 +140,14 @@ WEB = {
     ),
     "web_robots_forbid": ErrorText(
         "E8126",
-        "{url} is not read: the robots.txt of its site forbids it.",
+        "{url} is not read: its site's robots.txt forbids it.",
         "",
-        "Look for another source. The user can have such pages read all the same: research.respect_robots = false",
+        "Look for another source. The user can have such pages read anyway: research.respect_robots = false",
     ),
     "web_robots_unknown": ErrorText(
         "E8127",
-        "{url} is not read: the robots.txt of its site cannot be had ({reason}).",
-        "A site whose rules nobody knows is left alone.",
+        "{url} is not read: its site's robots.txt is unavailable ({reason}).",
+        "A site with unknown rules is not read.",
         "Try again later, or look for another source.",
     ),
     "web_robots_no_package": ErrorText(

@@ -44,7 +44,7 @@ _REASONS = {
     502: "No worker has answered.",
     503: "The server is stopping.",
     504: "The run took longer than the server lets it.",
-    508: "The ensemble asks itself.",
+    508: "The ensemble is calling itself.",
 }
 _OF_BODIES = (400, 408, 413, 415, 429, 500, 502, 503, 504, 508)
 _OF_STREAMS = tuple(status for status in _OF_BODIES if status != 502)

@@ -74,7 +74,7 @@ def test_a_server_that_makes_none_is_said_before_anything_is_taken_in(talker: Se
             with pytest.raises(KnowledgeBaseUsageError) as caught:
                 await knowledge.ingest([tmp_path / "a.md"], "docs")
             assert caught.value.key == "rag_embedder_unusable"
-            assert "makes no embeddings" in caught.value.what
+            assert "cannot make embeddings" in caught.value.what
             assert not knowledge.collection("docs").chunks
 
     asyncio.run(run())

@@ -89,7 +89,7 @@ async def test_a_state_folder_in_the_project_is_out_of_reach_too(
     before = log.read_bytes()
     command = "find . -name '*.jsonl' -exec sh -c 'cat $0; echo forged >> $0' {} ';'; mv .state x; mkdir -p .state"
     if level == "landlock":
-        with pytest.raises(SafetyViolationError, match="lies in the project"):
+        with pytest.raises(SafetyViolationError, match="is in the project"):
             await runner.run(command, cwd=world.project, timeout=20)
     else:
         assert "marmalade" not in (await runner.run(command, cwd=world.project, timeout=20)).stdout

@@ -142,7 +142,7 @@ async def test_what_the_user_changed_since_is_left_and_told(session: Session) ->
     lines = session.points.rewind("1")
     assert session.text("a") == "mine"
     assert session.text("b") is None
-    assert sum("changed again outside" in line for line in lines) == 1
+    assert sum("changed by something else" in line for line in lines) == 1
 
 
 async def test_the_list_tells_what_changed_since_each(session: Session) -> None:

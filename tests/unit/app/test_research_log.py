@@ -6,7 +6,7 @@ from localllm.app.research_log import log_event
 from localllm.research.records import Remark
 from localllm.research.run_events import PageRead, RemarkMade, SearchDone
 
-FORBIDDEN = Remark("{url} is not read: the robots.txt of its site forbids it.", {"url": "https://a.example/"})
+FORBIDDEN = Remark("{url} is not read: its site's robots.txt forbids it.", {"url": "https://a.example/"})
 
 
 @pytest.mark.parametrize(
@@ -21,4 +21,4 @@ def test_a_warning_is_a_sentence(event: PageRead | SearchDone | RemarkMade, capl
     with caplog.at_level("WARNING", logger="localllm"):
         log_event(event)
     (record,) = (one for one in caplog.records if one.levelname == "WARNING")
-    assert record.getMessage().endswith("https://a.example/ is not read: the robots.txt of its site forbids it.")
+    assert record.getMessage().endswith("https://a.example/ is not read: its site's robots.txt forbids it.")

@@ -56,7 +56,7 @@ def test_a_choice_of_the_persons_needs_no_advice() -> None:
 def test_a_failure_is_one_line_with_its_fix() -> None:
     error = LLMConnectionError("llm_model_nowhere", model="x", available="m")
     found = introduce(client(), [VLLM], VLLM, error, sought=True)
-    assert found.failure.startswith("No server that can be reached has the model “x”. Choose one")
+    assert found.failure.startswith("No reachable server has the model “x”. Choose one")
     assert (found.who, found.warnings) == ("", ())
 
 

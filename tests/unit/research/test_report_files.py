@@ -49,7 +49,7 @@ def test_a_run_that_failed_says_why(tmp_path: Path) -> None:
     folder.mkdir()
     write_failure(told_state(), folder, ResearchError("research_search_dead", reasons="gone", id="2026-0007"))
     metadata = read_metadata(report_files(folder).metadata)
-    assert (metadata.status, metadata.error) == ("failed", "E7008: Nothing could be searched.")
+    assert (metadata.status, metadata.error) == ("failed", "E7008: No search succeeded.")
     assert not report_files(folder).report.exists()
 
 

@@ -69,7 +69,7 @@ async def test_a_search_is_framed_as_text_of_strangers(tmp_path: Path) -> None:
 async def test_the_next_engine_is_asked_where_one_fails(tmp_path: Path) -> None:
     context = online(tmp_path, Engine("duckduckgo", BROKEN), Engine("searxng", FOUND))
     output = await use(web_search, context, query="q")
-    assert output.for_model.endswith("[DuckDuckGo cannot be asked: the package ddgs is not installed.]")
+    assert output.for_model.endswith("[DuckDuckGo cannot be used: the package ddgs is not installed.]")
     with pytest.raises(WebSearchError, match="pip install"):
         await use(web_search, online(tmp_path, Engine("duckduckgo", BROKEN)), query="q")
     both = [Engine("searxng", WebSearchError("searxng_no_json", url="u")), Engine("duckduckgo", BROKEN)]
@@ -199,7 +199,7 @@ async def test_where_a_page_leads_is_text_of_strangers(tmp_path: Path) -> None:
 async def test_refusals(tmp_path: Path) -> None:
     async with serve({"/": page(b"\x89PNG\0", "image/png")}) as site:
         context = online(tmp_path, fetcher=Fetcher(resolve=Names(), transport=Leading(site)))
-        with pytest.raises(ToolExecutionError, match=r"no text \(image/png\)"):
+        with pytest.raises(ToolExecutionError, match=r"is not text \(image/png\)"):
             await use(fetch_page, context, url="https://example.com/")
     with pytest.raises(ToolExecutionError, match=r"web\.enabled"):
         await use(fetch_page, make_context(tmp_path), url="https://example.com/")

@@ -115,7 +115,7 @@ async def test_another_reason_is_an_error(chat: Chat) -> None:
     chat.tools.changes.undo()
     with chat.tools.changes._snapshots.writing():  # pyright: ignore[reportPrivateUsage] - as a write under way does
         chat.tools.changes._snapshots._patience = 0.0  # pyright: ignore[reportPrivateUsage]
-        with pytest.raises(ToolExecutionError, match="just being changed"):
+        with pytest.raises(ToolExecutionError, match="is being changed"):
             await chat.undone()
 
 
@@ -124,7 +124,7 @@ async def test_where_only_what_cannot_be_taken_back_is_left_it_says_so(root: Pat
     await chat.write("new")
     (root / "new").write_text("theirs")
     shown = " ".join((await chat.undone()).split())
-    assert "was changed again outside of it" in shown
+    assert "changed by something else since" in shown
     assert "There is nothing else to undo." in shown
 
 

@@ -218,7 +218,7 @@ class TestRest:
         assert (answer, failure.key) == (FOUND, "serper_limited")
         answer, (failure,) = await web.search("second")
         assert (answer, failure.key) == (FOUND, "search_engine_resting")
-        assert "ill is not asked for the next 60 s" in failure.what
+        assert "ill is paused for the next 60 s" in failure.what
         assert "Serper refuses further searches" in failure.what
         assert (len(ill.asked), len(well.asked)) == (3, 2)
 

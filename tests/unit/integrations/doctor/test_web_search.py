@@ -101,7 +101,7 @@ async def test_serper_is_searched_with_a_key_and_that_is_not_tried(
     assert (finding.status, "SERPER_API_KEY is not set" in finding.what) == ("warning", True)
     monkeypatch.setenv("SERPER_API_KEY", "Bearer my-secret-key-0123456789")
     (finding,) = await looked(tmp_path, "serper")
-    assert (finding.status, "holds is no key" in finding.what) == ("warning", True)
+    assert (finding.status, "does not hold a key" in finding.what) == ("warning", True)
     assert "my-secret" not in f"{finding.what} {finding.fix}"
     monkeypatch.setenv("SERPER_API_KEY", "0123456789abcdef0123456789abcdef01234567")
     (finding,) = await looked(tmp_path, "serper")
@@ -109,7 +109,7 @@ async def test_serper_is_searched_with_a_key_and_that_is_not_tried(
 
 
 async def test_a_cache_that_cannot_be_used(tmp_path: Path) -> None:
-    for cache, fix in (("redis://127.0.0.1:9/0", "See that it can be reached"), ("dsik", "redis://localhost:6379/0")):
+    for cache, fix in (("redis://127.0.0.1:9/0", "Check that it is reachable"), ("dsik", "redis://localhost:6379/0")):
         settings = WebSettings(enabled=True, engines=("duckduckgo",), cache=cache)
         ready, finding = await web(surroundings(tmp_path, loaded=Loaded(settings=Settings(web=settings))))
         assert (ready.status, finding.status) == ("ok", "warning")
