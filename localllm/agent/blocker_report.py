@@ -11,14 +11,14 @@ from localllm.llm.messages import in_few_words
 
 _HINT_TEXTS = {
     "limit": N_("raise the limit; or, in the chat, say “go on”: the conversation is kept"),
-    "edit": N_("make that change by hand, or quote the lines as they should become"),
+    "edit": N_("make that change by hand, or quote the lines as they should read"),
     "missing": N_("say where the file is, or what it is called"),
     "denied": N_("allow it: answer yes when asked, or with a rule (safety.allow)"),
     "sandbox": N_("run the command yourself, or allow the hosts it needs (safety.network_hosts)"),
-    "command": N_("look at what the command says: something it needs may have to be fixed or installed by you"),
-    "model": N_("another model (/model), one that calls tools more reliably"),
-    "window": N_("a larger context window, or a smaller task"),
-    "ask": N_("say more exactly what is wanted, or where to look"),
+    "command": N_("read the output of the command: you may have to fix or install something it needs"),
+    "model": N_("use a model that calls tools more reliably (/model)"),
+    "window": N_("use a larger context window, or a smaller task"),
+    "ask": N_("say more precisely what you want, or where to look"),
 }
 
 _MOST_TRIED = 6
@@ -71,7 +71,7 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True):
             parts.append(f"{_('Last result:')}\n{_exact(_cut(self.attempts[-1].result, _LONGEST_ERROR))}")
         if self.advice:
             advised = dict.fromkeys(f"- {_cut(' '.join(plan.split()), _LONGEST_ADVICE)}" for plan in self.advice)
-            parts.append("\n".join([_("What was advised:"), *advised]))
+            parts.append("\n".join([_("Advice received:"), *advised]))
         parts.append("\n".join([_("What would help:"), *(f"- {_(_HINT_TEXTS[hint])}" for hint in self._hints())]))
         return "\n\n".join(parts)
 

@@ -118,28 +118,28 @@ class Checkpoints:
         match changed, kept.generation == forgotten.generation:
             case True, True:
                 said = N_(
-                    "The conversation is at point {number} again ({count} message is forgotten).",
-                    "The conversation is at point {number} again ({count} messages are forgotten).",
+                    "The conversation is back at checkpoint {number} ({count} message dropped).",
+                    "The conversation is back at checkpoint {number} ({count} messages dropped).",
                 )
             case True, False:
                 said = N_(
                     (
-                        "The conversation is at point {number} again, whole, as it was before it was summed "
-                        "up ({count} of your requests is forgotten)."
+                        "The conversation is back at checkpoint {number}, as it was before it was "
+                        "summarised ({count} of your requests dropped)."
                     ),
                     (
-                        "The conversation is at point {number} again, whole, as it was before it was summed "
-                        "up ({count} of your requests are forgotten)."
+                        "The conversation is back at checkpoint {number}, as it was before it was "
+                        "summarised ({count} of your requests dropped)."
                     ),
                 )
             case _:
                 said = (
                     N_(
-                        "The conversation stays as it is: what was said until point {number} is gone, for "
-                        "you went back behind it."
+                        "The conversation is unchanged: its part up to checkpoint {number} is gone, "
+                        "because you went back past it."
                     )
                     if point.files_only
-                    else N_("The conversation stays as it is: nothing was said since point {number}.")
+                    else N_("The conversation is unchanged: nothing was said since checkpoint {number}.")
                 )
         return [*lines, _(said, number=point.number, count=forgotten.count)]
 
@@ -159,13 +159,13 @@ class Checkpoints:
             lines.append(
                 _(
                     N_(
-                        "The conversation goes on where it was ({count} message is back).",
-                        "The conversation goes on where it was ({count} messages are back).",
+                        "The conversation continues where it was ({count} message restored).",
+                        "The conversation continues where it was ({count} messages restored).",
                     )
                     if same
                     else N_(
-                        "The conversation goes on where it was, summed up ({count} of your requests is back).",
-                        ("The conversation goes on where it was, summed up ({count} of your requests are back)."),
+                        "The conversation continues where it was, summarised ({count} of your requests restored).",
+                        "The conversation continues where it was, summarised ({count} of your requests restored).",
                     ),
                     count=last.forgotten.count,
                 )
@@ -192,9 +192,9 @@ class Checkpoints:
             if wanted == str(point.number) or (point.by_hand and wanted.casefold() == point.name.casefold()):
                 return point
         key = (
-            N_("/rewind lists the {count} point there is.", "/rewind lists the {count} points there are.")
+            N_("/rewind lists the {count} checkpoint.", "/rewind lists all {count} checkpoints.")
             if self._points
-            else N_("There is none yet. Each request makes one, and so does /checkpoint.")
+            else N_("There are none yet. Every request makes one, and so does /checkpoint.")
         )
         raise ToolExecutionError("rewind_unknown", name=wanted, points=Phrase(key, count=len(self._points)))
 

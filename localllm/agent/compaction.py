@@ -131,12 +131,12 @@ class Compaction(Middleware):
         """Summarise the conversation now, between two turns, preserving above all what `wish` asks for."""
         made = await self.manager.compact(self._history.conversation, self._tools(), wish=wish, by_hand=True)
         if not self._take(made, emit):
-            emit(Notice(text=_("There is nothing to sum up yet.")))
+            emit(Notice(text=_("There is nothing to summarise yet.")))
             return made
         told = _told(made)
         emit(
             Notice(
-                text=sentences(told, _("Without a model behind it, a list of what was done stands in for a summary."))
+                text=sentences(told, _("Without a model, a list of what was done takes the place of a summary."))
                 if made.why == NO_MODEL
                 else told
             )
@@ -157,7 +157,8 @@ class Compaction(Middleware):
             emit(
                 Notice(
                     text=_(
-                        "The window is nearly full: the model is summing the conversation up, which may take a while."
+                        "The context window is nearly full: the model is summarising the conversation, "
+                        "which may take a while."
                     )
                 )
             )
@@ -201,15 +202,17 @@ class Compaction(Middleware):
 
 def _told(made: "Compacted") -> str:
     key = (
-        N_("Old output of tools was left out to make room: about {before} → {after} tokens.")
+        N_("Old tool output was dropped to make room: about {before} → {after} tokens.")
         if made.how == "pruned"
-        else N_("The conversation was summed up to make room: about {before} → {after} tokens. Your words are kept.")
+        else N_(
+            "The conversation was summarised to make room: about {before} → {after} tokens. Your own messages are kept."
+        )
     )
     lines = [_(key, before=f"{made.before:,}", after=f"{made.after:,}")]
     if made.why and made.why != NO_MODEL:
         lines.append(
             _(
-                "The model's own summary was of no use ({why}); a plain list of what was done stands in for it.",
+                "The model's summary could not be used ({why}); a plain list of what was done takes its place.",
                 why=made.why,
             )
         )

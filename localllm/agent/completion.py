@@ -196,7 +196,7 @@ async def ask(
 
     def tell(error: LLMConnectionError, seconds: float) -> None:
         clock.start()
-        note(_("{what} Asking again in {seconds:.1f} s.", what=error.what, seconds=seconds))
+        note(_("{what} Trying again in {seconds:.1f} s.", what=error.what, seconds=seconds))
 
     def note(text: str) -> None:
         emit(Notice(text=text, level="warning"))

@@ -105,7 +105,13 @@ class Finishing(Middleware):
         offered = {tool.name for tool in state.tools}
         if not calls or not all(call.name in offered for call in calls):
             return answer
-        state.emit(Notice(text=_("It wrote out a step and made no call: it is done as {calls}.", calls=_names(calls))))
+        state.emit(
+            Notice(
+                text=_(
+                    "The model wrote out a step instead of calling a tool: it is run as {calls}.", calls=_names(calls)
+                )
+            )
+        )
         message = msgspec.structs.replace(answer.message, tool_calls=tuple(calls))
         return msgspec.structs.replace(answer, message=message, finish_reason="tool_calls")
 
@@ -120,15 +126,15 @@ class Finishing(Middleware):
                 return self._ask_for_call(state, text)
             state.emit(
                 Notice(
-                    text=_("The model announced a step and did not take it, though it was asked to twice."),
+                    text=_("The model announced a step but did not take it, though it was asked to twice."),
                     level="warning",
                 )
             )
-            self.ending = Ending((Phrase("a step was announced and not taken"),))
+            self.ending = Ending((Phrase("a step was announced but not taken"),))
             return None
         if not is_last and "language" not in self._told and _is_chinese_to_japanese(text, state):
             self._told.add("language")
-            state.emit(Notice(text=_("It answered in Chinese: it was asked to answer in Japanese.")))
+            state.emit(Notice(text=_("The model answered in Chinese and was asked to answer in Japanese.")))
             return Inject(remark("language"))
         findings = [] if answer.finish_reason in _BROKEN_OFF else await self._findings(state, text)
         if not is_last and len(self._told) < _MOST_REMARKS:
@@ -136,7 +142,7 @@ class Finishing(Middleware):
                 if finding.name and finding.name not in self._told:
                     self._told.add(finding.name)
                     state.emit(
-                        Notice(text=_("Its answer does not agree with the run: {reason}.", reason=finding.reason))
+                        Notice(text=_("The answer does not match what was done: {reason}.", reason=finding.reason))
                     )
                     return Inject(remark(finding.name, **finding.params))
         self.ending = Ending(
@@ -168,12 +174,12 @@ class Finishing(Middleware):
 
     def _ask_for_call(self, state: RunState, text: str) -> Inject:
         if self._asked == 1 and not command_in(text) and not is_only_call(text):
-            state.emit(Notice(text=_("It announced a step without taking it: it was asked to.")))
+            state.emit(Notice(text=_("The model announced a step without taking it and was asked to take it.")))
             return Inject(remark("announced"))
         if self._asked == 1:
-            state.emit(Notice(text=_("It wrote out a call without making it: it was asked to.")))
+            state.emit(Notice(text=_("The model wrote out a call without making it and was asked to make it.")))
         else:
-            state.emit(Notice(text=_("It announced a step again: it must take one now.")))
+            state.emit(Notice(text=_("The model announced a step again and must take one now.")))
         command = command_in(text) or last_command(text)
         call = f": run_command {encode_json({'command': command}).decode()}" if command else ""
         return Inject(remark("call_required", call=call), require_call=True)
@@ -204,7 +210,7 @@ class Finishing(Middleware):
     def _of_failed_edit(self, text: str) -> Iterator[Finding]:
         if path := self._facts.failed_edit:
             is_denied = not phrases.admits_failure(text)
-            reason = Phrase("the last edit of {path} was not made", path=path)
+            reason = Phrase("the last edit to {path} was not applied", path=path)
             yield Finding("edit_failed" if is_denied else None, reason, is_denied, {"path": path})
 
     async def _of_syntax(self, text: str) -> list[Finding]:
@@ -215,7 +221,7 @@ class Finishing(Middleware):
         return [
             Finding(
                 "syntax_error" if is_denied else None,
-                Phrase("{path} has a syntax error since it was changed", path=path),
+                Phrase("{path} has had a syntax error since it was changed", path=path),
                 is_denied,
                 {"path": path, "errors": errors},
             )
@@ -261,12 +267,12 @@ class Finishing(Middleware):
         facts, is_alone = self._facts, not self._tools.is_attended
         lacks_input = is_alone and bool(state.tools) and not facts.calls and phrases.wants_input(text)
         if lacks_input:
-            yield Finding("nobody", Phrase("it asks for what it can read itself"), contradicts=True)
+            yield Finding("nobody", Phrase("the answer asks for something the model can read itself"), contradicts=True)
         elif is_alone and (path := phrases.asks_about_file(text, _request(state), facts.changed)):
-            reason = Phrase("it asks, and {path}, which it was asked for, was not changed", path=path)
+            reason = Phrase("the answer asks a question, and {path} was not changed as requested", path=path)
             yield Finding("nobody", reason, contradicts=True)
         elif facts.changed and ends_with_replacement(text) and phrases.asks_for_change(_request(state)):
-            yield Finding("not_written", Phrase("the change in the answer was not made"), contradicts=True)
+            yield Finding("not_written", Phrase("the change shown in the answer was not made"), contradicts=True)
         elif (
             not self._awaits_change(state)
             or facts.may_have_changed
@@ -276,13 +282,13 @@ class Finishing(Middleware):
         ):
             return
         elif holds_change(text):
-            yield Finding("not_written", Phrase("the change in the answer was not made"), contradicts=True)
+            yield Finding("not_written", Phrase("the change shown in the answer was not made"), contradicts=True)
         elif holds_commands(text):
             yield Finding("not_run", Phrase("the commands in the answer were not run"), contradicts=True)
         elif phrases.says_changed(text):
-            yield Finding("no_change", Phrase("the answer tells of a change, and none was made"), contradicts=True)
+            yield Finding("no_change", Phrase("the answer claims a change, but no file was changed"), contradicts=True)
         elif is_alone and phrases.asks_user(text):
-            yield Finding("nobody", Phrase("it asks, and nothing was changed"), contradicts=True)
+            yield Finding("nobody", Phrase("the answer asks a question, and nothing was changed"), contradicts=True)
         elif is_alone and phrases.is_plan(text):
             yield Finding("only_plan", Phrase("there is only a plan; nothing was changed"), contradicts=True)
 

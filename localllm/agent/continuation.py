@@ -22,9 +22,9 @@ MOST_ASKED = 2
 
 _REMARKS = {"llm_thinking_cut": "thought_too_long", "llm_only_thought": "only_thought", "llm_empty": "said_nothing"}
 _NOTICES = {
-    "llm_thinking_cut": N_("The model used up its tokens on thinking: it was asked for a short answer."),
-    "llm_only_thought": N_("The model thought and gave no answer: it was asked for one."),
-    "llm_empty": N_("The model answered with nothing: it was asked for an answer."),
+    "llm_thinking_cut": N_("The model used up its tokens on thinking and was asked for a short answer."),
+    "llm_only_thought": N_("The model thought but gave no answer, and was asked for one."),
+    "llm_empty": N_("The model returned an empty answer and was asked again."),
 }
 
 _LEAST_REPEATED = 8
@@ -177,12 +177,14 @@ class Answer:
         if message.tool_calls or not message.text.strip() or not was_cut or self._has_gone_on:
             return False
         self._has_gone_on = True
-        self._emit(Notice(text=_("The answer reached the token limit (llm.max_tokens): the model was asked to go on.")))
+        self._emit(
+            Notice(text=_("The answer reached the token limit (llm.max_tokens): the model was asked to continue."))
+        )
         await self._room.make_room(self._emit)
         return True
 
     def _tell(self, error: LLMConnectionError, seconds: float) -> None:
-        text = _("{what} Asking again in {seconds:.1f} s.", what=error.what, seconds=seconds)
+        text = _("{what} Trying again in {seconds:.1f} s.", what=error.what, seconds=seconds)
         self._emit(Notice(text=text, level="warning"))
 
 

@@ -80,7 +80,8 @@ async def with_files(query: str, tools: ToolSystem, room: int, emit: Emit, here:
             emit(
                 Notice(
                     text=_(
-                        "@{path} has no room beside the other files; the model is told to read it.", path=reference.path
+                        "@{path} does not fit beside the other files; the model is told to read it.",
+                        path=reference.path,
                     ),
                     level="warning",
                 )
@@ -138,7 +139,7 @@ async def _matches(pattern: str, tools: ToolSystem, emit: Emit) -> list[str]:
         emit(
             Notice(
                 text=_(
-                    "@{path} fits more than {most} files; the first {most} are attached.",
+                    "@{path} matches more than {most} files; the first {most} are attached.",
                     path=pattern,
                     most=_MOST_MATCHES,
                 ),

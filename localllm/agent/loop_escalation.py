@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from localllm.agent.blocker_report import Blocker
 
 _PATTERNS = {
-    "same_step": N_("the same call came {count} times with the same result: {what}"),
-    "same_error": N_("the same call failed {count} times with the same error: {what}"),
-    "cycle": N_("the same steps came {count} times in turn: {what}"),
-    "failed_edit": N_("{count} edits of {what} did not fit"),
-    "bad_call": N_("{count} calls of {what} were not valid"),
-    "monologue": N_("{count} times a step was announced and not taken"),
-    "chanting": N_("{count} answers said one passage over and over"),
-    "thrash": N_("the conversation filled its window again {count} times right after it was summed up"),
+    "same_step": N_("the same call gave the same result {count} times: {what}"),
+    "same_error": N_("the same call failed with the same error {count} times: {what}"),
+    "cycle": N_("the same steps were repeated {count} times: {what}"),
+    "failed_edit": N_("{count} edits of {what} did not match the file"),
+    "bad_call": N_("{count} calls of {what} were invalid"),
+    "monologue": N_("a step was announced but not taken {count} times"),
+    "chanting": N_("{count} answers repeated one passage over and over"),
+    "thrash": N_("the context window was full again right after a summary, {count} times"),
 }
 
 _ATTEMPTS_KEPT = 60
@@ -166,7 +166,7 @@ class Ladder(Middleware):
         self._chants += 1
         if self._chants > 1:
             return await self._climb(state, Loop("chanting", self._chants))
-        state.emit(Notice(text=_("The answer was broken off: it said one passage over and over."), level="warning"))
+        state.emit(Notice(text=_("The answer was cut off: it repeated one passage over and over."), level="warning"))
         return Inject(remark("chanting"))
 
     async def _climb(self, state: RunState, loop: Loop) -> Decision:
@@ -178,14 +178,15 @@ class Ladder(Middleware):
         match self.rung:
             case Rung.NOTICE:
                 state.emit(
-                    Notice(text=_("The model repeats itself, and was told so: {loop}.", loop=said), level="warning")
+                    Notice(text=_("The model is repeating itself and was told so: {loop}.", loop=said), level="warning")
                 )
                 return Inject(told)
             case Rung.STEP_BACK:
                 state.emit(
                     Notice(
                         text=_(
-                            "Still in circles; the model was asked to step back and think again: {loop}.", loop=said
+                            "Still going in circles; the model was asked to step back and think again: {loop}.",
+                            loop=said,
                         ),
                         level="warning",
                     )
@@ -197,7 +198,7 @@ class Ladder(Middleware):
             case Rung.THREE | Rung.BOSS if self.advisers:
                 return await self._consult(state, loop, self.advisers)
             case _:
-                return Stop("stuck", Phrase("Stopped, because it went round in circles: {loop}.", loop=said))
+                return Stop("stuck", Phrase("Stopped because the model was going in circles: {loop}.", loop=said))
 
     def _next(self) -> Rung:
         rung = Rung(min(self.rung + 1, Rung.STOP))
@@ -226,7 +227,7 @@ class Ladder(Middleware):
             key = (
                 N_("Asking the boss for advice: {loop}.")
                 if asks_boss
-                else N_("The panel has no sure advice; asking the boss.")
+                else N_("The panel is not sure of its advice; asking the boss.")
             )
             state.emit(Notice(text=_(key, loop=_said(loop)), level="warning"))
             boss = await advisers.ask_boss(dossier, asked, state.emit)
@@ -244,7 +245,7 @@ class Ladder(Middleware):
         """Inject the plan; without one, tell model and user that the agent continues alone."""
         if given.plan:
             return Inject(remark("advice", loop=_said(loop).english, plan=given.plan))
-        state.emit(Notice(text=_("Nobody could give advice; the agent goes on alone."), level="warning"))
+        state.emit(Notice(text=_("No advice is available; the agent continues without it."), level="warning"))
         return Inject(remark("alone", loop=_told(loop)))
 
 

@@ -371,7 +371,7 @@ class ReActAgent:
             emit(Notice(text=_("The server's content filter cut the answer short."), level="warning"))
         if self._tally.refused and not self._tally.missing:
             calls = "; ".join(self._tally.refused)
-            emit(Notice(text=_("Refused on the way: {calls}.", calls=calls)))
+            emit(Notice(text=_("Refused during the run: {calls}.", calls=calls)))
         ending = self._finishing.ending
         unverified = [*map(str, ending.contradicts), *map(str, ending.unverified)]
         if not self._tally.missing and ending.contradicts:
@@ -383,11 +383,10 @@ class ReActAgent:
             "refused",
             answer
             + _(
-                "\n"
-                "\n"
-                "Not done, because nobody was there to confirm it: {tools}. It can be allowed in the "
-                "chat, by an allow rule (safety.allow) or with --yes, which allows no address of the web; "
-                "dangerous commands in the chat alone.",
+                "\n\n"
+                "Not done, because nobody was there to confirm it: {tools}. Allow it in the chat, with an "
+                "allow rule (safety.allow), or with --yes (which allows no web addresses); dangerous "
+                "commands can be allowed only in the chat.",
                 tools="; ".join(self._tally.missing),
             ),
             unverified=unverified,

@@ -165,20 +165,20 @@ def _lost(read: SessionRead, entries: Sequence[Entry], player: _Player) -> list[
     """Describe what the session has lost by a crash, or damage."""
     lost = [*_broken_off(entries, player.history)]
     if read.is_torn:
-        lost.append(_("The log ends in the middle of a line: what was being written then is lost."))
+        lost.append(_("The log ends in the middle of a line: the entry being written then is lost."))
     elif read.torn_lines:
         lost.append(
             ngettext(
-                "{count} line of the log cannot be read and was passed over.",
-                "{count} lines of the log cannot be read and were passed over.",
+                "{count} line of the log cannot be read and was skipped.",
+                "{count} lines of the log cannot be read and were skipped.",
                 read.torn_lines,
             )
         )
     if player.misfits:
         lost.append(
             ngettext(
-                "{count} entry of the log does not fit in and was passed over.",
-                "{count} entries of the log do not fit together and were passed over.",
+                "{count} entry of the log is out of place and was skipped.",
+                "{count} entries of the log are out of place and were skipped.",
                 player.misfits,
             )
         )
@@ -198,22 +198,22 @@ def _broken_off(entries: Sequence[Entry], history: History) -> list[str]:
         waiting = ", ".join(f"`{call.name}`" for call in history.open_calls if call.id not in begun)
         said = [
             _(
-                "The last run (“{request}”) was broken off while running {call}: whether that was "
-                "finished is not known.",
+                "The last run (“{request}”) was interrupted while running {call}: it is not known whether "
+                "that finished.",
                 request=request,
                 call=_call(call),
             )
             for call in running[:1]
         ]
         return said or [
-            _("The last run (“{request}”) was broken off before {calls} could run.", request=request, calls=waiting)
+            _("The last run (“{request}”) was interrupted before {calls} could run.", request=request, calls=waiting)
         ]
     match history.messages[-1]:
         case UserMessage() | ToolMessage():
             return [
                 _(
-                    "The last run (“{request}”) was broken off while the model was answering: what it "
-                    "had written is lost.",
+                    "The last run (“{request}”) was interrupted while the model was answering: what it had "
+                    "written is lost.",
                     request=request,
                 )
             ]
@@ -222,7 +222,7 @@ def _broken_off(entries: Sequence[Entry], history: History) -> list[str]:
             return (
                 []
                 if was_asked
-                else [_("The last run (“{request}”) was broken off before the model was asked.", request=request)]
+                else [_("The last run (“{request}”) was interrupted before the model was asked.", request=request)]
             )
 
 

@@ -108,8 +108,8 @@ class Briefing:
         line = self._memory.conflict
         if line and not self._conflict:
             self._failure = _(
-                "{file} has an unsettled git conflict from line {line:,} on; both sides are read. "
-                "Settle it in an editor.",
+                "{file} has an unresolved git conflict from line {line:,} on; both sides are read. Resolve "
+                "it in an editor.",
                 file=self._memory.name,
                 line=line,
             )

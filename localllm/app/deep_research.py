@@ -87,7 +87,7 @@ async def _run(research: "ChatResearch", question: str, emit: Emit) -> "Finished
         return await research.run(question, research.options(PRESET), show)
     except BaseException:
         if run:
-            tell(_("Saved. To go on: /research --resume {id}", id=run))
+            tell(_("Saved. To continue: /research --resume {id}", id=run))
         raise
 
 
@@ -95,11 +95,11 @@ def _asked(expected: "Forecast") -> str | Phrase:
     """Return the question to the user before a run; empty if it is known to be short."""
     if not expected.most_seconds:
         return Phrase(
-            "It is expected to ask the model {count} times; how long that takes is not known yet.",
+            "The model is expected to be asked {count} times; how long that takes is not known yet.",
             count=expected.most_requests,
         )
     minutes = round(expected.most_seconds / 60)
-    return Phrase("It is expected to take {minutes} minutes.", minutes=minutes) if minutes > _LONG_MINUTES else ""
+    return Phrase("This is expected to take {minutes} minutes.", minutes=minutes) if minutes > _LONG_MINUTES else ""
 
 
 def findings(found: "FinishedRun", estimate: Callable[[str], int]) -> str:

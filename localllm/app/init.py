@@ -112,8 +112,8 @@ def _told(done: Described, document: Document, remarks: tuple[str, ...]) -> Note
         remarks = (
             *remarks,
             _(
-                "Left as you have it, for none of its lines is known to be as init wrote it: "
-                "{names}. Take a section out and run init again to have it written anew.",
+                "Left unchanged, because none of its lines are known to be written by init: {names}. To "
+                "have a section rewritten, remove it and run init again.",
                 names=_comma().join(_titles(done.foreign, document)),
             ),
         )
@@ -140,31 +140,31 @@ _WIDTH = 96
 
 _KEYS: dict[str, Phrase] = {
     "llm.provider": Phrase(
-        "Who answers: auto (the first server found), lmstudio, ollama, openai, azure, gemini, gguf, embedded, scripted."
+        "Model provider: auto (the first server found), lmstudio, ollama, openai, azure, gemini, gguf, "
+        "embedded, scripted."
     ),
-    "llm.model": Phrase("The model's name; empty takes the first there is."),
-    "llm.context_window": Phrase("Tokens a request may have; 0 asks the server."),
-    "llm.max_tokens": Phrase("The longest answer, in tokens; 0 leaves it to the server."),
-    "llm.temperature": Phrase("How freely words are chosen; 0 is the most predictable."),
-    "llm.lmstudio.base_url": Phrase("Where that server is."),
-    "llm.ollama.base_url": Phrase("Where that server is."),
+    "llm.model": Phrase("The model's name; empty uses the first one available."),
+    "llm.context_window": Phrase("Context window in tokens; 0 asks the server."),
+    "llm.max_tokens": Phrase("Longest answer, in tokens; 0 leaves it to the server."),
+    "llm.temperature": Phrase("Sampling temperature; 0 is the most predictable."),
+    "llm.lmstudio.base_url": Phrase("Address of that server."),
+    "llm.ollama.base_url": Phrase("Address of that server."),
     "llm.openai.base_url": Phrase(
-        "Any OpenAI-compatible server: llama.cpp, vLLM, … One on another machine is better "
-        "set for you\n"
-        "alone: localllm config set --user llm.openai.base_url URL"
+        "Any OpenAI-compatible server: llama.cpp, vLLM, … One on another machine is better set in your\n"
+        "own file: localllm config set --user llm.openai.base_url URL"
     ),
     "llm.azure.endpoint": Phrase("https://NAME.openai.azure.com; its key comes from AZURE_OPENAI_API_KEY."),
-    "llm.azure.deployment_name": Phrase("The model's name there; empty takes llm.model."),
-    "llm.gemini.base_url": Phrase("Where Gemini is; its key comes from GEMINI_API_KEY."),
-    "agent.max_iterations": Phrase("How often the model is asked for one request."),
+    "llm.azure.deployment_name": Phrase("The model's name there; empty uses llm.model."),
+    "llm.gemini.base_url": Phrase("Address of Gemini; its key comes from GEMINI_API_KEY."),
+    "agent.max_iterations": Phrase("Maximum number of model calls per request."),
     "safety.require_confirmation": Phrase("Ask before anything changes files or runs commands."),
     "safety.auto_backup": Phrase("Keep the earlier version of every file a tool changes, for /undo."),
     "safety.dangerous_commands": Phrase(
-        "Further commands that are always asked about, besides rm -rf, format x:, del /s, sudo and chmod 777."
+        "More commands that always need confirmation, besides rm -rf, format x:, del /s, sudo and chmod 777."
     ),
-    "safety.deny": Phrase('What is refused, such as ["edit_file(migrations/)", "run_command(git push)"].'),
-    "project.include_patterns": Phrase("What a listing of the project prefers; empty means everything."),
-    "project.exclude_patterns": Phrase("Never listed or searched, besides what .gitignore names."),
+    "safety.deny": Phrase('Tool calls to refuse, such as ["edit_file(migrations/)", "run_command(git push)"].'),
+    "project.include_patterns": Phrase("Files that a listing of the project prefers; empty means all."),
+    "project.exclude_patterns": Phrase("Never listed or searched, in addition to what .gitignore lists."),
     "project.memory_file": Phrase("The project's memory: TODOs, decisions, preferences, session records."),
     "ui.language": Phrase("auto, en or ja."),
 }
@@ -175,11 +175,9 @@ def settings_template() -> str:
     lines = [
         *_comment(
             Phrase(
-                "Settings of this project. Each line shows a default: take away the # to change it, "
-                "or let\n"
-                "“localllm config set KEY VALUE” add it. “localllm config show” lists all there are.\n"
-                "Keys of servers do not belong here; they come from the environment (OPENAI_API_KEY, "
-                "…)."
+                "Settings of this project. Each line shows a default: remove the # to change it, or let\n"
+                "“localllm config set KEY VALUE” add it. “localllm config show” lists all settings.\n"
+                "API keys do not belong here; they come from the environment (OPENAI_API_KEY, …)."
             )
         )
     ]
@@ -188,7 +186,7 @@ def settings_template() -> str:
         for key in keys:
             lines += _comment(_KEYS[key])
             lines.append(f"# {key.rpartition('.')[2]} = {write_value(all_settings()[key].default)}")
-    lines += ["", "[commands.aliases]", *_comment(Phrase("Words of your own: /review then stands for this request."))]
+    lines += ["", "[commands.aliases]", *_comment(Phrase("Your own commands: /review then stands for this request."))]
     lines.append(
         f"# review = {write_value(str(Phrase('Review the uncommitted changes; list problems with file:line.')))}"
     )
@@ -386,7 +384,7 @@ def _explained(folder: Path) -> Generator[None]:
     try:
         yield
     except TimeoutError as error:
-        raise _unusable(folder, Phrase("Another program holds the lock of its folder")) from error
+        raise _unusable(folder, Phrase("Another program has its folder locked")) from error
     except OSError as error:
         raise _unusable(folder, os.strerror(error.errno or errno.EIO)) from error
 

@@ -123,8 +123,8 @@ def _remarks(finished: RunFinished, checked: Checked, uncited: tuple[int, int], 
     lines = (
         [
             ngettext(
-                "{count} reference pointed to no passage that was found and was taken out: {names}",
-                "{count} references pointed to no passage that was found and were taken out: {names}",
+                "{count} reference matched no passage found and was removed: {names}",
+                "{count} references matched no passage found and were removed: {names}",
                 len(checked.removed),
                 names=names,
             )
@@ -136,7 +136,7 @@ def _remarks(finished: RunFinished, checked: Checked, uncited: tuple[int, int], 
         lines.append(
             _("the answer cites no passage")
             if has_found
-            else _("nothing was found: what the answer states is not from the collections")
+            else _("nothing was found: the answer is not based on the collections")
         )
     elif finished.status == "done" and uncited[0]:
         lines.append(_("sentences without a reference: {count} of {total}", count=uncited[0], total=uncited[1]))

@@ -371,8 +371,8 @@ class Conversation:
         told = (
             [
                 _(
-                    "This session is not being kept: {reason}. It cannot be resumed later. Fix that and "
-                    "start again: what is said then is kept.",
+                    "This session is not being saved: {reason}. It cannot be resumed later. Fix that and "
+                    "restart localllm.",
                     reason=unkept,
                 )
             ]

@@ -317,15 +317,15 @@ class Keeping:
         reported."""
         if pruned.old:
             yield ngettext(
-                "{count} session was deleted: nobody had worked in it for {days} days (sessions.keep_days).",
-                "{count} sessions were deleted: nobody had worked in them for {days} days (sessions.keep_days).",
+                "{count} session was deleted: not used for {days} days (sessions.keep_days).",
+                "{count} sessions were deleted: not used for {days} days (sessions.keep_days).",
                 len(pruned.old),
                 days=self._settings.keep_days,
             )
         if len(pruned.surplus) > 1:
             yield ngettext(
-                "{count} session was deleted: the newest {most} are kept (sessions.keep_count).",
-                "{count} sessions were deleted: the newest {most} are kept (sessions.keep_count).",
+                "{count} session was deleted: only the newest {most} are kept (sessions.keep_count).",
+                "{count} sessions were deleted: only the newest {most} are kept (sessions.keep_count).",
                 len(pruned.surplus),
                 most=self._settings.keep_count,
             )
@@ -335,7 +335,7 @@ def _told_of(reopened: "Reopened") -> list[str]:
     """Return notes on a resumed session, a line each."""
     replayed = reopened.replayed
     name = _shown(replayed.title or reopened.id)
-    resumed = _("Going on with {name} ({requests}).", name=name, requests=requests(replayed.turns))
+    resumed = _("Continuing {name} ({requests}).", name=name, requests=requests(replayed.turns))
     return [
         resumed,
         *(
@@ -343,8 +343,8 @@ def _told_of(reopened: "Reopened") -> list[str]:
             if reopened.is_ours
             else [
                 _(
-                    "Not all of this session is known to be yours, for it lay in the project: what it "
-                    "holds is treated as a stranger's text."
+                    "This session was stored in the project, so not all of it is known to be yours: its "
+                    "contents are not trusted."
                 )
             ]
         ),

@@ -25,7 +25,7 @@ class SettingsNews:
         if not changed:
             return []
         text = _(
-            "{files} changed. What it says now holds from the next start (localllm --continue goes on with this).",
+            "{files} changed. The change takes effect at the next start (localllm --continue resumes this session).",
             files=", ".join(changed),
         )
         return [Notice(text=text)]

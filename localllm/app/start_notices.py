@@ -8,7 +8,7 @@ from localllm.base.paths import Storage
 _STORED = {
     "state": N_("{own} cannot be used here ({reason}): long output is kept in {folder}."),
     "nowhere": N_(
-        "Nothing of this session is kept: {own} cannot be used here ({reason}), and {folder} cannot be written to."
+        "Nothing of this session is saved: {own} cannot be used here ({reason}), and {folder} is not writable."
     ),
 }
 
@@ -27,15 +27,15 @@ def settings_notices(withheld: Sequence[str], unsent: Sequence[str]) -> list[str
     if withheld:
         lines.append(
             _(
-                "Ignored in the project's localllm.toml: {keys}. Read it; localllm config trust believes it.",
+                "Ignored in the project's localllm.toml: {keys}. Read the file; to trust it: localllm config trust",
                 keys=", ".join(withheld),
             )
         )
     if unsent:
         lines.append(
             _(
-                "{variables} is not sent: the project's localllm.toml, which you have not trusted, "
-                "chooses the server. localllm config trust believes it.",
+                "{variables} is not sent: the project's localllm.toml, which you have not trusted, chooses "
+                "the server. To trust it: localllm config trust",
                 variables=", ".join(unsent),
             )
         )
@@ -49,18 +49,18 @@ def recovery_notices(files: int, put_back: int = 0) -> list[str]:
     if files:
         lines.append(
             ngettext(
-                "The program was killed during its last change; what that changed ({count} file) can be undone.",
-                "The program was killed during its last change; what that changed ({count} files) can be undone.",
+                "The program was killed during its last change; that change ({count} file) can be undone.",
+                "The program was killed during its last change; that change ({count} files) can be undone.",
                 files,
             )
         )
     if put_back:
         lines.append(
             ngettext(
-                "The program was killed while a command ran; what that had changed of protected files ({count}) was "
-                "put back as it was before.",
-                "The program was killed while a command ran; what that had changed of protected files ({count}) was "
-                "put back as it was before.",
+                "The program was killed while a command was running; the protected file it had changed "
+                "({count}) was restored.",
+                "The program was killed while a command was running; the protected files it had changed "
+                "({count}) were restored.",
                 put_back,
             )
         )

@@ -113,7 +113,7 @@ class Guard:
         ports = {port for named, port in self._named if named == host}
         near = frozenset(address for address in all_of_it if _is_here(address) or _is_private(address))
         if ports and not near:
-            raise OfflineError(host, Phrase("it stands for no address of this machine or of your own network"))
+            raise OfflineError(host, Phrase("it does not resolve to this machine or your own network"))
         self._led |= {(_plain(address), port) for address in near for port in ports}
         return near if ports else all_of_it
 

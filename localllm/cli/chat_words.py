@@ -12,8 +12,4 @@ def sent_as_words(prompt: str, aliases: Mapping[str, str]) -> str:
     other."""
     name = command_name(prompt.strip())
     found = SlashRegistry(COMMANDS, aliases).find(name) if name else None
-    return (
-        _("/{name} is a command of the chat: with -p it is not carried out, only sent as words.", name=found.name)
-        if found
-        else ""
-    )
+    return _("/{name} is a chat command: with -p it is not run, only sent as text.", name=found.name) if found else ""

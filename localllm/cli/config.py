@@ -115,7 +115,10 @@ def _setting(loaded: Loaded, key: str, name: str, value: Json, width: int) -> It
         yield from _with_origin(_pair(name, value, width), _origin(loaded.origins.get(key)), width)
     if key in loaded.withheld:
         yield from _comment(
-            _("withheld: localllm.toml sets another value, which counts once you trust it (localllm config trust)"),
+            _(
+                "withheld: localllm.toml sets another value, which takes effect once you trust it (localllm "
+                "config trust)"
+            ),
             4,
             width,
         )
@@ -180,10 +183,10 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 @click.group()
 def config() -> None:
-    """Look at the settings and change them.
+    """Show and change the settings.
 
     They come from your own file, then the project's localllm.toml, then LOCALLLM_… variables, then the command line;
-    the later wins. Keys are written with dots, such as llm.model or commands.aliases.NAME.
+    later ones win. Keys are written with dots, such as llm.model or commands.aliases.NAME.
     """
 
 
@@ -198,7 +201,7 @@ def _choose_file(command: Command) -> Command:
 @click.argument("key")
 @click.pass_context
 def get(context: click.Context, key: str) -> None:
-    """Print the value KEY has now, or all values below it."""
+    """Print the current value of KEY, or of all keys below it."""
     values = values_of(_load(context))
     if key in values:
         value = values[key]
@@ -220,8 +223,8 @@ def get(context: click.Context, key: str) -> None:
 def set_(context: click.Context, choice: Choice, key: str, values: tuple[str, ...]) -> None:
     """Set KEY to VALUE; the rest of the file stays as it is.
 
-    Without an option that is the project's localllm.toml if there is one, else your own file. A list is written as
-    several values, as a,b or as ["a", "b"].
+    Without an option, this writes to the project's localllm.toml if there is one, otherwise to your own file. A list is
+    written as several values, as a,b or as ["a", "b"].
     """
     setting = find_setting(key, Phrase("command line"))
     file = _target(choice)
@@ -235,10 +238,10 @@ def set_(context: click.Context, choice: Choice, key: str, values: tuple[str, ..
 @click.argument("key")
 @click.pass_context
 def unset_(context: click.Context, choice: Choice, key: str) -> None:
-    """Take KEY out of the file, so that what lies below it counts again."""
+    """Remove KEY from the file, so that the value it overrides takes effect again."""
     file = _target(choice)
     if unset(file, key):
-        _say(_("{key} is taken out of {file}.", key=key, file=file))
+        _say(_("{key} was removed from {file}.", key=key, file=file))
         _say_what_counts(context, key, file)
     else:
         _say(_("{key} is not in {file}.", key=key, file=file))
@@ -248,7 +251,7 @@ def unset_(context: click.Context, choice: Choice, key: str) -> None:
 @click.option("--json", "json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def show(context: click.Context, json: bool) -> None:
-    """Print every setting, its value, and who set it."""
+    """Print every setting, its value and where it was set."""
     loaded = _load(context)
     for warning in loaded.warnings:
         _say(warning)
@@ -266,34 +269,34 @@ def path(choice: Choice) -> None:
 @config.command()
 @click.pass_context
 def trust(context: click.Context) -> None:
-    """Believe the project's localllm.toml as it is now.
+    """Trust the project's localllm.toml as it is now.
 
-    Shows what of it was ignored so far. When the file changes, that is asked again.
+    Shows which of its settings were ignored so far. If the file changes, you are asked again.
     """
     loaded = _load(context)
     if loaded.left_out:  # as if it were trusted
         raise loaded.left_out[0]
     waiting = loaded.held_back
     if waiting is None:
-        _say(_("Nothing in this project's localllm.toml waits for your trust."))
+        _say(_("Nothing in this project's localllm.toml needs your trust."))
         return
     screen = Screen(sys.stderr, choose_theme(sys.stderr))
     screen.print_lines(setting_lines(waiting.file, waiting.values, screen.width))
     Answers.of_user().remember(_project(), waiting.digest, believed=True)
-    _say(_("Believed until the file changes; localllm config untrust takes it back."))
+    _say(_("Trusted until the file changes; localllm config untrust revokes it."))
 
 
 @config.command()
 @click.pass_context
 def untrust(context: click.Context) -> None:
-    """Forget what was answered about believing this project's localllm.toml."""
+    """Forget your answers about trusting this project's localllm.toml."""
     forgotten = Answers.of_user().forget(_project())
     _load(context)  # to set the language
     _say(
         _(
-            N_("Your answers about this project are forgotten: the chat asks again.")
+            N_("Your answers about this project are forgotten: the chat will ask again.")
             if forgotten
-            else N_("Nothing was answered about this project.")
+            else N_("There are no answers about this project.")
         )
     )
 
@@ -342,4 +345,4 @@ def _say_what_counts(context: click.Context, key: str, file: Path) -> None:
     if key in loaded.withheld:
         _say(_("It has no effect until you trust the project (localllm config trust); for your own file add --user."))
     elif origin and origin.source != str(file):
-        _say(_("It has no effect: {origin} sets it too, and wins.", origin=origin))
+        _say(_("It has no effect: {origin} sets it too, and takes precedence.", origin=origin))

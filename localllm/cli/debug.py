@@ -25,31 +25,33 @@ from localllm.text.sanitising import json_report
 @click.command()
 @click.argument("stage", metavar="STAGE", type=click.Choice(STAGES))
 @click.argument("words", nargs=-1, metavar="[QUESTION]")
-@click.option("--from", "from_", metavar="ID", help="Begin from what this run had before the stage; it stays as it is.")
 @click.option(
-    "--anew", is_flag=True, help="With --from: ask the model again also for what it has answered in that run."
+    "--from", "from_", metavar="ID", help="Start from the state of this run before the stage; the run is not changed."
 )
+@click.option("--anew", is_flag=True, help="With --from: ask the model again, even where that run has its answer.")
 @research_options
 @click.option("--api", metavar="URL", help="The address of the model's server.")
-@click.option("--model", metavar="NAME", help="The model to use; otherwise that of the settings.")
-@click.option("--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="Where reports, tasks and logs are.")
+@click.option("--model", metavar="NAME", help="The model to use; by default the one in the settings.")
+@click.option(
+    "--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="The folder of reports, tasks and logs."
+)
 @click.pass_context
 def debug(
     context: click.Context, stage: Stage, words: tuple[str, ...], from_: str | None, anew: bool, **values: Any
 ) -> int:
-    """Work on one STAGE of research alone, and print what it makes as JSON.
+    """Run one STAGE of research alone, and print its result as JSON.
 
-    The stages, in their order: normalise, queries, search, process, draft, validate, control, finalise. With a question
-    the stages before it are worked on first. Nothing is kept but what is in the log.
+    The stages, in order: normalise, queries, search, process, draft, validate, control, finalise. With a question, the
+    stages before it are run first. Nothing is saved except in the log.
     """
     question = " ".join(words)
     if bool(question) == bool(from_):
         raise click.UsageError(_("Give a question, or --from and the id of a run."))
     if anew and not from_:
-        raise click.UsageError(_("--anew goes with --from."))
+        raise click.UsageError(_("--anew needs --from."))
     given = given_options(values)
     if from_ and (given or values["preset"]):
-        raise click.UsageError(_("--from takes the options of that run."))
+        raise click.UsageError(_("--from uses the options of that run."))
     setup = setup_here(context, values)
     display = RunDisplay("text", sys.stdout, sys.stderr)
     with tempfile.TemporaryDirectory(prefix="localllm-debug-") as folder:
@@ -68,7 +70,7 @@ def debug(
         try:
             state = finish(alone)
         except InterruptedRun as stopped:
-            say(_("Nothing was kept."))
+            say(_("Nothing was saved."))
             return stopped.exit_code
     click.echo(json_report({"stage": stage, "next": state.next, **made_by(stage, state)}))
     return 0

@@ -36,9 +36,9 @@ _LEAST_TEXT = 30  # cells; with less room beside the columns, the text is below 
 @click.option("--json", "json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def doctor(context: click.Context, json: bool) -> int:
-    """Look for what is wrong, and say how to fix it.
+    """Find problems, and say how to fix them.
 
-    Looks at the settings, model servers, sandbox, git, terminal and folders, as a chat started here would find them.
+    Checks the settings, model servers, sandbox, git, terminal and folders, as a chat started here would find them.
     Changes nothing. The exit code is 1 if there is a problem.
     """
     here = _surroundings(context)
@@ -127,7 +127,7 @@ def _summary(findings: Sequence[Finding]) -> str:
     if not problems and not warnings:
         return _("Everything is as it should be.")
     return _(
-        "Problems: {problems}, warnings: {warnings}. What to do stands after each →.",
+        "Problems: {problems}, warnings: {warnings}. The fix for each follows its →.",
         problems=problems,
         warnings=warnings,
     )

@@ -36,5 +36,5 @@ class Workers:
 
         await asyncio.to_thread(self._handover.hand_over, run)
         if self._shows_stages:
-            say(_("Run {id}: waits for a worker.", id=run))
+            say(_("Run {id}: waiting for a worker.", id=run))
         return await self._handover.follow(run, show, lambda error: say(str(error)))

@@ -37,30 +37,30 @@ _ABOUT = 70  # cells
 EXIT_LEFT_ALONE = 1
 
 _work_dir = click.option(
-    "--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="Where reports, tasks and logs are."
+    "--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="The folder of reports, tasks and logs."
 )
 
 
 @click.group()
 def history() -> None:
-    """List, read, export and delete the past sessions of this project, the reports of research, and market scans.
+    """List, read, export and delete past sessions of this project, research reports and market scans.
 
-    A session is named by its whole name or title, or the beginning of one; a report by its id, such as 2026-0003, and
-    so a market scan, such as m-0123456789ab.
-    localllm --resume NAME goes on with a session, localllm research --resume ID with a run that has no report yet.
+    Name a session by its name or title, or the beginning of one; a report or market scan by its id, such as 2026-0003
+    or m-0123456789ab.
+    localllm --resume NAME resumes a session, localllm research --resume ID a run that has no report yet.
     """
 
 
 @history.command("list")
 @click.argument("words", nargs=-1)
-@click.option("--kind", type=click.Choice(["session", "report", "market"]), help="Only these.")
+@click.option("--kind", type=click.Choice(["session", "report", "market"]), help="List only this kind.")
 @click.option("--json", "json", is_flag=True, help="Print one JSON object.")
 @_work_dir
 @click.pass_context
 def list_(context: click.Context, words: tuple[str, ...], kind: str | None, json: bool, work_dir: Path | None) -> None:
     """List sessions, reports and market scans, the newest first.
 
-    With WORDS, those in which something like it was asked for.
+    With WORDS, only those with a similar request.
     """
     wanted = " ".join(words)
     _unused, sessions, work = _open(context, work_dir)
@@ -114,16 +114,21 @@ def show(context: click.Context, name: str, to: Format, work_dir: Path | None) -
 @history.command("export")
 @click.argument("name")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
-@click.option("--format", "to", type=click.Choice(FORMATS), help="Otherwise as the file's name ends; Markdown.")
-@click.option("--force", is_flag=True, help="Overwrite a file that is there.")
+@click.option(
+    "--format",
+    "to",
+    type=click.Choice(FORMATS),
+    help="The format; by default from the file's name, otherwise Markdown.",
+)
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @_work_dir
 @click.pass_context
 def export_(
     context: click.Context, name: str, file: Path | None, to: Format | None, force: bool, work_dir: Path | None
 ) -> int:
-    """Write the session NAME, or the report or scan with that id, into FILE: Markdown, a web page, or JSON.
+    """Write the session NAME, or the report or scan with that id, to FILE: Markdown, a web page, or JSON.
 
-    A report can also be had as PDF, where a Chromium is installed.
+    A report can also be exported as PDF if Chromium is installed.
     """
     project, sessions, work = _open(context, work_dir)
     is_kept = is_report(name) or is_scan(name)
@@ -139,7 +144,7 @@ def export_(
         if not sys.stdin.isatty():
             raise ConfigurationError("export_exists", file=target)
         if not click.confirm(
-            clean(_("{file} is there already. Overwrite it? [y/N] ", file=target)), default=False, err=True
+            clean(_("{file} already exists. Overwrite it? [y/N] ", file=target)), default=False, err=True
         ):
             say(_("Nothing was written."))
             return EXIT_LEFT_ALONE
@@ -155,7 +160,7 @@ def export_(
 @_work_dir
 @click.pass_context
 def delete(context: click.Context, names: tuple[str, ...], yes: bool, work_dir: Path | None) -> int:
-    """Delete sessions, reports and market scans for good; one that is open in another program stays."""
+    """Delete sessions, reports and market scans for good; one that is open in another program is kept."""
     _unused, sessions, work = _open(context, work_dir)
     runs = [past_run(work, name) for name in dict.fromkeys(names) if is_report(name)]
     markets = [AgentLog(work).find(name) for name in dict.fromkeys(names) if is_scan(name)]
@@ -212,7 +217,7 @@ def _open(context: click.Context, work_dir: Path | None) -> tuple[Path, Sessions
 def _of_session(form: Format) -> SessionFormat:
     """Return the format for a session. Raises click.UsageError."""
     if form == "pdf":
-        raise click.UsageError(_("pdf is for reports: a session can be had as md, html or json."))
+        raise click.UsageError(_("pdf is only for reports: a session can be exported as md, html or json."))
     return form
 
 

@@ -23,12 +23,12 @@ from localllm.text.sanitising import clean, display_width
 
 _DONE = {
     "folder": N_("In {folder}:"),
-    "made": N_("made"),
-    "kept": N_("was there, left as it is"),
+    "made": N_("created"),
+    "kept": N_("already there, left as it is"),
     "link": N_("is a link, left alone"),
     "moved": N_("moved"),
     "added": N_("added"),
-    "refreshed": N_("brought up to date"),
+    "refreshed": N_("updated"),
 }
 
 EXIT_LEFT_ALONE = 1
@@ -45,19 +45,19 @@ _OVERRIDES = (
     "--work-dir",
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="In this folder, not the current one; it also holds reports, tasks and logs then.",
+    help="Use this folder instead of the current one; it then also holds reports, tasks and logs.",
 )
-@click.option("--clear", is_flag=True, help="Begin anew: what is there is renamed, never deleted.")
-@click.option("--refresh", is_flag=True, help="Bring the lines of LOCALLLM.md up to date that are as init wrote them.")
-@click.option("--services", is_flag=True, help="Also files to run SearxNG (web search) and Valkey with Docker.")
+@click.option("--clear", is_flag=True, help="Start over: existing files are renamed, never deleted.")
+@click.option("--refresh", is_flag=True, help="Update the lines of LOCALLLM.md that are still as init wrote them.")
+@click.option("--services", is_flag=True, help="Also create files to run SearxNG (web search) and Valkey with Docker.")
 @click.option("--yes", is_flag=True, help="With --clear: do not ask.")
 @click.pass_context
 def init(context: click.Context, work_dir: Path | None, clear: bool, refresh: bool, services: bool, yes: bool) -> int:
     """Make a folder a project: localllm.toml, LOCALLLM.md and .localllm/.
 
-    The folders of research (cache, task, log, debug_log, history) are made as well: in your data folder, or in DIR.
-    Nothing of yours is overwritten, so that this can be done again at any time: an existing LOCALLLM.md is given the
-    sections about the project that it lacks, and keeps all it has.
+    The research folders (cache, task, log, debug_log, history) are created as well: in your data folder, or in DIR.
+    Nothing of yours is overwritten, so you can run this again at any time: an existing LOCALLLM.md keeps everything it
+    has and gets the sections about the project that it lacks.
     """
     folder, settings = (work_dir or Path()).absolute(), Settings()
     own = settings.project
@@ -81,7 +81,7 @@ def init(context: click.Context, work_dir: Path | None, clear: bool, refresh: bo
     if not work_dir:
         is_new = any(step.done == "made" for step in made)
         say(_("Reports, tasks and logs: {folder} ({done})", folder=work, done=_(_DONE["made" if is_new else "kept"])))
-    say(_("Next: localllm doctor looks whether everything is ready; localllm starts the chat."))
+    say(_("Next: localllm doctor checks that everything is ready; localllm starts the chat."))
     if services:
         logs.of("DOCKER").info("compose.yaml and the settings of SearxNG in %s", folder)
         say(
@@ -93,7 +93,12 @@ def init(context: click.Context, work_dir: Path | None, clear: bool, refresh: bo
         )
         if foreign := [*_kept(steps, folder), *(name for name in _OVERRIDES if os.path.lexists(folder / name))]:
             names = ", ".join(foreign)
-            say(_("Read these first, for docker does what they say and they were there before: {names}", names=names))
+            say(
+                _(
+                    "Read these first, because docker does what they say and they were already there: {names}",
+                    names=names,
+                )
+            )
     return 0
 
 
@@ -111,7 +116,7 @@ def _agrees(there: Sequence[Path], *, yes: bool) -> bool:
     if not sys.stdin.isatty():
         raise ConfigurationError("init_needs_yes", names=names)
     return click.confirm(
-        clean(_("Begin anew here? {names} will be renamed to NAME.old-DATE, nothing is deleted.", names=names)),
+        clean(_("Start over here? {names} will be renamed to NAME.old-DATE, nothing is deleted.", names=names)),
         default=False,
         err=True,
     )

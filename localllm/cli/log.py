@@ -42,7 +42,7 @@ _LOOKED_AFTER = 0.3  # seconds between polls
 
 
 @click.command()
-@click.option("-f", "--follow", is_flag=True, help="Print what is added as well, until Ctrl+C.")
+@click.option("-f", "--follow", is_flag=True, help="Keep printing new records, until Ctrl+C.")
 @click.option(
     "--level",
     type=click.Choice(LEVELS[:-1], case_sensitive=False),
@@ -66,9 +66,11 @@ _LOOKED_AFTER = 0.3  # seconds between polls
     metavar="N",
     help="The last N records; 0 for all.  [default: 100, all with --since]",
 )
-@click.option("--debug-log", is_flag=True, help="Read the debug log, which is kept with logging.debug.")
+@click.option("--debug-log", is_flag=True, help="Read the debug log, which is written with logging.debug.")
 @click.option("--json", "json", is_flag=True, help="Print each record as a JSON line.")
-@click.option("--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="Where reports, tasks and logs are.")
+@click.option(
+    "--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="The folder of reports, tasks and logs."
+)
 @click.pass_context
 def log(
     context: click.Context,
@@ -83,7 +85,7 @@ def log(
 ) -> None:
     """Print the program's log, the newest at the end.
 
-    It has a file a day in the folder log of the work folder. OLLAMA is the same as LLM.
+    It is one file per day in the folder log of the work folder. OLLAMA is the same as LLM.
     """
     folder = work_folder_here(context, work_dir) / (logs.DEBUG_LOG if debug_log else logs.LOG)
     chosen = frozenset(name for one in categories for name in CATEGORIES[one.upper()])
@@ -98,7 +100,7 @@ def log(
     if follow:
         _follow(follower, wanted, show)
     elif not any_shown:
-        say(_("There is nothing like that in the log ({folder}).", folder=folder))
+        say(_("No such records in the log ({folder}).", folder=folder))
 
 
 def _follow(follower: Follower, wanted: Wanted, show: "_Printer") -> None:
@@ -138,5 +140,5 @@ def _moment(since: str) -> datetime:
         return datetime.fromisoformat(since.strip()).astimezone()
     except (ValueError, OverflowError) as error:
         raise click.UsageError(
-            _("--since: “{since}” is no time. Write 30m, 2h, 1d, 09:30 or 2026-12-01.", since=since)
+            _("--since: “{since}” is not a time. Write 30m, 2h, 1d, 09:30 or 2026-12-01.", since=since)
         ) from error

@@ -144,7 +144,7 @@ def _misplaced(error: click.NoSuchOption) -> click.UsageError:
         return error
     called = " ".join(error.ctx.command_path.split()[1:])
     return click.UsageError(
-        _("{option} stands before the command: localllm {option} … {command}", option=option, command=called), error.ctx
+        _("{option} goes before the command: localllm {option} … {command}", option=option, command=called), error.ctx
     )
 
 
@@ -176,39 +176,42 @@ class _Commands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
-@click.option("-p", "--prompt", metavar="TEXT", help="Do this once and leave; piped standard input is added to it.")
+@click.option("-p", "--prompt", metavar="TEXT", help="Do this once and exit; piped standard input is added to it.")
 @click.option(
     "--output",
     type=click.Choice(["text", "json", "stream-json"]),
     default="text",
     help="With -p: the answer as text (the default), as one JSON object, or every event as a JSON line.",
 )
-@click.option("-c", "--continue", "continue_", is_flag=True, help="Go on with the newest session of this project.")
-@click.option("--resume", metavar="NAME", help="Go on with this session; the beginning of its name will do.")
+@click.option("-c", "--continue", "continue_", is_flag=True, help="Continue the newest session of this project.")
+@click.option("--resume", metavar="NAME", help="Resume this session; the beginning of its name is enough.")
 @click.option(
-    "-y", "--yes", is_flag=True, help="With -p: allow what would be asked about but danger and unknown addresses."
+    "-y",
+    "--yes",
+    is_flag=True,
+    help="With -p: allow what would need confirmation, except dangerous commands and unknown addresses.",
 )
 @click.option(
     "--mode",
     type=click.Choice(["plan", "ask", "auto-edit", "auto"]),
-    help="What is asked about: plan only reads, auto asks about danger and unknown addresses alone.",
+    help="When to ask: plan only reads, auto asks only about dangerous commands and unknown addresses.",
 )
 @click.option("-m", "--model", metavar="NAME", help="The model to ask, or a .gguf file to run.")
 @click.option(
     "--provider",
     metavar="NAME",
-    help="Who answers: auto, lmstudio, ollama, openai, azure, gemini, gguf, embedded, scripted.",
+    help="Model provider: auto, lmstudio, ollama, openai, azure, gemini, gguf, embedded, scripted.",
 )
 @click.option("--base-url", metavar="URL", help="The address of an OpenAI-compatible server.")
 @click.option("--script", metavar="FILE", help="Play this file of turns instead of asking a model.")
-@click.option("--lang", type=click.Choice(_LANGUAGES), help="The language of the program's own words.")
-@click.option("--trust-project", is_flag=True, help="For this run, believe all of the project's localllm.toml.")
-@click.option("--i-accept-no-sandbox", is_flag=True, help="Run commands even where nothing can hold them.")
+@click.option("--lang", type=click.Choice(_LANGUAGES), help="The language of the program's messages.")
+@click.option("--trust-project", is_flag=True, help="For this run, trust all of the project's localllm.toml.")
+@click.option("--i-accept-no-sandbox", is_flag=True, help="Run commands even if they cannot be sandboxed.")
 @click.option("--offline", is_flag=True, help="Reach only this machine and servers you named in your own network.")
 @click.option("--debug", is_flag=True, help="Show where an error comes from.")
 @click.pass_context
 def root(context: click.Context, **options: Any) -> int | None:
-    """An assistant for code and research that lives on your own models.
+    """An assistant for code and research that runs on your own models.
 
     Without -p and without a command it opens a chat in this project.
     """
@@ -265,13 +268,15 @@ def _load(project: Path, options: dict[str, Any], believed: str = "") -> Loaded:
 def _refuse_contradictions(options: dict[str, Any]) -> None:
     """Raise usage errors for options that would otherwise be ignored."""
     if options["prompt"] is None and (options["yes"] or options["output"] != "text"):
-        raise click.UsageError(_("--yes and --output go with -p."))
+        raise click.UsageError(_("--yes and --output need -p."))
     if options["continue_"] and options["resume"] is not None:
-        raise click.UsageError(_("--continue is the newest session, --resume the one you name: give one of them."))
+        raise click.UsageError(
+            _("--continue takes the newest session, --resume the one you name: give only one of them.")
+        )
     if options["resume"] is not None and not options["resume"].strip():
         raise click.UsageError(_("--resume needs the name of a session; --continue takes the newest."))
     if options["script"] and (options["base_url"] or options["provider"] not in (None, "scripted")):
-        raise click.UsageError(_("--script plays a file: it goes with no other provider and no address."))
+        raise click.UsageError(_("--script plays a file: it cannot be combined with another provider or an address."))
     if options["base_url"] and options["provider"] in ("scripted", "gguf"):
         raise click.UsageError(
             _("--base-url is the address of a server; the {provider} provider has none.", provider=options["provider"])

@@ -35,35 +35,37 @@ from localllm.tui.theme import choose_theme
 
 @click.command()
 @click.argument("words", nargs=-1, metavar="[THEME]")
-@click.option("--regions", metavar="LIST", help="jp, global, or both with a comma between.  [default: jp,global]")
-@click.option("--max-results", type=int, metavar="N", help="Results of each search, 1 to 100.")
+@click.option("--regions", metavar="LIST", help="jp, global, or both separated by a comma.  [default: jp,global]")
+@click.option("--max-results", type=int, metavar="N", help="Results per search, 1 to 100.")
 @click.option("--pages", type=int, metavar="N", help="Pages read for each purpose, 0 to 10; 0: result lists only.")
 @click.option("--language", type=click.Choice(["ja", "en"]), help="The language of the report.")
 @click.option("--api", metavar="URL", help="The address of the model's server.")
-@click.option("--model", metavar="NAME", help="The model that does it; else the one of the settings.")
-@click.option("--no-cache", is_flag=True, help="Search anew, also for what was just searched for.")
+@click.option("--model", metavar="NAME", help="The model to use; by default the one in the settings.")
+@click.option("--no-cache", is_flag=True, help="Search again, even for what was searched for recently.")
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="The report's format.  [default: md]")
 @click.option("--export", metavar="FILE", type=click.Path(path_type=Path), help="Also write the report into FILE.")
-@click.option("--force", is_flag=True, help="With --export: overwrite a file that is there.")
+@click.option("--force", is_flag=True, help="With --export: overwrite an existing file.")
 @click.option(
     "--output",
     type=click.Choice(["text", "json", "stream-json"]),
     default="text",
     help="Standard output: the report, one JSON object, or each event as a JSON line.",
 )
-@click.option("--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="Where reports, tasks and logs are.")
+@click.option(
+    "--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="The folder of reports, tasks and logs."
+)
 @click.pass_context
 def market(context: click.Context, words: tuple[str, ...], **values: Any) -> int:
     """Scan the market of THEME: its size, competitors, trends, rules and needs in Japan; startups, technology and best
-    practices abroad, and what of those could be applied in Japan.
+    practices abroad, and which of those could be applied in Japan.
 
-    Calling it allows the searches and pages of this scan. Each insight is checked against the sentence it comes from.
+    Running it allows the searches and pages of this scan. Each insight is checked against the sentence it comes from.
     """
     theme = " ".join(words) or (read_whole(sys.stdin).strip() if is_piped(sys.stdin) else "")
     asked = ResearcherInput(theme=theme, constraints=_constraints(values))
     check_input(asked)
     if values["force"] and values["export"] is None:
-        raise click.UsageError(_("--force goes with --export."))
+        raise click.UsageError(_("--force needs --export."))
     setup = setup_here(context, values)
     output = _Output(values["output"], _format(values["format_"], values["export"]), values["export"], values["force"])
     output.check()
@@ -88,7 +90,7 @@ class _Output(NamedTuple):
         target = self.export.expanduser().absolute()
         reason = Phrase("It is a folder") if target.is_dir() else None
         if not os.access(target.parent, os.W_OK | os.X_OK):
-            reason = Phrase("{folder} cannot be written to", folder=target.parent)
+            reason = Phrase("{folder} is not writable", folder=target.parent)
         if reason is not None:
             raise ConfigurationError("session_unwritable", file=self.export, reason=reason)
         if target.exists() and not self.force:
@@ -166,7 +168,7 @@ def _ended(result: MarketResult) -> str:
     findings = result.data.findings if result.data else ()
     return clean(
         _(
-            "{state}. Insights supported: {good} of {count}; pages read: {pages}. Kept: localllm history show {id}",
+            "{state}. Insights supported: {good} of {count}; pages read: {pages}. Saved: localllm history show {id}",
             state=_("Partial report") if result.partial else _("Done"),
             good=sum(one.supported for one in findings),
             count=len(findings),

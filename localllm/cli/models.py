@@ -36,18 +36,18 @@ Row = tuple[str, ...]
 @click.option("--json", "json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def models(context: click.Context, json: bool) -> int:
-    """List the models of every server that can be reached.
+    """List the models of every reachable server.
 
-    With the tokens each reads as it is loaded, and the most it could be loaded with; ? where its server does not tell.
-    The one marked * is used now. The exit code is 5 where there is none.
+    With the context window each is loaded with, in tokens, and the largest possible one; ? if its server does not say.
+    The one marked * is in use. The exit code is 5 if there is none.
     """
     project, loaded = load_here(context)
     answering = finish(lambda: find_out(loaded.settings.llm, project, loaded.allowed_environ(os.environ)))
     if unsent := loaded.unsent_keys(os.environ):
         say(
             _(
-                "{variables} is not sent: the project's localllm.toml, which you have not trusted, "
-                "chooses the server. localllm config trust believes it.",
+                "{variables} is not sent: the project's localllm.toml, which you have not trusted, chooses "
+                "the server. To trust it: localllm config trust",
                 variables=", ".join(unsent),
             )
         )
@@ -115,7 +115,7 @@ def listing(answering: Answering, width: int, theme: Theme) -> Iterator[str]:
             style = "accent" if row[0] else ""
             yield from (theme.paint(style, line) for line in _laid_out(row, [head, *rows], width))
     if any(row[0] for row in rows):
-        yield from ("", _("* is the one that is used now."))
+        yield from ("", _("* marks the one in use."))
 
 
 def _title(server: Server) -> str:
@@ -126,7 +126,7 @@ def _title(server: Server) -> str:
             return f"{title}  {_('(no model yet)')}"
         case "locked":
             variable = SECRET_VARIABLES.get(f"llm.{server.provider}.api_key", "")
-            return f"{title}  {_('(wants a key: {detail})', detail=server.detail or variable)}"
+            return f"{title}  {_('(needs a key: {detail})', detail=server.detail or variable)}"
         case "silent":
             return f"{title}  {_('(does not answer: {detail})', detail=server.detail)}"
         case _:

@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 def rag() -> None:
     """Fill and search collections of your documents.
 
-    The assistant searches them by itself where they may tell something; localllm rag chat answers from them alone.
+    The assistant searches them by itself where they may help; localllm rag chat answers only from them.
     """
 
 
@@ -49,17 +49,17 @@ _as_json = click.option("--json", "json", is_flag=True, help="Print one JSON obj
 @rag.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @_in_collection
-@click.option("--description", default="", help="What it holds and when to search it; made by rule otherwise.")
-@click.option("--project", "in_project", is_flag=True, help="Make a new collection for this project alone.")
+@click.option("--description", default="", help="What it holds and when to search it; generated if omitted.")
+@click.option("--project", "in_project", is_flag=True, help="Make a new collection for this project only.")
 @_as_json
 @click.pass_context
 def ingest(
     context: click.Context, paths: tuple[Path, ...], collection: str, description: str, in_project: bool, json: bool
 ) -> None:
-    """Take files and folders into a collection.
+    """Add files and folders to a collection.
 
-    Markdown, text, HTML, PDF, docx, notebooks, code, CSV and JSON lines. What is unchanged is left, what is gone from
-    the folders leaves the collection. Broken off, it goes on when it is called again.
+    Markdown, text, HTML, PDF, docx, notebooks, code, CSV and JSON lines. Unchanged files are skipped, and files gone
+    from the folders are removed from the collection. If interrupted, it resumes when run again.
     """
     try:
         with _progress() as on_event:
@@ -79,7 +79,7 @@ def ingest(
 @_as_json
 @click.pass_context
 def reindex(context: click.Context, name: str, json: bool) -> None:
-    """Rebuild the collection NAME, after another embedding model or another size of passages was set."""
+    """Rebuild the collection NAME after a change of the embedding model or the passage size."""
     with _progress() as on_event:
         report = finish(lambda: _with(context, lambda knowledge: knowledge.reindex(name, on_event)))
     _print_report(finish(lambda: _described_by_model(context, report)), json=json)
@@ -97,11 +97,11 @@ def optimize(context: click.Context, name: str) -> None:
 @rag.command()
 @click.argument("query", nargs=-1, required=True)
 @_in_collection
-@click.option("-k", "--top-k", type=click.IntRange(1, 50), metavar="N", help="How many passages at most.")
+@click.option("-k", "--top-k", type=click.IntRange(1, 50), metavar="N", help="Maximum number of passages.")
 @_as_json
 @click.pass_context
 def search(context: click.Context, query: tuple[str, ...], collection: str, top_k: int | None, json: bool) -> None:
-    """Print the passages that answer QUERY, with their file and lines; nothing where nothing is relevant."""
+    """Print the passages that answer QUERY, with their file and lines; nothing if none is relevant."""
     words = " ".join(query)
     found = finish(lambda: _search(context, words, collection, top_k or 0))
     for remark in found.remarks:
@@ -135,7 +135,7 @@ def list_(context: click.Context, json: bool) -> None:
     if delivered:
         say(str(delivered_remark(delivered, load_here(context)[0])))
     elif not collections:
-        say(_("There are no collections yet. Make one: localllm rag ingest PATH --collection NAME"))
+        say(_("There are no collections yet. Create one: localllm rag ingest PATH --collection NAME"))
     for one in collections:
         click.echo(f"{one.name}  {_size(one)}")
         if one.description:
@@ -147,7 +147,7 @@ def list_(context: click.Context, json: bool) -> None:
 @_as_json
 @click.pass_context
 def show(context: click.Context, name: str, json: bool) -> None:
-    """Show what the collection NAME is: its files, and why some were skipped."""
+    """Show what is in the collection NAME: its files, and why some were skipped."""
     knowledge = _open(context)
     collection, files = knowledge.collection(name), knowledge.files(name)
     if json:
@@ -167,7 +167,7 @@ def show(context: click.Context, name: str, json: bool) -> None:
 @click.argument("text", nargs=-1)
 @click.pass_context
 def describe(context: click.Context, name: str, text: tuple[str, ...]) -> None:
-    """Say what the collection NAME holds and when to search it; without TEXT the next ingest says it."""
+    """Describe what the collection NAME holds and when to search it; without TEXT the next ingest does."""
     changed = _open(context).describe(name, " ".join(text))
     click.echo(f"{changed.name}: {clean(changed.description, keep_newlines=False) or _('(no description)')}")
 
@@ -199,7 +199,7 @@ def delete(context: click.Context, names: tuple[str, ...], yes: bool) -> int:
 @_as_json
 @click.pass_context
 def status(context: click.Context, name: str | None, json: bool) -> None:
-    """Show where collections are, how they are searched, and what is stale in them; of one or of all."""
+    """Show where collections are, how they are searched, and what is out of date in them; for one or all."""
     knowledge = _open(context)
     collections = [knowledge.collection(name)] if name else knowledge.collections()
     stale = {one.name: [str(remark) for remark in knowledge.staleness(one)] for one in collections}
@@ -223,7 +223,7 @@ def status(context: click.Context, name: str | None, json: bool) -> None:
     if not name and (delivered := _delivered(context, collections)):
         say(str(delivered_remark(delivered, load_here(context)[0])))
     elif not collections:
-        say(_("There are no collections yet. Make one: localllm rag ingest PATH --collection NAME"))
+        say(_("There are no collections yet. Create one: localllm rag ingest PATH --collection NAME"))
 
 
 @rag.command("eval")
@@ -235,9 +235,9 @@ def status(context: click.Context, name: str | None, json: bool) -> None:
 def eval_(context: click.Context, file: Path, collection: str, top_k: int, json: bool) -> None:
     """Score the search on questions whose sources you know: recall, nDCG, MRR.
 
-    FILE has a question a line: JSON lines, a JSON list or CSV with `question`, `sources` (such as docs/setup.md or
-    docs/setup.md:10-24, several as a list or with ; between; none where nothing should be found) and, where it is
-    not --collection, `collection`.
+    FILE has one question per line: JSON lines, a JSON list or CSV with `question`, `sources` (such as docs/setup.md or
+    docs/setup.md:10-24; several as a list or separated by ;, none if nothing should be found) and, without
+    --collection, `collection`.
     """
     from localllm.rag.evaluation import evaluate, read_questions
 
@@ -273,7 +273,7 @@ def eval_(context: click.Context, file: Path, collection: str, top_k: int, json:
 
 @rag.command()
 @click.argument("words", nargs=-1, metavar="[QUESTION]")
-@click.option("-p", "--prompt", metavar="TEXT", help="Answer this and leave.")
+@click.option("-p", "--prompt", metavar="TEXT", help="Answer this and exit.")
 @click.option(
     "--ipo",
     metavar="FILE",
@@ -288,12 +288,13 @@ def eval_(context: click.Context, file: Path, collection: str, top_k: int, json:
 )
 @click.pass_context
 def chat(context: click.Context, words: tuple[str, ...], prompt: str | None, ipo: Path | None, output: str) -> int:
-    """Answer QUESTION, or one after another, from the collections alone, each statement with its reference; exit or
-    quit leaves."""
+    """Answer QUESTION, or a series of questions, from the collections alone, each statement with its reference; exit or
+    quit leaves.
+    """
     from localllm.cli.rag_chat import run_chat
 
     if words and prompt is not None:
-        raise click.UsageError(_("A question or --prompt: give one of them."))
+        raise click.UsageError(_("Give either a question or --prompt, not both."))
     prompt = " ".join(words) or prompt
     project, loaded = load_here(context)
     accept_no_sandbox: bool = context.find_root().params["i_accept_no_sandbox"]
@@ -340,13 +341,18 @@ async def _described_by_model(context: click.Context, report: IngestReport) -> I
     async with open_chat_client(project, loaded.settings.llm, loaded.allowed_environ(os.environ)) as client:
         if client is None:
             return report
-        say(_("The documents are taken in. Asking the chat model to say in a sentence what they hold …"))
+        say(_("The documents are indexed. Asking the chat model to describe them in a sentence …"))
         text = ""
         with suppress(TimeoutError):
             async with asyncio.timeout(_LONGEST_WAIT):
                 text = await ChatModel(client).describe(report.contents)
     if not text:
-        say(_("It gave none: titles and words of the documents stand for it. localllm rag describe NAME TEXT says it."))
+        say(
+            _(
+                "It gave none: titles and words from the documents are used instead. To write one: localllm rag "
+                "describe NAME TEXT"
+            )
+        )
         return report
     described = _open(context).describe(report.collection.name, text, is_own=False)
     return msgspec.structs.replace(report, collection=described)
@@ -376,9 +382,9 @@ def _progress() -> Generator[OnEvent]:
 
 def _say_who_waits(event: IngestEvent) -> None:
     if event.kind == "waiting":
-        say(_("Waiting: {who} holds the collection.", who=event.detail))
+        say(_("Waiting: {who} has locked the collection.", who=event.detail))
     elif event.kind == "resumed":
-        say(_("Going on with an ingest that was broken off."))
+        say(_("Resuming an interrupted ingest."))
 
 
 def _print_report(report: IngestReport, *, json: bool) -> None:
@@ -397,7 +403,7 @@ def _print_report(report: IngestReport, *, json: bool) -> None:
         return
     click.echo(
         _(
-            "{name}: {indexed} taken in (passages: {chunks}), {unchanged} unchanged, {removed} gone, {skipped} skipped",
+            "{name}: {indexed} indexed (passages: {chunks}), {unchanged} unchanged, {removed} gone, {skipped} skipped",
             name=report.collection.name,
             indexed=f"{report.indexed:,}",
             chunks=f"{report.chunks:,}",
@@ -437,7 +443,7 @@ def _print_collection(one: Collection, place: str) -> None:
             _("kept in"),
             {
                 "user": _("your data folder"),
-                "project": _("your state folder, for this project alone"),
+                "project": _("your state folder, for this project only"),
                 "server": _("the Qdrant server"),
             }[one.home]
             + f" ({place})",
@@ -460,7 +466,7 @@ def _nothing(found: Found) -> str:
     if found.elsewhere:
         return _("Nothing found here; there are passages in: {names}.", names=", ".join(found.elsewhere))
     if found.nearest:
-        return _("Nothing found that tells what is asked. Nearest are:")
+        return _("Nothing found that answers this. The closest are:")
     return _("Nothing found.")
 
 

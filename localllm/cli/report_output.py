@@ -47,7 +47,7 @@ class ReportOutput(msgspec.Struct, frozen=True, kw_only=True):
             raise ConfigurationError(
                 "session_unwritable",
                 file=self.export,
-                reason=Phrase("{folder} cannot be written to", folder=target.parent),
+                reason=Phrase("{folder} is not writable", folder=target.parent),
             )
         if target.exists() and not self.force:
             raise ResearchUsageError("research_export_exists", file=self.export)

@@ -32,18 +32,20 @@ from localllm.text.sanitising import clean
 @click.argument("words", nargs=-1, metavar="[QUESTION]")
 @click.option("--prompt", metavar="TEXT", help="The question, as an option.")
 @click.option("--task-id", metavar="ID", help="Run this task of localllm task.")
-@click.option("--task-all", is_flag=True, help="Run all tasks that have not been run.")
-@click.option("--resume", metavar="ID", help="Go on with a run that was stopped, as it was begun.")
-@click.option("--plan", is_flag=True, help="See and edit the queries before the search; piped, only print them.")
+@click.option("--task-all", is_flag=True, help="Run all tasks that have not been run yet.")
+@click.option("--resume", metavar="ID", help="Continue a stopped run with its original options.")
+@click.option(
+    "--plan", is_flag=True, help="Show the queries before the search, to edit them; if piped, only print them."
+)
 @research_options
 @click.option("--api", metavar="URL", help="The address of the model's server.")
-@click.option("--model", metavar="NAME", help="The model to use; otherwise that of the settings.")
-@click.option("--retry", type=click.IntRange(0, 10), metavar="N", help="Further tries for a failed request.")
+@click.option("--model", metavar="NAME", help="The model to use; by default the one in the settings.")
+@click.option("--retry", type=click.IntRange(0, 10), metavar="N", help="Retries of a failed request.")
 @click.option("--clear", is_flag=True, help="Ignore the [research] settings for this run.")
-@click.option("--no-cache", is_flag=True, help="Search again even where results are kept, and keep none.")
+@click.option("--no-cache", is_flag=True, help="Search again even where results are cached, and cache none.")
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="The report's format.  [default: md]")
 @click.option("--export", metavar="FILE", type=click.Path(path_type=Path), help="Also write the report into FILE.")
-@click.option("--force", is_flag=True, help="With --export: overwrite a file that is there.")
+@click.option("--force", is_flag=True, help="With --export: overwrite an existing file.")
 @click.option(
     "--output",
     type=click.Choice(["text", "json", "stream-json"]),
@@ -51,14 +53,16 @@ from localllm.text.sanitising import clean
 )
 @click.option("--trace", is_flag=True, help="Send a trace of the run to an OpenTelemetry receiver (see [trace]).")
 @click.option("--langfuse", is_flag=True, help="The same as --trace.")
-@click.option("--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="Where reports, tasks and logs are.")
+@click.option(
+    "--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="The folder of reports, tasks and logs."
+)
 @click.pass_context
 def research(context: click.Context, words: tuple[str, ...], **values: Any) -> int:
-    """Answer QUESTION from the web and your documents, in a report whose claims lead to the sentences that support
+    """Answer QUESTION from the web and your documents, in a report whose claims link to the sentences that support
     them.
 
-    Calling it allows the searches and pages of this run; with --offline it reads --docs and --collection alone. What is
-    found is kept: a run that was stopped goes on with --resume.
+    Running it allows the searches and pages of this run; with --offline it reads only --docs and --collection. What is
+    found is saved: --resume continues a stopped run.
     """
     _refuse_contradictions(words, values)
     given = given_options(values)
@@ -166,7 +170,7 @@ def _warn_of_workers(setup: ResearchSetup, run: str) -> None:
     from localllm.integrations.task_queue.handover import place_of
 
     if place := place_of(setup.work_folder, run):
-        say(_("Run {id} is with the workers of {where}, too; what they find is not used here.", id=run, where=place))
+        say(_("Run {id} is also with the workers of {where}; what they find is not used here.", id=run, where=place))
 
 
 def _refuse_contradictions(words: Sequence[str], values: Mapping[str, Any]) -> None:
@@ -174,18 +178,18 @@ def _refuse_contradictions(words: Sequence[str], values: Mapping[str, Any]) -> N
     asked = [name for name in ("prompt", "task_id", "resume") if values[name] is not None]
     asked += ["task_all"] * values["task_all"] + ["question"] * bool(words)
     if len(asked) > 1:
-        raise click.UsageError(_("A question, --prompt, --task-id, --task-all or --resume: give one of them."))
+        raise click.UsageError(_("Give only one of: a question, --prompt, --task-id, --task-all or --resume."))
     if values["force"] and values["export"] is None:
-        raise click.UsageError(_("--force goes with --export."))
+        raise click.UsageError(_("--force needs --export."))
     if values["resume"] is not None:
         of_run = [*(name for name in SHARED if values[name] not in (None, ())), "no_cache"]
         if given := [name for name in of_run if values[name]]:
             names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-            raise click.UsageError(_("--resume goes on as the run was begun: it goes without {names}.", names=names))
+            raise click.UsageError(_("--resume uses the original options of the run: leave out {names}.", names=names))
     if values["task_all"] and values["export"] is not None:
-        raise click.UsageError(_("--export goes with one report."))
+        raise click.UsageError(_("--export works with only one report."))
     if values["plan"] and (values["task_id"] or values["task_all"]):
-        raise click.UsageError(_("--plan goes with a question."))
+        raise click.UsageError(_("--plan needs a question."))
 
 
 def _piped_question() -> str:

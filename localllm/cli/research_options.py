@@ -35,19 +35,21 @@ _PAIRS = (("min_search", "max_search"), ("min_validation", "max_validation"))
 
 OPTIONS = (
     click.option("--preset", type=click.Choice([*PRESETS]), help="How thorough: rounds of checking and queries."),
-    click.option("--query", type=click.IntRange(1, 10), metavar="N", help="Queries made of the question."),
-    click.option("--min-search", type=click.IntRange(1, 20), metavar="N", help="Sources at least."),
-    click.option("--max-search", type=click.IntRange(1, 50), metavar="N", help="Sources read in a round."),
-    click.option("--min-validation", type=click.IntRange(0, 10), metavar="N", help="Rounds of checking at least."),
+    click.option("--query", type=click.IntRange(1, 10), metavar="N", help="Number of queries made from the question."),
+    click.option("--min-search", type=click.IntRange(1, 20), metavar="N", help="Minimum number of sources."),
+    click.option("--max-search", type=click.IntRange(1, 50), metavar="N", help="Sources read per round."),
+    click.option("--min-validation", type=click.IntRange(0, 10), metavar="N", help="Minimum rounds of checking."),
     click.option(
         "--max-validation",
         type=click.IntRange(0, 10),
         metavar="N",
-        help="Rounds of checking at most; 0 checks nothing, and the report says so.",
+        help="Maximum rounds of checking; 0 checks nothing, and the report says so.",
     ),
     click.option("--language", type=click.Choice(["ja", "en"]), help="The language of the report."),
-    click.option("--sites", multiple=True, metavar="HOST", help="Only pages of this host; can be given several times."),
-    click.option("--exclude-sites", multiple=True, metavar="HOST", help="No pages of this host."),
+    click.option(
+        "--sites", multiple=True, metavar="HOST", help="Only pages from this host; can be given several times."
+    ),
+    click.option("--exclude-sites", multiple=True, metavar="HOST", help="No pages from this host."),
     click.option(
         "--docs",
         multiple=True,
@@ -97,7 +99,7 @@ def _check_pairs(given: Mapping[str, Any]) -> None:
         if least in given and most in given and given[most] < given[least]:
             raise click.UsageError(
                 _(
-                    "--{most} {high} is less than --{least} {low}: it has to be at least that.",
+                    "--{most} {high} is less than --{least} {low}: it must be at least that.",
                     most=most.replace("_", "-"),
                     least=least.replace("_", "-"),
                     high=given[most],
@@ -113,6 +115,6 @@ def _hosts(name: str, value: str) -> list[str]:
         if not _HOST.fullmatch(host):
             option = name.replace("_", "-")
             raise click.UsageError(
-                _("--{option}: “{host}” is no host. Write it as example.org.", option=option, host=host)
+                _("--{option}: “{host}” is not a host. Write it as example.org.", option=option, host=host)
             )
     return hosts

@@ -80,9 +80,9 @@ class RunDisplay:
             return
         said = forecast_said(expected)
         if expected.most_seconds:
-            said = _("Expected: {forecast} (at the speed of the newest run with this model).", forecast=said)
+            said = _("Expected: {forecast} (at the speed of the latest run with this model).", forecast=said)
         else:
-            said = _("Expected: {forecast}. How long that takes is known after the first answers.", forecast=said)
+            said = _("Expected: {forecast}. The time it takes is known after the first answers.", forecast=said)
         self._screen.print_lines(wrapped("  ", said, "", self._screen.width))
 
     def write(self, text: str) -> None:
@@ -154,4 +154,4 @@ async def _planned(
 def say_how_to_resume(run: str) -> None:
     """Print that a run is saved, and how to resume it."""
     if run:
-        say(_("Run {id} is saved. Go on with it: localllm research --resume {id}", id=run))
+        say(_("Run {id} is saved. To continue it: localllm research --resume {id}", id=run))

@@ -50,7 +50,7 @@ def _named(context: click.Context, values: Mapping[str, Any]) -> dict[str, Json]
         named = {"research.provider": "", "research.model": ""}  # typed options override the saved model
     if api := values.get("api"):
         if fault := address_fault(api):
-            raise click.UsageError(_("--api: “{url}” is no address: {reason}.", url=api, reason=fault))
+            raise click.UsageError(_("--api: “{url}” is not an address: {reason}.", url=api, reason=fault))
         is_ollama = urlsplit(server_root(api)).port == _OLLAMA_PORT or "/api/" in api
         provider = "ollama" if is_ollama else "openai"
         named |= {"research.provider": provider, f"llm.{provider}.base_url": server_root(api) if is_ollama else api}

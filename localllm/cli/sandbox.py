@@ -33,25 +33,25 @@ _TRIALS = {
     "signals": N_("kill another process"),
     "tcp": N_("connect by TCP"),
     "udp": N_("send by UDP"),
-    "unix": N_("connect to a Unix socket (as of Docker, an agent, a database)"),
+    "unix": N_("connect to a Unix socket (of Docker, an agent, a database)"),
     "hooks": N_("leave a git hook"),
     "survivors": N_("leave a process running"),
     "files": N_("write in the project and to temporary files"),
-    "servers": N_("a server of the command's own, reached by itself"),
+    "servers": N_("a local server started by the command, reached by itself"),
 }
 KILLED_FOR = {
-    "output": N_("Killed: it wrote without end."),
+    "output": N_("Killed: its output did not end."),
     "processes": N_("Killed: it started too many processes."),
     "memory": N_("Killed: it used too much memory."),
     "disk": N_("Killed: it filled the disk."),
-    "files": N_("Killed: it made too many files."),
+    "files": N_("Killed: it created too many files."),
     "time": N_("Killed: it ran too long."),
-    "replaced": N_("Killed: a file closed to it was replaced outside."),
-    "protected": N_("Killed: it kept writing what is protected."),
+    "replaced": N_("Killed: a file it may not read was replaced from outside."),
+    "protected": N_("Killed: it kept writing to protected files."),
 }
 _TRIED = {
-    "forbidden": N_("Tried, and must not be possible:"),
-    "needed": N_("Tried, and must work:"),
+    "forbidden": N_("Tried; must be blocked:"),
+    "needed": N_("Tried; must work:"),
 }
 
 NOT_RUN = 125
@@ -62,17 +62,19 @@ _KILLED = 128  # plus the signal's number, as in shells
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option("--probe", is_flag=True, help="Show what holds here, by trying it.")
+@click.option("--probe", is_flag=True, help="Test what the sandbox blocks on this machine.")
 @click.option("--json", "json", is_flag=True, help="With --probe: print one JSON object.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Kill it after that.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Kill it after this time."
+)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def sandbox(context: click.Context, *, probe: bool, json: bool, timeout: float | None, command: tuple[str, ...]) -> int:
     """Run one command as the assistant would: localllm sandbox -- COMMAND…
 
-    The same sandbox, variables and limits; what it changes in the project stays, and is not kept for /undo. One word is
-    a line for bash, several are a program and its arguments. It gets no input; its output comes when it has ended. The
-    exit code is the command's, 124 where it took too long, 125 where it was not run.
+    The sandbox, variables and limits are the same; its changes to the project stay, and /undo cannot undo them. One
+    word is a line for bash, several are a program and its arguments. It gets no input; its output is printed when it
+    ends. The exit code is the command's, 124 if it took too long, 125 if it was not run.
     """
     if probe == bool(command) or (json and not probe) or (probe and timeout):
         raise click.UsageError(_("Give a command after --, or --probe (with or without --json)."))
@@ -104,7 +106,7 @@ def _run(runner: SandboxRunner, line: str, seconds: float) -> int:
     _write(sys.stdout, done.stdout)
     _write(sys.stderr, done.stderr)
     if done.timed_out:
-        say(f"localllm: {_('Killed: not done after {seconds:g} s.', seconds=seconds)}")
+        say(f"localllm: {_('Killed: still running after {seconds:g} s.', seconds=seconds)}")
     elif done.excess:
         say(f"localllm: {_(KILLED_FOR[done.excess])}")
     for remark in remarks_on(done):
@@ -171,14 +173,14 @@ _NETWORK = {
     "off": N_("Network: off"),
     "hosts": N_("Network: only {hosts}"),
     "not possible": N_("Network: off. safety.network_hosts has no effect: the level {level} cannot tell hosts apart"),
-    "all": N_("Network: all of it"),
+    "all": N_("Network: unrestricted"),
 }
 
 
 def listing(probed: _Probed, project: Path, width: int, theme: Theme) -> Iterator[str]:
     """List the strength, what was tried, and fixes; no line is wider than `width`."""
     key = (
-        N_("Commands in {project}: nothing holds them (kernel {kernel}: {reason})")
+        N_("Commands in {project}: not sandboxed (kernel {kernel}: {reason})")
         if probed.level == "none"
         else N_("Commands in {project}: level {level} (kernel {kernel})")
     )
@@ -191,7 +193,7 @@ def listing(probed: _Probed, project: Path, width: int, theme: Theme) -> Iterato
             yield from ("", *wrap(_(_TRIED[kind]), width))
             yield from _table(tried, width, theme)
     if probed.failed:
-        yield from ("", *wrap(_("Better levels, and why they do not hold here:"), width))
+        yield from ("", *wrap(_("Better levels, and why they are not available here:"), width))
         for level, reason in probed.failed.items():
             yield from _lines(f"{level}: {reason}", width, "  ")
     if probed.fixes:
@@ -212,7 +214,7 @@ def _table(tried: Sequence[Attempt], width: int, theme: Theme) -> Iterator[str]:
 
 def _label(attempt: Attempt) -> str:
     if attempt.kind == "forbidden":
-        return _(N_("blocked") if attempt.ok else N_("NOT STOPPED"))
+        return _(N_("blocked") if attempt.ok else N_("NOT BLOCKED"))
     return _(N_("works") if attempt.ok else N_("does not work"))
 
 

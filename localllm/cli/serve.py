@@ -71,29 +71,33 @@ class Site(NamedTuple):
     "file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="The configuration.  [default: config.json, where that is here]",
+    help="The configuration file.  [default: config.json, if there is one here]",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="The address to listen at.")
-@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="Its port; 0 takes any.")
-@click.option("--auto", is_flag=True, help="Make a configuration of the models that are found.")
-@click.option("--write-config", is_flag=True, help="Write that configuration into config.json, and leave.")
-@click.option("--force", is_flag=True, help="With --write-config: overwrite a file that is there.")
-@click.option("--token-env", metavar="NAME", help="The variable with the clients' token (LOCALLLM_SERVE_TOKEN).")
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="The address to listen on.")
 @click.option(
-    "--max-runs", default=32, metavar="N", type=click.IntRange(1), help="How many requests are worked on at once (32)."
+    "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="The port; 0 picks a free one."
+)
+@click.option("--auto", is_flag=True, help="Make a configuration from the models found.")
+@click.option("--write-config", is_flag=True, help="Write that configuration to config.json and exit.")
+@click.option("--force", is_flag=True, help="With --write-config: overwrite an existing file.")
+@click.option(
+    "--token-env", metavar="NAME", help="The environment variable with the clients' token (LOCALLLM_SERVE_TOKEN)."
+)
+@click.option(
+    "--max-runs", default=32, metavar="N", type=click.IntRange(1), help="Maximum number of requests at once (32)."
 )
 @click.option(
     "--max-seconds",
     metavar="S",
     type=click.FloatRange(0, min_open=True),
-    help="The longest a request may take, in seconds.",
+    help="Time limit of a request, in seconds.",
 )
 @click.option(
     "--max-body",
     default=4_000_000,
     metavar="BYTES",
     type=click.IntRange(1),
-    help="The largest request (4000000).",
+    help="Largest request, in bytes (4000000).",
 )
 @click.option("--no-log", is_flag=True, help="Keep no log of questions and answers.")
 @click.option(
@@ -111,17 +115,17 @@ class Site(NamedTuple):
     metavar="[N|ID]",
     is_flag=False,
     flag_value=NEWEST,
-    help="List the newest N requests of the log (20), or show the one with this id, and leave.",
+    help="List the newest N requests of the log (20), or show the one with this id, and exit.",
 )
-@click.option("--stats", is_flag=True, help="Print what the log tells of each worker, and leave.")
-@click.option("--json", "json", is_flag=True, help="With --history or --stats: one JSON object.")
+@click.option("--stats", is_flag=True, help="Print statistics on each worker from the log, and exit.")
+@click.option("--json", "json", is_flag=True, help="With --history or --stats: print one JSON object.")
 @click.pass_context
 def serve(context: click.Context, file: Path | None, **values: Any) -> int:
     """Serve an ensemble: several models answer a question, a reviewer merges their answers.
 
-    As a page for the browser, over HTTP at POST /generate, and as an OpenAI-compatible server at /v1. The models are
-    those of config.json, where a change holds at once. A server that listens anywhere but at the loopback takes
-    requests only with the token in LOCALLLM_SERVE_TOKEN.
+    As a web page, over HTTP at POST /generate, and as an OpenAI-compatible server at /v1. The models are those of
+    config.json, where a change takes effect at once. A server that listens beyond loopback accepts requests only with
+    the token in LOCALLLM_SERVE_TOKEN.
     """
     _refuse_contradictions(file, values)
     project, loaded = load_here(context)
@@ -149,11 +153,11 @@ def serve(context: click.Context, file: Path | None, **values: Any) -> int:
 def _refuse_contradictions(file: Path | None, values: Mapping[str, Any]) -> None:
     """Raise usage errors for options that would otherwise be ignored."""
     if values["auto"] and file is not None and not values["write_config"]:
-        raise click.UsageError(_("--config names a configuration, --auto makes one: give one of them."))
+        raise click.UsageError(_("Give either --config, which names a configuration, or --auto, which makes one."))
     if values["force"] and not values["write_config"]:
-        raise click.UsageError(_("--force goes with --write-config."))
+        raise click.UsageError(_("--force needs --write-config."))
     if values["json"] and not values["stats"] and values["history"] is None:
-        raise click.UsageError(_("--json goes with --history or --stats."))
+        raise click.UsageError(_("--json needs --history or --stats."))
 
 
 def _site(values: Mapping[str, Any]) -> Site:
@@ -253,7 +257,7 @@ def _write_config(loaded: Loaded, environ: Mapping[str, str], file: Path, *, for
         raise ConfigurationError("ensemble_config_exists", file=file)
     write_config(_made(loaded, environ), file, overwrite=force)
     named = "" if file == Path(CONFIG_FILE) else f" --config {file}"
-    say(_("Written: {file}. It is used by: localllm serve{option}", file=file, option=named))
+    say(_("Written: {file}. To use it: localllm serve{option}", file=file, option=named))
     return 0
 
 
@@ -356,7 +360,7 @@ class _Stop:
         if self._number:
             self._forced_end.begin(128 + number)
         else:
-            say(_("The server ends; requests that are worked on may finish. Once more ends it at once."))
+            say(_("The server is stopping; requests in progress may finish. Ctrl+C again stops it at once."))
             self._number = number
         self._stop()
 
@@ -369,7 +373,7 @@ def _say_start(url: str, source: ConfigSource, site: Site) -> None:
         say(_("Requests need the token in {variable}.", variable=site.token_variable))
     if offline.is_on():
         say(reachable_offline())
-    say(_("Ctrl+C ends it."))
+    say(_("Ctrl+C stops it."))
 
 
 def _say_agents(config: EnsembleConfig) -> None:
@@ -390,10 +394,10 @@ def _tell(file: Path, event: ConfigEvent) -> None:
     with suppress(OSError):
         match event:
             case ConfigChanged(_before, config):
-                say(_("{file} has changed, and holds from now on:", file=file))
+                say(_("{file} has changed and is now in effect:", file=file))
                 _say_agents(config)
             case ConfigRefused(error):
                 print_error(error)
-                say("  " + _("The configuration read before stays in use."))
+                say("  " + _("The previous configuration stays in use."))
             case ConfigRestored():
-                say(_("{file} can be used again, and says what has held all the while.", file=file))
+                say(_("{file} is valid again, and is the same as the configuration in use.", file=file))

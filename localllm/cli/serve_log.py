@@ -28,7 +28,7 @@ _OUTCOMES = {
     "answered": N_("answered"),
     "reviewer_failed": N_("reviewer failed"),
     "all_failed": N_("no answer"),
-    "broken_off": N_("broken off"),
+    "broken_off": N_("cancelled"),
 }
 
 
@@ -77,7 +77,7 @@ def print_statistics(*, json: bool, file: Path | None = None) -> int:
 
 
 def _wrong_number() -> click.UsageError:
-    return click.UsageError(_("--history takes how many requests are to be listed, or the id of one."))
+    return click.UsageError(_("--history takes the number of requests to list, or the id of one."))
 
 
 def run_json(run: LoggedRun) -> dict[str, Json]:
@@ -136,7 +136,7 @@ def _summary(found: LogStatistics) -> Iterator[str]:
     )
     if found.p50_seconds is not None and found.p95_seconds is not None:
         yield _(
-            "Time of a request: half within {p50}, 95 % within {p95}",
+            "Time of a request: 50 % within {p50}, 95 % within {p95}",
             p50=_seconds(found.p50_seconds),
             p95=_seconds(found.p95_seconds),
         )
@@ -144,7 +144,7 @@ def _summary(found: LogStatistics) -> Iterator[str]:
 
 def _rows(workers: Sequence[WorkerStatistics]) -> Iterator[tuple[str, ...]]:
     yield (
-        *(_("worker"), _("model"), _("asked"), _("answered"), _("failed"), _("not awaited")),
+        *(_("worker"), _("model"), _("asked"), _("answered"), _("failed"), _("not waited for")),
         *(_("50 %"), _("95 %"), _("best")),
     )
     for one in workers:

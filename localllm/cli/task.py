@@ -50,7 +50,7 @@ _ABOUT = 60  # cells
 EXIT_LEFT_ALONE = 1
 
 work_dir_option = click.option(
-    "--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="Where reports, tasks and logs are."
+    "--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="The folder of reports, tasks and logs."
 )
 
 
@@ -66,7 +66,7 @@ def task() -> None:
 @task.command()
 @click.argument("words", nargs=-1, metavar="QUESTION")
 @click.option("--prompt", metavar="TEXT", help="The question, as an option.")
-@click.option("--every", default="", metavar="TIME", help="Again and again: 30m, 6h, 1d, 2w; hourly, daily, weekly.")
+@click.option("--every", default="", metavar="TIME", help="Repeat it: 30m, 6h, 1d, 2w; hourly, daily, weekly.")
 @click.option("--at", default="", metavar="TIME", help='Not before then: 09:30, or "2026-12-01 09:30".')
 @research_options
 @work_dir_option
@@ -75,7 +75,7 @@ def task() -> None:
 def add(context: click.Context, words: tuple[str, ...], json: bool, **values: Any) -> None:
     """Add a task. Its id is printed."""
     if words and values["prompt"]:
-        raise click.UsageError(_("A question or --prompt: give one of them."))
+        raise click.UsageError(_("Give either a question or --prompt, not both."))
     options = given_options(values)
     if values["preset"]:
         options["preset"] = values["preset"]
@@ -91,11 +91,11 @@ def add(context: click.Context, words: tuple[str, ...], json: bool, **values: An
         return
     click.echo(added.id)
     said = _("Task {id} is due {when}.", id=added.id, when=_shown(added.next_run)) if added.next_run else ""
-    say(said or _("Task {id} is due at once: localllm task run {id}", id=added.id))
+    say(said or _("Task {id} is due now: localllm task run {id}", id=added.id))
 
 
 @task.command("list")
-@click.option("--status", type=click.Choice(STATUSES), help="Only those.")
+@click.option("--status", type=click.Choice(STATUSES), help="List only tasks with this status.")
 @click.option("--json", "json", is_flag=True, help="Print one JSON object.")
 @work_dir_option
 @click.pass_context
@@ -133,7 +133,7 @@ def show(context: click.Context, name: str, json: bool, work_dir: Path | None) -
 @work_dir_option
 @click.pass_context
 def delete(context: click.Context, names: tuple[str, ...], yes: bool, work_dir: Path | None) -> int:
-    """Delete tasks for good; one that is being worked on stays, and so do all reports."""
+    """Delete tasks for good; running tasks and all reports are kept."""
     store = TaskStore(work_folder_here(context, work_dir))
     found = {name: store.read(name) for name in names}
     if not yes:
@@ -159,8 +159,8 @@ def delete(context: click.Context, names: tuple[str, ...], yes: bool, work_dir: 
 
 @task.command()
 @click.argument("names", nargs=-1, metavar="[ID...]")
-@click.option("--due", is_flag=True, help="Those whose time has come, and those that a dead runner has left.")
-@click.option("--all", "all_", is_flag=True, help="All that wait, also those whose time has not come.")
+@click.option("--due", is_flag=True, help="Run those that are due, and those left behind by a runner that died.")
+@click.option("--all", "all_", is_flag=True, help="Run all that are waiting, even if not yet due.")
 @click.option(
     "--output",
     type=click.Choice(["text", "json", "stream-json"]),
@@ -168,7 +168,7 @@ def delete(context: click.Context, names: tuple[str, ...], yes: bool, work_dir: 
     help="Standard output: a line for each report (the default), one JSON object, or each event as a JSON line.",
 )
 @click.option("--api", metavar="URL", help="The address of the model's server.")
-@click.option("--model", metavar="NAME", help="The model to use; otherwise that of the settings.")
+@click.option("--model", metavar="NAME", help="The model to use; by default the one in the settings.")
 @click.option("--trace", is_flag=True, help="Send traces of the runs to an OpenTelemetry receiver (see [trace]).")
 @click.option("--queue", metavar="URL", help="Hand the tasks to workers, through this Redis or Valkey.")
 @work_dir_option
@@ -176,8 +176,8 @@ def delete(context: click.Context, names: tuple[str, ...], yes: bool, work_dir: 
 def run(context: click.Context, names: tuple[str, ...], due: bool, all_: bool, **values: Any) -> int:
     """Run tasks, one after the other.
 
-    Several of these can be at work at once: none runs a task that another has taken. With --queue workers do it
-    (localllm worker), and this waits for them. Calling it allows the searches and pages of these runs. The exit code is
+    Several runners can be at work at once: none runs a task that another has taken. With --queue, workers run them
+    (localllm worker), and this waits for them. Running it allows the searches and pages of these runs. The exit code is
     that of the worst run: 3 for a partial report.
     """
     if bool(names) + due + all_ != 1:
@@ -202,7 +202,7 @@ def _hand_over(setup: ResearchSetup, names: Sequence[str], report: ReportOutput,
         finish(lambda: runs.run_together(names))
     except InterruptedRun as stopped:
         report.tell_failure(None, "")
-        say(_("The workers go on. The same command takes what they have done."))
+        say(_("The workers continue. Run the same command again to collect their results."))
         return stopped.exit_code
     runs.tell()
     return runs.code
@@ -211,7 +211,7 @@ def _hand_over(setup: ResearchSetup, names: Sequence[str], report: ReportOutput,
 @task.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), required=False)
 @click.option(
-    "--minutes", type=click.IntRange(1, 1440), default=15, show_default=True, metavar="N", help="How often to look."
+    "--minutes", type=click.IntRange(1, 1440), default=15, show_default=True, metavar="N", help="How often to check."
 )
 @click.option("--print", "print_", is_flag=True, help="Print the files and a line for crontab; write nothing.")
 @work_dir_option
@@ -219,8 +219,8 @@ def _hand_over(setup: ResearchSetup, names: Sequence[str], report: ReportOutput,
 def units(context: click.Context, folder: Path | None, minutes: int, print_: bool, work_dir: Path | None) -> None:
     """Write a systemd timer into FOLDER that runs what is due.
 
-    FOLDER is where systemd looks for units of yours, unless you name another one. The tasks run with the settings of
-    the folder this is called in.
+    FOLDER is where systemd looks for your units, unless you name another one. The tasks run with the settings of the
+    current folder.
     """
     work = work_folder_here(context, work_dir)
     for one in (work, Path.cwd()):
@@ -285,7 +285,7 @@ def run_tasks(
         finish(lambda: runs.run(names))
     except InterruptedRun as stopped:
         report.tell_failure(None, runs.display.run)
-        say(_("The task is due as before; its run is gone on with when it is run again."))
+        say(_("The task is still due; its run continues the next time it is run."))
         return stopped.exit_code
     runs.tell()
     return runs.code
@@ -337,7 +337,7 @@ class _Runs:
             self._note({"success": False, "status": "failed", "task": name, "error": {"code": error.code}})
             return
         if state is None:
-            say(_("Task {id} is being worked on elsewhere.", id=name))
+            say(_("Task {id} is running elsewhere.", id=name))
             self._note({"success": False, "status": "running", "task": name, "error": None})
         else:
             await self._tell_end(name, state)

@@ -28,9 +28,9 @@ def settle(
         answers.remember(project, waiting.digest, believed=believed)
     except ConfigurationError as error:
         terminal.remark(
-            _("The answer holds for this time only. {what} {why}", what=error.what, why=error.why), "warning"
+            _("Your answer applies only this time. {what} {why}", what=error.what, why=error.why), "warning"
         )
     else:
         if believed:
-            terminal.remark(_("Believed until the file changes; localllm config untrust takes it back."))
+            terminal.remark(_("Trusted until the file changes; localllm config untrust revokes it."))
     return load_believing(waiting.digest) if believed else loaded

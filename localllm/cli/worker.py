@@ -21,24 +21,24 @@ _SECONDS_TO_STOP = 40.0
 
 
 @click.command()
-@click.option("--queue", required=True, metavar="URL", help="The Redis or Valkey: redis://HOST:6379/0.")
+@click.option("--queue", required=True, metavar="URL", help="The Redis or Valkey server: redis://HOST:6379/0.")
 @click.option(
     "--docs",
     multiple=True,
     metavar="FOLDER",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="A folder that tasks may search, as --docs of research; others are refused.",
+    help="A folder that tasks may search (research --docs); others are refused.",
 )
 @click.option("--api", metavar="URL", help="The address of the model's server.")
-@click.option("--model", metavar="NAME", help="The model to use; otherwise that of the settings.")
-@click.option("--retry", type=click.IntRange(0, 10), metavar="N", help="Further tries for a failed request.")
-@click.option("--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="Where runs and logs are.")
+@click.option("--model", metavar="NAME", help="The model to use; by default the one in the settings.")
+@click.option("--retry", type=click.IntRange(0, 10), metavar="N", help="Retries of a failed request.")
+@click.option("--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="The folder of runs and logs.")
 @click.pass_context
 def worker(context: click.Context, queue: str, docs: tuple[Path, ...], **values: Any) -> int:
-    """Work on research tasks that localllm task run --queue hands over, until Ctrl+C.
+    """Run research tasks that localllm task run --queue hands over, until Ctrl+C.
 
-    The worker uses its own model, settings and search engines. Where a worker dies, another goes on with its run.
-    Calling it allows the searches and pages of these runs. The password of the queue comes from REDIS_PASSWORD.
+    The worker uses its own model, settings and search engines. If a worker dies, another continues its run. Running it
+    allows the searches and pages of these runs. The password of the queue comes from REDIS_PASSWORD.
     """
     from localllm.integrations.task_queue.job_board import JobBoard
     from localllm.integrations.task_queue.redis_server import QueueServer
@@ -48,7 +48,7 @@ def worker(context: click.Context, queue: str, docs: tuple[Path, ...], **values:
     server = QueueServer(queue, os.environ)
     working = ResearchWorker(setup, JobBoard(server), folders=docs, on_job=_tell)
     working.check()
-    say(_("Worker {name} waits for tasks of {queue}. Ctrl+C ends it.", name=working.name, queue=server.shown))
+    say(_("Worker {name} is waiting for tasks from {queue}. Ctrl+C stops it.", name=working.name, queue=server.shown))
     return _work(working)
 
 
@@ -63,7 +63,7 @@ def _work(working: "ResearchWorker") -> int:
         numbers.append(number)
         forced_end.begin(128 + number, _SECONDS_TO_STOP)
         threading.Thread(target=working.stop, daemon=True).start()
-        say(_("The worker ends; a run that is going on is given back. Once more ends it at once."))
+        say(_("The worker is stopping; its current run goes back to the queue. Ctrl+C again stops it at once."))
 
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
@@ -79,9 +79,9 @@ def _tell(job: "Job") -> None:
     """Print a line per step of a job."""
     match job.status:
         case "running":
-            say(_("Run {id}: begun (attempt {count}).", id=job.run, count=job.attempts))
+            say(_("Run {id}: started (attempt {count}).", id=job.run, count=job.attempts))
         case "waiting":
-            say(_("Run {id}: given back.", id=job.run))
+            say(_("Run {id}: returned to the queue.", id=job.run))
         case "done":
             say(_("Run {id}: done.", id=job.run))
         case "failed":

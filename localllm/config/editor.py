@@ -83,7 +83,7 @@ def _edit(file: Path, change: Callable[[str], str], intend: Callable[[dict[str, 
             _check(new, old, data, file)
             atomic_write(target, new.encode())
     except TimeoutError as error:
-        raise _unwritable(file, Phrase("Another program holds the lock of its folder")) from error
+        raise _unwritable(file, Phrase("Another program has its folder locked")) from error
     except OSError as error:
         raise _unwritable(file, os.strerror(error.errno or errno.EIO)) from error
     except UnicodeEncodeError as error:  # undecodable bytes of the command line
@@ -100,7 +100,7 @@ def _check(new: str, old: str, intended: dict[str, Json], file: Path) -> None:
         _validate(old, file)  # the old text was invalid already: raise with the lines the user sees
         sound = False
     if not sound:
-        raise _unwritable(file, Phrase("The setting stands where it is not expected"))
+        raise _unwritable(file, Phrase("The setting is in an unexpected place"))
 
 
 def _validate(text: str, file: Path) -> None:

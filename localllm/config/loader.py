@@ -94,9 +94,9 @@ def left_out_notice(error: ConfigurationError) -> str:
     return " ".join(
         str(
             Phrase(
-                N_("The project's localllm.toml, which is not trusted, is left out as a whole: {error}")
+                N_("The project's localllm.toml, which is not trusted, is ignored as a whole: {error}")
                 if whole
-                else N_("In the project's localllm.toml, which is not trusted, one setting is left out: {error}"),
+                else N_("In the project's localllm.toml, which is not trusted, one setting is ignored: {error}"),
                 error=error,
             )
         ).split()

@@ -83,7 +83,7 @@ class Answers:
         except msgspec.DecodeError as error:
             reason = str(error)
         return _Store(), Phrase(
-            "What you answered about trusting projects cannot be read and counts as forgotten ({file}: {reason}).",
+            "Your answers about trusting projects cannot be read and are treated as forgotten ({file}: {reason}).",
             file=self._file,
             reason=reason,
         )

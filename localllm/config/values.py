@@ -60,10 +60,10 @@ def _key_variable(setting: Setting) -> str:
 def wrong_type(setting: Setting, value: Json, where: object) -> ConfigurationError:
     """Return the error for a value of the wrong type or range."""
     got, expected = describe_value(value), describe(setting)
-    if expected.text == "a list of texts" and isinstance(value, list):
-        got = Phrase("a list with something else in it than texts")
+    if expected.text == "a list of strings" and isinstance(value, list):
+        got = Phrase("a list that holds something other than strings")
     if expected.text == "one of {values}" and isinstance(value, str) and len(value) <= _QUOTABLE:
-        got = Phrase("the text “{value}”", value=value)
+        got = Phrase("the string “{value}”", value=value)
     if expected.text == "a list of any of {values}" and isinstance(value, list):
         items = cast("list[Json]", value)
         other = next(item for item in items if item not in _choices(setting))
@@ -82,7 +82,7 @@ def describe_value(value: Json) -> Phrase:
         case int() | float():
             return Phrase("{value}", value=str(value)[:_QUOTABLE])
         case str():
-            return Phrase("a text")
+            return Phrase("a string")
         case list() | tuple():
             return Phrase("a list")
         case dict():
@@ -109,19 +109,19 @@ def describe(setting: Setting) -> Phrase:
             return Phrase("a list of any of {values}", values=_quoted(_choices(setting)))
         case shapes.VarTupleType(item_type=shapes.StructType()):
             return Phrase(
-                "tables [[{key}]] with tool, decision (allow, ask or deny) and, where wanted, prefix, match, not_match",
+                "tables [[{key}]] with tool, decision (allow, ask or deny) and, optionally, prefix, match, not_match",
                 key=setting.key,
             )
         case shapes.VarTupleType():
-            return Phrase("a list of texts")
+            return Phrase("a list of strings")
         case shapes.DictType():
-            return Phrase("a table of names and texts; one of them is {key}.NAME", key=setting.key)
+            return Phrase("a table of names and strings; one of them is {key}.NAME", key=setting.key)
         case shapes.IntType() as whole:
             return _describe_range(Phrase("a whole number"), whole)
         case shapes.FloatType() as number:
             return _describe_range(Phrase("a number"), number)
         case _:
-            return Phrase("a text")
+            return Phrase("a string")
 
 
 def _without_none(shape: Any) -> Any:

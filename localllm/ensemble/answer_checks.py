@@ -73,7 +73,7 @@ class AnswerChecks:
         except LocalLLMError as error:
             raise EnsembleError("ensemble_no_check", reason=error.what) from error
         if done.timed_out:
-            return Checked(holds=False, remark=_("not done after {seconds:g} s", seconds=self._seconds))
+            return Checked(holds=False, remark=_("not finished after {seconds:g} s", seconds=self._seconds))
         output = done.files.get(_OUTPUT, b"").decode("utf-8", "replace").strip()
         return Checked(holds=done.files.get(_STATUS, b"").strip() == b"0", remark=output[-_LONGEST_REMARK:])
 

@@ -45,9 +45,9 @@ async def _that_hold(run: Run, groups: Sequence[AnswerGroup]) -> tuple[Sequence[
     holding = [group for group, one in zip(groups, checked, strict=True) if one.holds]
     run.runtime["check"] = _check_result(run, groups, checked)
     if not holding:
-        return groups, _("The check holds for none of the answers.")
+        return groups, _("None of the answers passes the check.")
     names = ", ".join(run.answers[worker].agent for group in holding for worker in group.workers)
-    return holding, _("The check holds for: {names}.", names=names)
+    return holding, _("Answers that pass the check: {names}.", names=names)
 
 
 def _check_result(run: Run, groups: Sequence[AnswerGroup], checked: Sequence[Checked]) -> dict[str, object]:

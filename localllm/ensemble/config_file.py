@@ -69,7 +69,7 @@ def parse_config(text: str, file: Path) -> EnsembleConfig:
         raise ConfigurationError(
             "ensemble_config_unreadable",
             file=file,
-            reason=Phrase("The whole of it is {got}, not an object in braces", got=_described(data)),
+            reason=Phrase("The file holds {got}, not an object in braces", got=_described(data)),
         )
     _Check(file).whole(cast("Object", data))
     return msgspec.convert(data, EnsembleConfig)
@@ -133,7 +133,7 @@ def _decoded(text: str, file: Path) -> Json:
         raise ConfigurationError("ensemble_config_bad_json", file=file, line=line, column=column, reason=reason)
 
     def no_number(constant: str) -> NoReturn:
-        refuse(max(text.find(constant), 0), Phrase("“{text}” is no number in JSON", text=constant))
+        refuse(max(text.find(constant), 0), Phrase("“{text}” is not a JSON number", text=constant))
 
     try:
         data: Json = json.loads(text, object_pairs_hook=_unique, parse_constant=no_number)
@@ -141,7 +141,7 @@ def _decoded(text: str, file: Path) -> Json:
     except json.JSONDecodeError as error:
         refuse(*_fault_at(text, error.pos, in_text="control character" in error.msg))
     except UnicodeEncodeError:
-        refuse(max(text.lower().find("\\ud"), 0), Phrase("A character is written there by one half of its code"))
+        refuse(max(text.lower().find("\\ud"), 0), Phrase("It holds half of a surrogate pair"))
     except RecursionError:
         refuse(0, Phrase("It is nested too deeply"))
     except ValueError:  # Python parses no number of thousands of digits
@@ -167,7 +167,7 @@ def _fault_at(text: str, position: int, *, in_text: bool) -> tuple[int, Phrase]:
     """Find where a text stops being JSON, with the reason in plain words. `in_text`: the fault is a character in a
     string."""
     if in_text:
-        return position, Phrase("A text in quotes goes on to the next line, or holds a tab")
+        return position, Phrase("A string continues on the next line, or holds a tab")
     if not text.strip():
         return 0, Phrase("The file is empty")
     position = len(text) - len(text[position:].lstrip())
@@ -180,15 +180,15 @@ def _fault_at(text: str, position: int, *, in_text: bool) -> tuple[int, Phrase]:
         case "," if text[position + 1 :].lstrip().startswith(("}", "]")):
             return position, Phrase("There is a comma after the last entry")
         case "'" | "‘" | "’" | "“" | "”":
-            return position, Phrase('Texts stand in straight double quotes ("…") only')
+            return position, Phrase('Strings must be in straight double quotes ("…")')
         case "/" | "#":
             return position, Phrase("JSON has no comments")
         case "\\":
-            return position, Phrase("A backslash in a text is written twice: \\\\")
+            return position, Phrase("A backslash in a string must be written twice: \\\\")
         case '"' | "{" | "[" if before.endswith(('"', "}", "]")) or before[-1:].isalnum():
             return position, Phrase("There is a comma or a colon missing before it")
         case '"':
-            return position, Phrase("A text in quotes is not closed")
+            return position, Phrase("A string is not closed")
         case other:
             shown = other if other.isprintable() else "�"
             return position, Phrase("“{text}” is not expected there; a quote or a comma may be missing", text=shown)

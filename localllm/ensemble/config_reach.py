@@ -51,7 +51,7 @@ def refuse_unnamed_servers(config: EnsembleConfig, file: Path) -> None:
     for agent in (config.reviewer_agent, *config.worker_agents):
         if agent.base_url and not offline.is_named(agent.base_url):
             reason = Phrase(
-                "It asks {address}, and offline no server is reached that was not named at the start",
+                "It asks {address}, and offline only servers named at the start are contacted",
                 address=agent.api_url,
             )
             raise ConfigurationError("ensemble_config_reaches_further", file=file, reason=reason)
@@ -70,14 +70,14 @@ def _agent_reach(agent: AgentConfig) -> Iterator[tuple[Reach, Phrase]]:
     if agent.provider == "gguf":
         yield ("gguf", agent.model), Phrase("It runs a model file, which native code reads")
     if agent.provider == "scripted":
-        yield ("scripted", agent.model), Phrase("It has a file played as a model (scripted)")
+        yield ("scripted", agent.model), Phrase("It plays a file as a model (scripted)")
     if variable := agent.api_key_env:
-        yield (variable, address), Phrase("It has a key sent from the variable {variable}", variable=variable)
+        yield (variable, address), Phrase("It sends the key in the variable {variable}", variable=variable)
     if address and not is_near(address):
         reason = Phrase("It sends questions to {address}, which is not in your own network", address=agent.api_url)
         yield ("address", address), reason
     if runs_elsewhere(agent.model):
-        reason = Phrase("It has the model {model} answer, which Ollama runs elsewhere", model=agent.model)
+        reason = Phrase("It uses the model {model}, which Ollama runs elsewhere", model=agent.model)
         yield ("cloud", address, agent.model), reason
 
 

@@ -76,7 +76,7 @@ class Host:
         if self._rests_until and (left := self._rests_until - asyncio.get_running_loop().time()) > 0:
             ago = REST_SECONDS - left
             reason = Phrase(
-                "It took no connection {ago:.0f} s ago, and is not tried for {left:.0f} s", ago=ago, left=left
+                "It accepted no connection {ago:.0f} s ago, and is not tried again for {left:.0f} s", ago=ago, left=left
             )
             raise EnsembleError("ensemble_unreachable", url=url, reason=reason)
 

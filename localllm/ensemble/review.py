@@ -42,7 +42,7 @@ async def merge(run: Run, agreement: Agreement) -> Outcome:
     note_judgement(run, read.scores, read.best)
     comment = prompt.with_names(read.comment)
     if not read.is_parsed:
-        comment = _("The reviewer kept to no form: its whole answer is taken for the final one.")
+        comment = _("The reviewer did not follow the format: its whole answer is used as the final one.")
     return Outcome(final_answer=read.final_answer, review_comment=comment, finish_reason=answer.finish_reason)
 
 

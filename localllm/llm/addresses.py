@@ -59,7 +59,7 @@ def address_fault(base_url: str) -> str:
     try:
         parts = urlsplit(api_root(base_url))
     except ValueError:  # unbalanced brackets
-        return _("it is no address of IPv6")
+        return _("it is not an IPv6 address")
     if parts.scheme not in ("http", "https"):
         return _("“{scheme}” is neither http nor https", scheme=parts.scheme)
     if not parts.hostname:
@@ -67,7 +67,7 @@ def address_fault(base_url: str) -> str:
     try:
         _port = parts.port  # raises ValueError for an invalid port
     except ValueError:
-        return _("its port “{port}” is no number up to 65535", port=parts.netloc.rpartition(":")[2])
+        return _("its port “{port}” is not a number up to 65535", port=parts.netloc.rpartition(":")[2])
     return "" if _is_host(parts.hostname) else _("“{host}” is not a host name", host=parts.hostname)
 
 

@@ -417,7 +417,8 @@ class LLMClient:
             if seconds >= _WORTH_TELLING:
                 on_notice(
                     _(
-                        "Waiting {seconds:.0f} s for its turn (llm.requests_per_minute, or the server asked for it).",
+                        "Waiting {seconds:.0f} s before the next request (llm.requests_per_minute, or the "
+                        "server asked for it).",
                         seconds=seconds,
                     )
                 )

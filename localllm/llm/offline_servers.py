@@ -27,8 +27,8 @@ def go_offline(loaded: Loaded, environ: Mapping[str, str]) -> None:
 def reachable_offline() -> str:
     """Describe in the user's language what is reachable offline."""
     if places := ", ".join(offline.named_places()):
-        return _("Offline: only this machine is reached, and in your own network {places}.", places=places)
-    return _("Offline: only this machine is reached.")
+        return _("Offline: only this machine is contacted, and in your own network {places}.", places=places)
+    return _("Offline: only this machine is contacted.")
 
 
 def refuse_model_elsewhere(model: str, url: str) -> None:

@@ -13,8 +13,8 @@ from localllm.llm.providers.base import ModelInfo
 
 _SERVER_STATES = {
     "empty": N_("The server at {url} has no model yet: load one there."),
-    "locked": N_("The server at {url} wants a key: {detail}."),
-    "silent": N_("{url} takes connections but does not answer in time: {detail}."),
+    "locked": N_("The server at {url} needs a key: {detail}."),
+    "silent": N_("{url} accepts connections but does not answer in time: {detail}."),
 }
 _ABILITIES = {
     "unloaded": N_("not loaded"),
@@ -145,4 +145,4 @@ def _hint(servers: Sequence[Server]) -> str:
     ready = [server for server in servers if server.state == "ready"]
     if sum(len(server.models) for server in ready) < 2:
         return ""
-    return _("There are others: /models lists them, /model NAME changes.")
+    return _("There are others: /models lists them, /model NAME switches.")

@@ -388,10 +388,10 @@ class Accounting:
             return ""
         self._has_warned = True
         return _(
-            "The server counted {counted} tokens of about {estimate} that were sent: it has "
-            "dropped a part of the conversation without a word. Load the model with a larger "
-            "context (Ollama: num_ctx, which llm.context_window sets, or OLLAMA_CONTEXT_LENGTH; "
-            "LM Studio: Context Length; llama.cpp: -c), or begin anew with /clear.",
+            "The server counted {counted} tokens of about {estimate} that were sent: it has silently "
+            "dropped part of the conversation. Load the model with a larger context (Ollama: num_ctx, "
+            "which llm.context_window sets, or OLLAMA_CONTEXT_LENGTH; LM Studio: Context Length; "
+            "llama.cpp: -c), or start over with /clear.",
             counted=f"{counted:,}",
             estimate=f"{estimate:,}",
         )

@@ -266,7 +266,7 @@ class Document:
         made = self.with_lines(at, at, lines)
         if kind not in made.sections:
             raise ConfigurationError(
-                "memory_layout", reason=Phrase("What would be written there would be read as something else")
+                "memory_layout", reason=Phrase("What would be written would be read back as something else")
             )
         return made
 

@@ -76,7 +76,7 @@ def one_of(wanted: str, named: Sequence[Named]) -> int:
             return index
         case []:
             near = names_of([named[index] for index in _near(asked, named, texts)])
-            told = Phrase("Near it: {names}.", names=near) if near else ""
+            told = Phrase("Similar: {names}.", names=near) if near else ""
             raise ToolExecutionError("memory_unknown", wanted=_shown(asked), near=told)
         case several:
             names = names_of([named[index] for index in several])

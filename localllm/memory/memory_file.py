@@ -19,8 +19,8 @@ from localllm.memory.document import Document
 from localllm.sandbox.protect.protected_paths import is_protected
 
 _FIX = {
-    "not_utf8": N_("Save it as UTF-8, or move it away: a new one is made when there is something to keep."),
-    "too_large": N_("Shorten it, or move it away: a new one is made when there is something to keep."),
+    "not_utf8": N_("Save it as UTF-8, or move it away: a new one is created when needed."),
+    "too_large": N_("Shorten it, or move it away: a new one is created when needed."),
     "folder": N_("Move the folder away, or name another file: localllm config set project.memory_file NOTES.md"),
     "not_regular": N_("Move it away, or name another file: localllm config set project.memory_file NOTES.md"),
     "linked": N_("Link to a Markdown file (.md), or put the file itself there."),
@@ -31,9 +31,9 @@ _MEMORY = {
     "too_large": N_("It is larger than {limit} MB"),
     "folder": N_("There is a folder of that name"),
     "not_regular": N_("It is a pipe or a device, not a file"),
-    "not_text": N_("Its encoding is not known"),
-    "linked": N_("It is a link to a file that is no Markdown"),
-    "obeyed": N_("It is a link to a text that assistants obey, which nothing is written into unasked"),
+    "not_text": N_("Its encoding is not recognised"),
+    "linked": N_("It is a link to a file that is not Markdown"),
+    "obeyed": N_("It is a link to a file of instructions for assistants, which is never changed without asking"),
 }
 
 NAME = "LOCALLLM.md"
@@ -188,7 +188,7 @@ class MemoryFile:
         except _NotRegularError as error:
             raise self._unusable("folder" if error.is_folder else "not_regular") from error
         except TimeoutError as error:
-            raise self._error("memory_busy", Phrase("Another program holds the lock of its folder")) from error
+            raise self._error("memory_busy", Phrase("Another program has its folder locked")) from error
         except OSError as error:
             if error.errno == errno.EXDEV:
                 raise SafetyViolationError("path_outside", path=self._name, root=self._root) from error

@@ -58,7 +58,7 @@ def add(document: Document, kind: NoteKind, text: str, *, today: date) -> tuple[
     added = next((note for note in after if plain(note.text) == plain(line)), None)
     if added is None or len(after) != len(before) + 1:
         raise ConfigurationError(
-            "memory_layout", reason=Phrase("What would be written there would be read as something else")
+            "memory_layout", reason=Phrase("What would be written would be read back as something else")
         )
     return changed, added
 

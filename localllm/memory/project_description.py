@@ -60,7 +60,7 @@ def describe(
         changed = changed.with_body(kind, lines[kind])
     if document.pieces() - changed.pieces() or not all(map(changed.body, lacking)):
         raise ConfigurationError(
-            "memory_layout", reason=Phrase("What would be written there would be read as something else")
+            "memory_layout", reason=Phrase("What would be written would be read back as something else")
         )
     added = Described(tuple(lacking))
     return _refreshed(changed, lines, known, added, drop=drop) if refresh else (changed, added)

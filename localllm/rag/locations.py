@@ -14,9 +14,9 @@ FOLDER = "collections"
 RECORD = "collection.json"
 """The record in each collection's folder."""
 _DELIVERED = N_(
-    "In {folder} lie collections that came with the project or were made by an earlier version, and are not used:"
-    " {names}. Make your own of the documents: localllm rag ingest PATH --project --collection NAME; then delete the"
-    " old ones there."
+    "{folder} holds collections that came with the project or were made by an earlier version, and are not "
+    "used: {names}. Build your own: localllm rag ingest PATH --project --collection NAME; then delete the "
+    "old ones there."
 )
 _NAME = late_pattern(r"[^\W_][\w.-]{0,63}")
 

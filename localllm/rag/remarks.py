@@ -21,8 +21,8 @@ def another_model(collection: Collection, reason: Phrase | None) -> Phrase:
             reason=reason,
         )
     return Phrase(
-        "{name} is searched by words alone: its vectors were made by {model}, and another embedding model is set."
-        " localllm rag reindex {name} makes them anew.",
+        "{name} is searched by words alone: its vectors were made by {model}, and another embedding model "
+        "is set. localllm rag reindex {name} rebuilds them.",
         name=collection.name,
         model=model,
     )

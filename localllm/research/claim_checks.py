@@ -48,9 +48,9 @@ def refuse(claim: str, passages: Sequence[str], *, today: str, context: Sequence
     if missing := missing_code(claim, given) or missing_name(claim, [*given, *context]):
         return Refusal(N_("The passages cited do not mention “{name}”."), {"name": missing})
     if is_reversed(claim, _clauses_about(claim, given)):
-        return Refusal(N_("The passages cited say the opposite direction."), {})
+        return Refusal(N_("The passages cited point in the opposite direction."), {})
     if _is_negation_added(claim, given) or _is_negation_dropped(claim, given):
-        return Refusal(N_("The passages cited and the claim differ in a “not”."), {})
+        return Refusal(N_("The passages cited and the claim differ by a negation."), {})
     if added_superlative(claim, given):
         return Refusal(N_("The claim goes further than the passages cited (“first”, “only”, “all”, “largest”)."), {})
     if _is_unrelated(claim, given):
@@ -71,7 +71,7 @@ def refuse_quoted(claim: str, sentence: str) -> Refusal | None:
     wanted = _term_set(claim)
     shared = len(wanted & _term_set(sentence))
     if shared >= 0.4 * len(wanted) and is_denial_turned(claim, sentence) and not _is_remainder(claim, [sentence]):
-        return Refusal(N_("The passages cited and the claim differ in a “not”."), {})
+        return Refusal(N_("The passages cited and the claim differ by a negation."), {})
     has_numbers = any(not is_idle(one, claim) for one in quantities(claim))
     if not has_numbers and _ATTRIBUTES.search(claim) and shared < 0.25 * len(wanted):
         return Refusal(N_("The passages cited are about something else."), {})

@@ -58,7 +58,7 @@ async def write_section(
         shown = evidence_lines(run.state, group, room, roles.estimate)
         paragraph = await _write(run, {**asked, "evidence": shown}, group)
         if not paragraph and falls_back:
-            run.remark(remark(N_("In the section “{heading}” sources speak in their own words."), heading=heading))
+            run.remark(remark(N_("The section “{heading}” quotes its sources word for word."), heading=heading))
             paragraph = own_words(group)
         if written and paragraph:
             paragraph[0] = msgspec.structs.replace(paragraph[0], begins=paragraph[0].begins or "paragraph")

@@ -172,7 +172,7 @@ def _add(state: ResearchState, gap: str, pieces: Sequence[Evidence], written: Se
     ]
     if not fresh:
         return
-    reason = remark(N_("New evidence tells of this part of the question: {need}"), need=gap)
+    reason = remark(N_("There is new evidence on this part of the question: {need}"), need=gap)
     state.patches += [Patch(state.round, one.id, "", one.text, reason) for one in fresh]
     heading, ids = as_heading(gap), tuple(one.id for one in pieces)
     for place, section in enumerate(state.sections):

@@ -82,7 +82,7 @@ async def _quotes_of(run: RunContext, source: Source) -> list[str]:
     try:
         answer = await run.roles.ask("reader", values, _NOTES)
     except AnswerUnusable:
-        run.remark(remark(N_("The model could not take notes of {url}."), url=source.url))
+        run.remark(remark(N_("The model could not take notes on {url}."), url=source.url))
         return []
     return texts_of(answer, "quotes") if answer["relevant"] else []
 
@@ -98,7 +98,9 @@ def keep_quotes(run: RunContext, source: Source, said: Sequence[str]) -> None:
             continue
         whole = quotes.whole_sentences(text, span)
         if speaks_to_model(_with_lead(text, whole)):
-            run.remark(remark(N_("{url} gives orders to language models; nothing of them was taken."), url=source.url))
+            run.remark(
+                remark(N_("{url} gives instructions to language models; nothing from them was used."), url=source.url)
+            )
             dropped += 1
         elif len(text[whole.start : whole.end].strip()) >= _SHORTEST and not _is_heading(text[whole.start : whole.end]):
             kept += add_evidence(run.state, source, text, whole)

@@ -135,8 +135,8 @@ class LocalDocuments:
             self.remarks.append(remark(said, most=len(self._documents) + len(unread)))
         if self._closed:
             text = N_(
-                "One document was left out: a rule closes it to reading.",
-                "{count} documents were left out: rules close them to reading.",
+                "One document was left out: a rule forbids reading it.",
+                "{count} documents were left out: rules forbid reading them.",
             )
             self.remarks.append(remark(text, count=self._closed))
         if unread:

@@ -89,7 +89,7 @@ async def normalise(state: ResearchState, roles: Roles, language: str) -> None:
         entities = texts_of(answer, "entities")
         period = " ".join(str(answer.get("period", "")).split())[:_LONGEST_NEED]
     except AnswerUnusable:
-        state.remarks.append(remark(N_("The model could not take the question apart: it was searched for as a whole.")))
+        state.remarks.append(remark(N_("The model could not break the question down: it was searched for as a whole.")))
         entities = [found.strip('「」" ') for found in _ENTITY.findall(question) if not _OPENING.match(found)]
         period = ", ".join(dict.fromkeys(_YEARS.findall(question)))
     state.brief = Brief(
@@ -235,7 +235,7 @@ def _add(
             is_local = keeps_claims and bool(claim)
             state.queries.append(Query(masked.text, purpose, state.round, claim, is_local))
     if taken:
-        said = remark(N_("Taken out of the queries before they were sent: {kinds}."), kinds=", ".join(_distinct(taken)))
+        said = remark(N_("Removed from the queries before they were sent: {kinds}."), kinds=", ".join(_distinct(taken)))
         if said not in state.remarks:
             state.remarks.append(said)
     return added

@@ -92,7 +92,7 @@ class _Page:
             + _text_after(self.words.say(N_(" — {reason}"), reason=one.reason))
             for one in self._report.unsupported
         ]
-        said = self._say(N_("Said in the draft; taken out, or marked above."))
+        said = self._say(N_("Claims from the draft, removed or marked above."))
         return _headed(self._say(N_("Not supported")), f"<p>{said}</p>\n{_list(claims)}" if claims else "")
 
     def limits(self) -> str:

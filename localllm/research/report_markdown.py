@@ -60,7 +60,7 @@ def _open_parts(report: Report, words: Words) -> list[str]:
     if report.unanswered:
         parts += [_headed(words, N_("Not answered")), _list([markdown_text(one) for one in report.unanswered])]
     if report.unsupported:
-        parts += [_headed(words, N_("Not supported")), words.say(N_("Said in the draft; taken out, or marked above."))]
+        parts += [_headed(words, N_("Not supported")), words.say(N_("Claims from the draft, removed or marked above."))]
         claims = [
             with_mark(markdown_text(one.text), _marks(one.citations))
             + words.say(N_(" — {reason}"), reason=markdown_text(one.reason))

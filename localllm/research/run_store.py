@@ -255,7 +255,7 @@ class RunStore:
         """Add rows of a replicated store of the same run. Raises ResearchError for an invalid row."""
         rows = list(rows)
         if any(len(row.values) != _COLUMNS.get(row.table) for row in rows):
-            raise self._damaged(Phrase("It is not what a run keeps"))
+            raise self._damaged(Phrase("It is not saved data of a run"))
         self._insert(rows)
 
     def _keep(self, *rows: StoredRow) -> None:

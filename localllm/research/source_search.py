@@ -55,7 +55,7 @@ async def search_sources(run: RunContext) -> None:
         tell_queries(run, more)
         new += await _search_once(run, [query for query in state.queries if query.text in more])
     if not new:
-        run.remark(remark(N_("Round {round}: the search found nothing that was not known."), round=state.round))
+        run.remark(remark(N_("Round {round}: the search found nothing new."), round=state.round))
 
 
 def tell_queries(run: RunContext, added: dict[str, tuple[str, ...]]) -> None:
@@ -108,7 +108,9 @@ async def _search_web(run: RunContext, texts: Sequence[str]) -> SearchRecord:
     record = SearchRecord(
         found=tuple(one for one in found if _is_wanted(one.url, run.options.sites, run.options.exclude_sites)),
         failures=tuple(map(remark_of, answer.failures))
-        + tuple(remark(N_("The search engine {engine} answers only in part."), engine=one) for one in answer.degraded),
+        + tuple(
+            remark(N_("The search engine {engine} gives only partial answers."), engine=one) for one in answer.degraded
+        ),
         searches=answer.searches,
         cache_hits=answer.cache_hits,
     )

@@ -40,7 +40,7 @@ _REASONS = {
 _UNREADABLE = N_("The model's verdict could not be read.")
 _NO_QUOTE = N_("The model called it supported, but what it quotes is not in the passages cited.")
 _OTHER_QUOTE = N_("The model called it supported, but the sentence it quotes does not say so: {reason}")
-_ALTERED = N_("Copies of this page have it otherwise, and nothing tells which one was altered.")
+_ALTERED = N_("Copies of this page differ here, and nothing shows which one was altered.")
 
 
 class Place(NamedTuple):

@@ -156,4 +156,4 @@ def _end_early(run: RunContext, stage: Stage) -> Next:
 
 def _note_spent(run: RunContext) -> None:
     run.state.partial = True
-    run.remark(remark(N_("The report is partial: the time or the tokens this run may use are spent.")))
+    run.remark(remark(N_("The report is partial: the time or the tokens this run may use are used up.")))

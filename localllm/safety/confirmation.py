@@ -12,10 +12,10 @@ from localllm.safety.saved_rules import RememberedRules
 from localllm.safety.tool_definition import Preview, Tool
 
 _WHY = {
-    "unreadable": N_("Not all of what it runs can be told from the command line."),
-    "untrusted": N_("Text from the web is in this conversation, and this may send something away."),
-    "address": N_("Neither you nor a search has named this address; what stands in it is sent there."),
-    "instruction": N_("Assistants obey what this file says."),
+    "unreadable": N_("The command line does not show everything it runs."),
+    "untrusted": N_("Text from the web is in this conversation, and this may send data out."),
+    "address": N_("Neither you nor a search has given this address; what it contains is sent there."),
+    "instruction": N_("Assistants follow the instructions in this file."),
     "example_matched": N_("matches what it must not match"),
     "example_missed": N_("does not match its example"),
 }

@@ -351,7 +351,7 @@ class ProjectRoot:
             except OSError:  # a link until a moment ago
                 continue
         raise SafetyViolationError(
-            "path_invalid", path=shown(file_path), reason=Phrase("a symbolic link in it leads nowhere")
+            "path_invalid", path=shown(file_path), reason=Phrase("a symbolic link in it is broken")
         )
 
     def _refuse_odd(self, file_path: str) -> None:
@@ -365,7 +365,7 @@ class ProjectRoot:
             return  # missing or not reachable: reported when it is opened
         if stat.S_ISLNK(mode):  # a link that could not be resolved
             raise SafetyViolationError(
-                "path_invalid", path=shown(file_path), reason=Phrase("a symbolic link in it leads nowhere")
+                "path_invalid", path=shown(file_path), reason=Phrase("a symbolic link in it is broken")
             )
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             raise SafetyViolationError("path_not_regular", path=shown(file_path))
@@ -409,9 +409,7 @@ class ProjectRoot:
             case errno.EXDEV:
                 return SafetyViolationError("path_outside", path=path, root=self.path)
             case errno.ELOOP:
-                return SafetyViolationError(
-                    "path_invalid", path=path, reason=Phrase("a symbolic link in it leads nowhere")
-                )
+                return SafetyViolationError("path_invalid", path=path, reason=Phrase("a symbolic link in it is broken"))
             case errno.ENXIO | errno.EINVAL:
                 return SafetyViolationError("path_not_regular", path=path)
             case errno.EISDIR:
@@ -470,7 +468,7 @@ def _lock_folder(folder: int, file_path: str) -> None:
             lock_within(folder, FOLDER_PATIENCE)
         except TimeoutError:
             raise ToolExecutionError(
-                "file_unwritable", path=shown(file_path), reason=Phrase("Another program holds the lock of its folder")
+                "file_unwritable", path=shown(file_path), reason=Phrase("Another program has its folder locked")
             ) from None
         except OSError:
             pass  # not supported by every file system

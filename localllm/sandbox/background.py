@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from localllm.sandbox.process import HeadAndTail
 
 EXCESS = {
-    "output": N_("killed: wrote without end"),
+    "output": N_("killed: output did not end"),
     "processes": N_("killed: too many processes"),
     "memory": N_("killed: too much memory"),
     "disk": N_("killed: filled the disk"),
-    "files": N_("killed: made too many files"),
+    "files": N_("killed: created too many files"),
     "time": N_("killed: ran too long"),
-    "replaced": N_("killed: a file closed to it was replaced outside"),
-    "protected": N_("killed: kept writing what is protected"),
+    "replaced": N_("killed: a file it may not read was replaced from outside"),
+    "protected": N_("killed: kept writing to protected files"),
 }
 """What the user is told of a command that was killed; see `Excess`."""
 

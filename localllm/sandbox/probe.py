@@ -65,10 +65,9 @@ def _for_namespaces(read: Callable[[str], str], exists: Callable[[str], bool]) -
     if read(_APPARMOR) == "1":
         return [
             Phrase(
-                "AppArmor keeps users from making namespaces "
-                "(kernel.apparmor_restrict_unprivileged_userns = 1). Install bubblewrap, which it "
-                "lets: sudo apt install bubblewrap. Or allow all programs: sudo sysctl -w "
-                "kernel.apparmor_restrict_unprivileged_userns=0."
+                "AppArmor keeps users from making namespaces (kernel.apparmor_restrict_unprivileged_userns "
+                "= 1). Install bubblewrap, which it allows: sudo apt install bubblewrap. Or allow all "
+                "programs: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0."
             )
         ]
     if read(_DEBIAN) == "0":
@@ -78,9 +77,9 @@ def _for_namespaces(read: Callable[[str], str], exists: Callable[[str], bool]) -
     return (
         [
             Phrase(
-                "This is a container: it has to be started with leave to make namespaces (docker run "
-                "--security-opt seccomp=unconfined --security-opt systempaths=unconfined), or the "
-                "container itself is what holds the commands."
+                "This is a container: start it with permission to make namespaces (docker run "
+                "--security-opt seccomp=unconfined --security-opt systempaths=unconfined), or rely on the "
+                "container itself to confine the commands."
             )
         ]
         if any(map(exists, _CONTAINERS))
@@ -97,9 +96,8 @@ def landlock_remedy(kernel: str) -> Phrase:
             least=".".join(map(str, LEAST_KERNEL)),
         )
     return Phrase(
-        "Landlock must be on: cat /sys/kernel/security/lsm names it (else add it to the "
-        "kernel parameter lsm=). A container must allow its system calls (Docker 23 or newer "
-        "does)."
+        "Landlock must be on: cat /sys/kernel/security/lsm lists it (else add it to the kernel parameter "
+        "lsm=). A container must allow its system calls (Docker 23 or newer does)."
     )
 
 
@@ -193,9 +191,9 @@ def _try_to_escape(bundle: Bundle, level: Level, stage: Scratch, scratch: Scratc
     if connected:
         return Phrase("a test command could use the network")
     if backend.keeps_modes and outside.stat().st_mode & 0o777 != 0o600:
-        return Phrase("a test command was not kept apart from the machine")
+        return Phrase("a test command was not isolated from the machine")
     if backend.has_namespaces and not _is_elsewhere(printed):
-        return Phrase("a test command was not kept apart from the machine")
+        return Phrase("a test command was not isolated from the machine")
     if not (project / "made").exists():
         return Phrase("a harmless test command failed")
     return None

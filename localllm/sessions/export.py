@@ -99,7 +99,7 @@ def format_of(name: str) -> Format | None:
 def _facts(transcript: Transcript) -> Iterator[tuple[str, str]]:
     yield _("Project"), transcript.project
     if transcript.began:
-        yield _("Begun"), f"{clock_time(transcript.began):%Y-%m-%d %H:%M}"
+        yield _("Started"), f"{clock_time(transcript.began):%Y-%m-%d %H:%M}"
     if transcript.models:
         yield _("Model"), ", ".join(transcript.models)
     yield _("Requests"), str(transcript.turns)

@@ -141,12 +141,10 @@ def _remarks(entry: Entry) -> Iterator[Part]:
             yield Remarked(ENDS[status], "warning")
         case Rewound(taken_back=taken_back):
             yield Remarked(
-                N_("Taking it back was undone.")
-                if taken_back
-                else N_("The conversation was taken back to before this.")
+                N_("The rewind was undone.") if taken_back else N_("The conversation was rewound to before this.")
             )
         case Rewritten():
-            yield Remarked(N_("The conversation was summed up here to make room."))
+            yield Remarked(N_("The conversation was summarised here to make room."))
         case Resumed():
             yield Remarked(N_("Resumed"))
         case _:

@@ -110,15 +110,14 @@ class CommandSnapshots:
         count = max(self.left_out, self._left_out_before)
         notes = {
             N_(
-                "Some of the project is too large, or too much, to be kept (files: {count}): /undo "
-                "does not bring back what commands do to it."
+                "Some of the project is too large to be kept (files: {count}): /undo cannot restore what "
+                "commands change there."
             ): bool(count),
             N_(
-                "The git repository is not kept, or not all of it: /undo does not bring back what a "
-                "command destroys in it."
+                "The git repository is not kept, or not all of it: /undo cannot restore what a command destroys in it."
             ): not self._keeps_repositories,
             N_(
-                "The project has more than {most:,} files: /undo does not bring back what commands do to the others."
+                "The project has more than {most:,} files: /undo cannot restore what commands change in the others."
             ): self._tree is not None and self._tree.is_cut,
         }
         new = {key for key, holds in notes.items() if holds} - self._noted
@@ -251,12 +250,12 @@ class CommandSnapshots:
             self._snapshots.fail(
                 ngettext(
                     (
-                        "not all of what is new, which is more than {count} file (what was changed or "
-                        "deleted comes back)"
+                        "not all new files, of which there are more than {count} (changed and deleted "
+                        "files are restored)"
                     ),
                     (
-                        "not all of what is new, which is more than {count} files (what was changed or "
-                        "deleted comes back)"
+                        "not all new files, of which there are more than {count} (changed and deleted "
+                        "files are restored)"
                     ),
                     MOST_CHANGES,
                 )

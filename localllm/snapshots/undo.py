@@ -107,7 +107,7 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True):
             return str(self.error)
         line = f"{_(self._said(), path=shown(self.path), count=self.files)}{self.told}"
         if self.aside:
-            line = _("{line} What stood in its place is {aside} now.", line=line, aside=shown(self.aside))
+            line = _("{line} What was in its place is now {aside}.", line=line, aside=shown(self.aside))
         if not self.earlier:
             return line
         return _(
@@ -119,19 +119,19 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True):
     def _said(self) -> str | Counted:
         if self.path.endswith("/"):
             return N_(
-                "{path}: what was lost of the repository is back ({count} file).",
-                "{path}: what was lost of the repository is back ({count} files).",
+                "{path}: what the repository had lost is restored ({count} file).",
+                "{path}: what the repository had lost is restored ({count} files).",
             )
         if self.is_gone:
-            return N_("{path}: the change had made it, and it has been deleted since.")
+            return N_("{path}: it was created by the change and has been deleted since.")
         if self.again and not self.merged:
-            return N_("{path}: deleted again.") if self.deleted else N_("{path}: the change is made again.")
+            return N_("{path}: deleted again.") if self.deleted else N_("{path}: the change is redone.")
         return (
             N_("{path}: removed, as it was not there before.")
             if self.deleted
-            else N_("{path}: the change is taken out again; what was changed in the file since stays.")
+            else N_("{path}: the change is undone; later changes to the file stay.")
             if self.merged
-            else N_("{path}: the version from before is back.")
+            else N_("{path}: the previous version is restored.")
         )
 
 

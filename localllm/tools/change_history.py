@@ -25,8 +25,8 @@ from localllm.tools.text_files import load
 
 _GOES_ON = {
     "": N_("There is nothing else to undo."),
-    "earlier": N_("Another /undo goes on with a change from before this session."),
-    "own": N_("Another /undo goes on with the change before."),
+    "earlier": N_("Another /undo continues with a change from before this session."),
+    "own": N_("Another /undo undoes the change before."),
 }
 
 
@@ -79,7 +79,7 @@ class ChangeHistory:
             self._undone_until = self.position
         more = [_(_GOES_ON[self._snapshots.goes_on()])] if any(one.error for one in undone) else []
         if not with_words and any(one.tool == "rewind" and not one.error for one in undone):
-            more.append(_("That was a rewind: its files are as before it, and the conversation stays as it is."))
+            more.append(_("That was a rewind: the files are as they were before it; the conversation is unchanged."))
         return [*map(str, undone), *more]
 
     def redo(self) -> list[str]:
@@ -93,8 +93,8 @@ class ChangeHistory:
         lines = [str(msgspec.structs.replace(one, again=True)) for one in redone]
         self._undone, self._undone_until = undone[:-1], self.position
         if any(one.path == SETTINGS_FILE for one in made):
-            lines.append(_("{file} is not made again; /init does that.", file=SETTINGS_FILE))
-        return lines or [_("What was lost in a repository and put back stays there.")]
+            lines.append(_("{file} is not created again; /init does that.", file=SETTINGS_FILE))
+        return lines or [_("What was restored in a repository stays there.")]
 
     def _redoable(self, position: int) -> list[tuple[int, int]]:
         """Return the positions before and after each undo, newest last.
@@ -146,7 +146,7 @@ class ChangeHistory:
             new = load(root, path).text if root.exists(path) else None
             is_as_before = old == new and look(root, path) == then
         except NotTextError:
-            return FileDiff(path, reason=_("it was no text"))
+            return FileDiff(path, reason=_("it was not text"))
         except OSError:
             return FileDiff(path, reason=_("what it held before was not kept"))
         except LocalLLMError as error:
@@ -186,7 +186,7 @@ class ChangeHistory:
         if is_kept:
             return ""
         return _(
-            "The git repository is not kept, or not all of it: /undo does not bring back what a command destroys in it."
+            "The git repository is not kept, or not all of it: /undo cannot restore what a command destroys in it."
         )
 
 

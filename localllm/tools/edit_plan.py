@@ -154,7 +154,7 @@ def _rest(old: str, new: str) -> set[str]:
 
 def _closest(text: str, old: str, regions: Sequence[Region]) -> str | Phrase:
     if not regions:
-        return Phrase("Nothing in it is much like it.")
+        return Phrase("Nothing in the file is similar to it.")
     lines = text.split("\n")
     region, *others = regions
     whole = lines[region.start - 1 : region.end]
@@ -223,7 +223,7 @@ def _existing(context: ToolContext, path: str) -> TextFile:
     except ToolExecutionError as error:
         if error.key != "file_missing":
             raise
-        hint = Phrase("{hint} To make it, use write_file.", hint=error.params["hint"])
+        hint = Phrase("{hint} To create it, use write_file.", hint=error.params["hint"])
         raise ToolExecutionError("file_missing", path=shown(path), hint=hint) from error
 
 

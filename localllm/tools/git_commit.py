@@ -243,7 +243,7 @@ def _left_out(plan: _Plan) -> Iterator[Phrase]:
     if plan.left_out:
         yield Phrase("Not in this commit: {names}. Name them in files to commit them.", names=_named(plan.left_out))
     if plan.closed:
-        yield Phrase("Not in this commit, as a rule closes them to reading: {names}.", names=_named(plan.closed))
+        yield Phrase("Not in this commit, because a rule forbids reading them: {names}.", names=_named(plan.closed))
 
 
 def _named(changes: Sequence[Change]) -> Phrases:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from localllm.memory.todos import Todo
 
 _PREVIEWS = {
-    "start": N_("Begin the TODO {id}: {text}"),
+    "start": N_("Start the TODO {id}: {text}"),
     "finish": N_("Mark the TODO {id} as done: {text}"),
     "drop": N_("Drop the TODO {id}: {text}"),
 }

@@ -192,7 +192,7 @@ def _replacement(path: str, header: str, hunk: list[str]) -> Replacement | None:
         return None
     if not old:
         if not header:
-            raise _unreadable(Phrase("a hunk of {path} holds no line of the file to find its place by", path=path))
+            raise _unreadable(Phrase("a hunk of {path} has no line of the file to locate it by", path=path))
         old, new = [header], [header, *new]
     if not new:
         return Replacement("\n".join([*old, ""]), "")

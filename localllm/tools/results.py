@@ -230,7 +230,7 @@ def name_losses(changes: Sequence[Change], emit: Emit) -> None:
     lost = [shown(path) for path in dict.fromkeys(change.path for change in changes if is_unkept(change.before))]
     if lost:
         paths = ", ".join(lost[:_MOST_NAMED]) + (" …" if len(lost) > _MOST_NAMED else "")
-        emit(Notice(text=_("/undo does not bring back, as it was not kept: {paths}", paths=paths), level="warning"))
+        emit(Notice(text=_("/undo cannot restore, as it was not kept: {paths}", paths=paths), level="warning"))
 
 
 def with_instructions_named(result: ToolResult, emit: Emit, linked: Sequence[str] = ()) -> ToolResult:
@@ -244,6 +244,6 @@ def with_instructions_named(result: ToolResult, emit: Emit, linked: Sequence[str
     if not changed:
         return result
     paths = ", ".join(changed[:_MOST_NAMED]) + (" …" if len(changed) > _MOST_NAMED else "")
-    emit(Notice(text=_("The command changed what assistants are told to do: {paths}", paths=paths), level="warning"))
+    emit(Notice(text=_("The command changed instructions for assistants: {paths}", paths=paths), level="warning"))
     remark = f"[It changed what assistants are told to do: {paths}. Say so to the user.]"
     return msgspec.structs.replace(result, for_model=f"{result.for_model}\n{remark}")

@@ -336,16 +336,16 @@ def remarks_on(result: "CommandResult", command: str = "") -> list[Phrase]:
     if result.overlooked:
         remarks.append(
             Phrase(
-                "[There is more here than could be looked through for git settings, editor tasks and "
-                "the like. Tell the user before they open or use what the command made.]"
+                "[There is too much here to check for git settings, editor tasks and the like. Tell the "
+                "user before they open or use what the command made.]"
             )
         )
     unlinked = [path for path in result.unlinked if "/.git/objects/" not in f"/{path}"]
     if unlinked:
         remarks.append(
             Phrase(
-                "[These files were also files outside the project, by hard links; they are the "
-                "project's own copies now: {paths}]",
+                "[These files were hard links to files outside the project; they are the project's own "
+                "copies now: {paths}]",
                 paths=some_of(unlinked),
             )
         )

@@ -38,7 +38,7 @@ KIND_TEXTS = {
     "document": N_("a word processor's document"),
     "spreadsheet": N_("a spreadsheet"),
     "slides": N_("a presentation"),
-    "old_office": N_("an Office file of the old form (.doc, .xls, .ppt, .msg)"),
+    "old_office": N_("an old Office file (.doc, .xls, .ppt, .msg)"),
     "sqlite": N_("an SQLite database"),
     "gguf": N_("a GGUF model file"),
     "numpy": N_("a NumPy array"),
@@ -46,8 +46,8 @@ KIND_TEXTS = {
     "hdf5": N_("HDF5 data"),
     "pickle": N_("a Python pickle"),
     "picture": N_("a picture"),
-    "film": N_("a film"),
-    "sound": N_("a sound recording"),
+    "film": N_("a video"),
+    "sound": N_("an audio recording"),
     "font": N_("a font"),
 }
 

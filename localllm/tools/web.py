@@ -113,8 +113,8 @@ def _moved(page: "Moved") -> ToolOutput:
     from localllm.web.addresses import shown_address
 
     told = Phrase(
-        "{url} was not read: it leads to another address, which is asked about like any "
-        "other. Fetch that if it is needed.",
+        "{url} was not read: it redirects to another address, which needs its own permission. Fetch that "
+        "if it is needed.",
         url=shown_address(page.url),
     )
     return ToolOutput(

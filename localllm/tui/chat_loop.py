@@ -90,8 +90,7 @@ class Talk:
             self._screen.print(("", f"localllm {__version__}"))
         self._screen.print(("bold", shorten(clean(str(self._chat.root)), 78)))
         what_it_does = _(
-            "It reads this project, asks before it changes files or runs commands, and talks to "
-            "nobody but the model server."
+            "It reads this project, asks before it changes files or runs commands, and contacts only the model server."
         )
         greeting = sentences(_("/help lists the commands, Ctrl+D leaves."), what_it_does if first else "")
         for row in wrap(greeting, self._screen.width):
@@ -115,7 +114,7 @@ class Talk:
         width = self._screen.width
         request = " ".join(self._chat.keeping.broken_off().split())
         said = _(
-            "The last session was broken off (“{request}”). /resume 1 goes on with it.",
+            "The last session was interrupted (“{request}”). /resume 1 continues it.",
             request=shorten(clean(request, keep_newlines=False), _REQUEST),
         )
         broken_off = notice_lines(said, "info", width) if request else []
@@ -260,7 +259,10 @@ class Talk:
         from localllm.safety.terminal_programs import waiting
 
         if found := waiting(line_of(command).script):
-            text = _("{program} has no keyboard here and may not end by itself: Ctrl+C ends it.", program=found.program)
+            text = _(
+                "{program} gets no keyboard input here and may not end by itself: Ctrl+C stops it.",
+                program=found.program,
+            )
             self._screen.print(("warning", "! " + clean(text, keep_newlines=False)))
 
     async def _run(self, query: str, typed: str | None = None) -> None:

@@ -311,7 +311,7 @@ class Terminal:
         except SafetyViolationError as error:
             chat.set_mode("ask")
             lines = failure_lines(error.code, error.what, error.why, error.fix, self._screen.width)
-            lines += notice_lines(_("The mode is ask now."), "warning", self._screen.width)
+            lines += notice_lines(_("The mode is now ask."), "warning", self._screen.width)
             await prompt.show_above(lambda: self._screen.print_lines([*lines, ()]))
 
     def _make_prompt(self, talk: Talk, chat: ChatContext) -> "ChatPrompt":
@@ -341,7 +341,7 @@ class Terminal:
             self._history_file.chmod(0o600)
         except OSError as error:
             text = _(
-                "What you say is not kept for the next time: {file}: {reason}.",
+                "Your input history is not saved: {file}: {reason}.",
                 file=self._history_file,
                 reason=error.strerror,
             )

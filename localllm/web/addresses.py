@@ -98,7 +98,7 @@ def parsed_url(url: str) -> "httpx.URL":
 def _check_place(parsed: "httpx.URL", url: str) -> None:
     host = host_of(parsed)
     if not is_usual_port(parsed):
-        raise _refused(url, N_("its port is not that of the web"))
+        raise _refused(url, N_("its port is not a web port"))
     if _is_literal(host):
         if not is_public(host):
             raise _refused(url, N_("it leads to this machine or its network, not to the public web"))

@@ -111,7 +111,7 @@ def test_an_answer_for_the_project_may_be_shortened(open_chat: Open) -> None:
     chat.press("BSpace", "Enter")
     chat.wait("would not allow this command")
     chat.press("Enter")
-    chat.wait("exactly so: run_command(make)", "Approved: True by user.")
+    chat.wait("exactly as written: run_command(make)", "Approved: True by user.")
     ask(chat, "/rules")
     chat.wait("run_command(make) · exactly · this project")
 
@@ -129,7 +129,7 @@ def test_shift_tab_and_a_command_change_the_mode(open_chat: Open) -> None:
 @needs_tmux
 def test_a_mode_that_is_not_possible_here_is_left(open_chat: Open) -> None:
     chat = open_chat(PEER_IN_AUTO="1")
-    screen = chat.wait("The mode is ask now.")
+    screen = chat.wait("The mode is now ask.")
     assert "E9016" in screen
     assert "no kernel for it." in screen
     chat.wait("ask · peer-7b")
@@ -171,7 +171,7 @@ def test_what_was_typed_ahead_never_answers_a_question(open_chat: Open) -> None:
     chat.wait("waiting for the model")
     chat.say("y")
     chat.type("y")
-    chat.wait("told, not read yet: y", "› y")
+    chat.wait("sent, not read yet: y", "› y")
     chat.press("C-a")
     shown = chat.wait("[y]es", last="  ›")
     assert "Approved" not in shown
@@ -213,7 +213,9 @@ def test_japanese(open_chat: Open) -> None:
 def test_commands(open_chat: Open) -> None:
     chat = open_chat(columns=100, rows=64)
     ask(chat, "/help")
-    chat.wait("/model [name] ", " Show the model, or change to another;", "/review ", " stream review this")
+    chat.wait(
+        "/model [name] ", " Show the model, or switch to another; part of its name", "/review ", " stream review this"
+    )
     ask(chat, "/modell")
     chat.wait("There is no command /modell.", "Did you mean /model?")
     ask(chat, "/model other-13b")
@@ -266,7 +268,7 @@ def test_terminating_restores_the_terminal(open_chat: Open, folder: Path, said: 
 def test_a_chat_without_a_history_file(open_chat: Open, folder: Path) -> None:
     (folder / "state" / "history").mkdir(parents=True)
     chat = open_chat()
-    chat.wait("! What you say is not kept")
+    chat.wait("! Your input history is not saved")
     ask(chat, "hello")
     chat.wait("You said: hello")
 

@@ -95,7 +95,7 @@ def test_an_edit_is_confirmed_a_stream_interrupted_and_the_talk_goes_on(project:
         chat.say("And now?")
         chat.wait("Second answer.", READY)
         chat.say("/undo")
-        chat.wait("the version from before", READY)
+        chat.wait("the previous version", READY)
         assert (project / "prices.py").read_text() == BUG
         chat.press("C-d")
         chat.wait("[left with 0]")
@@ -157,7 +157,7 @@ def test_failures_of_the_server_are_told_and_the_chat_goes_on(open_chat: Open) -
     ) as server:
         chat = open_chat(server)
         chat.say("one")
-        chat.wait("Asking again", "and whole.", READY)
+        chat.wait("Trying again", "and whole.", READY)
         chat.say("two")
         chat.wait("E2004", READY)
         chat.say("three")

@@ -66,7 +66,7 @@ def open_chat(project: Path) -> Iterator[Open]:
 def test_nobody_is_there_and_then_somebody_is(open_chat: Open) -> None:
     with WireServer([says("Here I am.")], models=("late-7b",)) as server:
         chat = open_chat()
-        shown = chat.wait("No model server found: the embedded engine answers", "talks to nobody", READY)
+        shown = chat.wait("No model server found: the embedded engine answers", "contacts only", READY)
         assert shown.count("embedded engine answers") == 1
         chat.say("/provider")
         chat.wait("lmstudio  cannot be reached", "embedded  answers from the project")
@@ -75,7 +75,7 @@ def test_nobody_is_there_and_then_somebody_is(open_chat: Open) -> None:
 
         chat = open_chat(lmstudio=server.url)
         shown = chat.wait(f"OpenAI-compatible · {server.url} · late-7b · 8,192 tokens assumed", READY)
-        assert "talks to nobody" not in shown  # that was for the first time
+        assert "contacts only" not in shown  # that was for the first time
         assert "embedded" not in shown
         assert "/models" not in shown  # there is no other
         chat.say("Are you there?")
@@ -173,7 +173,7 @@ class TestTrust:
         chat.wait('safety.allow = ["run_command(make)"]  (done without asking you)', QUESTION)
         chat.wait_for_echo()
         chat.say("ｙ")
-        shown = chat.wait("Believed until the file changes", READY)
+        shown = chat.wait("Trusted until the file changes", READY)
         assert "Ignored" not in shown
         chat.press("C-d")
         chat.wait("[left with 0]")
@@ -189,7 +189,7 @@ class TestTrust:
         chat.wait("! Ignored in the project's localllm.toml: safety.allow.", READY)
 
         chat = open_chat()
-        shown = chat.wait("! Ignored in the project's localllm.toml: safety.allow.", "trust believes it", READY)
+        shown = chat.wait("! Ignored in the project's localllm.toml: safety.allow.", "config trust", READY)
         assert QUESTION not in shown
 
     def test_what_was_typed_before_goes_to_the_prompt(self, project: Path, open_chat: Open) -> None:

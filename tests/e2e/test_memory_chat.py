@@ -31,7 +31,7 @@ TOLD = {
     "en": (
         "Open TODOs",
         "… and 2 more: /todo",
-        "Begin the TODO",
+        "Start the TODO",
         "in progress: task 3",
         "Done:",
         "Noted as a decision",
@@ -146,7 +146,7 @@ def test_a_plan_asks_nobody_comes_back_and_is_kept_where_the_person_says_so(proj
     again = opened(project, "en", "second")
     try:
         again.say("/resume 1")
-        again.wait("Going on with")
+        again.wait("Continuing")
         again.say("/todo keep")
         again.wait("LOCALLLM.md was created.", "2 TODOs were added.")
     finally:

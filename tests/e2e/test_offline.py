@@ -92,7 +92,7 @@ def test_a_name_that_the_user_gave_is_looked_up_once_and_what_it_stands_for_judg
     world.names = {"models.test": [PUBLIC]}
     refused = world.ask(f"{scheme}://models.test:8080", "--offline")
     assert refused.returncode == 5
-    assert "it stands for no address of this machine or of your own network" in " ".join(refused.stderr.split())
+    assert "it does not resolve to this machine or your own network" in " ".join(refused.stderr.split())
     assert world.left == ["look up models.test"]
 
 
@@ -229,7 +229,7 @@ def test_the_doctor_says_that_it_is_on_and_what_is_reached(world: World) -> None
 def test_the_chat_says_that_it_is_on(world: World) -> None:
     with WireServer([says("Here.")]) as server:
         begin = ("--base-url", server.url, "-m", "m")
-        assert "Offline: only this machine is reached." in world.run("--offline", *begin, given="/status\n").stdout
+        assert "Offline: only this machine is contacted." in world.run("--offline", *begin, given="/status\n").stdout
         assert "Offline" not in world.run(*begin, given="/status\n").stdout
 
 

@@ -34,7 +34,7 @@ def worker(world: ResearchWorld, url: str, name: str) -> Generator["subprocess.P
     process = world.begin("worker", "--queue", url, "--work-dir", str(world.folder / name))
     assert process.stderr
     try:
-        assert "waits" in process.stderr.readline()
+        assert "waiting" in process.stderr.readline()
         yield process
     finally:
         process.kill()
@@ -80,7 +80,7 @@ def test_whoever_asked_may_leave_and_take_the_result_later(tmp_path: Path, world
         asker.send_signal(signal.SIGINT)
         _printed, said = asker.communicate(timeout=PATIENCE)
         assert asker.returncode == 130
-        assert "The workers go on" in said
+        assert "The workers continue" in said
         [run] = [folder.name for folder in world.work.glob("history/*")]
         here = world.run("research", "--resume", run, "--api", "http://127.0.0.1:9/v1")
         assert here.returncode == 5

@@ -77,8 +77,8 @@ def test_where_nothing_at_all_can_be_kept_that_is_said_once(tmp_path: Path, proj
     state = {"LOCALLLM_STATE_DIR": str(project / "state")}
     done = localllm(project, *played(tmp_path, AGAIN), "-p", "hello", **state)
     assert (done.returncode, json.loads(done.stdout)["answer"]) == (0, "Again."), done.stderr
-    assert done.stderr.count("Nothing of this session is kept") == 1
-    assert "not being kept" not in done.stderr
+    assert done.stderr.count("Nothing of this session is saved") == 1
+    assert "not being saved" not in done.stderr
     assert localllm(project, "-c", "-p", "x", **state).returncode == 2
 
 

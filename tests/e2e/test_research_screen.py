@@ -42,7 +42,7 @@ def test_the_progress_stays_whole_and_ctrl_c_saves(world: ResearchWorld, columns
         assert max(map(len, screen.splitlines())) <= columns
         assert not re.search(r"\x1b\[(?:\d+;)*3[0-7]m", terminal.screen(colours=True)), "NO_COLOR"
         terminal.press("C-c")
-        screen = terminal.wait("is saved. Go on with it:", "[left with 130]", gone="▸")
+        screen = terminal.wait("is saved. To continue it:", "[left with 130]", gone="▸")
     world.release()
     run = re.findall(r"--resume\s+(\d{4}-\d{4})", screen)[0]
     assert stored_run(world.work, run).next != "done"
@@ -50,12 +50,12 @@ def test_the_progress_stays_whole_and_ctrl_c_saves(world: ResearchWorld, columns
 
 def test_the_queries_are_edited_before_the_search(world: ResearchWorld) -> None:
     with closing(start(world, "--plan", world.question.text, *FAST)) as terminal:
-        terminal.wait("One query a line.")
+        terminal.wait("One query per line.")
         assert not world.web.queries
         terminal.press("C-e")
         terminal.type(" of taro@example.com")
         terminal.press("C-d")
         screen = terminal.wait("[left with 0]", history=True)
-    assert "Masked before it is sent: an e-mail address." in screen
+    assert "Masked before sending: an e-mail address." in screen
     assert any(query.endswith("of [EMAIL]") for query in world.web.queries)
     assert not any("taro" in query for query in world.web.queries)

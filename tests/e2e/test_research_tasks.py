@@ -85,7 +85,7 @@ def test_stopped_by_the_user_it_is_due_as_before(world: ResearchWorld) -> None:
     assert world.is_holding.wait(PATIENCE)
     runner.send_signal(signal.SIGINT)
     _out, said = runner.communicate(timeout=PATIENCE)
-    assert (runner.returncode, "gone on with" in said) == (130, True)
+    assert (runner.returncode, "its run continues" in said) == (130, True)
     world.release()
     task = TaskStore(world.work).read(name)
     assert (task.status, task.unfinished is not None) == ("scheduled", True)

@@ -90,4 +90,6 @@ def test_a_command_as_the_whole_answer_is_run(project: Path, tmp_path: Path) -> 
     run = localllm(project, *script(tmp_path, block, RUN_TESTS, says("Fixed; the tests pass.")))
     assert (run.returncode, run.stdout) == (0, "Fixed; the tests pass.\n")
     assert (project / "prices.py").read_text() == FIXED
-    assert "It wrote out a step and made no call: it is done as run_command." in run.stderr
+    assert "The model wrote out a step instead of calling a tool: it is run as run_command." in " ".join(
+        run.stderr.split()
+    )

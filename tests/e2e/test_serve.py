@@ -204,7 +204,7 @@ def test_ctrl_c_lets_a_request_finish(world: ServeWorld, agents: Agents) -> None
         asking.start()
         gate.wait_until_it_holds(1)
         serving.signal()
-        serving.wait_for("Once more")
+        serving.wait_for("Ctrl+C again")
         gate.open()
         asking.join()
         assert serving.end() == 130
@@ -227,7 +227,7 @@ def test_a_second_one_ends_it_at_once(world: ServeWorld, agents: Agents) -> None
         asking.start()
         gate.wait_until_it_holds(1)
         serving.signal()
-        serving.wait_for("Once more")
+        serving.wait_for("Ctrl+C again")
         serving.signal()
         assert serving.end() == 130
         asking.join()

@@ -35,7 +35,7 @@ def test_the_person_sees_each_rung_and_the_run_goes_on(project: Path, tmp_path: 
     assert run.returncode == 0, run.stderr
     assert run.stdout == "Mended.\n"
     assert (project / "prices.py").read_text() == FIXED
-    assert "3 edits of prices.py did not fit" in run.stderr
+    assert "3 edits of prices.py did not match the file" in " ".join(run.stderr.split())
     assert "step back" in run.stderr
 
 

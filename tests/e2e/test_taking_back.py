@@ -51,7 +51,10 @@ def opened(project: Path, language: str) -> Tmux:
 @pytest.mark.parametrize(
     ("language", "told"),
     [
-        ("en", ("Point 2 “good”", "before “fix it”", "the version from before is back", "is at point 2 again")),
+        (
+            "en",
+            ("Checkpoint 2 “good”", "before “fix it”", "the previous version is restored", "is back at checkpoint 2"),
+        ),
         ("ja", ("2 番「good」", "「fix it」の前", "変更前の内容に戻しました", "会話を 2 番の時点に戻しました")),
     ],
 )
@@ -91,7 +94,7 @@ def test_undo_checkpoint_and_rewind(project: Path, language: str, told: tuple[st
 @pytest.mark.parametrize(
     ("language", "asks", "left", "nothing"),
     [
-        ("en", "Take it back?", "Nothing was taken back.", "There is nothing to undo."),
+        ("en", "Undo it?", "Nothing was undone.", "There is nothing to undo."),
         ("ja", "取り消しますか？", "何も取り消していません。", "取り消す変更がありません。"),
     ],
 )

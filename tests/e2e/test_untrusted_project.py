@@ -180,7 +180,7 @@ def test_no_variable_is_read_from_a_file_of_the_project(place: Place, listener: 
 FAULTY = {
     '[llm]\nmodle = "x"\n[ui]\nlanguage = "en"\n': ("localllm.toml:2", "“llm.model”"),
     '[llm]\ntemperature = "warm"\n': ("localllm.toml:2", "a number from 0 to 2"),
-    "[llm\n": ("localllm.toml:1", "left out as a whole"),
+    "[llm\n": ("localllm.toml:1", "ignored as a whole"),
     '[llm.openai]\napi_key = "sk-x"\n': ("localllm.toml:2", "OPENAI_API_KEY"),
     '[safety]\ndeny = ["run_comand(git push)"]\n': ("run_comand(git push)", "run_command"),
     '[llm.openai]\nbase_url = "http://localhost:99999"\n': ("llm.openai.base_url", "trust"),
@@ -254,7 +254,7 @@ class TestChat:
 
     def test_a_faulty_file_is_told_once(self, place: Place, open_chat: Callable[..., Tmux]) -> None:
         place.settings('[llm]\nmodle = "x"\n', NOBODY)
-        for language, told in (("C.UTF-8", "is left out"), ("ja_JP.UTF-8", "除外しました")):
+        for language, told in (("C.UTF-8", "is ignored"), ("ja_JP.UTF-8", "除外しました")):
             chat = open_chat(LANG=language)
             shown = chat.wait(told, "llm.model", READY)
             assert shown.count(told) == 1

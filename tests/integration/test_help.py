@@ -39,7 +39,7 @@ def test_in_the_language_that_is_named(words: tuple[str, ...]) -> None:
 
 
 def test_in_english() -> None:
-    assert "Print every setting, its value, and who set it." in said("config", "--help", locale="C.UTF-8")
+    assert "Print every setting, its value and where it was set." in said("config", "--help", locale="C.UTF-8")
 
 
 @pytest.mark.parametrize(

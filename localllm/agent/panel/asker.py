@@ -90,7 +90,12 @@ class Asker:
         try:
             async with self._turns.setdefault(server_of(client), asyncio.Lock()):
                 if not self._admits(client):
-                    return Answer(None, _left_out(role, _who(client), _("its server may not be asked so soon again")))
+                    return Answer(
+                        None,
+                        _left_out(
+                            role, _who(client), _("the rate limit of its server does not allow another request yet")
+                        ),
+                    )
                 async with asyncio.timeout(self._settings.timeout):
                     return await self._ask(client, asked, emit)
         except TimeoutError:
@@ -124,7 +129,7 @@ class Asker:
                 return _answer(client, asked.role, completion, usage)
             results = [ToolMessage(call.id, call.name, remark("text_only")) for call in calls]
             messages = (*messages, completion.message, *results)
-        reason = _("it called a tool again, though it was told that only text is read")
+        reason = _("it called a tool again, although only text is accepted")
         return Answer(None, _left_out(asked.role, _who(client.answering), reason), usage)
 
     async def _ask_by_dossier(self, client: LLMClient, asked: Asked, emit: Emit) -> Answer:
@@ -176,7 +181,7 @@ def free_tokens(client: LLMClient, prompt: MainPrompt) -> int:
 def _answer(client: LLMClient, role: Role, completion: Completion, usage: Usage) -> Answer:
     text, who = completion.message.text.strip(), client.answering
     if not text:
-        return Answer(None, _left_out(role, _who(who), _("it said nothing")), usage)
+        return Answer(None, _left_out(role, _who(who), _("it gave no answer")), usage)
     return Answer(Opinion(role=role, text=text, provider=who.provider.name, model=who.model), usage=usage)
 
 

@@ -196,7 +196,8 @@ class MultiAgentSystem:
             emit(
                 Notice(
                     text=_(
-                        "{members}: another model of the same server; it may have to read the conversation anew, once.",
+                        "{members}: another model on the same server; the server may have to reread the "
+                        "conversation once.",
                         members=", ".join(names),
                     )
                 )

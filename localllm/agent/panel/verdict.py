@@ -16,7 +16,7 @@ _PARTS = {
     "next_action": "Next:",
     "avoid": "Avoid:",
     "check": "Check:",
-    "unjudged": "Nobody could weigh these opinions; they may contradict each other:",
+    "unjudged": "No judge could weigh these opinions; they may contradict each other:",
 }
 _ROLES = {
     "conservative": "conservative",
@@ -96,7 +96,7 @@ def plan_without_judge(opinions: Sequence[Opinion]) -> str:
     """Format the opinions as the plan, with a note that nobody has weighed them."""
     share = (PLAN_TOKENS - 40) // max(len(opinions), 1) - 10
     told = [f"{_ROLES[opinion.role]}: {cut_end(opinion.text, share)}" for opinion in opinions]
-    return "\n\n".join(["Nobody could weigh these opinions; they may contradict each other:", *told])
+    return "\n\n".join(["No judge could weigh these opinions; they may contradict each other:", *told])
 
 
 def _fields(text: str) -> dict[str, Json] | None:

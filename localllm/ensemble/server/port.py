@@ -90,15 +90,15 @@ async def who_answers(taken: PortTakenError, host: str, port: int, environ: Mapp
 def _described(found: Server) -> str:
     match found.state:
         case "foreign" if found.software:
-            return _("an ensemble server of localllm's, which may be used as it is")
+            return _("a localllm ensemble server, which can be used as it is")
         case "foreign":
             return found.detail
         case "locked":
-            return _("a server that wants a key")
+            return _("a server that needs a key")
         case "ready" | "empty":
             return found.software or _("an OpenAI-compatible server")
         case "silent" | "absent":
-            return _("a program that does not say who it is")
+            return _("a program that does not identify itself")
 
 
 def _is_free(host: str, port: int) -> bool:

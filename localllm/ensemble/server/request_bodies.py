@@ -89,7 +89,7 @@ def _fault_of(body: bytes, error: Exception) -> str | Phrase:
     except UnicodeDecodeError:
         return Phrase("It is not UTF-8")
     except RecursionError:
-        return Phrase("It is nested too deep")
+        return Phrase("It is nested too deeply")
     except ValueError:
         return _reason(error)
     return Phrase("It has half of a surrogate pair (\\ud800 to \\udfff), which is no character")

@@ -67,5 +67,5 @@ def _failed(name: str, error: Exception) -> Finding:
     return problem(
         name,
         _("This could not be checked: {reason}.", reason=reason),
-        _("Look at the folder or program this is about; localllm --debug doctor may tell more."),
+        _("Check the folder or program in question; localllm --debug doctor may tell more."),
     )

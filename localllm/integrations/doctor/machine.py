@@ -21,13 +21,15 @@ def sandbox(here: Surroundings) -> Iterator[Finding]:
     """Check whether commands can be confined."""
     if here.sandbox.level == "none":
         what = _(
-            "Commands cannot be held on this machine ({reason}; kernel {kernel}): each has to be allowed by hand.",
+            "Commands cannot be sandboxed on this machine ({reason}; kernel {kernel}): each has to be allowed by hand.",
             reason=here.sandbox.reason.rstrip("。."),
             kernel=here.kernel,
         )
         yield warning("sandbox", what, _sandbox_fix(here.kernel))
         return
-    what = _("Commands are held by the kernel ({level}, Linux {kernel}).", level=here.sandbox.level, kernel=here.kernel)
+    what = _(
+        "Commands are sandboxed by the kernel ({level}, Linux {kernel}).", level=here.sandbox.level, kernel=here.kernel
+    )
     if here.sandbox.level == "landlock":
         failed = "; ".join(f"{level}: {reason}" for level, reason in here.sandbox.failed_levels.items())
         fixes = [
@@ -40,8 +42,8 @@ def sandbox(here: Surroundings) -> Iterator[Finding]:
         yield note(
             "sandbox",
             _(
-                "{what} Permissions and times of files outside can be changed, and local servers do "
-                "not work: the better levels do not hold here ({failed}).",
+                "{what} Permissions and times of files outside can still be changed, and local servers do "
+                "not work: the better levels are not available here ({failed}).",
                 what=what,
                 failed=failed,
             ),
@@ -70,7 +72,7 @@ def network(here: Surroundings) -> Iterator[Finding]:
         yield note(
             "network",
             reachable_offline(),
-            _("To end that: leave out --offline, and localllm config set offline false."),
+            _("To go back online: leave out --offline, and localllm config set offline false."),
         )
 
 
@@ -86,24 +88,21 @@ def journal(here: Surroundings) -> Iterator[Finding]:
     checked = check(file)
     if checked.broken:
         what = _(
-            "The journal was changed by something else: line {broken} of {file} does not follow from the one before.",
+            "The journal was changed by something else: line {broken} of {file} does not follow from the line before.",
             broken=checked.broken[0],
             file=file,
         )
         yield warning(
             "journal",
             what,
-            _(
-                "Look at that line, and keep the file elsewhere if you need it: what it says can no "
-                "longer be relied on."
-            ),
+            _("Check that line, and move the file elsewhere if you need it: it can no longer be trusted."),
         )
     elif checked.lines:
         yield ok(
             "journal",
             ngettext(
-                "The journal is unbroken ({lines} entry).",
-                "The journal is unbroken ({lines} entries).",
+                "The journal is intact ({lines} entry).",
+                "The journal is intact ({lines} entries).",
                 checked.lines,
                 lines=f"{checked.lines:,}",
             ),
@@ -139,7 +138,7 @@ def _git_fault(here: Surroundings, error: ToolExecutionError) -> Finding:
         case "git_no_identity":
             return note(
                 "git",
-                _("git does not know your name, so that nothing can be committed."),
+                _("git does not know your name, so nothing can be committed."),
                 _('git config --global user.name "NAME" and git config --global user.email ADDRESS'),
             )
         case "git_not_owned":
@@ -165,7 +164,7 @@ def terminal(here: Surroundings) -> Iterator[Finding]:
     screen = here.screen
     yield from _letters(screen)
     if not screen.is_terminal:
-        yield note("terminal", _("The output does not go to a terminal, so that nothing can be said about one."))
+        yield note("terminal", _("The output does not go to a terminal, so it cannot be checked."))
         return
     size = {"columns": screen.columns, "lines": screen.lines}
     if screen.columns < _LEAST_COLUMNS or screen.lines < _LEAST_LINES:
@@ -175,7 +174,7 @@ def terminal(here: Surroundings) -> Iterator[Finding]:
     if screen.kind in ("", "dumb"):
         yield note(
             "terminal",
-            _("The terminal says it can do nothing (TERM={kind}): no colours, no live display.", kind=screen.kind),
+            _("The terminal reports no capabilities (TERM={kind}): no colours, no live display.", kind=screen.kind),
             _("If it can do more: export TERM=xterm-256color"),
         )
         return
@@ -193,7 +192,7 @@ def _letters(screen: Screen) -> Iterator[Finding]:
     elif screen.is_terminal and screen.kind == "linux" and language() == "ja":
         yield warning(
             "terminal",
-            _("The Linux console shows no Japanese."),
+            _("The Linux console cannot show Japanese."),
             _("Use a terminal window, ssh or kmscon; or start with --lang en."),
         )
 

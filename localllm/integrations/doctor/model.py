@@ -40,14 +40,14 @@ def _answer(here: Surroundings, answering: Answering) -> Iterator[Finding]:
         yield warning(
             "model",
             _(
-                "No model server was found. The embedded engine answers meanwhile: it finds and "
+                "No model server was found. Until one is, the embedded engine answers: it finds and "
                 "quotes, but does not think."
             ),
             _(
-                "Any of these is found by itself once it runs:\n"
+                "Any of these is found automatically once it runs:\n"
                 "LM Studio: load a model, then Developer → Start Server.\n"
-                "Ollama: install it, then ollama pull qwen3:8b (it starts its server itself; else "
-                "ollama serve).\n"
+                "Ollama: install it, then ollama pull qwen3:8b (it starts its server itself; else ollama "
+                "serve).\n"
                 "llama.cpp: llama-server -m MODEL.gguf --jinja -c 16384"
             ),
         )
@@ -80,7 +80,7 @@ def _window(here: Surroundings, answering: Answering) -> Finding:
         return problem(
             "window",
             _(
-                "{model} reads only {window:,} tokens; below {least:,} hardly a file fits into a request.",
+                "{model} has a window of only {window:,} tokens; below {least:,} hardly a file fits into a request.",
                 least=LEAST_WINDOW,
                 **known,
             ),
@@ -90,7 +90,7 @@ def _window(here: Surroundings, answering: Answering) -> Finding:
         return warning(
             "window",
             _(
-                "{model} reads only {window:,} tokens; below {good:,} conversations are short.",
+                "{model} has a window of only {window:,} tokens; below {good:,} conversations are short.",
                 good=GOOD_WINDOW,
                 **known,
             ),
@@ -99,15 +99,15 @@ def _window(here: Surroundings, answering: Answering) -> Finding:
     if not told and not here.loaded.settings.llm.context_window:
         return note(
             "window",
-            _("The server does not tell how many tokens {model} reads: {window:,} are assumed.", **known),
-            _("Tell it with localllm config set llm.context_window N."),
+            _("The server does not report the context window of {model}: {window:,} tokens are assumed.", **known),
+            _("Set it with localllm config set llm.context_window N."),
         )
     most = answering.model.max_context_window
     return ok(
         "window",
-        _("{model} reads {window:,} tokens, of the {most:,} it could be loaded with.", most=most, **known)
+        _("{model} has a window of {window:,} tokens, out of a possible {most:,}.", most=most, **known)
         if most > window
-        else _("{model} reads {window:,} tokens.", **known),
+        else _("{model} has a window of {window:,} tokens.", **known),
     )
 
 
@@ -172,7 +172,7 @@ def _abilities(answering: Answering) -> Iterator[Finding]:
         yield warning(
             "abilities",
             _(
-                "{model} does not know tool calls, says its server: it will hardly find its way in a project.",
+                "{model} does not support tool calls, its server says: it will hardly cope with a project.",
                 model=answering.model.id,
             ),
             _("Choose a model with tools: localllm models lists them (llama-server needs --jinja)."),
@@ -211,21 +211,17 @@ def _server(here: Surroundings, answering: Answering, server: Server) -> Iterato
             yield worse("server", *_locked(here, server, name))
         case "silent":
             what = _(
-                "{url} takes connections but does not answer in time: {detail}.", url=url, detail=server.detail or "—"
+                "{url} accepts connections but does not answer in time: {detail}.", url=url, detail=server.detail or "—"
             )
             yield warning(
-                "server", what, _("It may be loading a model: try again in a moment, or look at the server's own log.")
+                "server", what, _("It may be loading a model: try again in a moment, or check the server's log.")
             )
         case "foreign":
-            what = _(
-                "At {url} answers something that is no model server: {detail}.", url=url, detail=server.detail or "—"
-            )
+            what = _("What answers at {url} is not a model server: {detail}.", url=url, detail=server.detail or "—")
             fix = _("Start the server, or correct {key}.", key=_address_key(server))
             yield worse("server", what, fix) if server.set_by_user else note("server", what)
         case "absent" if server.set_by_user:
-            what = _(
-                "Nothing answers at {url}, the address that is set: {detail}.", url=url, detail=server.detail or "—"
-            )
+            what = _("Nothing answers at the configured address {url}: {detail}.", url=url, detail=server.detail or "—")
             yield worse("server", what, _("Start the server, or correct {key}.", key=_address_key(server)))
         case _:
             return
@@ -236,21 +232,21 @@ def _locked(here: Surroundings, server: Server, name: str) -> tuple[str, str]:
     variable = SECRET_VARIABLES[f"llm.{server.provider}.api_key"]
     place = {"name": name, "url": server.base_url}
     if variable in here.loaded.unsent_keys(here.environ):
-        return _("{name} at {url} wants a key.", **place), _(
-            "{variables} is not sent: the project's localllm.toml, which you have not trusted, "
-            "chooses the server. localllm config trust believes it.",
+        return _("{name} at {url} needs a key.", **place), _(
+            "{variables} is not sent: the project's localllm.toml, which you have not trusted, chooses the "
+            "server. To trust it: localllm config trust",
             variables=variable,
         )
     if here.environ.get(variable, "").strip():
-        return _("{name} at {url} wants a key: {detail}.", detail=server.detail, **place), _(
+        return _("{name} at {url} needs a key: {detail}.", detail=server.detail, **place), _(
             "Set the right key in the environment variable {variable}.", variable=variable
         )
-    return _("{name} at {url} wants a key.", **place), _("To use it: {detail}.", detail=server.detail)
+    return _("{name} at {url} needs a key.", **place), _("To use it: {detail}.", detail=server.detail)
 
 
 _LOAD_FIXES = {
     "LM Studio": N_("Load a model in LM Studio (or lms load MODEL)."),
-    "Ollama": N_("Fetch one, such as: ollama pull qwen3:8b"),
+    "Ollama": N_("Download one, such as: ollama pull qwen3:8b"),
 }
 
 

@@ -53,11 +53,11 @@ def memory(here: Surroundings) -> Iterator[Finding]:
         yield warning(
             "memory",
             _(
-                "{file} has an unmerged conflict (line {line:,}): both sides are read as if they held.",
+                "{file} has an unmerged conflict (line {line:,}): both sides are read as if valid.",
                 file=name,
                 line=line,
             ),
-            _("Keep what holds and delete the lines <<<<<<<, ======= and >>>>>>>, then: git add {file}", file=name),
+            _("Keep what is right and delete the lines <<<<<<<, ======= and >>>>>>>, then: git add {file}", file=name),
         )
     else:
         yield ok(
@@ -80,21 +80,21 @@ def instructions(here: Surroundings, profile: Profile) -> Iterator[Finding]:
             told = {"file": clean(file.path, keep_newlines=False), "count": file.size, "kept": len(file.text)}
             key = (
                 N_(
-                    "Of {file} ({count:,} character) the model reads the first {kept:,}.",
-                    "Of {file} ({count:,} characters) the model reads the first {kept:,}.",
+                    "The model reads the first {kept:,} of {count:,} character in {file}.",
+                    "The model reads the first {kept:,} of {count:,} characters in {file}.",
                 )
                 if file.text
                 else N_(
-                    "{file} ({count:,} character) is not told to the model: there is no room left for it.",
-                    ("{file} ({count:,} characters) is not told to the model: there is no room left for it."),
+                    "{file} ({count:,} character) is not shown to the model: there is no room left for it.",
+                    "{file} ({count:,} characters) is not shown to the model: there is no room left for it.",
                 )
             )
             yield warning(
                 "instructions",
                 _(key, **told),
                 ngettext(
-                    "Shorten it: {most:,} character of such files in all are told to this model.",
-                    "Shorten it: {most:,} characters of such files in all are told to this model.",
+                    "Shorten it: this model is shown {most:,} character of such files in all.",
+                    "Shorten it: this model is shown {most:,} characters of such files in all.",
                     profile.instructions,
                     most=profile.instructions,
                 ),
@@ -111,7 +111,7 @@ def settings(here: Surroundings) -> Iterator[Finding]:
         "settings",
         _("Settings are read from {files}.", files=files)
         if files
-        else _("No settings file: everything is at its default (localllm init makes one)."),
+        else _("No settings file: everything is at its default (localllm init creates one)."),
     )
     for remark in here.loaded.remarks:
         yield warning("settings", str(remark), _("Correct the variable's name, or unset it."))
@@ -126,26 +126,26 @@ def settings(here: Surroundings) -> Iterator[Finding]:
         keys = ", ".join(here.loaded.withheld)
         yield note(
             "trust",
-            _("The project's localllm.toml also sets what is not used until you trust it: {keys}.", keys=keys),
-            _("Read the file; localllm config trust believes it."),
+            _("The project's localllm.toml has settings that are not used until you trust it: {keys}.", keys=keys),
+            _("Read the file; to trust it: localllm config trust"),
         )
     if unsent := here.loaded.unsent_keys(here.environ):
         yield note(
             "trust",
             _(
-                "{variables} is not sent: the project's localllm.toml, which you have not trusted, "
-                "chooses the server. localllm config trust believes it.",
+                "{variables} is not sent: the project's localllm.toml, which you have not trusted, chooses "
+                "the server. To trust it: localllm config trust",
                 variables=", ".join(unsent),
             ),
-            _("Read the file; localllm config trust believes it."),
+            _("Read the file; to trust it: localllm config trust"),
         )
     if showing := ", ".join(still_showing(safety)):
         yield warning(
             "rules",
-            _("safety.deny takes away the tool read_file, but {tools} still show what files hold.", tools=showing),
+            _("safety.deny disables the tool read_file, but {tools} still show what files hold.", tools=showing),
             _(
-                "Name what is to be closed: read_file(secrets/) closes it to every tool and to "
-                "commands, read_file(.) all files."
+                "Name what to block: read_file(secrets/) blocks it for every tool and for commands, "
+                "read_file(.) all files."
             ),
         )
 
@@ -154,7 +154,7 @@ def folders_moved(here: Surroundings) -> Iterator[Finding]:
     """Report variables that move our folders, as they are easily forgotten."""
     moved = [name for name in sorted(RESERVED_VARIABLES - {SERVE_TOKEN}) if here.environ.get(name)]
     if moved:
-        yield note("settings", _("Folders are moved by {variables}.", variables=", ".join(moved)))
+        yield note("settings", _("Folders are set by {variables}.", variables=", ".join(moved)))
 
 
 MANY_FILES = 50_000
@@ -175,15 +175,15 @@ def writable(here: Surroundings) -> Iterator[Finding]:
         yield _unkept(here, kept, reason, _("Move {folder} away.", folder=kept))
     elif fault := _fault(here, here.project):
         full = fault == os.strerror(errno.ENOSPC)
-        what = _("Nothing can be written in the project {folder}: {reason}.", folder=here.project, reason=fault)
+        what = _("The project {folder} is not writable: {reason}.", folder=here.project, reason=fault)
         fix = _fix(fault, here.project)
         yield problem("folder", what, fix) if full else warning("folder", what, sentences(fix, _where(here)))
     elif fault := _fault(here, kept):
         yield _unkept(here, kept, fault, _fix(fault, kept))
     else:
-        yield ok("folder", _("{folder} can be written to.", folder=here.project))
+        yield ok("folder", _("{folder} is writable.", folder=here.project))
     if fault := _fault(here, here.state):
-        what = _("Nothing can be remembered in {folder}: {reason}.", folder=here.state, reason=fault)
+        what = _("Nothing can be saved in {folder}: {reason}.", folder=here.state, reason=fault)
         yield problem(
             "folder", what, _("Make the folder writable, or name another in {variable}.", variable="LOCALLLM_STATE_DIR")
         )
@@ -210,7 +210,7 @@ def _where(here: Surroundings) -> str:
     if _fault(here, here.state):
         return ""
     return _(
-        "Until then questions are answered all the same, and long output is kept in {folder}.",
+        "Until then questions are still answered, and long output is kept in {folder}.",
         folder=here.state / "projects" / project_name(here.project),
     )
 
@@ -232,10 +232,10 @@ def _fix(fault: str, folder: Path) -> str:
         )
     if fault == os.strerror(errno.EROFS):
         return _(
-            "The file system is mounted read-only: mount it anew with rw, or work in a copy of the project elsewhere."
+            "The file system is mounted read-only: remount it with rw, or work in a copy of the project elsewhere."
         )
     return _(
-        "Make {folder} yours (ls -ld shows whose it is), or work in a copy of the project elsewhere.",
+        "Take ownership of {folder} (ls -ld shows its owner), or work in a copy of the project elsewhere.",
         folder=nearest_existing(folder),
     )
 
@@ -275,8 +275,7 @@ def size(here: Surroundings, most: int = MANY_FILES) -> Iterator[Finding]:
         yield warning(
             "project",
             _(
-                "{folder} holds your home folder: commands are not run there, and everything of "
-                "yours would be looked through.",
+                "{folder} contains your home folder: commands are not run there, and all your files would be searched.",
                 folder=here.project,
             ),
             _("Start localllm in the folder of a project."),
@@ -288,7 +287,7 @@ def size(here: Surroundings, most: int = MANY_FILES) -> Iterator[Finding]:
         yield note(
             "project",
             _("The project has more than {count:,} files: listings and searches take longer.", count=most),
-            _("Leave out what is not yours to read: .gitignore, or localllm config set project.exclude_patterns …"),
+            _("Exclude what need not be read: .gitignore, or localllm config set project.exclude_patterns …"),
         )
     else:
         yield ok(

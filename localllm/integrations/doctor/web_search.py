@@ -21,8 +21,8 @@ async def web(here: Surroundings) -> list[Finding]:
     never used, explain how to turn it on. Offline, only the cache is checked."""
     settings = here.loaded.settings.web
     if not settings.enabled and not uses_research(here):
-        fix = _("If you want it: localllm config set web.enabled true")
-        return [note("web", _("Searching and reading the web is off."), fix)]
+        fix = _("To turn it on: localllm config set web.enabled true")
+        return [note("web", _("Searching and reading the web are off."), fix)]
     patience = msgspec.structs.replace(settings, timeout=min(settings.timeout, _SECONDS))
     access = open_web(patience, here.environ)
     if here.loaded.settings.offline:
@@ -58,7 +58,7 @@ def _of_silent(engines: Sequence[str]) -> Finding:
     return note(
         "web",
         _("Some engines behind SearxNG do not answer ({engines}).", engines=", ".join(engines)),
-        _("Wait, if they were asked too often; else take them out of its settings.yml, or enable others there."),
+        _("Wait, if they were asked too often; otherwise remove them from its settings.yml, or enable others there."),
     )
 
 
@@ -70,7 +70,7 @@ async def _cache(cache: SearchCache | None, chosen: str) -> list[Finding]:
         await asyncio.to_thread(cache.backend.check)
     except CacheError as error:
         return [of_error("web", error, "warning")]
-    return [] if chosen in ("disk", "memory") else [ok("web", _("The cache of searches answers."))]
+    return [] if chosen in ("disk", "memory") else [ok("web", _("The search cache works."))]
 
 
 def _packages(*, respects_robots: bool) -> Iterator[Finding]:

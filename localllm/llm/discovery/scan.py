@@ -181,7 +181,7 @@ def _listed(answer: Answer) -> list[ModelEntry] | None:
 def _appearance(answer: Answer) -> str:
     """Describe an unrecognised response for the user."""
     if not answer.whole:
-        return _("an answer without an end")
+        return _("an endless answer")
     if 300 <= answer.status < 400:
         return _(
             "it redirects to {place} (HTTP {status})",
@@ -273,7 +273,7 @@ class Visit:
     def unfinished(self, seconds: float) -> Server:
         """Return what is known when the timeout of `seconds` has passed."""
         if self._host:
-            return self._server("silent", _("no whole answer in {seconds:g} s", seconds=seconds))
+            return self._server("silent", _("no complete answer in {seconds:g} s", seconds=seconds))
         return self._server("absent", _("no connection in {seconds:g} s", seconds=seconds))
 
     async def _ask(self, path: str) -> Answer:
@@ -341,7 +341,7 @@ class Visit:
             _("the one in {variable} is sent there only with --provider {provider} --base-url {url}", **how)
             if set_variable
             else _(
-                "put it into the environment variable {variable}, and say --provider {provider} --base-url {url}", **how
+                "put it into the environment variable {variable}, and use --provider {provider} --base-url {url}", **how
             )
         )
 

@@ -55,11 +55,9 @@ def died(key: str, file: str, status: int, lines: Sequence[str]) -> LLMConnectio
             key,
             file=file,
             reason=Phrase("The system ended it, most likely because memory ran out"),
-            advice=Phrase(
-                "Set llm.context_window smaller, or take a smaller file of the model (Q4_K_M instead of Q8_0)."
-            ),
+            advice=Phrase("Lower llm.context_window, or use a smaller file of the model (Q4_K_M instead of Q8_0)."),
         )
-    said = reason or _last_error(lines) or Phrase("It ended with status {status} and said nothing", status=status)
+    said = reason or _last_error(lines) or Phrase("It ended with status {status}, without a message", status=status)
     return LLMConnectionError(key, file=file, reason=said, advice=_advice(reason))
 
 
@@ -80,19 +78,17 @@ def _last_error(lines: Sequence[str]) -> str:
 def _advice(reason: str) -> Phrase:
     match reason.lower():
         case text if "memory" in text or "allocate" in text:
-            return Phrase(
-                "Set llm.context_window smaller, or take a smaller file of the model (Q4_K_M instead of Q8_0)."
-            )
+            return Phrase("Lower llm.context_window, or use a smaller file of the model (Q4_K_M instead of Q8_0).")
         case text if "unknown model architecture" in text or "unknown pre-tokenizer" in text:
             return Phrase(
-                "The llama.cpp that is installed does not know this kind of model: pip install --upgrade xllamacpp."
+                "The installed llama.cpp does not support this kind of model: pip install --upgrade xllamacpp."
             )
         case text if "corrupted" in text or "file bounds" in text or "split" in text:
             return Phrase(
-                "The file is not whole: copy or download it again; of a model in several parts name the first."
+                "The file is incomplete: copy or download it again; for a model in several parts, name the first."
             )
         case _:
-            return Phrase("If it stays like this, try another file, or pip install --upgrade xllamacpp.")
+            return Phrase("If this keeps happening, try another file, or pip install --upgrade xllamacpp.")
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,7 +128,7 @@ class ModelProcess:
             raise LLMConnectionError("gguf_no_avx2")
         if fault := fault_of(Path(order.file)):
             advice = Phrase(
-                "The file is not whole: copy or download it again; of a model in several parts name the first."
+                "The file is incomplete: copy or download it again; for a model in several parts, name the first."
             )
             raise LLMConnectionError("gguf_unloadable", file=order.file, reason=fault, advice=advice)
         self.api_key = os.urandom(24).hex()

@@ -246,7 +246,7 @@ def near(*folders: Path) -> Phrase:
     if not found:
         return Phrase("No model file was found nearby.")
     files = ", ".join(map(str, found[:_NAMED])) + (" …" if len(found) > _NAMED else "")
-    return Phrase("Model files there are: {files}.", files=files)
+    return Phrase("Model files found: {files}.", files=files)
 
 
 def _found(folders: Iterable[Path]) -> list[Path]:

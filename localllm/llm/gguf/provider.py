@@ -65,7 +65,9 @@ class Gguf:
         if size < WORTH_TELLING or (self._process is not None and self._process.is_ready):
             return ""
         return _(
-            "Loading {file} ({size}); the first answer waits for that.", file=self.model, size=f"{size / 1e9:.1f} GB"
+            "Loading {file} ({size}); the first answer has to wait for it.",
+            file=self.model,
+            size=f"{size / 1e9:.1f} GB",
         )
 
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:

@@ -80,10 +80,10 @@ def _words(error: LLMConnectionError) -> str:
 Why = Literal["refused", "misspoken"]
 
 _RULED_OUT: dict[tuple[DialectName, Why], str] = {
-    ("native", "refused"): N_("The server takes no tool calls for {model}."),
+    ("native", "refused"): N_("The server accepts no tool calls for {model}."),
     ("native", "misspoken"): N_("Several tool calls of {model} in a row could not be read."),
-    ("structured", "refused"): N_("The server cannot hold what {model} writes to a schema."),
-    ("structured", "misspoken"): N_("What {model} writes does not keep to the schema it was given."),
+    ("structured", "refused"): N_("The server cannot make {model} follow a schema."),
+    ("structured", "misspoken"): N_("{model} does not follow the schema it was given."),
 }
 _INSTEAD: dict[DialectName, str] = {
     "structured": N_("From now on it writes each step as JSON (llm.dialect)."),

@@ -153,7 +153,7 @@ async def _asked(run: RunContext, of: PurposeSources, sources: Sequence[Source])
     try:
         answer = await run.roles.ask("market_reader", values, _INSIGHTS)
     except AnswerUnusable:
-        run.remark(remark(N_("The model could not take notes of {url}."), url=sources[0].url))
+        run.remark(remark(N_("The model could not take notes on {url}."), url=sources[0].url))
         return []
     return [(one["quote"], " ".join(one["text"].split())) for one in cast("list[dict[str, str]]", answer["insights"])]
 

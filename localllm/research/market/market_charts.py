@@ -37,7 +37,7 @@ class Chart(NamedTuple):
 
     def title(self, language: str) -> str:
         """Return the chart's title."""
-        return translated(language, N_("Amounts named, by year ({unit})"), unit=self.unit)
+        return translated(language, N_("Amounts stated, by year ({unit})"), unit=self.unit)
 
     def share(self, bar: Bar) -> float:
         """Return the relative length of a bar, 0 to 1."""

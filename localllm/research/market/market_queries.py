@@ -88,8 +88,8 @@ async def make_queries(
             run.remark(
                 remark(
                     N_(
-                        "The model made no usable query for {count} of the purposes: a standard one was taken.",
-                        "The model made no usable queries for {count} of the purposes: standard ones were taken.",
+                        "The model made no usable query for {count} of the purposes: a standard one was used.",
+                        "The model made no usable queries for {count} of the purposes: standard ones were used.",
                     ),
                     count=len(purposes) - len(texts),
                 )
@@ -178,7 +178,7 @@ def _query(run: RunContext, purpose: MarketPurpose, text: str, num: int) -> Mark
     masked = privacy_mask.mask(text)
     if masked.kinds:
         kinds = ", ".join(dict.fromkeys(masked.kinds))
-        run.remark(remark(N_("Taken out of the queries before they were sent: {kinds}."), kinds=kinds))
+        run.remark(remark(N_("Removed from the queries before they were sent: {kinds}."), kinds=kinds))
     region = region_of(purpose)
     gl, hl = _OPTIONS[region]
     return MarketQuery(query=masked.text, purpose=purpose, region=region, options=SearchOptions(gl=gl, hl=hl, num=num))

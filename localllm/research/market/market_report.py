@@ -234,7 +234,7 @@ def _about(result: MarketResult, language: str) -> list[str]:
     when = result.started_at[:16].replace("T", " ")
     lines = [translated(language, said, id=result.execution_id, when=when, model=model)]
     if result.partial:
-        lines.append(translated(language, N_("Partial: not all that was wanted could be found out; see below.")))
+        lines.append(translated(language, N_("Partial: not everything asked for could be found; see below.")))
     return lines
 
 

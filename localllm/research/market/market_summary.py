@@ -18,7 +18,7 @@ _MOST_SENTENCES = 6
 _MOST_KEY_FINDINGS = 6
 _MOST_RECOMMENDATIONS = 3
 _MOST_SHOWN = 30
-_BY_RULE = N_("The model's summary could not be used: the first findings stand in its place.")
+_BY_RULE = N_("The model's summary could not be used: the first findings take its place.")
 
 
 class Digest(NamedTuple):

@@ -103,4 +103,4 @@ class SearchResultProcessor:
 
     def _end_early(self) -> None:
         self._run.state.partial = True
-        self._run.remark(remark(N_("The report is partial: the time or the tokens this run may use are spent.")))
+        self._run.remark(remark(N_("The report is partial: the time or the tokens this run may use are used up.")))

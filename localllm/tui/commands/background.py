@@ -24,7 +24,7 @@ async def ps(call: SlashCall) -> Outcome:
             last = clean(command.last_line, keep_newlines=False)
             call.screen.print(("dim", "     " + shorten(last, call.screen.width - 6)))
         if command.reverted:
-            call.screen.print(("warning", "     " + _("put back as it was: {paths}", paths=some_of(command.reverted))))
+            call.screen.print(("warning", "     " + _("restored: {paths}", paths=some_of(command.reverted))))
 
 
 def _running(chat: ChatContext) -> list[str]:
@@ -42,9 +42,9 @@ async def stop(call: SlashCall) -> Outcome:
     chosen = [one for one in call.chat.background() if one.is_running and call.arguments in ("", str(one.number))]
     if not chosen:
         text = (
-            _("{id} does not run in the background; see /ps.", id=call.arguments)
+            _("{id} is not running in the background; see /ps.", id=call.arguments)
             if call.arguments
-            else _("Nothing runs in the background.")
+            else _("Nothing is running in the background.")
         )
         call.screen.print(("warning", "  " + text))
     for command in chosen:

@@ -38,7 +38,7 @@ _MODE_TEXTS = {
     "plan": N_("reads only; answers with a plan"),
     "ask": N_("asks before it changes files or runs commands"),
     "auto-edit": N_("changes files, asks before commands"),
-    "auto": N_("asks about nothing but dangerous commands and ask rules"),
+    "auto": N_("asks only about dangerous commands and ask rules"),
 }
 
 
@@ -59,10 +59,10 @@ async def help_(call: SlashCall) -> Outcome:
     for text in (
         _("/help COMMAND shows every way to write one of them."),
         _(
-            "Enter sends; Alt+Enter, Ctrl+J, or \\ at the end of a line, begins a new line. @path "
-            "names a file, !COMMAND runs it as you, Shift+Tab changes the mode, Ctrl+R searches "
-            "what was said, Ctrl+D leaves. While it works: Enter tells it at once, Alt+Enter or "
-            "Tab keeps a request for afterwards, Up takes the last one back, Esc or Ctrl+C stops."
+            "Enter sends; Alt+Enter, Ctrl+J, or \\ at the end of a line, starts a new line. @path names a "
+            "file, !COMMAND runs it as you, Shift+Tab changes the mode, Ctrl+R searches earlier input, "
+            "Ctrl+D leaves. While it works: Enter sends at once, Alt+Enter or Tab queues a request, Up "
+            "takes the last one back, Esc or Ctrl+C stops."
         ),
     ):
         call.screen.print_lines(wrapped("  ", text, "dim", call.screen.width))
@@ -117,7 +117,7 @@ async def tools(call: SlashCall) -> Outcome:
         call.screen.print((style, "  " + shorten(clean(line, keep_newlines=False), call.screen.width - 2)))
     if left_out := ", ".join(tool.name for tool in listed if tool.allowed and not tool.offered):
         text = _(
-            "The {name} profile does not offer these; a model that calls them is served all the same: {tools}.",
+            "The {name} profile does not offer these; a model that calls them anyway is still served: {tools}.",
             name=call.chat.profile.name,
             tools=left_out,
         )
@@ -126,7 +126,7 @@ async def tools(call: SlashCall) -> Outcome:
         text = _("Offline: the web is neither searched nor read.")
         call.screen.print_lines(wrapped("  ", text, "dim", call.screen.width))
     elif not call.chat.settings.web.enabled:
-        text = _("Searching and reading the web is off. To turn it on: localllm config set web.enabled true")
+        text = _("Searching and reading the web are off. To turn it on: localllm config set web.enabled true")
         call.screen.print_lines(wrapped("  ", text, "dim", call.screen.width))
     for remembered in call.chat.rules():
         text = _("always allowed: {rule}", rule=describe(remembered))
@@ -135,7 +135,7 @@ async def tools(call: SlashCall) -> Outcome:
 
 @slash("clear")
 async def clear(call: SlashCall) -> Outcome:
-    """Begin a new conversation."""
+    """Start a new conversation."""
     call.chat.clear()
     call.screen.print(("", "  " + _("A new conversation begins.")))
 

@@ -17,12 +17,12 @@ _PART_NAMES = {
     "system": N_("system prompt"),
     "project": N_("AGENTS.md and notes"),
     "tools": N_("tool descriptions"),
-    "words": N_("your words"),
+    "words": N_("your messages"),
     "summary": N_("summary"),
-    "files": N_("contents of files"),
-    "commands": N_("output of commands"),
+    "files": N_("file contents"),
+    "commands": N_("command output"),
     "results": N_("other results"),
-    "model": N_("the model's words"),
+    "model": N_("the model's messages"),
     "free": N_("free"),
     "reserve": N_("kept for the answer"),
 }
@@ -47,7 +47,7 @@ _LETTERS: dict[str, tuple[str, Style]] = {
 
 @slash("context")
 async def context(call: SlashCall) -> Outcome:
-    """Show where the model's window goes."""
+    """Show what fills the model's context window."""
     chat, screen = call.chat, call.screen
     use = chat.window_use()
     key = (
@@ -67,7 +67,7 @@ async def context(call: SlashCall) -> Outcome:
         wrapped(
             "  ",
             _(
-                "Over {limit} tokens, old output is left out and the conversation summed up "
+                "Above {limit} tokens, old output is dropped and the conversation summarised "
                 "(agent.compact_at); /compact does it now.",
                 limit=f"{use.window - use.reserve:,}",
             ),
@@ -80,10 +80,10 @@ async def context(call: SlashCall) -> Outcome:
 @slash(
     "compact",
     usage=N_("[what to keep]"),
-    forms=N_("/compact | sum the conversation up\n/compact the table names | the same, and keep these above all"),
+    forms=N_("/compact | summarise the conversation\n/compact the table names | the same, and keep these above all"),
 )
 async def compact(call: SlashCall) -> Outcome:
-    """Sum the conversation up to make room; your words stay as they are."""
+    """Summarise the conversation to make room; your messages are kept."""
     screen = call.screen
 
     def show(event: AgentEvent) -> None:
@@ -91,7 +91,7 @@ async def compact(call: SlashCall) -> Outcome:
             screen.erase()
             screen.print_lines(notice_lines(event.text, event.level, screen.width))
 
-    async with saying(screen, _("summing the conversation up")):
+    async with saying(screen, _("summarising the conversation")):
         await call.chat.compact(call.arguments.strip(), show)
 
 

@@ -22,9 +22,9 @@ def _files(chat: ChatContext) -> list[str]:
     usage=N_("[turn|file]"),
     choices=_files,
     forms=N_(
-        "/diff | what has become of the files that were changed in this session\n"
-        "/diff turn | by the last request alone\n"
-        "/diff src/shop.py | of one file, whole"
+        "/diff | how the files changed in this session differ from before\n"
+        "/diff turn | only what the last request changed\n"
+        "/diff src/shop.py | one file, in full"
     ),
 )
 async def diff(call: SlashCall) -> Outcome:
@@ -44,9 +44,9 @@ async def diff(call: SlashCall) -> Outcome:
 def _nothing(wanted: str) -> str:
     match wanted:
         case "":
-            return _("No file is different from what it was when this session began.")
+            return _("No file differs from what it was when this session started.")
         case "turn":
-            return _("The last request has left every file as it was.")
+            return _("The last request changed no files.")
         case _:
             return _("{path} is not among the files changed in this session.", path=clean(wanted, keep_newlines=False))
 

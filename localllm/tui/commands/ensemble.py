@@ -15,7 +15,7 @@ async def ensemble(call: SlashCall) -> Outcome:
     """Ask several models at once; the chat's model reads the merged answer with your next request."""
     question, screen = call.arguments.strip(), call.screen
     if not question:
-        text = _("/ensemble QUESTION: what the models of config.json are to be asked (docs/ensemble.md).")
+        text = _("/ensemble QUESTION: the question for the models of config.json (docs/ensemble.md).")
         screen.print_lines(wrapped("  ", text, "dim", screen.width))
         return
     from localllm.tui.render.answer import AnswerView

@@ -41,7 +41,7 @@ async def rag(call: SlashCall) -> Outcome:
         for line in clean(hit.text).strip().splitlines()[:_SHOWN_LINES]:
             screen.print_lines(wrapped("    ", line, "dim", screen.width)[:2])
     if not found.hits:
-        near = _("Nothing found that tells what is asked. Nearest are:")
+        near = _("Nothing found that answers this. The closest are:")
         screen.print_lines(wrapped("  ", near if found.nearest else _("Nothing found."), "", screen.width))
         for hit in found.nearest:
             place = clean(f"{hit.reference}  {' › '.join((hit.collection, *hit.headings))}", keep_newlines=False)
@@ -64,7 +64,7 @@ async def _list(call: SlashCall) -> None:
     if delivered := delivered_collections(call.chat.root, {one.name for one in known}):
         screen.print_lines(wrapped("  ", str(delivered_remark(delivered, call.chat.root)), "warning", screen.width))
     elif not known:
-        text = _("There are no collections yet. Make one: localllm rag ingest PATH --collection NAME")
+        text = _("There are no collections yet. Create one: localllm rag ingest PATH --collection NAME")
         screen.print_lines(wrapped("  ", text, "", screen.width))
     if not known:
         return

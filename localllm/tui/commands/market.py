@@ -32,7 +32,7 @@ async def market(call: SlashCall) -> Outcome:
     """Scan a market, in Japan and abroad; each insight has its source."""
     theme, regions, pages = parse(call.arguments.strip())
     if not theme:
-        _dim(call, _("/market THEME: which market is to be looked at. /help market shows every way to write it."))
+        _dim(call, _("/market THEME: the market to look at. /help market shows every way to write it."))
         return
     from localllm.tui.render.answer import AnswerView
     from localllm.tui.render.market_progress import MarketProgress
@@ -55,7 +55,7 @@ async def market(call: SlashCall) -> Outcome:
     view.finish()
     if found.partial:
         call.screen.print_lines(wrapped("! ", _("The report is partial; it says why."), "warning", call.screen.width))
-    _dim(call, _("Kept: localllm history show {id}", id=found.id))
+    _dim(call, _("Saved: localllm history show {id}", id=found.id))
 
 
 def parse(words: str) -> tuple[str, tuple[str, ...], int | None]:

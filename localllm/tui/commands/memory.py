@@ -96,13 +96,18 @@ def _forgettable(chat: ChatContext) -> Iterable[Choice]:
     "forget",
     usage=N_("ID"),
     choices=_forgettable,
-    forms=N_("/forget pbdkw | what has this id: /memory and /todo show them\n/forget use tabs | what begins so"),
+    forms=N_(
+        "/forget pbdkw | the item with this id, from /memory or /todo\n"
+        "/forget use tabs | the item that begins like this"
+    ),
 )
 async def forget(call: SlashCall) -> Outcome:
-    """Take a TODO, decision, preference or session record out of the memory."""
+    """Remove a TODO, decision, preference or session record from the memory."""
     wanted = call.arguments.strip()
     if not wanted or not call.chat.memory.is_there:
-        print_indented(call.screen, _("/forget ID, or how the text begins. /memory shows what is kept."), "warning")
+        print_indented(
+            call.screen, _("/forget ID, or the beginning of the text. /memory shows what is remembered."), "warning"
+        )
         return
     gone = await change_memory(call, "/forget", lambda memory: memory.forget(wanted))
     if gone.kind in ("decision", "preference"):
@@ -129,13 +134,13 @@ async def memory(call: SlashCall) -> Outcome:
         say_conflict(call)
         _overview(kept.system, screen)
         print_indented(
-            screen, _("Kept in {file}, which is yours to edit.", file=clean(kept.name, keep_newlines=False)), "dim"
+            screen, _("Kept in {file}, which you can edit.", file=clean(kept.name, keep_newlines=False)), "dim"
         )
     else:
         print_indented(
             screen,
             _(
-                "Nothing is kept yet. /todo TEXT and /remember TEXT do, in {file}; /init also "
+                "Nothing is remembered yet. /todo TEXT and /remember TEXT add to {file}; /init also "
                 "describes the project there.",
                 file=clean(kept.name, keep_newlines=False),
             ),
@@ -214,6 +219,4 @@ async def _search(call: SlashCall, words: str) -> None:
     ]
     table(call.screen, rows)
     if total > len(found):
-        print_indented(
-            call.screen, _("… and {count} more: narrower words find others", count=total - len(found)), "dim"
-        )
+        print_indented(call.screen, _("… and {count} more: use more specific words", count=total - len(found)), "dim")

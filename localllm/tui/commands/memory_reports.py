@@ -57,8 +57,8 @@ def say_conflict(call: SlashCall) -> None:
         print_indented(
             call.screen,
             _(
-                "{file} has an unsettled git conflict from line {line:,} on; both sides are read. "
-                "Settle it in an editor.",
+                "{file} has an unresolved git conflict from line {line:,} on; both sides are read. Resolve "
+                "it in an editor.",
                 file=name,
                 line=line,
             ),

@@ -30,7 +30,7 @@ _PROVIDER_TEXTS = {
 
 @slash("panel", usage=N_("QUESTION"), forms=N_("/panel why is it slow? | ask the panel this"))
 async def panel(call: SlashCall) -> Outcome:
-    """Ask two other views and a judge; models of their own in [agents.panel]."""
+    """Ask two other views and a judge; set their models in [agents.panel]."""
     await _ask(call, "panel")
 
 
@@ -50,9 +50,9 @@ async def _ask(call: SlashCall, kind: Literal["panel", "boss"]) -> None:
                 "warning",
                 "  "
                 + _(
-                    N_("/boss QUESTION: what the boss is to be asked")
+                    N_("/boss QUESTION: the question for the boss")
                     if kind == "boss"
-                    else N_("/panel QUESTION: what the panel is to be asked")
+                    else N_("/panel QUESTION: the question for the panel")
                 ),
             )
         )
@@ -87,14 +87,14 @@ def _provider_names(_chat: ChatContext) -> Iterable[str]:
     "model",
     usage=N_("[name]"),
     choices=_known_models,
-    forms=N_("/model | who answers now\n/model qwen3 | the model of that name, or the one it is a part of"),
+    forms=N_("/model | the current model\n/model qwen3 | the model with that name, or with that in its name"),
 )
 async def model(call: SlashCall) -> Outcome:
-    """Show the model, or change to another; a part of its name will do."""
+    """Show the model, or switch to another; part of its name is enough."""
     if not call.arguments:
         await call.chat.settled()
         _show_who(call)
-        _dim(call.screen, _("/model NAME changes to another (a part of the name will do), /models lists them."))
+        _dim(call.screen, _("/model NAME switches to another (part of the name is enough), /models lists them."))
         return
     await call.chat.use_model(call.arguments)
     _show_who(call)
@@ -103,7 +103,7 @@ async def model(call: SlashCall) -> Outcome:
 
 @slash("models")
 async def models(call: SlashCall) -> Outcome:
-    """List the models of every server that can be reached."""
+    """List the models of every reachable server."""
     chat = call.chat
     servers = await chat.look_for_servers()
     ready = [server for server in servers if server.state == "ready"]
@@ -116,7 +116,7 @@ async def models(call: SlashCall) -> Outcome:
     for text in obstacles:
         call.screen.print_lines(wrapped("! ", text, "warning", call.screen.width))
     if ready:
-        _dim(call.screen, _("/model NAME changes to another (a part of the name will do), /models lists them."))
+        _dim(call.screen, _("/model NAME switches to another (part of the name is enough), /models lists them."))
     elif not obstacles:
         _dim(call.screen, _("No model server can be reached."))
 
@@ -126,13 +126,13 @@ async def models(call: SlashCall) -> Outcome:
     usage=N_("[name|address]"),
     choices=_provider_names,
     forms=N_(
-        "/provider | who can answer, and what was found\n"
-        "/provider ollama | that one answers from now on\n"
-        "/provider http://localhost:9000 | the OpenAI-compatible server there does"
+        "/provider | the providers, and what was found\n"
+        "/provider ollama | switch to that one\n"
+        "/provider http://localhost:9000 | switch to the OpenAI-compatible server there"
     ),
 )
 async def provider(call: SlashCall) -> Outcome:
-    """Show who can answer, or change to another: a server, the embedded engine, a script."""
+    """Show the providers, or switch to another: a server, the embedded engine, a script."""
     if not call.arguments:
         await _list_providers(call)
         return
@@ -152,7 +152,7 @@ async def provider(call: SlashCall) -> Outcome:
 
 def _say_how_to_keep(call: SlashCall, setting: str, value: str) -> None:
     command = f"localllm config set --user {setting} {shlex.quote(value)}"
-    _dim(call.screen, _("To begin with it next time: {command}", command=command))
+    _dim(call.screen, _("To start with it next time: {command}", command=command))
 
 
 def _show_who(call: SlashCall) -> None:
@@ -183,7 +183,7 @@ async def _list_providers(call: SlashCall) -> None:
         mark = "*" if name == call.chat.provider_name else " "
         rows.append((f"{mark} {name}", _about(name, [server for server in servers if server.provider == name])))
     table(call.screen, rows)
-    _dim(call.screen, _("/provider NAME changes to another."))
+    _dim(call.screen, _("/provider NAME switches to another."))
 
 
 def _about(name: str, servers: Sequence[Server]) -> str:

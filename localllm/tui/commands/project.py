@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
 _DONE = {
     "folder": N_("In {folder}:"),
-    "made": N_("made"),
-    "kept": N_("was there, left as it is"),
+    "made": N_("created"),
+    "kept": N_("already there, left as it is"),
     "link": N_("is a link, left alone"),
     "moved": N_("moved"),
     "added": N_("added"),
-    "refreshed": N_("brought up to date"),
+    "refreshed": N_("updated"),
 }
 
 
 @slash("analyze", also=("analyse",))
 async def analyze(call: SlashCall) -> Outcome:
-    """Show what the project is: languages, commands, folders and the habits of its code."""
+    """Show what the project is: languages, commands, folders and the conventions of its code."""
     chat, screen = call.chat, call.screen
     if call.arguments.strip():
         screen.print_lines(
             wrapped(
                 "  ",
-                _("/analyze shows the whole project and takes no words; /map WORDS looks for something."),
+                _("/analyze shows the whole project and takes no words; /map WORDS searches it."),
                 "warning",
                 screen.width,
             )
@@ -94,7 +94,7 @@ async def map_(call: SlashCall) -> Outcome:
         call.screen.print_lines(
             wrapped(
                 "  ",
-                _("Nothing here is called anything like “{words}”; this is what matters most in all.", words=words),
+                _("Nothing here has a name like “{words}”; this is what matters most overall.", words=words),
                 "warning",
                 call.screen.width,
             )
@@ -102,7 +102,7 @@ async def map_(call: SlashCall) -> Outcome:
     call.screen.print_lines(map(_line, clean(drawn.text).splitlines()))
     files = sum(bool(record.language) for record in drawn.records.values())
     shown = _(
-        "definitions: {shown} of {all}, source files: {files}; /map WORDS looks for something",
+        "definitions: {shown} of {all}, source files: {files}; /map WORDS searches them",
         shown=drawn.definitions,
         all=drawn.all_definitions,
         files=files,
@@ -110,8 +110,8 @@ async def map_(call: SlashCall) -> Outcome:
     call.screen.print_lines(wrapped("  ", shown, "dim", call.screen.width))
     if drawn.left_out:
         text = ngettext(
-            "{count} file was not looked at yet; the next /map goes on",
-            "{count} files were not looked at yet; the next /map goes on",
+            "{count} file has not been read yet; the next /map continues",
+            "{count} files have not been read yet; the next /map continues",
             drawn.left_out,
         )
         call.screen.print_lines(wrapped("  ", text, "warning", call.screen.width))
@@ -130,24 +130,26 @@ _REFRESH = "--refresh"
 
 
 def _choices(_chat: ChatContext) -> Iterable[Choice]:
-    return [(_REFRESH, _("also bring the lines up to date that are as init wrote them"))]
+    return [(_REFRESH, _("also update the lines that are still as init wrote them"))]
 
 
 @slash(
     "init",
     usage=N_("[--refresh]"),
     choices=_choices,
-    forms=N_("/init | make what is missing\n/init --refresh | also renew the lines that are still as init wrote them"),
+    forms=N_(
+        "/init | create what is missing\n/init --refresh | also update the lines that are still as init wrote them"
+    ),
 )
 async def init(call: SlashCall) -> Outcome:
-    """Make what a project has and this one lacks: localllm.toml, LOCALLLM.md, and what an analysis tells in it."""
+    """Create what the project lacks: localllm.toml and LOCALLLM.md, with the results of an analysis."""
     chat, screen = call.chat, call.screen
     words = call.arguments.split()
     if any(word != _REFRESH for word in words):
         screen.print_lines(
             wrapped(
                 "  ",
-                _("Only this is known here; localllm init --help tells what else there is outside of the chat:"),
+                _("Only this works here; localllm init --help lists what else there is outside the chat:"),
                 "warning",
                 screen.width,
             )

@@ -34,17 +34,17 @@ def _choices(_chat: ChatContext) -> "Iterable[Choice]":
     usage=N_("QUESTION"),
     choices=_choices,
     forms=N_(
-        "/research QUESTION | a report in which each claim leads to its source\n"
+        "/research QUESTION | a report in which each claim links to its source\n"
         "/research --preset fast QUESTION | with fewer queries and rounds; also standard, high\n"
         "/research --docs FOLDER QUESTION | search the documents in this folder as well\n"
-        "/research --resume ID | go on with a run that was stopped"
+        "/research --resume ID | continue a stopped run"
     ),
 )
 async def research(call: SlashCall) -> Outcome:
     """Research a question; the report has its sources."""
     asked = _Asked(call.arguments.strip())
     if not asked.question and not asked.resume:
-        _dim(call, _("/research QUESTION: what is to be found out. /help research shows every way to write it."))
+        _dim(call, _("/research QUESTION: what to find out. /help research shows every way to write it."))
         return
     desk = call.chat.research
     options = desk.stored_options(asked.resume) if asked.resume else desk.options(asked.preset, tuple(asked.docs))
@@ -92,7 +92,7 @@ async def _carry_out(call: SlashCall, asked: _Asked, options: "ResearchOptions")
     screen, desk = call.screen, call.chat.research
     if not asked.resume:
         expected = forecast_said(await desk.forecast(options))
-        _dim(call, _("Expected: {forecast}. Ctrl+C stops; what was found is kept.", forecast=expected))
+        _dim(call, _("Expected: {forecast}. Ctrl+C stops; what was found is saved.", forecast=expected))
     progress = ResearchProgress(screen, most=(options.max_search, options.max_validation))
     run = asked.resume
 
@@ -110,7 +110,7 @@ async def _carry_out(call: SlashCall, asked: _Asked, options: "ResearchOptions")
     except BaseException:
         progress.erase()
         if run:
-            _dim(call, _("Run {id} is saved. Go on with it: /research --resume {id}", id=run))
+            _dim(call, _("Run {id} is saved. To continue it: /research --resume {id}", id=run))
         raise
     finally:
         painter.cancel()

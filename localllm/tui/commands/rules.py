@@ -16,7 +16,7 @@ _MODE_TEXTS = {
     "plan": N_("reads only; answers with a plan"),
     "ask": N_("asks before it changes files or runs commands"),
     "auto-edit": N_("changes files, asks before commands"),
-    "auto": N_("asks about nothing but dangerous commands and ask rules"),
+    "auto": N_("asks only about dangerous commands and ask rules"),
 }
 _SCOPES = {
     "settings": N_("settings"),
@@ -37,11 +37,11 @@ MODES: tuple[Mode, ...] = get_args(Mode)
     usage=N_("[name]"),
     choices=lambda _: MODES,
     forms=N_(
-        "/mode | the modes, and which is in force\n/mode auto-edit | that one from now on: plan, ask, auto-edit or auto"
+        "/mode | the modes, and the current one\n/mode auto-edit | switch to that one: plan, ask, auto-edit or auto"
     ),
 )
 async def mode(call: SlashCall) -> Outcome:
-    """Show what is asked about, or change it; Shift+Tab changes it as well."""
+    """Show or switch the mode (what is asked about); Shift+Tab does too."""
     wanted: Mode | None = next((name for name in MODES if name == call.arguments.strip().lower()), None)
     if call.arguments and wanted is None:
         show_forms(call, "mode")

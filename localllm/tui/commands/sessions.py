@@ -29,7 +29,7 @@ _BEFORE = 26  # cells: number, date and time, and their padding
 @slash(
     "sessions",
     usage=N_("[words]"),
-    forms=N_("/sessions | the last ones\n/sessions login page | those in which something like this was asked for"),
+    forms=N_("/sessions | the latest ones\n/sessions login page | those with a similar request"),
 )
 async def sessions(call: SlashCall) -> Outcome:
     """List the sessions of this project; with words, search them."""
@@ -66,18 +66,18 @@ def _name(session: Session, titles: Mapping[str, int]) -> str:
     forms=N_(
         "/resume | the sessions, numbered\n"
         "/resume 2 | the second of them\n"
-        "/resume login | by its name, or its id's beginning"
+        "/resume login | by name, or by the beginning of its id"
     ),
 )
 async def resume(call: SlashCall) -> Outcome:
-    """Go on with an earlier session; without a number or name, list them."""
+    """Resume an earlier session; without a number or name, list them."""
     wanted = call.arguments.strip()
     there = await call.chat.keeping.find()
     if not wanted:
         if any(one.id != call.chat.session_id for one in there):
             _list(call, there)
         else:
-            _print(call.screen, _(N_("There is no session but this one.") if there else N_("No sessions yet.")))
+            _print(call.screen, _(N_("There is no other session.") if there else N_("No sessions yet.")))
         return
     by_number = dict(_numbered(there, call.chat.session_id))
     keeping = call.chat.keeping
@@ -85,11 +85,9 @@ async def resume(call: SlashCall) -> Outcome:
     call.screen.print_lines(exchange_lines(*keeping.stood, call.screen.width))
 
 
-@slash(
-    "rename", usage=N_("[name]"), forms=N_("/rename login page | call this session so\n/rename | take the name away")
-)
+@slash("rename", usage=N_("[name]"), forms=N_("/rename login page | name this session\n/rename | remove its name"))
 async def rename(call: SlashCall) -> Outcome:
-    """Give this session a name, or take it away."""
+    """Give this session a name, or remove it."""
     keeping, screen = call.chat.keeping, call.screen
     before = keeping.title
     keeping.rename(clean(call.arguments, keep_newlines=False))
@@ -97,19 +95,19 @@ async def rename(call: SlashCall) -> Outcome:
         _print(
             screen,
             _(
-                N_("This session has no name now.")
+                N_("This session no longer has a name.")
                 if before
                 else N_("This session has no name. /rename NAME gives it one.")
             ),
         )
         return
-    _print(screen, _("This session is called “{title}”.", title=keeping.title))
+    _print(screen, _("This session is now called “{title}”.", title=keeping.title))
     if keeping.failure:
         screen.print_lines(
             notice_lines(
                 _(
-                    "This session is not being kept: {reason}. It cannot be resumed later. Fix that and "
-                    "start again: what is said then is kept.",
+                    "This session is not being saved: {reason}. It cannot be resumed later. Fix that and "
+                    "restart localllm.",
                     reason=keeping.failure,
                 ),
                 "warning",
@@ -117,22 +115,22 @@ async def rename(call: SlashCall) -> Outcome:
             )
         )
     elif not keeping.is_kept:
-        _print(screen, _("It is kept, with its name, from your first request on."), "dim")
+        _print(screen, _("It is saved, with its name, from your first request on."), "dim")
 
 
 @slash(
     "fork",
     usage=N_("[checkpoint]"),
-    forms=N_("/fork | go on in a copy\n/fork 3 | in a copy of what it was at checkpoint 3 (see /rewind)"),
+    forms=N_("/fork | continue in a copy\n/fork 3 | in a copy of what it was at checkpoint 3 (see /rewind)"),
 )
 async def fork(call: SlashCall) -> Outcome:
-    """Go on in a copy of this session, or of what it was at a checkpoint."""
+    """Continue in a copy of this session, or of a checkpoint of it."""
     wanted = call.arguments.strip()
     if wanted and not (wanted.isascii() and wanted.isdigit() and int(wanted)):
         raise ConfigurationError("session_no_point", wanted=clean(wanted, keep_newlines=False))
     old = call.chat.session_id
     await call.chat.keeping.fork(int(wanted or 0))
-    _print(call.screen, _("This goes on as {id} now; {old} stays as it was.", id=call.chat.session_id, old=old))
+    _print(call.screen, _("This session continues as {id}; {old} is unchanged.", id=call.chat.session_id, old=old))
     if wanted:
         _print(call.screen, _("The conversation is that of the checkpoint; the files are as they are now."), "dim")
 
@@ -142,12 +140,12 @@ async def fork(call: SlashCall) -> Outcome:
     usage=N_("[md|html|json] [file]"),
     forms=N_(
         "/export | as Markdown, into the project\n"
-        "/export html | as a web page; json likewise\n"
+        "/export html | as a web page; json works too\n"
         "/export notes/login.md | into this file"
     ),
 )
 async def export_(call: SlashCall) -> Outcome:
-    """Write this session into a file: Markdown, a web page, or JSON."""
+    """Write this session to a file: Markdown, a web page, or JSON."""
     from localllm.sessions.export import export, write_new  # few sessions are exported
 
     to, name = _wanted_export(call.arguments)
@@ -198,7 +196,7 @@ def _list(call: SlashCall, found: Sequence[Session]) -> None:
     table(call.screen, rows)
     if len(found) > _LISTED:
         _print(call.screen, _("… and {count} more: /sessions WORDS searches.", count=len(found) - _LISTED), "dim")
-    _print(call.screen, _("/resume NUMBER or the beginning of a name goes on with one."), "dim")
+    _print(call.screen, _("/resume with a number or the beginning of a name resumes one."), "dim")
 
 
 def _row(session: Session, how_far: str, room: int) -> str:

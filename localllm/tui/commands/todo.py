@@ -104,21 +104,21 @@ def _of_verb(chat: ChatContext, before: str) -> Iterable[Choice]:
     forms=N_(
         "/todo | what is open, the most urgent first\n"
         "/todo all | finished ones too\n"
-        "/todo keep | put what is open of the model's plan on the list\n"
-        "/todo 3 | all of it, and what can be done with it\n"
-        "/todo write the docs | add it; “(high)” at its end is its priority\n"
-        "/todo add start the server | add it, also where it begins with a word of these here\n"
+        "/todo keep | add the open items of the model's plan to the list\n"
+        "/todo 3 | show it in full, and what can be done with it\n"
+        "/todo write the docs | add it; “(high)” at its end sets the priority\n"
+        "/todo add start the server | add it, even if it begins with one of these words\n"
         "/todo high write the docs | add it with a priority: high, medium or low\n"
-        "/todo @plan.md | add the parts of a plan; of a pasted list likewise\n"
-        "/todo start 3 | begun; finish (or done), drop and reopen likewise\n"
-        "/todo low 3 | another priority\n"
-        "/todo edit 3 write the guide | other words\n"
-        "/todo move 3 1 | to the first place\n"
-        "3 | its number in the list; its id, how its text begins, or its line will do as well"
+        "/todo @plan.md | add the parts of a plan; a pasted list works too\n"
+        "/todo start 3 | mark it as started; also finish (or done), drop, reopen\n"
+        "/todo low 3 | change the priority\n"
+        "/todo edit 3 write the guide | change the text\n"
+        "/todo move 3 1 | move it to the first place\n"
+        "3 | its number in the list; its id, its line or the beginning of its text works too"
     ),
 )
 async def todo(call: SlashCall) -> Outcome:
-    """List what is to be done, add to it, or say how far it is: start, finish, drop, reopen, edit, move."""
+    """List the TODOs, add one, or change one: start, finish, drop, reopen, edit, move."""
     first, rest = first_word(call.arguments)
     verb = _VERB_OF.get(first.lower())
     if verb == "keep" and not rest:
@@ -149,7 +149,7 @@ async def _keep_plan(call: SlashCall) -> None:
     """Copy the open items of the model's plan to the project's list, which outlasts the session."""
     plan = call.chat.memory.plan
     if not plan.open_todos():
-        print_indented(call.screen, _("Nothing is open in a plan of the model's."))
+        print_indented(call.screen, _("The model's plan has no open items."))
         return
     added = await change_memory(call, "/todo", lambda memory: memory.take_over(plan.text))
     print_indented(call.screen, ngettext("{count} TODO was added.", "{count} TODOs were added.", added))
@@ -273,10 +273,10 @@ def _told_of(added: "Todo", old: "Todo | None") -> str:
     if old is None:
         return _(_STATES[added.state], id=added.id, text=todo_text(added))
     if old.priority == added.priority:
-        return _("It is on the list already: {id} {text}", id=added.id, text=todo_text(added))
+        return _("Already on the list: {id} {text}", id=added.id, text=todo_text(added))
     priority = _(_PRIORITIES[added.priority])
     return _(
-        "It is on the list already; its priority is {priority} now: {id} {text}",
+        "Already on the list; its priority is now {priority}: {id} {text}",
         priority=priority,
         id=added.id,
         text=short_line(added.text),
@@ -298,10 +298,10 @@ async def _change(call: SlashCall, verb: Verb, rest: str) -> None:
     match verb:
         case "edit":
             one = await change_memory(call, "/todo", lambda memory: memory.set_todo_text(name, more))
-            told = _("Is now {id}: {text}", id=one.id, text=short_line(todo_row(one)))
+            told = _("Now {id}: {text}", id=one.id, text=short_line(todo_row(one)))
         case "move" if more.strip().isdecimal():
             one = await change_memory(call, "/todo", lambda memory: memory.move_todo(name, int(more)))
-            told = _("Is number {number} now: {id} {text}", number=one.number, id=one.id, text=short_line(one.text))
+            told = _("Now number {number}: {id} {text}", number=one.number, id=one.id, text=short_line(one.text))
         case "high" | "medium" | "low":
             one = await change_memory(call, "/todo", lambda memory: memory.set_todo_priority(rest, verb))
             told = _(

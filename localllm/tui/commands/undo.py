@@ -21,18 +21,19 @@ _LONGEST_NAME = 50
     "undo",
     usage=N_("[turn]"),
     forms=N_(
-        "/undo | take back the last change; again, the one before; what is not of this session only after asking\n"
-        "/undo turn | all changes of the last request"
+        "/undo | undo the last change; again, the one before; if it is not from this session, it asks "
+        "first\n"
+        "/undo turn | undo all changes of the last request"
     ),
 )
 async def undo(call: SlashCall) -> Outcome:
-    """Take back the last change, a command's too; with “turn”, all changes of the last request."""
+    """Undo the last change, a command's too; with “turn”, all changes of the last request."""
     if call.arguments not in ("", "turn"):
         show_forms(call, "undo")
         return
     turn = call.arguments == "turn"
     if not await _may_undo(call, turn=turn):
-        call.screen.print(("dim", "  " + _("Nothing was taken back.")))
+        call.screen.print(("dim", "  " + _("Nothing was undone.")))
         return
     try:
         _show(call.screen, call.chat.changes.undo(turn=turn))
@@ -42,9 +43,9 @@ async def undo(call: SlashCall) -> Outcome:
         call.screen.print(("", f"  {error.what}"))
 
 
-@slash("redo", forms=N_("/redo | make again what /undo took back last; again, what it took back before"))
+@slash("redo", forms=N_("/redo | redo what /undo last undid; again, what it undid before"))
 async def redo(call: SlashCall) -> Outcome:
-    """Make again what /undo took back, as long as nothing was changed since."""
+    """Redo what /undo undid, as long as nothing was changed since."""
     if call.arguments:
         show_forms(call, "redo")
         return
@@ -55,8 +56,8 @@ async def _may_undo(call: SlashCall, *, turn: bool) -> bool:
     """Confirm an undo of another session's changes, if a user can be asked; return whether to continue."""
     if call.confirm is None or not (earlier := call.chat.changes.earlier(turn=turn)):
         return True
-    _show(call.screen, [_("What comes next was changed earlier or in another session:"), *earlier])
-    return await call.confirm(_("Take it back?"))
+    _show(call.screen, [_("The next change to undo was made earlier or in another session:"), *earlier])
+    return await call.confirm(_("Undo it?"))
 
 
 @slash(
@@ -68,9 +69,9 @@ async def checkpoint(call: SlashCall) -> Outcome:
     """Remember this point, to come back to it with /rewind."""
     number = call.chat.changes.checkpoint(call.arguments)
     key = (
-        N_("Point {number} “{name}”: /rewind {number} or its name comes back here.")
+        N_("Checkpoint {number} “{name}”: /rewind {number} or its name comes back here.")
         if call.arguments
-        else N_("Point {number}: /rewind {number} comes back here.")
+        else N_("Checkpoint {number}: /rewind {number} comes back here.")
     )
     call.screen.print(("", "  " + _(key, number=number, name=clean(call.arguments, keep_newlines=False))))
 
@@ -86,26 +87,26 @@ def _names(chat: ChatContext) -> Iterable[str]:
     usage=N_("[number|name]"),
     choices=_names,
     forms=N_(
-        "/rewind | the points there are\n"
+        "/rewind | the checkpoints\n"
         "/rewind 3 | files and conversation as they were then\n"
         "/rewind before the move | the same by name"
     ),
 )
 async def rewind(call: SlashCall) -> Outcome:
-    """Go back to a point, files and conversation; without one, list them."""
+    """Go back to a checkpoint, files and conversation; or list them."""
     if call.arguments:
         _show(call.screen, call.chat.changes.rewind(call.arguments))
         call.screen.print(("dim", "  " + _("/undo takes this back.")))
         return
     points = call.chat.changes.checkpoints()
     if not points:
-        call.screen.print(("", "  " + _("There is no point to go back to yet.")))
+        call.screen.print(("", "  " + _("There is no checkpoint to go back to yet.")))
         return
     table(call.screen, [_row(point) for point in points[-_MOST_POINTS:]])
     call.screen.print_lines(
         wrapped(
             "  ",
-            _("/rewind NUMBER goes back to one, files and conversation; /undo takes that back."),
+            _("/rewind NUMBER goes back to one, files and conversation; /undo undoes that."),
             "dim",
             call.screen.width,
         )

@@ -37,17 +37,17 @@ _MARK = 5
 """Cells before the text of a diff row: indentation, and + or -."""
 
 _ALWAYS = {
-    "command": N_("Always allow exactly this (Enter), or shorten it to allow whatever begins with it."),
+    "command": N_("Always allow exactly this (Enter), or shorten it to allow everything that begins with it."),
     "folder": N_("Always allow it there (Enter), or shorten it to a folder; . is the whole project."),
     "address": N_("Always allow every address of this host (Enter), or add the path it must begin with."),
 }
 _NOT_ALLOWED = {
     "command": N_(
-        "That would not allow this command. Keep the first words of it; a line of several commands, or with signs "
-        "that only the shell reads, can be allowed exactly as it is, but not in part."
+        "That would not allow this command. Keep its first words; a line with several commands or shell "
+        "syntax can be allowed exactly as it is, but not in part."
     ),
-    "folder": N_("The file does not lie there."),
-    "address": N_("The address does not begin so."),
+    "folder": N_("The file is not in there."),
+    "address": N_("The address does not begin like that."),
 }
 
 Answer = Literal["yes", "no", "always", "project", "view"]
@@ -171,7 +171,9 @@ class TerminalConfirmer:
                 scope = (await self._stage.ask(scope)).strip()
             if rule := lasting_rule(request.tool, request.scope, scope):
                 self._say(
-                    N_("Allowed from now on, exactly so: {rule}") if rule.exact else N_("Allowed from now on: {rule}"),
+                    N_("Allowed from now on, exactly as written: {rule}")
+                    if rule.exact
+                    else N_("Allowed from now on: {rule}"),
                     "good",
                     rule=rule,
                 )
@@ -192,7 +194,7 @@ class TerminalConfirmer:
         if request.reason:
             reason = (
                 _(
-                    "It comes to “{rule}”, one of your dangerous commands (safety.dangerous_commands).",
+                    "It amounts to “{rule}”, one of your dangerous commands (safety.dangerous_commands).",
                     rule=request.reason,
                 )
                 if request.risk == DANGEROUS

@@ -26,6 +26,6 @@ async def edit_queries(queries: Sequence[str]) -> tuple[str, ...]:
         "? ",
         default="\n".join(queries),
         prompt_continuation="? ",
-        bottom_toolbar=_("One query a line. Ctrl+D searches with them, Ctrl+C leaves; the run is kept."),
+        bottom_toolbar=_("One query per line. Ctrl+D searches with them, Ctrl+C leaves; the run is saved."),
     )
     return tuple(line.strip() for line in text.splitlines() if line.strip())

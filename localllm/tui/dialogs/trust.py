@@ -175,7 +175,7 @@ def ask_trust(
         prompt()
 
     def prompt() -> None:
-        screen.stream(screen.format((("bold", _("Believe these settings of the project? [y/N]")), ("", " "))))
+        screen.stream(screen.format((("bold", _("Trust these settings of the project? [y/N]")), ("", " "))))
 
     try:
         said = _say(screen, stream, present, typed)

@@ -111,9 +111,9 @@ class Outbox:
         if typed:
             is_told = self._chat.listens and not _is_for_chat(typed)
             hint = _(
-                N_("Enter: tell it now · Alt+Enter, Tab: after this · Esc: stop")
+                N_("Enter: send now · Alt+Enter, Tab: send after this · Esc: stop")
                 if is_told
-                else N_("Enter, Tab: after this · Esc: stop")
+                else N_("Enter, Tab: send after this · Esc: stop")
             )
             lines.append((("dim", shorten("  " + hint, width)),))
         if typed or self._has_changed_mode:
@@ -123,7 +123,7 @@ class Outbox:
         return lines
 
     def _waiting(self, width: int) -> list[Line]:
-        texts = [_("told, not read yet: {text}", text=text) for text in self._chat.unread]
+        texts = [_("sent, not read yet: {text}", text=text) for text in self._chat.unread]
         texts += [_("next: {text}", text=text) for text in self._queued]
         shown = texts[:_MOST_SHOWN] if len(texts) <= _MOST_SHOWN else texts[: _MOST_SHOWN - 1]
         if len(shown) < len(texts):
@@ -153,7 +153,7 @@ class Outbox:
         self._remember(text)
         if now and not _is_for_chat(text) and self._chat.steer(text):
             self._were_told.append(True)
-            self._announce(N_("told, not read yet: {text}"), text)
+            self._announce(N_("sent, not read yet: {text}"), text)
         else:
             self._queued.append(text)
             self._were_told.append(False)

@@ -22,7 +22,7 @@ _PARTS = {
     "next_action": N_("Next:"),
     "avoid": N_("Avoid:"),
     "check": N_("Check:"),
-    "unjudged": N_("Nobody could weigh these opinions; they may contradict each other:"),
+    "unjudged": N_("No judge could weigh these opinions; they may contradict each other:"),
 }
 
 _LONGEST_NAME = 24
@@ -61,7 +61,7 @@ def consulted_lines(event: Consulted, width: int) -> list[Line]:
     lines = _columns(opinions, width) if width >= SIDE_BY_SIDE else _one_below_another(opinions, width)
     if _is_unjudged(event):
         rest = wrapped(
-            "! ", _("Nobody could weigh these opinions; they may contradict each other."), "warning", width
+            "! ", _("No judge could weigh these opinions; they may contradict each other."), "warning", width
         ) + _left_out_lines(event, width)
     else:
         rest = plan_lines(event, width)
@@ -78,7 +78,7 @@ def plan_lines(event: Consulted, width: int) -> list[Line]:
     if event.by_hand and not event.plan:
         lines += wrapped(
             "! ",
-            _("Nobody could be asked. Start a model's server, or set other models in [agents.panel]."),
+            _("Nobody could be asked. Start a model server, or set other models in [agents.panel]."),
             "warning",
             width,
         )

@@ -204,7 +204,7 @@ def query_lines(event: QueryMade, width: int) -> Iterator[Line]:
 def masked_said(kinds: Sequence[str]) -> str:
     """Describe in a sentence what was masked."""
     names = ", ".join(_(_KINDS[kind]) if kind in _KINDS else kind for kind in dict.fromkeys(kinds))
-    return _("Masked before it is sent: {kinds}.", kinds=names)
+    return _("Masked before sending: {kinds}.", kinds=names)
 
 
 def forecast_said(expected: Forecast) -> str:
@@ -225,8 +225,8 @@ def _span(least: str, most: str) -> str:
 def _round_said(number: int, left: int, *, goes_on: bool) -> str:
     if goes_on:
         return ngettext(
-            "Round {round}: {count} point is open, searching on.",
-            "Round {round}: {count} points are open, searching on.",
+            "Round {round}: {count} point is open, continuing the search.",
+            "Round {round}: {count} points are open, continuing the search.",
             left,
             round=number + 1,
         )

@@ -144,7 +144,7 @@ async def test_one_who_does_not_wait_does_not_end_it(model_file: ModelFile) -> N
 
 @pytest.mark.parametrize(
     ("fault", "why", "fix"),
-    [("architecture", "unknown model architecture", "--upgrade xllamacpp"), ("half", "file bounds", "not whole")],
+    [("architecture", "unknown model architecture", "--upgrade xllamacpp"), ("half", "file bounds", "is incomplete")],
 )
 async def test_a_file_that_cannot_be_loaded_is_told_in_llama_cpps_words(
     tmp_path: Path, model_file: ModelFile, fault: str, why: str, fix: str

@@ -39,8 +39,8 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
 def test_from_files_to_an_answer(call: Call) -> None:
     assert "There are no collections yet" in call("list").output
     taken = call("ingest", "docs", "--collection", "manuals", "--description", "Pumps and leave.")
-    assert "manuals: 2 taken in (passages: 2), 0 unchanged, 0 gone, 1 skipped" in taken.output
-    assert "skipped docs/scan.bin: it is no text" in taken.output
+    assert "manuals: 2 indexed (passages: 2), 0 unchanged, 0 gone, 1 skipped" in taken.output
+    assert "skipped docs/scan.bin: it is not text" in taken.output
     assert "2 unchanged" in call("ingest", "docs", "--collection", "manuals").output
     assert "manuals  2 files, 2 passages, 1 skipped\n    Pumps and leave." in call("list").output
     assert call("search", "warranty", "of", "the", "pump").output.startswith("docs/pump.md:1-3  (manuals › Pump;")
@@ -79,7 +79,7 @@ def test_for_programs(call: Call) -> None:
     assert {one["file"]: one["why"] for one in files} == {
         "docs/pump.md": "",
         "docs/休暇.md": "",
-        "docs/scan.bin": "it is no text",
+        "docs/scan.bin": "it is not text",
     }
 
 
@@ -123,7 +123,7 @@ def test_what_the_chat_model_says_of_documents_is_not_the_users_and_is_made_anew
 
 def test_a_collection_of_the_project_alone(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     call("ingest", "docs", "-c", "manuals", "--project")
-    assert "for this project alone" in call("status").output
+    assert "for this project only" in call("status").output
     (one,) = msgspec.json.decode(call("status", "--json").stdout)["collections"]
     assert (Path(one["place"]) / RECORD).is_file()
     assert one["place"] in call("status", "manuals").output
@@ -189,4 +189,4 @@ def test_a_chat_model_that_does_not_answer_holds_up_no_collection(
     assert taken.exit_code == 0
     assert "Asking the chat model" in taken.stderr
     assert "It gave none" in taken.stderr
-    assert taken.stdout.startswith("manuals: 2 taken in")
+    assert taken.stdout.startswith("manuals: 2 indexed")

@@ -30,10 +30,10 @@ def test_it_has_all_its_parts_in_order() -> None:
         "Stopped.\n\n"
         "Goal: fix a.py\n\n"
         f"What was tried:\n- edit_file a.py (2 times)\n  {ERROR}\n\n"
-        "What was advised:\n- Read it first.\n\n"
+        "Advice received:\n- Read it first.\n\n"
         "What would help:\n"
-        "- make that change by hand, or quote the lines as they should become\n"
-        "- say more exactly what is wanted, or where to look"
+        "- make that change by hand, or quote the lines as they should read\n"
+        "- say more precisely what you want, or where to look"
     )
 
 
@@ -86,8 +86,8 @@ def test_a_run_that_did_nothing() -> None:
         (["denied_unattended"], "same_error", "allow it"),
         (["file_missing"], "same_error", "where the file is"),
         (["network_not_allowed"], "same_error", "network_hosts"),
-        (["tool_malformed_json"], "bad_call", "another model"),
-        ([], "chanting", "another model"),
+        (["tool_malformed_json"], "bad_call", "use a model that"),
+        ([], "chanting", "use a model that"),
         ([], "thrash", "larger context window"),
         ([], "", "go on"),
     ],
@@ -114,12 +114,12 @@ def test_where_nothing_has_failed_all_is_told_and_the_newest_result() -> None:
 @pytest.mark.parametrize(("failed", "told"), [(True, True), (False, False)])
 def test_a_command_is_looked_at_where_it_has_failed(failed: bool, told: bool) -> None:
     one = attempt("run_command", '{"command": "make"}', "no", failed=failed)
-    assert ("look at what the command says" in Blocker(reason="", goal="", attempts=[one]).report()) == told
+    assert ("read the output of the command" in Blocker(reason="", goal="", attempts=[one]).report()) == told
 
 
 @pytest.mark.parametrize(
     ("pattern", "hint", "other"),
-    [("", "raise the limit", "say more exactly"), ("cycle", "say more exactly", "raise the limit")],
+    [("", "raise the limit", "say more precisely"), ("cycle", "say more precisely", "raise the limit")],
 )
 def test_a_limit_can_be_raised_and_a_loop_needs_words(pattern: str, hint: str, other: str) -> None:
     report = Blocker(reason="", goal="", pattern=pattern).report()
@@ -136,8 +136,8 @@ def test_a_limit_can_be_raised_and_a_loop_needs_words(pattern: str, hint: str, o
         ("command_no_sandbox", "allow it"),
         ("context_full", "larger context window"),
         ("llm_context_overflow", "larger context window"),
-        ("llm_empty", "another model"),
-        ("llm_only_thought", "another model"),
+        ("llm_empty", "use a model that"),
+        ("llm_only_thought", "use a model that"),
         ("denied_plan_mode", ""),
         ("tool_crashed", ""),
         ("something_else", ""),

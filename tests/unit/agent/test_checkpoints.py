@@ -99,7 +99,7 @@ async def test_after_something_new_was_said_only_the_files_come_back(session: Se
     session.points.rewind("1")
     await session.turn("other")
     lines = session.points.undo(turn=False)
-    assert [("stays as it is" in line) for line in lines] == [False, True]
+    assert [("is unchanged" in line) for line in lines] == [False, True]
     assert session.text("a") == "1"
     assert [type(message).__name__ for message in session.history.messages].count("UserMessage") == 1
 
@@ -164,18 +164,18 @@ async def test_an_unknown_point(session: Session, which: str) -> None:
     with pytest.raises(ToolExecutionError) as caught:
         session.points.rewind(which)
     assert caught.value.key == "rewind_unknown"
-    assert caught.value.fix == "/rewind lists the 1 point there is."
+    assert caught.value.fix == "/rewind lists the 1 checkpoint."
 
 
 def test_where_there_is_no_point_none_is_counted(session: Session) -> None:
     with pytest.raises(ToolExecutionError) as caught:
         session.points.rewind("1")
-    assert caught.value.fix.startswith("There is none yet.")
+    assert caught.value.fix.startswith("There are none yet.")
 
 
 async def test_without_anything_said_or_changed_there_is_nothing_to_do(session: Session) -> None:
     session.points.add("x")
-    assert ["stays as it is" in line for line in session.points.rewind("x")] == [True]
+    assert ["is unchanged" in line for line in session.points.rewind("x")] == [True]
     with pytest.raises(ToolExecutionError):
         session.points.undo(turn=False)
 
@@ -220,7 +220,7 @@ async def test_a_point_before_a_compaction_brings_the_older_messages_back(sessio
     assert session.history.messages == whole[:3]
     assert session.history.words == ("one",)
     assert session.text("a") == "1"
-    assert "whole" in lines[-1]
+    assert "as it was before it was summarised" in lines[-1]
     assert session.events == [Rewound(messages=3, checkpoint="two", generation=0)]
     session.points.undo(turn=False)
     assert session.history.words == ("one", "two", "three")
@@ -330,12 +330,12 @@ async def test_what_an_undo_would_take_back_of_others_is_not_asked_about_after_a
 async def test_lines_tell_how_many_messages_are_forgotten_and_back(session: Session) -> None:
     await session.turn("one")
     await session.turn("two")
-    assert "point 1 again (4 messages are forgotten)" in session.points.rewind("1")[-1]
-    assert "(4 messages are back)" in session.points.undo(turn=False)[-1]
+    assert "checkpoint 1 (4 messages dropped)" in session.points.rewind("1")[-1]
+    assert "(4 messages restored)" in session.points.undo(turn=False)[-1]
     compact(session)
     await session.turn("three")
-    assert "(2 of your requests are forgotten)" in session.points.rewind("2")[-1]
-    assert "summed up (2 of your requests are back)" in session.points.undo(turn=False)[-1]
+    assert "(2 of your requests dropped)" in session.points.rewind("2")[-1]
+    assert "summarised (2 of your requests restored)" in session.points.undo(turn=False)[-1]
 
 
 async def test_inside_a_point_another_may_be_made(session: Session) -> None:

@@ -196,7 +196,7 @@ async def test_before_a_model_sums_up_the_person_is_told_once(project: Path) -> 
     async with agent_for(WindowServer(8_192, reading), project) as (agent, _, server):
         await agent.llm_client.get_ready()
         events = await play(agent, GOAL)
-    begun = [n for n, event in enumerate(events) if isinstance(event, Notice) and "is summing" in event.text]
+    begun = [n for n, event in enumerate(events) if isinstance(event, Notice) and "is summarising" in event.text]
     ended = [n for n, event in enumerate(events) if isinstance(event, Compacted) and event.how == "summarised"]
     assert len(begun) == len(ended) == len(server.summaries) > 0
     assert all(before < after for before, after in zip(begun, ended, strict=True))
@@ -322,7 +322,7 @@ async def test_files_that_are_named_are_cut_with_a_word(project: Path) -> None:
         assert finished(await play(agent, f"Compare {names}")).status == "done"
     assert names in text_of(server.requests[0])
     assert "no room" in text_of(server.requests[0])
-    assert sum("no room" in event.text for event in heard if isinstance(event, Notice)) >= 6
+    assert sum("does not fit" in event.text for event in heard if isinstance(event, Notice)) >= 6
 
 
 async def test_what_a_command_of_the_persons_own_printed_is_cut_where_it_does_not_fit(project: Path) -> None:

@@ -103,12 +103,12 @@ class TestBeforeAStep:
         assert (asked["tools"], asked["overflow"]) == ((ToolSpec("look", "", {}),), None)
         begun, made, told = room.told
         assert isinstance(begun, Notice)
-        assert begun.text.startswith("The window is nearly full")
+        assert begun.text.startswith("The context window is nearly full")
         assert isinstance(made, events.Compacted)
         assert (made.how, made.before, made.after) == ("summarised", 900, 100)
         assert [cast("Any", one)["role"] for one in made.messages] == ["system", "user"]
         assert isinstance(told, Notice)
-        assert told.text.endswith("about 900 → 100 tokens. Your words are kept.")
+        assert told.text.endswith("about 900 → 100 tokens. Your own messages are kept.")
         assert [one.after for one in room.notes] == [100]
 
     async def test_a_window_that_was_a_guess_is_asked_for_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,13 +180,13 @@ class TestWhatCameOfIt:
     @pytest.mark.parametrize(
         ("how", "why", "text"),
         [
-            ("pruned", "", "Old output of tools was left out to make room: about 900 → 100 tokens."),
-            ("summarised", NO_MODEL, "Your words are kept."),
+            ("pruned", "", "Old tool output was dropped to make room: about 900 → 100 tokens."),
+            ("summarised", NO_MODEL, "Your own messages are kept."),
             (
                 "summarised",
                 "it repeats itself",
-                "Your words are kept. The model's own summary was of no use (it repeats itself); a plain list of what "
-                "was done stands in for it.",
+                "Your own messages are kept. The model's summary could not be used (it repeats itself); a plain list "
+                "of what was done takes its place.",
             ),
         ],
     )
@@ -292,7 +292,7 @@ class TestAfterARefusal:
 
 class TestByHand:
     @pytest.mark.parametrize(
-        ("why", "ends"), [("", "are kept."), (NO_MODEL, "stands in for a summary."), ("hm", "stands in for it.")]
+        ("why", "ends"), [("", "are kept."), (NO_MODEL, "takes the place of a summary."), ("hm", "takes its place.")]
     )
     async def test_it_is_summed_up_and_told(self, why: str, ends: str) -> None:
         room = Room()
@@ -308,7 +308,7 @@ class TestByHand:
         room = Room()
         room.manager.made = [{"after": 900}]
         await room.policy.by_hand(room.told.append)
-        assert [one.text for one in room.notices] == ["There is nothing to sum up yet."]
+        assert [one.text for one in room.notices] == ["There is nothing to summarise yet."]
         assert (room.history.generation, room.notes) == (0, [])
 
 

@@ -108,7 +108,7 @@ async def test_a_model_that_never_answers_ends_the_run_with_a_report(project: Pa
     assert (first.status, first.error_code, exit_code(first)) == ("limit", code, 3)
     assert "Goal: What is x?" in first.answer
     assert "read_file a.py" in first.answer
-    assert ("answered with nothing" in first.answer) == (silent is EMPTY)
+    assert ("returned an empty answer" in first.answer) == (silent is EMPTY)
     assert (second.status, second.answer) == ("done", "Well.")
     assert "What is x?" in said
     assert "x = 1" in said

@@ -121,7 +121,7 @@ def test_files_share_the_room_and_what_has_none_is_told(project: Path) -> None:
     first, long, last = re.findall(r'<file path="[^"]+">\n([^<]*)\n</file>', words)
     assert "# a.py" in first
     assert long == last == "[left out: no room; use read_file]"
-    assert ["long.py has no room" in getattr(event, "text", "") for event in told] == [True, False]
+    assert ["long.py does not fit" in getattr(event, "text", "") for event in told] == [True, False]
     assert words.startswith("@a.py @long.py @src/b.py\n\n<file")
 
 

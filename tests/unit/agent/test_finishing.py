@@ -131,6 +131,6 @@ async def test_each_asking_is_said_to_the_person_in_one_dim_line(project: Path) 
     script = scripted("Let me read the file now.", "Now I will read it.", "It is a file.")
     told = [event for event in await play(make_agent(script, project), "look") if isinstance(event, Notice)]
     assert [(event.level, event.text.partition(":")[0]) for event in told] == [
-        ("info", "It announced a step without taking it"),
-        ("info", "It announced a step again"),
+        ("info", "The model announced a step without taking it and was asked to take it."),
+        ("info", "The model announced a step again and must take one now."),
     ]

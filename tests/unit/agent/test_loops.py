@@ -124,7 +124,7 @@ def test_what_goes_on_is_told_every_second_time_and_a_cycle_every_time() -> None
 @pytest.mark.parametrize("length", [2, 3, 4, 5])
 def test_a_cycle_is_told_each_time_until_the_ladder_ends(length: int, threshold: int) -> None:
     steps = tuple(CaseStep(tool="read_file", args={"file_path": name}, result=name) for name in "abcde"[:length])
-    told = Case("in turn", steps * (threshold + 5)).told_at(threshold)
+    told = Case("the same steps were repeated", steps * (threshold + 5)).told_at(threshold)
     first = (threshold - 1) * length + 1
     assert [number for number, _ in told[:5]] == [first + length * times for times in range(5)]
 

@@ -195,7 +195,7 @@ class TestWhatWasLost:
         assert self.lost(*self.BEGIN, Kept(message=AssistantMessage("ok"))) == "", "only the end of the run is missing"
 
     def test_before_the_model_was_asked(self) -> None:
-        assert "(“Fix it please”) was broken off before the model was asked" in self.lost(*self.BEGIN[:2])
+        assert "(“Fix it please”) was interrupted before the model was asked" in self.lost(*self.BEGIN[:2])
 
     def test_the_answer(self) -> None:
         assert "while the model was answering" in self.lost(*self.BEGIN)
@@ -217,7 +217,7 @@ class TestWhatWasLost:
 
     def test_what_does_not_fit(self) -> None:
         stray = Kept(message=ToolMessage("c9", "t", "r"))
-        assert "1 entry of the log does not fit" in self.lost(*self.BEGIN[:1], stray)
+        assert "1 entry of the log is out of place" in self.lost(*self.BEGIN[:1], stray)
 
 
 class TestForeign:
@@ -325,4 +325,4 @@ def test_points_that_were_lost_come_back_with_a_rewind_that_is_taken_back() -> N
     again = rebuilt(begin, *turns, back, Rewound(messages=5, taken_back=True))
     assert [point.files_only for point in again.points] == [False, False]
     assert again.history.words == ("q", "q")
-    assert "does not fit" in " ".join(rebuilt(begin, Rewound(messages=5, taken_back=True)).lost)
+    assert "out of place" in " ".join(rebuilt(begin, Rewound(messages=5, taken_back=True)).lost)

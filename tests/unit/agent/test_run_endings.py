@@ -184,7 +184,7 @@ BY_COMMAND = "```bash\nsed -i 's/x = 1/x = 2/' a.py\n```"
 async def test_what_is_done_in_place_of_a_text_is_told(project: Path) -> None:
     events = await play(agent_for(project, BY_COMMAND, "It is done."), "Set x to 2.")
     told = [event.text for event in events if isinstance(event, Notice)]
-    assert told == ["It wrote out a step and made no call: it is done as run_command."]
+    assert told == ["The model wrote out a step instead of calling a tool: it is run as run_command."]
 
 
 class TestNotDone:

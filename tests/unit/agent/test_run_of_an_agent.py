@@ -158,7 +158,7 @@ class TestTheOrderOfPolicies:
         agent = make_agent(scripted(*turns, "Let me read on.", "done"), project)
         events = await play(agent, "go")
         assert ended(events).answer == "done"
-        told = [text for text in notices(events) if "repeats itself" in text]
+        told = [text for text in notices(events) if "is repeating itself" in text]
         assert len(told) == 1
 
     async def test_the_sessions_own_policies_come_last(self, project: Path) -> None:
@@ -291,13 +291,13 @@ class TestEndings:
         agent = make_agent(scripted(*edits, "x is 3."), project, tools=make_tools(project, confirmer=refusing))
         events = await play(agent, "Set x.")
         assert (ended(events).status, ended(events).answer) == ("done", "x is 3.")
-        assert [text for text in notices(events) if "Refused on the way: edit_file a.py" in text]
+        assert [text for text in notices(events) if "Refused during the run: edit_file a.py" in text]
         (project / "a.py").write_text("x = 1\n")
         alone = Answering(approve=False, by="unattended")
         agent = make_agent(scripted(edits[0], "I could not."), project, tools=make_tools(project, confirmer=alone))
         events = await play(agent, "Set x.")
         assert ended(events).status == "refused"
-        assert not [text for text in notices(events) if "Refused on the way" in text]
+        assert not [text for text in notices(events) if "Refused during the run" in text]
 
     async def test_a_refusal_is_said_before_what_speaks_against_the_answer(self, project: Path) -> None:
         class NoEdits(Answering):

@@ -71,9 +71,7 @@ async def test_which_sessions_are_deleted_for_their_age_is_said(tmp_path: Path) 
             log.close()
             os.utime(log.file, (1e9, 1e9))
     assert len(app.keeping.sessions.all()) == 20
-    assert front_end.notified == [
-        "2 sessions were deleted: nobody had worked in them for 90 days (sessions.keep_days)."
-    ]
+    assert front_end.notified == ["2 sessions were deleted: not used for 90 days (sessions.keep_days)."]
 
 
 async def test_what_the_person_notes_is_in_the_log_at_once(tmp_path: Path) -> None:

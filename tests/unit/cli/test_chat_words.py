@@ -10,7 +10,7 @@ from localllm.cli.chat_words import sent_as_words
     [("/todo add x", "todo"), ("／todo　add x", "todo"), (" /TODO", "todo"), ("/?", "help"), ("/daily now", "daily")],
 )
 def test_a_command_of_the_chat_is_told_from_words(prompt: str, name: str) -> None:
-    assert sent_as_words(prompt, {"daily": "Sum up today"}).startswith(f"/{name} is a command of the chat")
+    assert sent_as_words(prompt, {"daily": "Sum up today"}).startswith(f"/{name} is a chat command")
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,7 @@ class TestSet:
 class TestUnset:
     def test_the_line_goes(self, desk: Desk) -> None:
         desk.project.write_text("[llm]\nmodel = 'a'\nmax_tokens = 1\n")
-        assert desk.run("unset", "llm.model").stderr == f"llm.model is taken out of {desk.project}.\n"
+        assert desk.run("unset", "llm.model").stderr == f"llm.model was removed from {desk.project}.\n"
         assert desk.project.read_text() == "[llm]\nmax_tokens = 1\n"
 
     def test_what_is_not_there(self, desk: Desk) -> None:

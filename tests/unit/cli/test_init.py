@@ -34,7 +34,7 @@ MADE = [".localllm", "LOCALLLM.md", "localllm.toml"]
 def test_here(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["init"]) == 0
     told = capsys.readouterr()
-    assert told.out == "made  .localllm/\nmade  localllm.toml\nmade  LOCALLLM.md\n"
+    assert told.out == "created  .localllm/\ncreated  localllm.toml\ncreated  LOCALLLM.md\n"
     assert "localllm doctor" in told.err
     assert names(folder) == MADE
 
@@ -43,7 +43,7 @@ def test_again(capsys: pytest.CaptureFixture[str]) -> None:
     run(["init"])
     capsys.readouterr()
     assert run(["init"]) == 0
-    assert capsys.readouterr().out.count("was there, left as it is") == 3
+    assert capsys.readouterr().out.count("already there, left as it is") == 3
 
 
 def test_a_memory_without_an_analysis_is_given_one_and_a_refresh_brings_it_up_to_date(
@@ -55,13 +55,13 @@ def test_a_memory_without_an_analysis_is_given_one_and_a_refresh_brings_it_up_to
         (folder / name).write_text("1\n")
     assert run(["init"]) == 0
     assert (
-        "added                     LOCALLLM.md: Project DNA, Directory structure, Coding style\n"
+        "added                         LOCALLLM.md: Project DNA, Directory structure, Coding style\n"
         in capsys.readouterr().out
     )
     assert "- Language: Python (files: 1, lines: 1)\n" in (folder / "LOCALLLM.md").read_text()
     (folder / "c.py").write_text("1\n")
     assert run(["init", "--refresh"]) == 0
-    assert "brought up to date        LOCALLLM.md: Project DNA\n" in capsys.readouterr().out
+    assert "updated                       LOCALLLM.md: Project DNA\n" in capsys.readouterr().out
     assert "- Language: Python (files: 2, lines: 2)\n" in (folder / "LOCALLLM.md").read_text()
 
 

@@ -69,4 +69,4 @@ def test_what_cannot_be_meant(wrong: list[str]) -> None:
 def test_nothing_there_is_said(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["log", "--work-dir", str(work / "none")]) == 0
     told = capsys.readouterr()
-    assert (told.out, "nothing like that" in told.err) == ("", True)
+    assert (told.out, "No such records" in told.err) == ("", True)

@@ -8,8 +8,8 @@ from localllm.cli.main import run
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["init", "--lang", "ja"], "--lang stands before the command: localllm --lang … init"),
-        (["config", "show", "--debug"], "--debug stands before the command: localllm --debug … config show"),
+        (["init", "--lang", "ja"], "--lang goes before the command: localllm --lang … init"),
+        (["config", "show", "--debug"], "--debug goes before the command: localllm --debug … config show"),
         (["init", "--serv"], "No such option '--serv'"),
     ],
 )

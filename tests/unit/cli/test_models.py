@@ -49,7 +49,7 @@ def test_the_table() -> None:
 def test_servers_that_offer_nothing_have_a_line_each() -> None:
     text = "\n".join(listing(FOUND, 100, PLAIN))
     assert "Ollama  http://localhost:11434  (no model yet)" in text
-    assert "http://localhost:8080  (wants a key: set it in KEY)" in text
+    assert "http://localhost:8080  (needs a key: set it in KEY)" in text
     assert "8000" not in text
 
 

@@ -55,8 +55,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         (["--force"], "--export"),
         (["--resume", "2026-0001", "--query", "2"], "--query"),
         (["--resume", "2026-0001", "--no-cache"], "--no-cache"),
-        (["--task-id", "2026-0001", "--task-all"], "one of them"),
-        (["--prompt", "and another"], "one of them"),
+        (["--task-id", "2026-0001", "--task-all"], "only one of"),
+        (["--prompt", "and another"], "only one of"),
     ],
 )
 def test_wrong_values_are_errors_of_usage_that_name_the_bound(

@@ -111,9 +111,9 @@ def test_a_request_that_was_broken_off_says_so(tmp_path: Path, capsys: pytest.Ca
     print_history("r1", json=False, file=tmp_path / "x.sqlite")
     print_statistics(json=False, file=tmp_path / "x.sqlite")
     listed, *_ = lines = capsys.readouterr().out.splitlines()
-    assert "1/2  (broken off) long" in listed
-    assert any(line.startswith("r1 ") and line.endswith("broken off") for line in lines)
-    assert any("broken off 1" in line for line in lines)
+    assert "1/2  (cancelled) long" in listed
+    assert any(line.startswith("r1 ") and line.endswith("cancelled") for line in lines)
+    assert any("cancelled 1" in line for line in lines)
 
 
 def test_an_empty_log_is_said_beside_an_empty_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -96,7 +96,7 @@ class TestBeforeAChat:
         desk.state.write_text("a file")
         terminal = Terminal(True)
         assert self.settled(desk, terminal).settings.llm.openai.base_url == "http://gpu:8080"
-        assert terminal.told[0].startswith("warning: The answer holds for this time only.")
+        assert terminal.told[0].startswith("warning: Your answer applies only this time.")
 
     def test_what_has_changed_since_it_was_shown_is_not_believed(self, desk: Desk) -> None:
         shown = load(desk.file.parent, environ=desk.environ)
@@ -116,7 +116,7 @@ def test_trust_shows_and_believes_until_the_file_changes(desk: Desk) -> None:
     assert desk.ok("get", "llm.openai.base_url") == "http://localhost:8080\n"
     shown = desk.ok("trust")
     assert 'llm.openai.base_url = "http://gpu:8080"' in shown
-    assert "config untrust takes it back" in shown
+    assert "config untrust revokes it" in shown
     assert desk.ok("get", "llm.openai.base_url") == "http://gpu:8080\n"
     assert "Nothing" in desk.ok("trust")
     desk.file.write_text('[llm.openai]\nbase_url = "http://other:8080"\n')
@@ -124,7 +124,7 @@ def test_trust_shows_and_believes_until_the_file_changes(desk: Desk) -> None:
 
 
 def test_untrust_forgets(desk: Desk) -> None:
-    assert "Nothing was answered" in desk.ok("untrust")
+    assert "There are no answers" in desk.ok("untrust")
     desk.ok("trust")
     assert "forgotten" in desk.ok("untrust")
     assert desk.ok("get", "llm.openai.base_url") == "http://localhost:8080\n"

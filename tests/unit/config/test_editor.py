@@ -219,9 +219,9 @@ def test_a_link_is_followed_and_the_mode_kept(tmp_path: Path) -> None:
         ("", "llm.modle", "x", "E1003", "command line: unknown setting “llm.modle”."),
         ("", "commands.aliases.", "x", "E1003", "command line: unknown setting “commands.aliases.”."),
         ("", "llm", "x", "E1003", "command line: unknown setting “llm”."),
-        ("", "llm.max_tokens", "8k", "E1004", "command line: “llm.max_tokens” is a text."),
+        ("", "llm.max_tokens", "8k", "E1004", "command line: “llm.max_tokens” is a string."),
         ("", "llm.temperature", "3", "E1004", "command line: “llm.temperature” is 3."),
-        ("", "commands.aliases", "x", "E1004", "command line: “commands.aliases” is a text."),
+        ("", "commands.aliases", "x", "E1004", "command line: “commands.aliases” is a string."),
         ("", "llm.openai.api_key", "sk-hidden", "E1005", "command line: “llm.openai.api_key” holds a secret."),
         (
             "",

@@ -179,7 +179,7 @@ class TestEnvironment:
     def test_a_wrong_value_is_an_error_that_names_the_variable(self, place: Place) -> None:
         error = place.error(LOCALLLM_LLM_MAX_TOKENS="many")
         assert error.code == "E1004"
-        assert error.what == "LOCALLLM_LLM_MAX_TOKENS: “llm.max_tokens” is a text."
+        assert error.what == "LOCALLLM_LLM_MAX_TOKENS: “llm.max_tokens” is a string."
         assert error.why == "It must be a whole number, 0 or more."
 
     def test_an_unknown_variable_is_a_warning_with_the_nearest(self, place: Place) -> None:
@@ -250,7 +250,7 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("text", "line", "what", "why"),
         [
-            ('[llm]\n\nmax_tokens = "8k"\n', 3, "“llm.max_tokens” is a text", "a whole number, 0 or more"),
+            ('[llm]\n\nmax_tokens = "8k"\n', 3, "“llm.max_tokens” is a string", "a whole number, 0 or more"),
             ("llm.max_tokens = true\n", 1, "“llm.max_tokens” is true", "a whole number, 0 or more"),
             ("[llm]\nmax_tokens = 1.0\n", 2, "“llm.max_tokens” is 1.0", "a whole number, 0 or more"),
             ("[llm]\ntemperature = 3\n", 2, "“llm.temperature” is 3", "a number from 0 to 2"),
@@ -264,31 +264,31 @@ class TestErrors:
                 "“llm.fallback_providers” is a list with “olama” in it",
                 "a list of any of “lmstudio”, “ollama”, “openai”, “azure”, “gemini”, “gguf”, “embedded”, “scripted”",
             ),
-            ('[safety]\ndeny = "a"\n', 2, "“safety.deny” is a text", "a list of texts"),
+            ('[safety]\ndeny = "a"\n', 2, "“safety.deny” is a string", "a list of strings"),
             (
                 "[safety]\ndeny = [\n1]\n",
                 2,
-                "“safety.deny” is a list with something else in it than texts",
-                "a list of texts",
+                "“safety.deny” is a list that holds something other than strings",
+                "a list of strings",
             ),
             (
                 '[[safety.rules]]\ntool = "x"\n',
                 1,
                 "“safety.rules” is a list",
-                "tables [[safety.rules]] with tool, decision (allow, ask or deny) and, where wanted, prefix, match, "
+                "tables [[safety.rules]] with tool, decision (allow, ask or deny) and, optionally, prefix, match, "
                 "not_match",
             ),
-            ("[llm]\nmodel = 1979-05-27\n", 2, "“llm.model” is a date or time", "a text"),
-            ("[llm]\nmodel = ['a']\n", 2, "“llm.model” is a list", "a text"),
-            ("[llm.model]\n", 1, "“llm.model” is a table", "a text"),
+            ("[llm]\nmodel = 1979-05-27\n", 2, "“llm.model” is a date or time", "a string"),
+            ("[llm]\nmodel = ['a']\n", 2, "“llm.model” is a list", "a string"),
+            ("[llm.model]\n", 1, "“llm.model” is a table", "a string"),
             ("llm = 5\n", 1, "“llm” is 5", "a table"),
             ("\n[[llm]]\nmodel = 'a'\n", 2, "“llm” is a list", "a table"),
-            ("[commands]\naliases = 'x'\n", 2, "“commands.aliases” is a text", "a table"),
-            ("[commands.aliases]\na = 'x'\nb = 2\n", 3, "“commands.aliases.b” is 2", "a text"),
+            ("[commands]\naliases = 'x'\n", 2, "“commands.aliases” is a string", "a table"),
+            ("[commands.aliases]\na = 'x'\nb = 2\n", 3, "“commands.aliases.b” is 2", "a string"),
             (
                 "[llm]\nprovider = 'lmstdio'\n",
                 2,
-                "“llm.provider” is the text “lmstdio”",
+                "“llm.provider” is the string “lmstdio”",
                 "one of “auto”, “lmstudio”, “ollama”, “openai”, “azure”, “gemini”, “gguf”, “embedded”, “scripted”",
             ),
         ],

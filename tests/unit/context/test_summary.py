@@ -159,7 +159,7 @@ PROSE = " ".join("".join(WORDS.choices("aeinorst", k=WORDS.randint(2, 9))) for _
 @pytest.mark.parametrize(
     ("says", "why"),
     [
-        ("  \n", "answered with nothing"),
+        ("  \n", "returned an empty answer"),
         ("x" * 39, "it is too short to be one"),
         ("The leak is in the pool, which nobody ca", ""),
         ("again and again. " * 23, ""),

@@ -196,7 +196,7 @@ class TestCheck:
         async with asking(*map(Play, (BROKEN, RUNS)), reviewer=_reviewer(best=BROKEN), check="false") as asked:
             result = await asked.result(strategy="best", stream=True)
         assert result.final_answer == BROKEN
-        assert "none" in result.review_comment
+        assert "None of the answers" in result.review_comment
 
     async def test_the_answer_is_data_on_standard_input_and_in_files(self, tmp_path: Path) -> None:
         checks = AnswerChecks(tmp_path)

@@ -42,7 +42,7 @@ def test_nobody_is_there_and_what_stands_in_the_way() -> None:
     found = introduce(LLMClient(Embedded()), [locked, foreign], None, None, sought=True, keys=["OPENAI_API_KEY"])
     assert found.who == ""
     assert [text.partition(" ")[0] for text in found.warnings] == ["No", "The", "OPENAI_API_KEY"]
-    assert "http://a wants a key: put it into X" in found.warnings[1]
+    assert "http://a needs a key: put it into X" in found.warnings[1]
     assert "Start LM Studio" not in found.warnings[0], "there is a server"
     assert "Start LM Studio" in introduce(LLMClient(Embedded()), [foreign], None, None, sought=True).warnings[0]
 

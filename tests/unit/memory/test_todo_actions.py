@@ -16,7 +16,7 @@ from localllm.memory.todos import Priority, Todo
         ("dropped", "planned", "To do: tbcdf Mend it"),
         ("dropped", "done", "Done: tbcdf Mend it (before: dropped)"),
         ("done", "doing", "In progress: tbcdf Mend it (before: done)"),
-        ("done", "done", "It is done already: tbcdf Mend it"),
+        ("done", "done", "Already done: tbcdf Mend it"),
         (None, "dropped", "Dropped: tbcdf Mend it"),
     ],
 )

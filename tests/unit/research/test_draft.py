@@ -117,7 +117,7 @@ async def test_sentences_that_cite_nothing_are_dropped_and_counted(tmp_path: Pat
 async def test_a_text_without_ids_is_asked_for_again_and_then_the_sources_speak(tmp_path: Path) -> None:
     for again, expected, remarked in (
         ("It opened early [E1].", "It opened early.", ""),
-        ("Still none.", FACTS[0], "own words"),
+        ("Still none.", FACTS[0], "word for word"),
     ):
         folder = tmp_path / str(bool(remarked))
         folder.mkdir()

@@ -38,13 +38,19 @@ def test_a_question_shows_the_call_and_what_an_answer_may_be_about() -> None:
     ("verdict", "preview", "risk", "reason", "lasting"),
     [
         (Verdict("ask", "rm -rf", dangerous=True), Preview("s", "d"), "dangerous", "rm -rf", False),
-        (Verdict("ask", why="unreadable", lasting=True), Preview("s", "d"), "highest", "Not all of what it runs", True),
+        (
+            Verdict("ask", why="unreadable", lasting=True),
+            Preview("s", "d"),
+            "highest",
+            "The command line does not show",
+            True,
+        ),
         (Verdict("ask", why="preview", lasting=True), Preview("s", "d", question="Is it?"), "highest", "Is it?", True),
         (Verdict("ask", lasting=True), Preview("s", "d", danger="a file"), "dangerous", "", False),
         (Verdict("ask", "r"), Preview("s", "d", question="Is it?"), "highest", "r", False),
         (Verdict("ask", lasting=True), Preview("s", "d", risk=Risk.HIGH), "high", "", True),
         (Verdict("ask", "rm", dangerous=True), Preview("s", "d", risk=Risk.HIGH), "dangerous", "rm", False),
-        (Verdict("ask", why="unreadable"), Preview("s", "d", risk=Risk.HIGH), "highest", "Not all of what", False),
+        (Verdict("ask", why="unreadable"), Preview("s", "d", risk=Risk.HIGH), "highest", "The command line", False),
         (Verdict("ask", why="untrusted"), Preview("s", "d", risk=Risk.HIGH), "highest", "Text from the web", False),
     ],
 )

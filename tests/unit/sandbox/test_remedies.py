@@ -39,7 +39,7 @@ def test_nothing_is_missing() -> None:
             (
                 "AppArmor keeps users from making namespaces "
                 "(kernel.apparmor_restrict_unprivileged_userns = 1). Install bubblewrap, which it "
-                "lets: sudo apt install bubblewrap. Or allow all programs: sudo sysctl -w "
+                "allows: sudo apt install bubblewrap. Or allow all programs: sudo sysctl -w "
                 "kernel.apparmor_restrict_unprivileged_userns=0."
             ),
         ),
@@ -57,9 +57,9 @@ def test_namespaces_are_forbidden(settings: dict[str, str], key: str) -> None:
 def test_within_a_container() -> None:
     assert keys("namespaces", files=("/.dockerenv",)) == [
         (
-            "This is a container: it has to be started with leave to make namespaces (docker run "
-            "--security-opt seccomp=unconfined --security-opt systempaths=unconfined), or the "
-            "container itself is what holds the commands."
+            "This is a container: start it with permission to make namespaces (docker run "
+            "--security-opt seccomp=unconfined --security-opt systempaths=unconfined), or rely "
+            "on the container itself to confine the commands."
         )
     ]
     assert keys("namespaces") == []
@@ -79,7 +79,7 @@ def test_bubblewrap_is_worth_installing_only_where_it_is_not() -> None:
         (
             "6.12",
             (
-                "Landlock must be on: cat /sys/kernel/security/lsm names it (else add it to the "
+                "Landlock must be on: cat /sys/kernel/security/lsm lists it (else add it to the "
                 "kernel parameter lsm=). A container must allow its system calls (Docker 23 or newer "
                 "does)."
             ),

@@ -75,7 +75,7 @@ class TestMarkdown:
             RunFinished(status="done", answer="直しました。"),
         ]
         text = text_of(entries, "md")
-        assert text.startswith("# 割引 \\*の\\* 修理\n\n- Project: shop\n- Begun: 2027-01-15")
+        assert text.startswith("# 割引 \\*の\\* 修理\n\n- Project: shop\n- Started: 2027-01-15")
         assert "- Model: qwen\n- Requests: 1\n- Tokens: 1,200 read, 0 written\n" in text
         assert text.endswith(
             "## You\n\n> 割引を直して\n> 急いで\n\n"
@@ -191,7 +191,7 @@ def test_a_file_is_written_as_its_name_ends(name: str, form: str) -> None:
 
 
 def test_a_format_there_is_not_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="“pdf” is no format"):
+    with pytest.raises(ConfigurationError, match="“pdf” is not a format"):
         format_for("talk.pdf")
 
 

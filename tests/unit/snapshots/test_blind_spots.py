@@ -151,7 +151,7 @@ async def test_a_link_made_after_the_command_gets_another_name(
         os.utime(root.path)
     file.symlink_to("src")
     (undone,) = store.undo(root)
-    assert str(undone).endswith("from before is back. What stood in its place is notes.txt.aside1 now.")
+    assert str(undone).endswith("version is restored. What was in its place is now notes.txt.aside1.")
     assert file.read_text() == OLD
     assert (root.path / "notes.txt.aside1").readlink() == Path("src")
 

@@ -46,7 +46,7 @@ def test_the_last_change_is_taken_back_with_its_mode(store: Snapshots, root: Pro
         root.write_bytes("a.py", b"new", mode=0o600)
     assert [(made.path, made.tool) for made in changes] == [("a.py", "run")]
     (undone,) = store.undo(root)
-    assert str(undone) == "a.py: the version from before is back."
+    assert str(undone) == "a.py: the previous version is restored."
     assert text(root, "a.py") == "old"
     assert stat.S_IMODE((root.path / "a.py").stat().st_mode) == 0o755
 
@@ -123,7 +123,7 @@ def test_what_is_left_of_a_new_file_when_later_changes_are_taken_out_goes_with_i
     before = look(root, "a.md")
     put(root.path / "a.md", "- zero\n- one\n- a record\n")
     store.note_own("a.md", before, look(root, "a.md"))
-    assert "stays" in str(store.undo(root)[0])
+    assert "later changes to the file stay" in str(store.undo(root)[0])
     assert text(root, "a.md") == "- one\n- a record\n"
     assert [one.deleted for one in store.undo(root)] == [True]
 
@@ -146,7 +146,7 @@ def test_what_localllm_itself_writes_takes_no_place_among_the_newest(store: Snap
     for number in range(3):
         store.note_own("b", f"{number}", f"{number + 1}")
     store.prune(max_age=-1, always=1)
-    assert [str(one) for one in store.undo(root)] == ["a: the version from before is back."]
+    assert [str(one) for one in store.undo(root)] == ["a: the previous version is restored."]
 
 
 def test_a_new_file_that_somebody_deleted_is_no_reason_to_stop(store: Snapshots, root: ProjectRoot) -> None:
@@ -154,7 +154,7 @@ def test_a_new_file_that_somebody_deleted_is_no_reason_to_stop(store: Snapshots,
     change(store, root, b="new")
     change(store, root, a="ours")
     (root.path / "a").unlink()
-    assert [str(one) for one in store.undo(root)] == ["a: the change had made it, and it has been deleted since."]
+    assert [str(one) for one in store.undo(root)] == ["a: it was created by the change and has been deleted since."]
     store.undo(root)
     assert text(root, "b") == "old"
 
@@ -174,7 +174,7 @@ def test_a_file_changed_since_is_left_and_the_way_to_its_old_version_told(store:
     (again,) = store.undo(root)
     assert (again.path, again.error is None) == ("a", False), "it is the only one left"
     put(root.path / "a", "ours")
-    assert [str(item) for item in store.undo(root)] == ["a: the version from before is back."]
+    assert [str(item) for item in store.undo(root)] == ["a: the previous version is restored."]
     with pytest.raises(ToolExecutionError, match="nothing to undo"):
         store.undo(root)
 
@@ -185,9 +185,7 @@ def test_what_others_changed_elsewhere_in_the_file_stays(store: Snapshots, root:
     change(store, root, a="1\nnew\n2\n3\nfour\n5\n")
     put(root.path / "a", "1\nnew\n2\n3\nfour\n5\ntheirs\n").chmod(0o755)
     position = store.position
-    assert [str(item) for item in store.undo(root)] == [
-        "a: the change is taken out again; what was changed in the file since stays."
-    ]
+    assert [str(item) for item in store.undo(root)] == ["a: the change is undone; later changes to the file stay."]
     assert text(root, "a") == "1\nnew\n2\n3\n4\n5\ntheirs\n"
     assert stat.S_IMODE((root.path / "a").stat().st_mode) == 0o755
     store.undo(root)
@@ -242,13 +240,13 @@ def test_a_change_that_cannot_be_taken_back_does_not_hide_those_before_it(store:
     put(root.path / "b", "theirs")
     assert [item.error is None for item in store.undo(root)] == [False]
     assert store.goes_on() == "own"
-    assert [str(item) for item in store.undo(root)] == ["a: the version from before is back."]
+    assert [str(item) for item in store.undo(root)] == ["a: the previous version is restored."]
     assert [item.path for item in store.undo(root)] == ["b"], "tried again when no other is left"
     change(store, root, a="ours")
     store.begin_turn()
     put(root.path / "b", "ours")
     store.undo(root)
-    assert [str(item) for item in store.undo(root)] == ["b: the version from before is back."]
+    assert [str(item) for item in store.undo(root)] == ["b: the previous version is restored."]
 
 
 def test_a_call_that_fails_half_way_is_recorded(store: Snapshots, root: ProjectRoot) -> None:

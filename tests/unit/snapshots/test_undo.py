@@ -16,19 +16,22 @@ from tests.support.tools import put
 @each(
     ("undone", "said"),
     [
-        (Undone(path="a"), "a: the version from before is back."),
+        (Undone(path="a"), "a: the previous version is restored."),
         (Undone(path="a", deleted=True), "a: removed, as it was not there before."),
-        (Undone(path="a", is_gone=True), "a: the change had made it, and it has been deleted since."),
-        (Undone(path="a", merged=True), "a: the change is taken out again; what was changed in the file since stays."),
+        (Undone(path="a", is_gone=True), "a: it was created by the change and has been deleted since."),
+        (Undone(path="a", merged=True), "a: the change is undone; later changes to the file stay."),
         (
             Undone(path="a", aside="a.aside1"),
-            "a: the version from before is back. What stood in its place is a.aside1 now.",
+            "a: the previous version is restored. What was in its place is now a.aside1.",
         ),
-        (Undone(path="a/", files=1), "a/: what was lost of the repository is back (1 file)."),
-        (Undone(path="a/", files=2), "a/: what was lost of the repository is back (2 files)."),
-        (Undone(path="a", told=Told(("- b", "- c"), ("- d",))), "a: the version from before is back. Back: - b · - c"),
-        (Undone(path="a", told=Told((), ("- d",))), "a: the version from before is back. Gone: - d"),
-        (Undone(path="a\nb", told=Told(("- b\x1b",))), "a␊b: the version from before is back. Back: - b␛"),
+        (Undone(path="a/", files=1), "a/: what the repository had lost is restored (1 file)."),
+        (Undone(path="a/", files=2), "a/: what the repository had lost is restored (2 files)."),
+        (
+            Undone(path="a", told=Told(("- b", "- c"), ("- d",))),
+            "a: the previous version is restored. Back: - b · - c",
+        ),
+        (Undone(path="a", told=Told((), ("- d",))), "a: the previous version is restored. Gone: - d"),
+        (Undone(path="a\nb", told=Told(("- b\x1b",))), "a␊b: the previous version is restored. Back: - b␛"),
     ],
 )
 def test_what_became_of_a_file(undone: Undone, said: str) -> None:

@@ -111,7 +111,7 @@ async def test_white_space_may_differ_and_the_indentation_is_adapted(tmp_path: P
 async def test_nothing_close_is_said(tmp_path: Path) -> None:
     put(tmp_path / "a.py", CODE)
     error = await missed(tmp_path, file_path="a.py", old_string="SELECT name FROM users", new_string="x")
-    assert "Nothing in it is much like it" in str(error)
+    assert "Nothing in the file is similar to it" in str(error)
 
 
 @pytest.mark.parametrize(
@@ -379,7 +379,7 @@ async def test_lines_left_out_are_found_between_the_others(tmp_path: Path, old: 
             "def total(rows):\n    ...",
             "def total(rows):\n    return 0",
             "edit_elided",
-            "“...” in it stands for nothing",
+            "“...” works only if the lines",
         ),
         ("def head():\n...\n    return 1", "def head():\n    return 1", "would_destroy", "total"),
     ],
@@ -486,4 +486,4 @@ async def test_of_a_file_that_is_not_there_it_says_how_one_is_made(tmp_path: Pat
         with pytest.raises(ToolExecutionError) as raised:
             await use(edit_file, make_context(tmp_path), file_path=path, old_string="a", new_string="b")
         assert raised.value.english.startswith(f"There is no file {path}. {hint}")
-        assert raised.value.english.endswith(" To make it, use write_file.")
+        assert raised.value.english.endswith(" To create it, use write_file.")

@@ -257,7 +257,7 @@ async def test_what_is_so_already_is_said_to_be(root: Path) -> None:
     noted(root)
     tools = make_tools(root)
     await call(tools, action="finish", text="1")
-    assert "done already" in (await call(tools, action="finish", text="1")).for_model
+    assert "Already done" in (await call(tools, action="finish", text="1")).for_model
     assert "(before: done)" in (await call(tools, action="drop", text="1")).for_model
 
 

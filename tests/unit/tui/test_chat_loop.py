@@ -212,7 +212,9 @@ async def test_of_a_program_that_would_wait_for_the_keyboard_it_says_so_first(tm
     said = Said()
     said.program.root = tmp_path
     await said.talk.take("!PATH=; vim notes.txt")
-    assert said.stream.getvalue().startswith("! vim has no keyboard here and may not end by itself: Ctrl+C ends it.\n")
+    assert said.stream.getvalue().startswith(
+        "! vim gets no keyboard input here and may not end by itself: Ctrl+C stops it.\n"
+    )
 
 
 async def test_lines_that_nobody_types_run_nothing(tmp_path: Path) -> None:
@@ -284,7 +286,7 @@ async def test_the_beginning() -> None:
     said.talk.introduce(Screen(said.stream, Theme(plain=True)))
     shown = said.stream.getvalue()
     assert "  p · http://x · m\n  There are others.\n! It is locked.\n" in shown
-    assert "talks to nobody" not in shown
+    assert "contacts only" not in shown
     assert "! Look out." in shown
     assert "! Going on.\n› Fix it\n  It is fixed.\n" in shown
     assert "The alias “exit” is not used" in shown
@@ -295,7 +297,7 @@ async def test_a_session_that_was_broken_off_is_told_before_the_tasks() -> None:
     assert said.talk.reminder() == []
     said.program.keeping.broken_off = lambda: "Fix\nthe \x07" + "discount " * 20
     (first, *rest) = said.talk.reminder()
-    assert first[0][1].startswith("! The last session was broken off (“Fix the ␇discount")
+    assert first[0][1].startswith("! The last session was interrupted (“Fix the ␇discount")
     assert "/resume 1" in "".join(text for line in rest for _, text in line)
 
 
@@ -303,7 +305,7 @@ async def test_somebody_new_is_told_a_little_more() -> None:
     said = Said()
     said.talk.greet(named=True, first=True)
     shown = said.stream.getvalue()
-    assert "talks to nobody but the model server" in " ".join(shown.split())
+    assert "contacts only the model server" in " ".join(shown.split())
     assert "localllm 0" not in shown
 
 

@@ -58,7 +58,7 @@ async def test_they_are_listed_with_their_last_line() -> None:
     shown = await typed(ps, commands)
     assert "1  npm run dev  (running, 61 s)" in shown
     assert "3  false  (stopped, 61 s)" in shown
-    assert "put back as it was: .envrc" in shown
+    assert "restored: .envrc" in shown
     assert "listening on" in shown
     assert "\x1b" not in shown
     assert len(shown.splitlines()) == 5
@@ -66,7 +66,7 @@ async def test_they_are_listed_with_their_last_line() -> None:
 
 async def test_there_may_be_none() -> None:
     assert "Nothing has been run" in await typed(ps, [])
-    assert "Nothing runs" in await typed(stop, [Command(1, "x", running=False)])
+    assert "Nothing is running" in await typed(stop, [Command(1, "x", running=False)])
 
 
 async def test_one_is_stopped() -> None:
@@ -85,7 +85,7 @@ async def test_all_are_stopped() -> None:
 @pytest.mark.parametrize("number", ["3", "9", "x"])
 async def test_what_does_not_run_is_said(number: str) -> None:
     commands = world()
-    assert f"{number} does not run" in await typed(stop, commands, number)
+    assert f"{number} is not running" in await typed(stop, commands, number)
     assert commands[0].is_running
 
 

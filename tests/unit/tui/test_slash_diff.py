@@ -61,14 +61,14 @@ async def test_a_file_that_is_gone_is_shown_as_such(chat: Chat) -> None:
 async def test_what_was_changed_back_is_no_difference(chat: Chat) -> None:
     await chat.write("old.txt", "2\n")
     (chat.root / "old.txt").write_text("one\ntwo\n")
-    assert "No file is different" in await chat.shown()
+    assert "No file differs" in await chat.shown()
 
 
 async def test_turn_is_the_last_request_alone(chat: Chat) -> None:
     chat.points.add("first", by_hand=False)
     await chat.write("old.txt", "2\n")
     chat.points.add("second", by_hand=False)
-    assert "has left every file" in await chat.shown("turn")
+    assert "changed no files" in await chat.shown("turn")
     await chat.write("same.txt", "other\n")
     chat.points.add("by hand")
     shown = await chat.shown("turn")
@@ -94,6 +94,6 @@ async def test_what_cannot_be_shown_says_why(chat: Chat) -> None:
         (chat.root / "lost.txt").write_bytes(b"\0\1")
         (chat.root / "old.txt").chmod(0o755)
     shown = await chat.shown()
-    assert "picture: it was no text" in shown
+    assert "picture: it was not text" in shown
     assert "lost.txt: " in shown
     assert "old.txt: the text is the same" in shown

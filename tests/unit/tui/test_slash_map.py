@@ -30,12 +30,12 @@ async def test_the_map_is_shown_with_what_there_is_in_all() -> None:
     assert chat.asked == ["the words"]
     assert lines[:4] == ["  a.py", "  ⋮", "      12 class A:", "      40   def run(self): ␛[31m"]
     assert "definitions: 2 of 0, source files: 1" in lines[4]
-    assert "3 files were not looked at yet" in lines[5]
+    assert "3 files have not been read yet" in lines[5]
 
 
 async def test_words_that_nothing_has_to_do_with_are_said_to_be_so() -> None:
     chat = Chat(RepoMapText("a.py\n12 class A:", 1, 1, {}, unmatched=True))
-    assert (await said(chat, "map", "x\x1b[1m")).startswith("  Nothing here is called anything like “x␛[1m”")
+    assert (await said(chat, "map", "x\x1b[1m")).startswith("  Nothing here has a name like “x␛[1m”")
     assert "Nothing here" not in await said(chat, "map")  # the words were those of the conversation
 
 

@@ -86,7 +86,7 @@ async def test_each_word_does_what_it_says(chat: Chat) -> None:
     assert "To do" in await said(chat, "todo reopen 2")
     assert "Priority high" in await said(chat, "todo high one")
     assert "two times" in await said(chat, "todo edit 2 two times")
-    assert "number 1 now" in await said(chat, "todo move 2 1")
+    assert "Now number 1" in await said(chat, "todo move 2 1")
     items = [line.split(" +")[0] for line in chat.text.splitlines() if line.startswith("- ")]
     assert items == ["- [ ] two times", "- [ ] one (high)", "- [-] three"]
 
@@ -257,7 +257,7 @@ async def test_redo_of_init_makes_the_notes_again_and_says_once_what_it_leaves_o
     await chat.tools.execute_tool("write_file", file_path="a", content="x")
     chat.tools.changes.undo()
     chat.tools.changes.undo()
-    assert "localllm.toml is not made again; /init does that." in chat.tools.changes.redo()
+    assert "localllm.toml is not created again; /init does that." in chat.tools.changes.redo()
     assert len(chat.tools.changes.redo()) == 1
     assert chat.text == made
     assert not (chat.root / "localllm.toml").exists()
@@ -301,8 +301,8 @@ async def test_init_refreshes_when_it_is_asked_to(chat: Chat) -> None:
     (chat.root / "main.py").write_text("print()\n")
     await said(chat, "init")
     (chat.root / "more.py").write_text("print()\n")
-    assert "up to date" not in await said(chat, "init")
-    assert re.search(r"up to date +LOCALLLM.md: Project DNA\n", await said(chat, "init --refresh"))
+    assert "updated" not in await said(chat, "init")
+    assert re.search(r"updated +LOCALLLM.md: Project DNA\n", await said(chat, "init --refresh"))
     assert "files: 2" in chat.text
 
 
@@ -344,9 +344,9 @@ async def test_what_is_on_the_list_already_is_said_to_be(chat: Chat) -> None:
     await said(chat, "todo add Write docs")
     before = chat.text
     shown = await said(chat, "todo add write  docs")
-    assert re.search(r"on the list already: t\w+ Write docs\n", shown)
+    assert re.search(r"Already on the list: t\w+ Write docs\n", shown)
     assert chat.text == before
-    assert "already; its priority is high now: t" in await said(chat, "todo add high Write docs")
+    assert "on the list; its priority is now high: t" in await said(chat, "todo add high Write docs")
     await said(chat, "todo done 1")
     assert "To do:" in await said(chat, "todo add Write docs"), "what is done may be to be done again"
 
@@ -406,7 +406,7 @@ async def test_a_misspelt_word_is_asked_about(chat: Chat) -> None:
 async def test_what_is_so_already_is_said_to_be(chat: Chat) -> None:
     await said(chat, "todo one")
     assert "Done:" in await said(chat, "todo done 1")
-    assert "It is done already:" in await said(chat, "todo done 1")
+    assert "Already done:" in await said(chat, "todo done 1")
     assert "(before: done)" in await said(chat, "todo drop 1")
     assert "before" not in await said(chat, "todo reopen 1")
 

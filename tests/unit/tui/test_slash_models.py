@@ -71,8 +71,8 @@ async def test_models_by_server() -> None:
         "  LM Studio  http://localhost:1234\n"
         "  * qwen3-8b  4,096 tokens · tools\n"
         "    phi 4     not loaded · up to 16,384 tokens\n"
-        "! The server at http://gpu:8080 wants a key: none is set.\n"
-        "  /model NAME changes to another (a part of the name will do), /models lists\n"
+        "! The server at http://gpu:8080 needs a key: none is set.\n"
+        "  /model NAME switches to another (part of the name is enough), /models lists\n"
         "  them.\n"
     )
 
@@ -86,14 +86,14 @@ async def test_a_server_that_is_in_use_and_too_busy_to_list_its_models_is_there(
     assert await said(Chat(busy, ABSENT), "models") == (
         "  lmstudio · http://localhost:1234\n"
         "  * qwen3-8b\n"
-        "! http://localhost:1234 takes connections but does not answer in time: no whole\n"
-        "  answer in 3 s.\n"
+        "! http://localhost:1234 accepts connections but does not answer in time: no\n"
+        "  whole answer in 3 s.\n"
     )
 
 
 async def test_the_model_and_how_to_change_it() -> None:
     shown = await said(Chat(NEAR), "model")
-    assert shown.startswith("  lmstudio · qwen3-8b\n  /model NAME changes")
+    assert shown.startswith("  lmstudio · qwen3-8b\n  /model NAME switches")
     assert "There are others" not in shown
 
 

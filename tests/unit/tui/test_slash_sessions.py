@@ -76,7 +76,7 @@ async def test_a_row_that_is_too_long_has_its_name_on_a_second_line(chat: Chat) 
 async def test_the_answer_is_broken_between_words(chat: Chat) -> None:
     answer = await said(chat, "fork")
     assert all(display_width(line) <= 80 for line in answer.splitlines())
-    assert answer.split() == f"This goes on as {FORKED} now; {HERE} stays as it was.".split()
+    assert answer.split() == f"This session continues as {FORKED}; {HERE} is unchanged.".split()
 
 
 async def test_a_later_export_of_a_session_stands_beside_the_first(chat: Chat) -> None:
@@ -101,8 +101,8 @@ async def test_a_word_that_is_no_format_is_no_file(chat: Chat) -> None:
 
 async def test_a_name_is_given_and_taken_away(chat: Chat) -> None:
     assert "has no name. /rename NAME" in await said(chat, "rename")
-    assert await said(chat, "rename The login") == "  This session is called “The login”.\n"
-    assert "has no name now" in await said(chat, "rename")
+    assert await said(chat, "rename The login") == "  This session is now called “The login”.\n"
+    assert "no longer has a name" in await said(chat, "rename")
 
 
 async def test_a_name_of_a_session_that_is_not_kept_says_so(chat: Chat) -> None:
@@ -110,5 +110,5 @@ async def test_a_name_of_a_session_that_is_not_kept_says_so(chat: Chat) -> None:
     assert "from your first request on" in await said(chat, "rename The login")
     chat.failure = "No space left on device"
     shown = await said(chat, "rename The login")
-    assert "is called “The login”" in shown
-    assert "! This session is not being kept: No space left on device." in shown
+    assert "is now called “The login”" in shown
+    assert "! This session is not being saved: No space left on device." in shown

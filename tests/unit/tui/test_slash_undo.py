@@ -81,7 +81,7 @@ async def test_before_it_reaches_behind_the_session_it_shows_what_and_asks(chat:
 
 async def test_with_no_nothing_is_taken_back(chat: Chat) -> None:
     chat.answer = False
-    assert "Nothing was taken back." in await chat.undone()
+    assert "Nothing was undone." in await chat.undone()
     assert (chat.root / "old").exists()
 
 
@@ -140,7 +140,7 @@ async def test_what_was_taken_back_step_by_step_is_made_again_step_by_step(root:
         await chat.undone()
         assert present(chat) == left
     for left in (["one"], ["one", "two"]):
-        assert await said(chat, "redo") == f"  {left[-1]}: the change is made again.\n"
+        assert await said(chat, "redo") == f"  {left[-1]}: the change is redone.\n"
         assert present(chat) == left
     assert await said(chat, "redo") == "  There is nothing to redo.\n"
     await chat.undone()
@@ -195,5 +195,5 @@ async def test_redo_takes_no_words(root: Path) -> None:
     chat = Chat(root)
     await chat.write("one")
     await chat.undone()
-    assert "what /undo took back last" in await said(chat, "redo one")
+    assert "redo what /undo last undid" in await said(chat, "redo one")
     assert present(chat) == []

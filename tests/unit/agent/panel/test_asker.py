@@ -233,9 +233,7 @@ class TestCalls:
                 await made.client.complete(SENT, TOOLS)
                 given = await made.panel.ask_three(dossier(), Told())
                 await made.client.complete(NOW, TOOLS)
-        assert given.left_out == (
-            "conservative (openai m): it called a tool again, though it was told that only text is read",
-        )
+        assert given.left_out == ("conservative (openai m): it called a tool again, although only text is accepted",)
         assert given.is_sure
         assert len(server.requests) == 6
         assert all(continues(request, server.requests[0]) for request in server.requests)
@@ -245,7 +243,7 @@ class TestCalls:
             async with parts(server) as made:
                 told = Told()
                 given = await made.panel.ask_three(msgspec.structs.replace(dossier(), main=None), told)
-        assert given.left_out == ("conservative (openai m): it said nothing",)
+        assert given.left_out == ("conservative (openai m): it gave no answer",)
         assert len(server.requests) == 3
         assert told.consulted.usage.estimated, "its server did not say"
         assert told.consulted.usage.prompt_tokens > 200 + 100
@@ -344,7 +342,7 @@ class TestByDossier:
         ]
         assert [one.text for one in given.opinions[:2]] == [CAREFUL, BOLD]
         assert [event.text for event in told.notices] == [
-            "conservative: another model of the same server; it may have to read the conversation anew, once."
+            "conservative: another model on the same server; the server may have to reread the conversation once."
         ]
 
     @pytest.mark.parametrize(("address", "notes"), [("http://127.0.0.1:9", 1), ("https://127.0.0.1:9", 0)])

@@ -27,7 +27,7 @@ def refusing(folder: Path, number: int) -> Callable[[Path], None]:
     ("number", "status", "fix"),
     [
         (errno.EROFS, "warning", "mounted read-only"),
-        (errno.EACCES, "warning", "Make "),
+        (errno.EACCES, "warning", "Take ownership"),
         (errno.ENOSPC, "problem", "Free some space"),
     ],
 )

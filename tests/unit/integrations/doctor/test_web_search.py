@@ -35,7 +35,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 async def test_where_it_is_off_nobody_is_asked_and_the_setting_is_named(tmp_path: Path) -> None:
     (finding,) = await web(surroundings(tmp_path))
-    assert (finding.status, finding.what) == ("note", "Searching and reading the web is off.")
+    assert (finding.status, finding.what) == ("note", "Searching and reading the web are off.")
     assert "web.enabled true" in finding.fix
 
 

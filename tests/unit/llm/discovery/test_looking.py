@@ -241,7 +241,7 @@ async def test_an_endless_body_is_not_read_to_its_end(nobody: LLMSettings, head:
         words = b"10000\r\n" + words + b"\r\n"
     peer = peers.repeats(f"HTTP/1.1 200 OK\r\n{head}\r\n\r\n".encode(), words)
     server = await look_at(peer, nobody)
-    assert (server.state, server.detail) == ("foreign", "an answer without an end")
+    assert (server.state, server.detail) == ("foreign", "an endless answer")
 
 
 async def test_a_redirect_is_not_followed(nobody: LLMSettings) -> None:
@@ -301,7 +301,7 @@ def _knocked_at(peer: Peer) -> Peer:
 )
 async def test_who_does_not_answer_in_time_is_silent(nobody: LLMSettings, peer: Peer) -> None:
     server = await look_at(peer, nobody, within=SHORT)
-    assert (server.state, server.detail) == ("silent", "no whole answer in 0.2 s")
+    assert (server.state, server.detail) == ("silent", "no complete answer in 0.2 s")
 
 
 async def test_a_hanging_server_does_not_hide_the_others(nobody: LLMSettings) -> None:

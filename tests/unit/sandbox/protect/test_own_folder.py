@@ -1,4 +1,4 @@
-"""The copy of our own folder that a command sees: brought up to date, made anew, and never more than it may be."""
+"""The copy of our own folder that a command sees: updated, made anew, and never more than it may be."""
 
 import os
 from collections.abc import Iterator

@@ -109,7 +109,7 @@ async def test_always_is_for_this_very_command_unless_the_person_shortens_it(key
     given = await person.confirmer.confirm(lasting())
     assert (given.approved, given.by, given.always, given.scope) == (True, "user", always, "make test -x")
     assert person.defaults == ["", "make test -x"]
-    assert "exactly so: run_command(make test -x)" in person.stream.getvalue()
+    assert "exactly as written: run_command(make test -x)" in person.stream.getvalue()
 
 
 async def test_a_beginning_of_the_command_may_be_left() -> None:
@@ -164,7 +164,7 @@ async def test_an_edit_is_allowed_in_a_folder(left: str, scope: str) -> None:
         lasting(tool="edit_file", detail_kind="diff", detail="+a", scope="docs/api/")
     )
     assert (given.always, given.scope) == ("session", scope)
-    assert "does not lie there" in person.stream.getvalue()
+    assert "is not in there" in person.stream.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -313,6 +313,6 @@ async def test_of_a_command_longer_than_the_screen_it_is_said_that_it_begins_abo
 )
 async def test_yes_or_no(answers: tuple[str | type[BaseException], ...], means: bool) -> None:
     person = Person(*answers)
-    assert await ask_yes_no("Take it back?", Screen(person.stream, Theme(plain=True)), person) is means
+    assert await ask_yes_no("Undo it?", Screen(person.stream, Theme(plain=True)), person) is means
     assert not person.answers
-    assert "Take it back?" in person.stream.getvalue()
+    assert "Undo it?" in person.stream.getvalue()

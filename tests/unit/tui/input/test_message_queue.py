@@ -79,7 +79,7 @@ def test_enter_tells_the_run_and_the_other_key_queues() -> None:
     writing.send("now")
     writing.queue("later", "last")
     assert writing.chat.unread == ["now"]
-    assert writing.lines() == ["  told, not read yet: now", "  next: later", "  next: last"]
+    assert writing.lines() == ["  sent, not read yet: now", "  next: later", "  next: last"]
     assert writing.remembered == ["now", "later", "last"]
     writing.chat.unread.clear()
     writing.outbox.settle()
@@ -179,13 +179,13 @@ def test_a_text_that_was_not_given_back_stays_one() -> None:
 def test_the_hint_says_what_enter_does() -> None:
     writing = Writing()
     writing.typeahead.keep("use tabs")
-    assert "tell it now" in writing.lines()[0]
+    assert "send now" in writing.lines()[0]
     writing.chat.runs = False
-    assert writing.lines()[0] == "  Enter, Tab: after this · Esc: stop", "while a panel is asked"
+    assert writing.lines()[0] == "  Enter, Tab: send after this · Esc: stop", "while a panel is asked"
     writing.chat.runs = True
     writing.typeahead.take()
     writing.typeahead.keep("/todo x")
-    assert writing.lines()[0] == "  Enter, Tab: after this · Esc: stop", "a command is never told to the model"
+    assert writing.lines()[0] == "  Enter, Tab: send after this · Esc: stop", "a command is never told to the model"
 
 
 def test_what_a_run_that_ended_did_not_read_comes_first() -> None:
@@ -257,5 +257,5 @@ def test_where_nothing_is_shown_below_it_is_said() -> None:
     writing.send("now")
     writing.queue("日\n本")
     writing.outbox.press("up")
-    shown = ["  told, not read yet: now", "  next: 日␊本", "  taken back: 日␊本"]
+    shown = ["  sent, not read yet: now", "  next: 日␊本", "  taken back: 日␊本"]
     assert writing.stream.getvalue().splitlines() == shown

@@ -91,7 +91,7 @@ def test_opinions_nobody_has_weighed_are_shown_once() -> None:
     shown = rows(consulted_lines(msgspec.structs.replace(said, opinions=said.opinions[:1], confidence=0.0), 80))
     assert "\n".join(shown).count("Read the file") == CAREFUL.count("Read the file")
     assert shown[-2:] == [
-        "! Nobody could weigh these opinions; they may contradict each other.",
+        "! No judge could weigh these opinions; they may contradict each other.",
         "! Left out: judge (openai m): down",
     ]
 
@@ -107,7 +107,7 @@ def test_nobody_could_answer() -> None:
     assert shown == [
         "! Left out: conservative: down",
         "! Left out: progressive: down",
-        "! Nobody could be asked. Start a model's server, or set other models in",
+        "! Nobody could be asked. Start a model server, or set other models in",
         "  [agents.panel].",
     ]
     asked = event(plan="", by_hand=False, left_out=left_out)
