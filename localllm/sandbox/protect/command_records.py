@@ -1,5 +1,7 @@
-"""What stood at protected names before a command, kept on the disk while it runs: for the next start, should the
-program be killed meanwhile."""
+"""Keep the state before a command on disk while the command runs.
+
+If the program is killed meanwhile, its next start undoes what the command changed.
+"""
 
 import os
 import sys
@@ -18,19 +20,19 @@ from localllm.base.regular_files import read_regular
 from localllm.sandbox.protect.protected_paths import Entry
 from localllm.sandbox.protect.repository_data import KnownData
 
-_BEAT = 1.0  # seconds between two signs of life
-_SLACK = 2_500_000_000  # nanoseconds after the last one in which the program may still have lived
-_LARGEST = 200_000_000  # bytes of a record that is read
+_BEAT = 1.0  # seconds between two updates of the record's time
+_SLACK = 2_500_000_000  # nanoseconds after the last update during which the program may still have lived
+_LARGEST = 200_000_000  # bytes of a record
 
 
 class CommandRecord(KnownData, kw_only=True):
-    """What commands are compared with when they have ended, by this program or, where that was killed, by the next.
+    """The state before commands, which the state after them is compared with: by this program or, if killed, the next.
 
-    `begun`, `opened`: when the commands and the program began (ns, some time earlier as the times of files are coarse).
-    `before`: what stood at protected names, and in the data of repositories what is none of git's kinds (`in_data`).
-    `gone`: settings of repositories that are no more. `tops`: protected paths, also of empty folders. `named`: what the
-    protected files lead to; `places`: see Leads; `linkless`: other paths that no link may lead to.
-    The rest is of the Reach of that look, of `visited` what is asked for.
+    `begun`, `opened`: when the commands and the program began (ns, less a margin, as file times are coarse).
+    `before`: the entries at protected names, and those in repository data that are none of git's kinds (`in_data`).
+    `gone`: config files of repositories that no longer exist. `tops`: protected paths, including empty folders.
+    `named`: what the protected files refer to; `places`: see Leads; `linkless`: other paths that may have no symlink.
+    The other fields are those of the Reach of that scan, `visited` only as far as it is needed.
     """
 
     root: str = ""
@@ -50,8 +52,8 @@ class CommandRecord(KnownData, kw_only=True):
 
 
 class CommandRecords:
-    """The record of this program's commands in the project at `root`, and those that killed ones have left in `folder`
-    (None: nothing is kept)."""
+    """The record of this program's commands in the project at `root`, and those that killed programs have left in
+    `folder` (None: nothing is recorded)."""
 
     def __init__(self, folder: Path | None, root: Path) -> None:
         self._folder = folder
@@ -62,7 +64,7 @@ class CommandRecords:
         self._ended = threading.Event()
 
     def begin(self, record: CommandRecord) -> None:
-        """Keep the record until `end`. Where it cannot be kept, the log says so, and nothing else happens."""
+        """Write the record, which is kept until `end`. If it cannot be written, this is only logged."""
         if self._folder is None:
             return
         name = f"{os.getpid()}-{os.urandom(4).hex()}"
@@ -75,7 +77,7 @@ class CommandRecords:
             with open(self._fd, "wb", closefd=False) as out:
                 out.write(_encoded(record))
             half.replace(self._file)
-        except (OSError, ValueError, OverflowError) as error:  # what msgspec raises as well
+        except (OSError, ValueError, OverflowError) as error:  # msgspec raises these as well
             logs.of("SANDBOX").warning("what stood at protected names is not recorded: %s", error)
             with suppress(OSError):
                 half.unlink(missing_ok=True)
@@ -86,7 +88,7 @@ class CommandRecords:
 
     @property
     def file(self) -> str:
-        """The path of the record that is kept now, or ""."""
+        """The path of the current record, or ""."""
         return str(self._file or "")
 
     def _beat(self, fd: int, ended: threading.Event) -> None:
@@ -95,7 +97,7 @@ class CommandRecords:
                 os.utime(fd)
 
     def end(self) -> None:
-        """The commands have come to their end, and what they changed was undone."""
+        """Delete the record: the commands have ended, and their changes are undone."""
         self._ended.set()
         if self._file:
             with suppress(OSError):
@@ -105,13 +107,13 @@ class CommandRecords:
         self._file, self._fd = None, -1
 
     def is_of_others(self) -> bool:
-        """Whether commands of another program, which lives, run in the project."""
+        """Return whether commands of another living program run in the project."""
         return any(map(_is_locked, self._others()))
 
     def of_others(self) -> Iterator[CommandRecord]:
-        """The records of other programs that live and run commands in the project."""
+        """Yield the records of other living programs that run commands in the project."""
         for file in self._others():
-            with suppress(OSError, ValueError, TypeError):  # it has just ended, or is of another version
+            with suppress(OSError, ValueError, TypeError):  # it has just ended, or the record is of another version
                 if _is_locked(file):
                     yield _decoded(read_regular(file, _LARGEST), str(self._root))
 
@@ -122,8 +124,8 @@ class CommandRecords:
         return [file for file in files if file not in (self._file, self._taken)]
 
     def take_dead(self) -> Iterator[tuple[CommandRecord, int]]:
-        """The records of programs that were killed, each with the latest time (ns) they may have lived at; the record
-        is removed behind each."""
+        """Yield the records of killed programs, each with the latest time (ns) at which the program may have lived;
+        delete each record afterwards."""
         if self._folder is None or not is_recorded(self._root, self._folder):
             return
         for file in sorted(self._folder.glob(f"{records_name(self._root)}*")):
@@ -131,13 +133,13 @@ class CommandRecords:
                 fd = os.open(file, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
                 try:
                     if not try_lock(fd):
-                        continue  # it lives
+                        continue  # its program is alive
                     lived = os.fstat(fd).st_mtime_ns + _SLACK
                     with open(fd, "rb", closefd=False) as data:
                         self._taken = file
                         record = _decoded(data.read(_LARGEST), str(self._root))
                     yield record, lived
-                except (ValueError, TypeError) as error:  # no record, or one of another version
+                except (ValueError, TypeError) as error:  # no record, or of another version
                     logs.of("SANDBOX").warning("a record of a command cannot be read: %s", error)
                 finally:
                     os.close(fd)
@@ -150,7 +152,8 @@ def _encoded(record: CommandRecord) -> bytes:
 
 
 def _decoded(data: bytes, root: str) -> CommandRecord:
-    """The record of the project, which is at `root` now. Raises ValueError (of which msgspec's are) or TypeError."""
+    """Return the record, with its paths moved to `root`. Raises ValueError (of which msgspec's are subclasses) or
+    TypeError."""
     fields = msgspec.msgpack.decode(data, type=dict[str, Any])
     record = msgspec.convert({name: _with_paths(value, os.fsdecode) for name, value in fields.items()}, CommandRecord)
     start = f"{record.root}/"
@@ -162,7 +165,7 @@ def _decoded(data: bytes, root: str) -> CommandRecord:
 
 
 def _with_paths(value: Any, convert: Callable[[Any], str | bytes]) -> Any:
-    """The value of a field with its paths converted: they need not be UTF-8, which text has to be on the disk."""
+    """Return the value of a field with its paths converted: they need not be UTF-8, as msgpack requires of text."""
     match value:
         case str() | bytes():
             return convert(value)
@@ -186,8 +189,8 @@ def _is_locked(file: Path) -> bool:
 
 
 class Lifetime:
-    """The time in which a killed command may have changed something. To be made before anything is put back or opened.
-    `lived`: the latest time (ns) it may have lived at."""
+    """The time during which a killed command may have changed something. Create it before anything is restored or
+    opened. `lived`: the latest time (ns) at which the command may have lived."""
 
     def __init__(self, root: Path, record: CommandRecord, lived: int) -> None:
         self._root = root
@@ -197,14 +200,15 @@ class Lifetime:
         self._gone = {path: self._gone_at(path) for path in paths}
 
     def _gone_at(self, path: str) -> int:
-        """When anything last came or went in the folder that it was in, or the nearest that is left."""
+        """Return the time of the last change of the path's folder, or of the nearest parent that still exists."""
         folder = self._root / path
         while folder != self._root and not os.path.lexists(folder):
             folder = folder.parent
         return changed_at(folder)
 
     def holds(self, path: str, after: Entry | None) -> bool:
-        """Whether the last change of a file is of that time. One that was moved there in a folder may be older."""
+        """Return whether the last change of a file is within that time. A file moved there in a folder may itself be
+        older."""
         if after is None:
             return self._begun <= self._gone.get(path, self._begun) <= self._lived
         folders = [self._root / folder for folder in PurePosixPath(path).parents[:-1]]
@@ -212,7 +216,7 @@ class Lifetime:
 
 
 def changed_at(folder: Path) -> int:
-    """When (ns) anything of the folder last changed; in the far future where it cannot be told."""
+    """Return the ctime (ns) of the folder; sys.maxsize if it is not known."""
     try:
         return folder.lstat().st_ctime_ns
     except OSError:

@@ -1,4 +1,4 @@
-"""Which entries folders have, remembered as long as the folders are unchanged."""
+"""List folders, and cache the listings of those that do not change."""
 
 import os
 import stat
@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable
 
 SETTLED = 3_000_000_000
-"""Nanoseconds. A folder changed within the last ones may change again without its times telling: clocks of file
-systems are as coarse as two seconds (FAT)."""
+"""Nanoseconds. A folder changed more recently is not cached: it may change again within the same tick of the clock,
+which on some file systems is as coarse as two seconds (FAT)."""
 
-_MOST = 150_000  # folders remembered
+_MOST = 150_000  # folders cached
 _Entries = list[os.DirEntry[str]]
 _Identity = tuple[int, ...]
-"""What tells a folder from all others, and from itself as it was: two can be made within one tick of the clock."""
+"""Device, inode, mtime and ctime: the times alone do not distinguish two folders made within one tick of the clock."""
 
 _UNKNOWN: _Identity = ()
 
@@ -22,13 +22,13 @@ def _identity(about: os.stat_result) -> _Identity:
 
 
 def _pass_over(path: str) -> None:
-    """For those who do not want to know."""
+    """Ignore an unreadable folder."""
 
 
 class FolderListings:
-    """Lists folders; those that are as they were are not read again. Of the entries it tells only what `matters`.
+    """Lists folders, with the entries that `matters` selects; unchanged folders are not read again.
 
-    A folder's change time moves whenever an entry comes, goes or is replaced, and no program can set it back.
+    The ctime of a folder changes whenever an entry is added, removed or replaced, and no program can set it back.
     """
 
     def __init__(self, matters: Callable[[os.DirEntry[str]], bool], settled: int = SETTLED) -> None:
@@ -39,11 +39,12 @@ class FolderListings:
         self._cut: set[str] = set()
 
     def knows(self, path: str) -> bool:
-        """Whether the folder was read before; it may have changed."""
+        """Return whether the folder is in the cache; it may have changed."""
         return path in self._known
 
     def of(self, path: str, if_closed: Callable[[str], object] = _pass_over) -> _Entries:
-        """The entries of the folder `path`; none where it is gone, something else, or closed (`if_closed` is told)."""
+        """Return the entries of the folder `path`; none if it is missing, not a folder, or unreadable (then `if_closed`
+        is called)."""
         try:
             about = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - a Path for each would double the time
             if not stat.S_ISDIR(about.st_mode):
@@ -75,11 +76,11 @@ class FolderListings:
         if_closed: Callable[[str], object] = _pass_over,
         most: int = _MOST,
     ) -> tuple[list[str], bool]:
-        """The folders at and beneath `top` that have a `wanted` entry, and whether these are all: there was time for
-        them, and they were never more than `most`.
+        """Return the folders at and below `top` with a `wanted` entry, and whether these are all: the search was
+        stopped neither by `deadline` (time.monotonic) nor by the limit of `most` folders.
 
-        For trees of very many folders that hardly ever change: each costs one question to the system. `wanted` is
-        always the same; `deadline` is by time.monotonic.
+        For trees of very many folders that rarely change: each costs one lstat. `wanted` has to be the same in every
+        call.
         """
         tree = self._trees.setdefault(top, {})
         changed = [] if tree else [top]
@@ -98,11 +99,11 @@ class FolderListings:
             tree.pop(path, None)
             changed += self._enter(tree, path, wanted, if_closed)
         for path in changed:
-            tree[path] = (_UNKNOWN, False)  # the next time
+            tree[path] = (_UNKNOWN, False)  # looked into by the next search
         return [path for path, (_, is_wanted) in tree.items() if is_wanted], not (changed or top in self._cut)
 
     def size_of(self, top: str) -> int:
-        """How many folders the last search of `top` has seen."""
+        """Return the number of folders seen by the last search of `top`."""
         return len(self._trees.get(top, ()))
 
     def _enter(
@@ -112,7 +113,7 @@ class FolderListings:
         wanted: Callable[[os.DirEntry[str]], bool],
         if_closed: Callable[[str], object],
     ) -> list[str]:
-        """Look into one folder of a tree; those in it that are new to the tree."""
+        """Record one folder of a tree; return its subfolders that are not in the tree yet."""
         try:
             status = os.lstat(path)
         except OSError:

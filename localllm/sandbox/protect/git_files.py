@@ -1,7 +1,7 @@
-"""The small files by which git finds the data of a repository, read as git reads them, letter by letter.
+"""Read the small files by which git finds the data of a repository, byte for byte as git does.
 
-Whoever reads them in another way takes another folder for the repository than git does: a zero byte ends what is said,
-blanks belong to a path, only `\\n` and `\\r` at the end do not. See setup.c and object-file.c of git.
+Any difference would make us take another folder for the repository than git does: a zero byte ends the text, blanks
+belong to the path, trailing `\\n` and `\\r` do not. See setup.c and object-file.c of git.
 """
 
 import os
@@ -12,16 +12,17 @@ from localllm.base.files import real_path
 from localllm.base.regular_files import NO_LINK, READ, opened
 
 ELSEWHERE = os.sep
-"""What a file says of which git might read something else: one that is too long, special, or closed to us."""
+"""Returned for a file of which git might read something else: too long, not a regular file, or unreadable. As a path it
+leads out of every project."""
 
 _MOST = 1 << 14  # bytes; no path is longer
-_LONGEST_HEAD = 255  # bytes of HEAD that git looks at
+_LONGEST_HEAD = 255  # bytes of HEAD that git reads
 _GITFILE = b"gitdir: "
 _HEAD = re.compile(rb"ref:[ \t\n\r]*refs/|[0-9a-fA-F]{40}")
 
 
 def has_head(folder: Path) -> bool:
-    """Whether HEAD is one by which git knows a repository (validate_headref)."""
+    """Return whether HEAD is one by which git recognises a repository (validate_headref)."""
     head = folder / "HEAD"
     try:
         return os.fsdecode(head.readlink()).startswith("refs/")
@@ -35,8 +36,8 @@ def has_head(folder: Path) -> bool:
 
 
 def is_repository(folder: Path) -> bool:
-    """Whether git takes the folder for the data of a repository (is_git_directory); it passes over others, and goes on
-    in the folder above. One whose `commondir` is not to be read counts as one, which leads out."""
+    """Return whether git takes the folder for the data of a repository (is_git_directory); if not, it goes on in the
+    parent folder. With an unreadable `commondir` it counts as a repository that leads out of the project."""
     common = said_in(folder / "commondir")
     shared = folder / common if common else folder
     is_whole = all(os.access(shared / name, os.X_OK) for name in ("objects", "refs"))
@@ -44,30 +45,31 @@ def is_repository(folder: Path) -> bool:
 
 
 def said_in(path: Path) -> str:
-    """What `commondir`, or `gitdir` of a linked work tree, says; "" where there is none. A link is followed."""
+    """Return the path in a `commondir`, or in the `gitdir` of a linked work tree; "" if there is none. Follows
+    symlinks."""
     content = _content(path)
     return ELSEWHERE if content is None else line_of(content)
 
 
 def led_to(git: Path) -> str:
-    """Where a `.git` that is a file leads (read_gitfile_gently); "" where git takes it for none."""
+    """Return where a `.git` that is a file points (read_gitfile_gently); "" if git does not accept the file."""
     content = _content(git)
     return ELSEWHERE if content is None else gitfile_target(content)
 
 
 def gitfile_target(content: bytes) -> str:
-    """As `led_to`, of the content of the file."""
+    """Return the same as `led_to`, given the content of the file."""
     return line_of(content.removeprefix(_GITFILE)) if content.startswith(_GITFILE) else ""
 
 
 def line_of(content: bytes) -> str:
-    """The text of a file of one line: up to a zero byte, without the ends of lines behind it."""
+    """Return the text of a one-line file: up to a zero byte, without trailing line ends."""
     return os.fsdecode(content.rstrip(b"\r\n").partition(b"\0")[0])
 
 
 def alternates_in(content: bytes, objects: Path) -> list[Path]:
-    """The folders of objects that a list of alternates (gitrepository-layout(5)) in the folder `objects` names: without
-    `..`, which git takes out before it follows a link, and after it has followed those to `objects`."""
+    """Return the object folders that a list of alternates (gitrepository-layout(5)) in the folder `objects` names. `..`
+    is removed as git does it: after the symlinks to `objects` are resolved, before any in the names are."""
     lines = os.fsdecode(content.partition(b"\0")[0]).split("\n")
     try:
         real = real_path(objects)
@@ -78,12 +80,12 @@ def alternates_in(content: bytes, objects: Path) -> list[Path]:
 
 
 def _unquoted(line: str) -> str:
-    """The line; of one in quotation marks, which git itself never writes, that it may lead anywhere."""
+    """Return the line; ELSEWHERE for a quoted one, which may lead anywhere and which git itself never writes."""
     return ELSEWHERE if line.startswith('"') else line
 
 
 def _content(path: Path) -> bytes | None:
-    """The whole of a file, b"" where there is none, None where it is not to be read."""
+    """Return the whole file; b"" if there is none, None if it is too long or cannot be read."""
     if not os.path.lexists(path):
         return b""
     try:

@@ -1,7 +1,7 @@
-"""The index of a repository: git writes and reads files wherever its entries say.
+"""Check the paths in the index of a repository: git writes and reads files wherever its entries point.
 
-Git makes no entry for a path within `.git` or outside the work tree, and checks none that it reads.
-The format: gitformat-index(5).
+Git creates no entry for a path within `.git` or outside the work tree, but does not check those that it reads. The
+format: gitformat-index(5).
 """
 
 import hashlib
@@ -18,44 +18,44 @@ from localllm.sandbox.protect.folder_listings import FolderListings
 from localllm.sandbox.protect.protected_paths import Entry, Reach, entry_of, identity_of
 from localllm.sandbox.protect.repository import MOST_FOLDERS, Place, find_place
 
-_MOST = 128_000_000  # bytes, also of all paths, and of all that are new at one look; some 500,000 files
+_MOST = 128_000_000  # bytes, also of all its paths, and of all indexes that are new in one scan; some 500,000 files
 _MOST_SETTINGS = 1 << 20
-_MOST_BARE = 2_000  # repositories; a project has some, a command may make any number of what looks like one
+_MOST_BARE = 2_000  # bare repositories; a command can create any number of folders that look like one
 _LONGEST = 4096  # bytes of a path
-_CUT = 0xFFF  # the length that stands for all that are longer
+_CUT = 0xFFF  # stands for this length and any greater one
 _EXTENDED = 0x4000
 
-_IGNORED = rb"(?:\xe2\x80[\x8c-\x8f\xaa-\xae]|\xe2\x81[\xaa-\xaf]|\xef\xbb\xbf)*"  # by the file system of macOS
+_IGNORED = rb"(?:\xe2\x80[\x8c-\x8f\xaa-\xae]|\xe2\x81[\xaa-\xaf]|\xef\xbb\xbf)*"  # by the macOS file system
 _BY_ANY_SYSTEM = _IGNORED.join((rb"", rb"\.", rb"[gG]", rb"[iI]", rb"[tT]", rb""))
 _REFUSED = re.compile(
     rb"(?:^|/)(?:/|\.\.?(?:/|$)|(?:\.git|git~1)[ .]*(?:[/\\:]|$)|" + _BY_ANY_SYSTEM + rb"(?:/|$))",
     re.IGNORECASE,
 )
-"""In a path: parts that git never takes in. One at the end may be empty: that of a folder which is not checked out."""
+"""Matches path components that git never adds. The last one may be empty: that of a folder which is not checked out."""
 
 
 class IndexFiles:
-    """Looks for those of one project that a command has written and git would not."""
+    """Finds the indexes of one project that a command has written and git itself would not."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._listings = FolderListings(may_be_index)
         self._believed: dict[str, tuple[int, ...]] = {}
         self._sound: set[tuple[int, bytes]] = set()
-        """Of what was read: how long its hashes are, and its SHA-256."""
+        """Hash size and SHA-256 of each content that was accepted."""
         self.linked: dict[str, Entry] = {}
-        """Those of the last look that are another file of the project as well. Git itself gives none two names."""
+        """Indexes of the last scan that have other hard links. Git itself never creates one."""
 
     def believe(self, reach: Reach) -> None:
-        """Take those that are there now as they are, of all repositories that were seen."""
+        """Accept the current indexes of all repositories in `reach`; none where the file system hides changes."""
         all_now = () if hides_changes(self._root) else self._all(reach)
         self._believed = {path: identity_of(about) for path, about, _ in all_now}
 
     def look(self, reach: Reach) -> dict[str, Entry]:
-        """Those written since `believe` which name a path git refuses, by path below the root.
+        """Return the indexes written since `believe` that name a path git refuses, by path below the root.
 
-        A sound one is read again the next time: as long as a command has a file mapped, only the first write to a page
-        of it changes the file's times, and on some file systems none does. What is more than _MOST in all counts as
+        An accepted one is read again by the next scan: while a command has a file mapped, only the first write to a
+        page changes the file's times, and on some file systems none does. What exceeds _MOST bytes in all counts as
         refused, the largest first.
         """
         found: dict[str, Entry] = {}
@@ -82,7 +82,7 @@ class IndexFiles:
         return known in self._sound
 
     def _all(self, reach: Reach) -> Iterator[tuple[str, os.stat_result, Path]]:
-        """Each index, and the settings of its repository."""
+        """Yield each index with its stat result and the config file of its repository."""
         start = len(str(self._root)) + 1
         of_git = (data for folder in sorted(reach.repositories) for data in self._data(folder))
         bare = (self._root / folder for folder in sorted(reach.bare)[:_MOST_BARE])
@@ -95,7 +95,7 @@ class IndexFiles:
                     continue  # gone meanwhile
 
     def _data(self, folder: str) -> list[Path]:
-        """The folders in the project with the data of a repository."""
+        """Return the folders in the project with the data of a repository."""
         git = self._root / folder / ".git"
         if not os.path.islink(git) and os.path.isdir(git):  # noqa: PTH112, PTH114 - pathlib raises for long names
             return [git]
@@ -107,13 +107,13 @@ class IndexFiles:
 
 
 class IndexCheck:
-    """Looks whether git may read an index; one that did not change since the last time is not read again."""
+    """Checks whether git may read an index; one that has not changed is not read again."""
 
     def __init__(self) -> None:
         self._sound: dict[Path, tuple[int, ...]] = {}
 
     def refuse_paths(self, place: Place) -> None:
-        """Raise ToolExecutionError("git_index_refused") for an entry that git itself would not make."""
+        """Raise ToolExecutionError("git_index_refused") for an entry that git itself would not create."""
         for file in (place.folder / "index", *sorted(place.folder.glob("sharedindex.*"))):
             try:
                 identity = identity_of(file.stat())
@@ -127,7 +127,7 @@ class IndexCheck:
 
 
 def indexes_in(data: Path, listings: FolderListings) -> Iterator[Path]:
-    """The index of a repository, those of its linked work trees and submodules, and the parts they share."""
+    """Yield the index of a repository, those of its linked work trees and submodules, and their shared indexes."""
     pending = [str(data)]
     for folder in pending:
         for entry in listings.of(folder):
@@ -140,20 +140,20 @@ def indexes_in(data: Path, listings: FolderListings) -> Iterator[Path]:
 
 
 def may_be_index(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry of a repository's data is an index, or a folder that may hold one."""
+    """Return whether an entry of a repository's data is an index, or a folder that may contain one."""
     if entry.is_dir(follow_symlinks=False):
         return entry.name not in ("objects", "refs", "logs")
     return entry.name.casefold() == "index" or entry.name.startswith("sharedindex.")
 
 
 def settings_of(index: Path) -> Path:
-    """The settings of the repository an index belongs to."""
+    """Return the config file of the repository that an index belongs to."""
     folder = index.parent
     return (folder.parents[1] if folder.parent.name == "worktrees" else folder) / "config"
 
 
 def names_refused_path(index: Path, settings: Path) -> bool:
-    """Whether an index has an entry that git itself would not make, or cannot be understood."""
+    """Return whether an index has an entry that git itself would not create, or cannot be parsed."""
     try:
         return _has_refused_path(_content(index, _MOST), _hash_size(settings))
     except FileNotFoundError:
@@ -170,7 +170,7 @@ def _has_refused_path(content: bytes, hash_size: int) -> bool:
 
 
 def _hash_size(settings: Path) -> int:
-    """Bytes of a hash in the repository with these settings. Raises OSError or ValueError."""
+    """Return the bytes of a hash in the repository with this config file. Raises OSError or ValueError."""
     try:
         found = list(parse(_content(settings, _MOST_SETTINGS)))
     except FileNotFoundError:
@@ -188,7 +188,7 @@ def _content(path: Path, most: int) -> bytes:
 
 
 def _paths(content: bytes, hash_size: int) -> Iterator[bytes]:
-    """The paths of all entries. Raises ValueError, IndexError or struct.error where git might read others."""
+    """Yield the paths of all entries. Raises ValueError, IndexError or struct.error where git might read others."""
     signature, version, count = struct.unpack_from(">4sLL", content)
     if signature != b"DIRC" or version not in (2, 3, 4):
         raise ValueError(version)
@@ -217,7 +217,7 @@ def _paths(content: bytes, hash_size: int) -> Iterator[bytes]:
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
-    """A number, and where what follows it begins."""
+    """Return a number of variable length, and the offset after it."""
     byte = content[at]
     value = byte & 0x7F
     while byte & 0x80:
@@ -230,7 +230,8 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
 
 
 def _check_blocks(content: bytes, hash_size: int, starts: list[int]) -> None:
-    """Git reads a large index in blocks at once, from where the last extension says that they begin."""
+    """Check the offsets in the EOIE and IEOT extensions, from which git reads the blocks of a large index in parallel.
+    Raises ValueError if they are not those of the entries."""
     last = len(content) - hash_size
     at = last - 12 - hash_size
     if content[max(at, 0) : at + 4] != b"EOIE":

@@ -1,4 +1,4 @@
-"""Which changes of a repository's settings file are harmless: those that git cannot be made to run something by."""
+"""Recognise harmless changes of a git config file: those that cannot make git run something."""
 
 import os
 import re
@@ -15,31 +15,31 @@ _HARMLESS = frozenset(
     """.split()
 )
 _HARMLESS_WHEN_NEW = frozenset({"remote.url", "remote.fetch", "core.worktree"})
-"""A clone or a submodule has these; that an existing repository gets another place to push to is no small thing."""
+"""A clone or a submodule has these. In an existing repository they are not harmless: it would push to another place."""
 
 _LEADING = frozenset({"remote.url", "core.worktree"})
-_MOST = 1 << 16  # bytes; git looks at all of a file, and there is an end to what is looked at after a command
+_MOST = 1 << 16  # bytes; git reads a file of any size, but the check after a command has to be bounded
 
 _SECTION = re.compile(r"\[([A-Za-z0-9.-]+)(?: \"([^\"\\]*)\")?\]")
 _SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*) ?= ?([^\"\\#;]*)")
 _ODD = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_REMOTE_NAME = re.compile(r"\.|[\w-][\w.-]*")  # another may be a folder that is not looked into
+_REMOTE_NAME = re.compile(r"\.|[\w-][\w.-]*")  # any other may be the path of a folder that is not checked
 _NO_ADDRESS = re.compile(
     r"(?i)::|^-|^(?:file:/|(?!\w+://|[^/:]+:))(?:.*/)?(?:\.git/+[^/]|(?:\.hg|\.jj|\.sl|_darcs)(?:/|$))"
 )
-"""A transport that runs a program; an option; a folder whose hooks nobody looks at, as in `.git`."""
+"""A transport that runs a program; an option; a folder whose hooks are not checked, as in `.git`."""
 
 _SSH_HERE = re.compile(
     r"(?i)^(?:(?:git\+)?ssh(?:\+git)?://(?:[^/@]*@)?\[?(?:localhost|127\.[\d.]+|::1)(?![\w.-])"
     r"|(?:[^/@:]*@)?\[?(?:localhost|127\.[\d.]+|::1)\]?:(?!//))"
 )
-"""This machine, by way of its own ssh: any repository of the user's."""
+"""This machine, through its own ssh: any repository of the user's."""
 _LOCAL = re.compile(r"(?i)file:|(?!\w[\w+.-]*://|[^/:]+:)")
 
 
 def local_address(value: str) -> str:
-    """The path that the address of a remote is; "" for one on another machine. One that git would decode, or look for
-    in a home, is "/": elsewhere. What git takes for the host in file://host/path counts for nothing."""
+    """Return the path that the address of a remote denotes; "" if it is on another machine. "/", which is outside the
+    project, for one that git would decode or look for in a home. The host in file://host/path is ignored."""
     if not _LOCAL.match(value):
         return ""
     path = re.sub(r"(?i)^file:(?://[^/]*)?", "", value)
@@ -48,43 +48,44 @@ def local_address(value: str) -> str:
 
 
 def used_addresses(value: str, settings: Iterable[Setting]) -> list[str]:
-    """What git may connect to for the address of a remote: it, and what `url.*.insteadOf` and `pushInsteadOf` make of
-    it. Which of several counts is not asked: that can hang on conditions."""
+    """Return what git may connect to for the address of a remote: itself, and its rewrites by `url.*.insteadOf` and
+    `pushInsteadOf`. All of them, as conditions may decide which one git uses."""
     rewriting = (one for one in settings if one.section == "url" and one.name in ("insteadof", "pushinsteadof"))
     return [value, *(f"{one.subsection}{value[len(one.value) :]}" for one in rewriting if value.startswith(one.value))]
 
 
 def local_places(path: str) -> list[str]:
-    """Where git looks for the repository at the path that a remote names: see enter_repo in its path.c."""
+    """Return where git looks for the repository at the path of a remote: see enter_repo in its path.c."""
     path = path.rstrip("/") or "/"
     return [path, f"{path}/.git", f"{path}.git", f"{path}.git/.git"]
 
 
 def leads_inside(root: Path, data: Path, address: str, settings: Iterable[Setting]) -> bool:
-    """Whether a repository of the project `root` with this data may have the address for a remote: it is a mere one,
-    and leads to a repository of the project, or to none on this machine. `settings`: the user's own."""
+    """Return whether a repository of the project `root` with this data may have the address for a remote: it is a plain
+    one, of a repository in the project or of none on this machine. `settings`: the user's own git settings."""
     used = used_addresses(address, settings)
     return all(_is_plain_address(one) and _stays_inside(root, data, local_address(one)) for one in used)
 
 
 def _stays_inside(root: Path, data: Path, path: str) -> bool:
-    """Whether the repository at the path of a remote is one of the project's, or none yet, from each work tree that may
-    begin to use it: git starts from its top, and that lies one folder deep in the project or more."""
+    """Return whether the path of a remote is that of a repository in the project, or of none yet, as seen from each
+    work tree that may use it: git starts from the top of the work tree, which is at least one folder deep in the
+    project."""
     if not path:
         return True
     for top in (data.parent if data.name == ".git" else data, root / "work tree"):
         itself, *others = (Path(real_path(top / place)) for place in local_places(path))
-        there = [itself, *filter(os.path.lexists, others)]  # beside the project nobody will make one
+        there = [itself, *filter(os.path.lexists, others)]  # outside the project no command can create one
         if not all(target.is_relative_to(root) and not os.path.isfile(target) for target in there):  # noqa: PTH113
             return False
     return True
 
 
 def is_harmless_change(before: bytes, after: bytes, may_lead: Callable[[str, str], bool]) -> bool:
-    """Whether the files differ in harmless settings alone. What is written in any unusual way is not harmless.
+    """Return whether the files differ only in harmless settings. Any unusual syntax counts as harmful.
 
     A new repository or clone (`before` is empty), a name and address for commits, and the branch that another follows
-    are such changes; another place to push to is not. `may_lead`: whether a setting may name a folder on this machine.
+    are harmless; a new push target is not. `may_lead`: whether a setting may name a folder on this machine.
     """
     try:
         old, new = _settings(before), _settings(after)
@@ -103,8 +104,8 @@ def is_harmless_change(before: bytes, after: bytes, may_lead: Callable[[str, str
 
 
 def harmless_settings(content: bytes, may_lead: Callable[[str], bool]) -> bytes:
-    """The settings of a file that git cannot be made to run something by, as a file. `may_lead`: whether the address of
-    a remote may be among them."""
+    """Return a config file with only those settings that cannot make git run something. `may_lead`: whether the address
+    of a remote may be among them."""
     allowed = _HARMLESS | _HARMLESS_WHEN_NEW - {"core.worktree"}
     keys = ((f"{one.section}.{one.name}", one) for one in parse(content))
     harmless = (one for key, one in keys if key in allowed and _is_plain(key, one.value))
@@ -112,7 +113,7 @@ def harmless_settings(content: bytes, may_lead: Callable[[str], bool]) -> bytes:
 
 
 def _is_plain(key: str, value: str) -> bool:
-    """Whether a value that git would connect to is a mere name or address."""
+    """Return whether a value that git would connect to is a plain name or address."""
     if key == "branch.remote":
         return bool(_REMOTE_NAME.fullmatch(value))
     return key != "remote.url" or _is_plain_address(value)
@@ -123,7 +124,8 @@ def _is_plain_address(value: str) -> bool:
 
 
 def _settings(content: bytes) -> list[tuple[str, str, str]]:
-    """(`section.name`, value, sub-section), for files written as git itself writes them; ValueError for others."""
+    """Parse a file into (`section.name`, value, subsection). Raises ValueError unless it is written as git itself
+    does."""
     text = content.decode("utf-8")
     if _ODD.search(text):
         raise ValueError(text)

@@ -1,7 +1,8 @@
-"""What git keeps of a rebase, cherry-pick, revert or bisection that was interrupted: what is left to do, and how.
+"""Filter what git keeps of an interrupted rebase, cherry-pick, revert or bisection: what is left to do, and how.
 
-A list may say to run programs, and a strategy names one; git obeys when the user goes on. Others are shell code to
-older versions of git. Commands may leave such files, but in none of them anything that runs and was not there before.
+A todo list may contain programs to run, and a strategy names one; git runs them when the user continues. Older versions
+of git run other files as shell code. Commands may leave such files, but with nothing that runs and was not there
+before.
 """
 
 import re
@@ -16,7 +17,7 @@ NAMES = tuple(
     rebase-apply/gpg_sign_opt sequencer/todo sequencer/opts
     """.split()
 )
-"""Paths in the folder of a repository, or of a worktree."""
+"""Paths in the data folder of a repository or work tree."""
 
 _ENDINGS = tuple(f"/{name.casefold()}" for name in NAMES)
 _STEPS = frozenset(
@@ -30,19 +31,19 @@ _OPTION = re.compile(
 """Options of strategies and of `git apply` that name no file, command or key."""
 _STRATEGIES = frozenset({"", "ort", "recursive", "resolve", "octopus", "ours", "subtree"})
 _QUOTED = r"'[^'\0]*+(?:'\\['!]'[^'\0]*+)*'"  # a word, as git quotes it for the shell
-_WORDS = re.compile(rf"(?:\s*+{_QUOTED})*\s*")  # a bisection of certain paths; git before 2.36 evaluates them
-_AUTHOR = re.compile(rf"(?:GIT_AUTHOR_(?:NAME|EMAIL|DATE)={_QUOTED}\s*+)*")  # sourced by the rebase of git before 2.34
-_MOST_WORDS = 65_536  # bytes; each word costs a pattern memory
+_WORDS = re.compile(rf"(?:\s*+{_QUOTED})*\s*")  # paths of a bisection; git before 2.36 evaluates them
+_AUTHOR = re.compile(rf"(?:GIT_AUTHOR_(?:NAME|EMAIL|DATE)={_QUOTED}\s*+)*")  # sourced by git rebase before 2.34
+_MOST_WORDS = 65_536  # bytes; each word costs the regular expression memory
 _FIRST_WORD = re.compile(rb"[ \t]*([^ \t\r]*)")
 
 
 def is_unfinished_work(path: str) -> bool:
-    """Whether it is one of these files, wherever it lies."""
+    """Return whether the path is that of such a file, in any folder."""
     return path.casefold().endswith(_ENDINGS)
 
 
 def harmless_part(path: str, before: bytes, after: bytes) -> bytes | None:
-    """What may stay of a file that now has `after`; None for nothing."""
+    """Return what may stay of a file that now has the content `after`; None for nothing."""
     if path.casefold().endswith("todo"):
         known = set(before.splitlines())
         return b"".join(line for line in after.splitlines(keepends=True) if line.strip() in known or _is_step(line))

@@ -1,4 +1,4 @@
-"""Which changes at protected names, and in the data of repositories, have to be undone, and which can do no harm."""
+"""Decide which changes at protected names and in repository data have to be undone, and which are harmless."""
 
 import os
 import stat
@@ -24,8 +24,8 @@ from localllm.sandbox.protect.symlinks import SKIPPED, find_plain
 
 
 class HarmfulChanges:
-    """Those of commands in the project at `root`, compared with what is `known` from before. `broken`: the HEAD, as it
-    was, of each repository that is none any more. `within`: the only time that counts, of commands that were killed."""
+    """Judges changes in the project at `root` against the state `known` from before. `broken`: the former HEAD of each
+    folder that no longer is a repository. `within`: for killed commands, the only time whose changes count."""
 
     def __init__(
         self, root: Path, known: CommandRecord, broken: Mapping[str, Entry], within: Lifetime | None = None
@@ -36,11 +36,11 @@ class HarmfulChanges:
         self._within = within
 
     def was(self, path: str) -> Entry | None:
-        """What was there before, also of a repository that has gone or is broken."""
+        """Return the entry from before, also of a repository that is removed or broken."""
         return self.broken.get(path) or self.known.before.get(path) or self.known.gone.get(path)
 
     def has(self, path: str, after: Entry | None) -> bool:
-        """Whether what is at the path now, or is not any more, has to be undone."""
+        """Return whether the change to `after` (None: removed) at the path has to be undone."""
         if self._within and not self._within.holds(path, after):
             return False
         if path in self.broken:
@@ -56,7 +56,7 @@ class HarmfulChanges:
         return not (self._is_harmless(path, before, after) or self._keeps_objects_inside(path, after))
 
     def _is_harmless(self, path: str, before: Entry | None, after: Entry) -> bool:
-        """Whether a change is one that cannot do harm later."""
+        """Return whether a change cannot do harm later."""
         if not stat.S_ISREG(after.mode) or after.content is None:
             return False
         if is_unfinished_work(path):
@@ -72,15 +72,16 @@ class HarmfulChanges:
         return False
 
     def _may_lead(self, data: Path, key: str, value: str) -> bool:
-        """Whether a new repository with this data may have the setting: it names a folder of the project, or none on
-        this machine."""
+        """Return whether a new repository with this data may have the setting: it names a folder of the project, or
+        none on this machine."""
         if key == "core.worktree":
             top = find_plain(self._root, data / value)
             return top is not None and linked_data(self._root, top / ".git") == data
         return leads_inside(self._root, data, value, git_settings_of_user(os.environ))
 
     def _keeps_objects_inside(self, path: str, after: Entry) -> bool:
-        """Whether it is a list of alternates that leads to the objects of other repositories of the project alone."""
+        """Return whether this is a list of alternates that names only the objects of other repositories in the
+        project."""
         if not f"/{path}".casefold().endswith("/objects/info/alternates") or after.content is None:
             return False
         try:
@@ -94,7 +95,7 @@ class HarmfulChanges:
         return folder is not None and folder.name == "objects" and has_head(folder.parent)
 
     def _was_there(self, path: str, entry: Entry) -> bool:
-        """Whether it lies in a folder that was not looked into before, and nothing on the way to it is new."""
+        """Return whether the entry is in a folder that was not scanned before, and nothing on the path to it is new."""
         known = self.known
         if known.is_complete and SKIPPED.isdisjoint(path.casefold().split("/")):
             return False
@@ -106,14 +107,15 @@ class HarmfulChanges:
             folder = above
         is_of_packages = known.is_complete or folder.rpartition("/")[2].casefold() in SKIPPED
         if is_of_packages and known.last.get(folder) != inode(self._root / folder):
-            return False  # it has come from elsewhere
+            return False  # moved here from elsewhere
         was_seen = folder == path or is_seen_from(folder, path)
         was_seen &= known.is_complete or is_protected(path)
         return not was_seen and max(times) < known.begun
 
     def _went_with_its_repository(self, path: str) -> bool:
-        """Whether it was part of a `.git` that is gone as a whole, or of a linked work tree that is: a repository that
-        is no more is not believed. In the place of the project's own one git would take that around the project."""
+        """Return whether the path was part of a `.git` or linked work tree that is removed as a whole: nothing trusts a
+        repository that does not exist. The project's own does not count: without it git would use one around the
+        project."""
         if is_of_linked_work_tree(path):
             return path.endswith("/.git") or not os.path.lexists(self._root / path.rpartition("/")[0] / "HEAD")
         above, git, _ = f"/{path}".rpartition("/.git/")
@@ -121,7 +123,7 @@ class HarmfulChanges:
 
 
 def harmless_part_of(path: str, before: Entry | None, after: Entry) -> bytes | None:
-    """What may stay of a file that may stay in part; else None."""
+    """Return what may stay of a file that may stay in part; else None."""
     if not is_unfinished_work(path) or not stat.S_ISREG(after.mode) or after.content is None:
         return None
     return harmless_part(path, (before and before.content) or b"", after.content)

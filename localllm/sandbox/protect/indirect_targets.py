@@ -1,6 +1,6 @@
-"""Where protected files lead: a link to what it stands for, git's settings to the programs and settings they name.
+"""Find what protected files refer to: the targets of symlinks, the programs and files that git config names.
 
-That may be any file of the project, and is protected like what leads there.
+These may be any files of the project, and are protected like the files that refer to them.
 """
 
 import os
@@ -20,35 +20,36 @@ from localllm.sandbox.protect.repository import Place, all_alternates, find_plac
 from localllm.sandbox.protect.symlinks import follow
 
 _MOST_WORKTREES = 50
-_MOST_ROUNDS = 10  # from settings to included settings, from link to link
+_MOST_ROUNDS = 10  # of included config files, and of symlinks to symlinks
 _ALTERNATES = "/objects/info/alternates"
 MOST_PLACES = 1_000
-_MOST_SETTINGS = 1 << 19  # bytes of settings files
-_SECONDS = 0.2  # for following links
+_MOST_SETTINGS = 1 << 19  # bytes of config files
+_SECONDS = 0.2  # for following symlinks
 
 
 class Leads:
-    """What the protected files of the project `root` lead to. `user`: the settings of git that are the user's own.
+    """What the protected files of the project `root` refer to. `user`: the user's own git settings.
 
-    For one look. Much more than any project has is passed over, and `is_complete` is false then.
+    For one scan. What exceeds the limits, which are far above any real project, is skipped; `is_complete` is false
+    then.
     """
 
     def __init__(self, root: Path, user: Sequence[Setting], home: str) -> None:
         self._root = root
         self._home = home
         self._place = _place(root)
-        self._outside = [(user, home)]  # settings, and the folder that those they include are relative to
+        self._outside = [(user, home)]  # settings, and the folder that relative includes start from
         if self._place:
             self._outside.append((settings_of(self._place), str(self._place.common)))
         self._room = _MOST_SETTINGS
         self._deadline = time.monotonic() + _SECONDS
         self.is_complete = True
         self.places: set[str] = set()
-        """Absolute paths that lead git from one place to another: a repository, its objects, work trees. As they are
-        written, so that the links on the way are seen."""
+        """Absolute paths by which git gets from one place to another: a repository, its objects, work trees. Not
+        resolved, so that the symlinks on the way are seen."""
 
     def of(self, entries: Mapping[str, Entry]) -> set[str]:
-        """Paths below the root, `/` between their names; not all of them exist."""
+        """Return paths below the root, separated by `/`; not all of them exist."""
         found: set[str] = set()
         worktrees = [str(self._root), *([str(self._place.top)] if self._place else [])]
         linked = [str((self._root / path).parent) for path in entries if f"/{path}".casefold().endswith("/.git")]
@@ -74,7 +75,7 @@ class Leads:
         return found | self.of_user(worktrees)
 
     def of_user(self, worktrees: Iterable[str]) -> set[str]:
-        """What the settings outside of the project lead to in repositories with these absolute paths."""
+        """Return what settings outside the project refer to in repositories with these absolute paths."""
         named: set[str] = set()
         for worktree in dict.fromkeys(worktrees):
             for settings, beside in self._outside:
@@ -82,7 +83,7 @@ class Leads:
         return named
 
     def of_included(self, entries: Mapping[str, Entry], paths: set[str]) -> set[str]:
-        """What those of the paths that are files lead to, as settings that were included."""
+        """Return what those of the paths that are files refer to, read as included config files."""
         found: set[str] = set()
         for path in paths & entries.keys():
             if content := entries[path].content:
@@ -98,7 +99,7 @@ class Leads:
             yield from (f"{target}/{name}".rstrip("/") for name in names_beneath(path))
 
     def _of_place(self, path: str, said: str, *, is_data: bool) -> Iterator[str]:
-        """What the file at `path` leads to; `is_data`: a folder with data, in which git believes certain names."""
+        """Yield what the file at `path` refers to. `is_data`: a folder with data, in which git trusts certain names."""
         place = str((self._root / path).parent / said)
         self.places.add(place)
         *_, data = follow(place)
@@ -141,7 +142,7 @@ class Leads:
         return self._inside(paths)
 
     def _inside(self, paths: Sequence[str]) -> list[str]:
-        """Those below the root, by their names there and by where these really lead."""
+        """Return the paths below the root, both as they are named and with symlinks resolved."""
         top = f"{self._root}/"
         both = dict.fromkeys(step for path in paths for step in (path, *follow(path)))
         below = [path.removeprefix(top) for path in both if path.startswith(top)]
@@ -157,9 +158,10 @@ def trace(
     tops: list[str] | None = None,
     reach: Reach | None = None,
 ) -> tuple[dict[str, Entry], set[str], bool]:
-    """Follow what the entries lead to, `first` with it, and what that does in turn.
+    """Follow the references of the entries and the paths `first`, and those of what they refer to.
 
-    The entries that are there, the paths, whether these are all. The rest as for `look_at`.
+    Returns the entries that exist, all paths, and whether these are complete. The other arguments are those of
+    `look_at`.
     """
     found: dict[str, Entry] = {}
     named: set[str] = set()
@@ -176,13 +178,13 @@ def trace(
 
 
 def _urgency(found: tuple[str, Entry]) -> tuple[bool, bool, int]:
-    """The project's own repository comes first, what git runs, and what is small: there is an end to time and room."""
+    """Sort the project's own repository first, then what git runs, then small files: time and space are limited."""
     path, entry = found
     return not path.startswith(".git/"), ".git" not in path.casefold().split("/"), len(entry.content or b"")
 
 
 def links_to(root: Path, places: Iterable[str]) -> list[str]:
-    """The links in the project on the way to absolute paths, and what is a file there; paths below the root."""
+    """Return the symlinks in the project on the way to absolute paths, and the files there, as paths below the root."""
     top = f"{root}/"
     found: set[str] = set()
     for place in sorted(places)[:MOST_PLACES]:
@@ -192,7 +194,7 @@ def links_to(root: Path, places: Iterable[str]) -> list[str]:
 
 
 def _place(root: Path) -> Place | None:
-    """The repository whose settings lie outside: the project is a linked work tree, a submodule or a subfolder."""
+    """Return the repository whose config is outside: the project is a linked work tree, a submodule or a subfolder."""
     try:
         place = find_place(root)
     except ToolExecutionError:
@@ -201,5 +203,6 @@ def _place(root: Path) -> Place | None:
 
 
 def _is_no_repository(path: str) -> bool:
-    """Git's own data cannot be protected whole: it changes with every commit."""
+    """Return whether the path is no `.git`: git's own data cannot be protected as a whole, as each commit changes
+    it."""
     return not path.casefold().endswith("/.git") and path.casefold() != ".git"

@@ -1,6 +1,6 @@
-"""The program's own folder in a project as commands see it: a copy, whose changes are lost.
+"""Give commands a copy of the program's own folder in the project; what they change in it is lost.
 
-So nothing of ours is in the way of a command that goes through all files, and nothing that is believed later changes.
+So nothing of ours is in the way of a command that processes all files, and no change is trusted later.
 """
 
 import os
@@ -17,16 +17,16 @@ from localllm.sandbox.scratch import Scratch
 NAME = ".localllm"
 _OUTPUTS = "tool-output/"
 _MOST_FILES, _MOST_BYTES = 500, 16_000_000
-_NEW_FILES, _NEW_BYTES = 100, 4_000_000  # of a new copy, in which what comes later is to have room
-_MOST_LOOKED_AT = 10_000  # a command may have made any number
+_NEW_FILES, _NEW_BYTES = 100, 4_000_000  # of a new copy, which leaves room for later output
+_MOST_LOOKED_AT = 10_000  # entries; a command may have created any number
 _KINDS = (stat.S_IFREG, stat.S_IFLNK, stat.S_IFDIR)
 
 _Listing = dict[str, os.stat_result]
-"""What is in a folder, by its path there."""
+"""The entries of a folder, by path below it."""
 
 
 class OwnFolder:
-    """That of the project at `root`. A copy nobody has changed serves the next command."""
+    """The folder of the project at `root`. An unchanged copy is used for the next command as well."""
 
     def __init__(self, root: Path) -> None:
         self.path = root / NAME
@@ -34,8 +34,12 @@ class OwnFolder:
         self._is_closed = False
 
     def take(self) -> "OwnCopy | None":
-        """A copy as the folder is now, for one command. Of long output it has what there is room for, the newest first.
-        None where there is no such folder, or it cannot be copied, or has too much else in it. No link is followed."""
+        """Return a copy of the current folder for one command, with as much long output as there is room for, the
+        newest first.
+
+        Returns None if there is no such folder, if it cannot be copied, or if it has too much else in it. Follows no
+        symlink.
+        """
         copy: OwnCopy | None = None
         with suppress(OSError):
             source = open_folder(self.path)
@@ -56,21 +60,21 @@ class OwnFolder:
         return None
 
     def give_back(self, copy: "OwnCopy") -> None:
-        """The command has ended."""
+        """Take back the copy of a command that has ended; delete it if it is changed."""
         if copy.is_intact and not self._is_closed:
             self._free.append(copy)
         else:
             copy.remove()
 
     def close(self) -> None:
-        """Delete the copies; from now on each goes with its command."""
+        """Delete the copies, and from now on each that is given back."""
         self._is_closed = True
         while self._free:
             self._free.pop().remove()
 
 
 class OwnCopy:
-    """A copy of the folder at `original`, in `folder`."""
+    """A copy, in `folder`, of the folder at `original`."""
 
     def __init__(self, original: Path) -> None:
         self._original = original
@@ -81,7 +85,7 @@ class OwnCopy:
         self._bytes = 0
 
     def fill(self, source: int, listing: _Listing) -> bool:
-        """Copy what the open folder `source` holds; whether all but long output had room."""
+        """Copy the content of the open folder `source`; return whether everything but long output had room."""
         self.folder.mkdir()
         for path in sorted(listing, key=lambda path: (_is_output(path), -listing[path].st_mtime_ns)):
             if not self._has_room(listing[path], _NEW_FILES, _NEW_BYTES):
@@ -93,7 +97,7 @@ class OwnCopy:
         return True
 
     def follow(self, source: int, listing: _Listing) -> bool:
-        """Copy the long output that has come since; whether nothing else has happened, and there was room for it."""
+        """Copy the long output added since; return whether nothing else has changed, and there was room for it."""
         new = [path for path in listing if path not in self._source]
         if len(self._source) + len(new) != len(listing) or any(
             _identity(facts) != _identity(listing[path]) for path, facts in self._source.items()
@@ -133,12 +137,12 @@ class OwnCopy:
 
     @property
     def is_intact(self) -> bool:
-        """Whether it is as it was made."""
+        """Whether the copy is unchanged."""
         return not self._different()
 
     def changed(self) -> tuple[str, ...]:
-        """What a command has changed in it but for long output, as paths in the project. What it wrote as it was has
-        not changed."""
+        """Return what a command has changed except long output, as paths in the project. A file rewritten with the same
+        content is not changed."""
         return tuple(
             f"{NAME}/{path}"
             for path in self._different()
@@ -148,13 +152,13 @@ class OwnCopy:
     def _different(self) -> list[str]:
         try:
             now = self._now()
-        except OSError:  # the command has closed a folder
+        except OSError:  # the command has made a folder unreadable
             now = {}
         paths = sorted(self._made.keys() | now.keys())
         return [path for path in paths if _identity(self._made.get(path)) != _identity(now.get(path))]
 
     def remove(self) -> None:
-        """Delete it."""
+        """Delete the copy."""
         self._scratch.remove()
 
 
@@ -163,7 +167,8 @@ def _is_output(path: str) -> bool:
 
 
 def _identity(facts: os.stat_result | None) -> tuple[int, ...]:
-    """What changes with an entry; a folder changes with what is in it."""
+    """Return what changes whenever an entry does; only the mode for a folder, as its entries are compared
+    themselves."""
     if facts is None:
         return ()
     if stat.S_ISDIR(facts.st_mode):
@@ -172,7 +177,7 @@ def _identity(facts: os.stat_result | None) -> tuple[int, ...]:
 
 
 def _listing(folder: int) -> _Listing:
-    """What an open folder holds, and the folders in it, however deep a command has made them."""
+    """Return the entries below an open folder, however deeply a command has nested them."""
     return dict(islice(_below(folder), _MOST_LOOKED_AT))
 
 
@@ -193,7 +198,7 @@ def _below(top: int) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def _is_same(path: Path, other: Path) -> bool:
-    """Whether two entries are of one kind and hold the same."""
+    """Return whether two entries are of the same type and have the same content."""
     try:
         one, two = path.lstat(), other.lstat()
         if stat.S_ISLNK(one.st_mode) and stat.S_ISLNK(two.st_mode):

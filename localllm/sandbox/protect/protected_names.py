@@ -1,13 +1,13 @@
-"""What of a project is believed by something outside the sandbox, with the program that believes it.
+"""List the files of a project that programs outside the sandbox trust, by the program that does.
 
-`BELIEVED`: settings and programs that run although nobody starts the project's own code: because its folder is opened
-or entered, a commit is made, another assistant looks at it, or it is pushed. They are protected: see `protected`. Text
-that assistants obey stands in `base/instruction_files`.
+`BELIEVED`: settings and programs that run although nobody starts the project's own code: when its folder is opened or
+entered, a commit is made, another assistant reads it, or it is pushed. They are protected: see `protected_paths`. Text
+that assistants obey is listed in `base/instruction_files`.
 
-Left out, because the user starts the project's own code there, knowingly: Makefile, package.json and .npmrc,
-.pnp.cjs (every `yarn install` writes it), .pre-commit-config.yaml and lefthook.yml, build.rs, conftest.py, the settings
-of linters, compilers and build tools. Left out as well: what a shell sources only through a plugin that asks first
-(.env, and zpm's .in and .out), what names versions alone (.tool-versions, .nvmrc), and names that other sources have as
+Left out, because the user knowingly starts the project's own code there: Makefile, package.json and .npmrc, .pnp.cjs
+(every `yarn install` writes it), .pre-commit-config.yaml and lefthook.yml, build.rs, conftest.py, the settings of
+linters, compilers and build tools. Also left out: what a shell sources only through a plugin that asks first (.env, and
+zpm's .in and .out), files that only name versions (.tool-versions, .nvmrc), and names that other source files have as
 well (startup.m of MATLAB).
 """
 
@@ -15,10 +15,10 @@ import msgspec
 
 
 class Believer(msgspec.Struct, frozen=True):
-    """A program, when it believes what it finds, and under which names.
+    """A program, the event at which it trusts files of a project, and their names.
 
-    Names are paths below the project or any folder in it; of a folder, all that is beneath. The last part may begin
-    with `*`.
+    Names are paths below the project or any folder in it; a folder stands for everything below it. The last component
+    may begin with `*`.
     """
 
     program: str
@@ -36,18 +36,18 @@ BELIEVED = (
             ".git/config.worktree",
             ".git/commondir",
             ".git/info/attributes",
-            ".git/remotes",  # where it kept addresses long ago, and still looks for them
+            ".git/remotes",  # where git kept addresses long ago, and still looks for them
             ".git/branches",
             ".git/modules",
             ".git/worktrees",
             ".gitmodules",
         ),
     ),
-    Believer("Git LFS", "getting or pushing large files", (".lfsconfig",)),  # where to, with the user's password
+    Believer("Git LFS", "getting or pushing large files", (".lfsconfig",)),  # the server, and so who gets the password
     Believer("git-review", "pushing a change", (".gitreview",)),  # where to
     Believer(
         "git",
-        "going on with what was interrupted",  # what of these may change: see `unfinished_work`
+        "going on with what was interrupted",  # which changes are allowed: see `git_state`
         (
             ".git/BISECT_NAMES",
             ".git/rebase-merge/author-script",
@@ -74,7 +74,7 @@ BELIEVED = (
             ".hg/hgrc",
             ".hg/hgrc-not-shared",
             ".hg/sharedpath",
-            ".hg/histedit-state",  # what was interrupted, as a pickle, which is run when it is read
+            ".hg/histedit-state",  # the interrupted work, as a pickle, which runs code when it is read
             ".sl/histedit-state",
             ".jj/repo/config.toml",
             ".jj/repo/store/git_target",
@@ -177,7 +177,7 @@ BELIEVED = (
             ".lazy.lua",
             ".neoconf.json",
             ".nlsp-settings",
-            ".vim/coc-settings.json",  # a folder of somebody's own settings for vim has more, which nothing reads here
+            ".vim/coc-settings.json",  # a user's own folder for vim has more, which nothing reads in a project
             ".ycm_extra_conf.py",
         ),
     ),
@@ -359,4 +359,4 @@ BELIEVED = (
         ),
     ),
 )
-"""The settings and programs, by who believes them."""
+"""The trusted settings and programs, by the program that trusts them."""

@@ -1,6 +1,7 @@
-"""The protected names of a project: what something outside the sandbox runs or believes later (see `protected_names`).
+"""Recognise and read the protected paths of a project: what something outside the sandbox runs or trusts later (see
+`protected_names`).
 
-The file tools refuse to write there. What commands do there is undone: see `revert`.
+The file tools refuse to write there. Changes by commands are undone: see `revert`.
 """
 
 import hashlib
@@ -19,10 +20,10 @@ from localllm.sandbox.protect.git_state import is_unfinished_work
 from localllm.sandbox.protect.protected_names import BELIEVED
 
 PROTECTED_NAMES = tuple(name for believer in BELIEVED for name in believer.names)
-"""As `Believer.names`. A `.git` that is not a folder (but leads to one) is protected as well."""
+"""As `Believer.names`. A `.git` that is a file or symlink, and so leads to a repository, is protected as well."""
 
 PROTECTED_ENDINGS = tuple(name[1:] for name in PROTECTED_NAMES if name.startswith("*"))
-"""Of names of files, wherever they are."""
+"""Endings of file names that are protected in every folder."""
 
 _SETTINGS_OF_MODULES = (
     "/config",
@@ -34,19 +35,19 @@ _SETTINGS_OF_MODULES = (
     "/info/http-alternates",
 )
 IN_GIT = tuple(name.removeprefix(".git/") for name in PROTECTED_NAMES if name.startswith(".git/"))
-"""Paths in the folder of a repository."""
+"""Protected paths in the data folder of a repository."""
 
 IN_BARE = tuple(name for name in IN_GIT if name not in ("modules", "worktrees"))
-"""The same of one that is not called `.git`: what lies there in these two is a repository's folder of its own."""
+"""The same for a data folder not called `.git`: repositories in these two are found as data folders of their own."""
 
 _NAMES = frozenset(name.casefold() for name in PROTECTED_NAMES)
-_LONGEST = max(name.count("/") for name in _NAMES) + 1  # parts
+_LONGEST = max(name.count("/") for name in _NAMES) + 1  # components
 WHOLE = frozenset(name for name in _NAMES if "/" not in name)
 IN_OTHERS = {
     top: tuple(sorted(name.removeprefix(f"{top}/") for name in _NAMES if name.startswith(f"{top}/")))
     for top in {name.partition("/")[0] for name in _NAMES - WHOLE} - {".git"}
 }
-_MOST_BENEATH = 10_000  # files beneath folders that are protected because something names them
+_MOST_BENEATH = 10_000  # files below folders that are protected because something refers to them
 _NAMES_OF_HOOKS = (
     "applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg "
     "post-commit pre-rebase post-checkout post-merge pre-push pre-receive update proc-receive post-receive "
@@ -54,11 +55,11 @@ _NAMES_OF_HOOKS = (
     "fsmonitor-watchman p4-changelist p4-prepare-changelist p4-post-changelist p4-pre-submit post-index-change"
 )
 _HOOKS = frozenset(_NAMES_OF_HOOKS.split())
-_MOST_CONTENT = 8_000_000  # bytes of protected files that are held while a command runs
+_MOST_CONTENT = 8_000_000  # bytes of protected files kept in memory while a command runs
 
 
 def is_protected(relative_path: str) -> bool:
-    """Whether a path below the project (`/` between its names) is, or lies beneath, a protected name; in any case."""
+    """Return whether a path below the project (`/` as separator) is a protected name or below one. Ignores case."""
     parts = [part.rstrip(". ") or part for part in relative_path.casefold().replace("\\", "/").split("/")]
     is_pointer = parts[-1] == ".git" or names_repository(relative_path)
     return is_pointer or _is_believed(parts)
@@ -69,8 +70,8 @@ def _is_believed(parts: list[str]) -> bool:
 
 
 def names_repository(path: str) -> bool:
-    """Whether a file at the path would tell jj where its repository is, with settings that name programs; a folder
-    there is the repository."""
+    """Return whether a file at the path would tell jj where its repository is, whose settings name programs. A folder
+    there is the repository itself."""
     return f"/{path}".casefold().endswith("/.jj/repo")
 
 
@@ -86,12 +87,12 @@ def _begins_protected(parts: list[str]) -> bool:
 
 
 def _is_among(name: str, names: tuple[str, ...]) -> bool:
-    """Whether it is one of the names, where `*` at the beginning stands for anything."""
+    """Return whether the name is one of the names, where a leading `*` stands for anything."""
     return name in names or any(one.startswith("*") and name.endswith(one[1:]) for one in names)
 
 
 def names_beneath(path: str) -> tuple[str, ...]:
-    """The names below the link at `path` that are believed: "" where all that it leads to is."""
+    """Return the trusted names below the symlink at `path`; only "" if everything that it leads to is trusted."""
     parts = path.casefold().split("/")
     for start, part in enumerate(parts):
         names = IN_GIT if part == ".git" else IN_OTHERS.get(part, ())
@@ -102,22 +103,23 @@ def names_beneath(path: str) -> tuple[str, ...]:
 
 
 def is_seen_from(folder: str, path: str) -> bool:
-    """Whether a look into what holds `folder` has seen `path`, which lies beneath it, even if it got no further."""
+    """Return whether a scan of the parent of `folder` has seen `path`, which is below `folder`, even if it got no
+    further."""
     names = IN_OTHERS.get(folder.rpartition("/")[2].casefold(), ())
     beneath = path[len(folder) + 1 :].casefold()
     return is_protected(folder) or any(f"{beneath}/".startswith(f"{name}/") for name in names)
 
 
 def is_git_settings(path: str) -> bool:
-    """Whether a protected path is the settings file of a repository."""
+    """Return whether a protected path is a git config file."""
     parts = path.casefold().split("/")
     of_others = (_begins_protected(parts[start:]) for start, part in enumerate(parts) if part != ".git")
     return parts[-1] == "config" and not any(of_others)
 
 
 def new_folders(paths: Iterable[str], others: Iterable[str]) -> dict[str, list[str]]:
-    """The outermost folders that are protected with all in them and lead to none of the `others`, with those of the
-    paths that lie there."""
+    """Return the outermost folders that are protected with everything in them and contain none of the `others`, each
+    with those of the paths that are in it."""
     not_new = {"", *others}
     for path in list(not_new):
         while (path := path.rpartition("/")[0]) not in not_new:
@@ -137,20 +139,21 @@ def new_folders(paths: Iterable[str], others: Iterable[str]) -> dict[str, list[s
 
 
 def may_be_read_only(path: str) -> bool:
-    """Whether honest work changes nothing of a protected path: git keeps data beside settings in some folders."""
+    """Return whether ordinary work never changes a protected path: some folders hold data of git beside settings."""
     return not (path.casefold().endswith((".git/modules", ".git/worktrees")) or is_unfinished_work(path))
 
 
 def is_of_linked_work_tree(path: str) -> bool:
-    """Whether it ties a work tree or a submodule to its data: git removes it with these."""
+    """Return whether the file ties a work tree or submodule to its data: git removes it with these."""
     lower = path.casefold()
     return lower.endswith("/.git") or ("/worktrees/" in lower and lower.endswith(("/gitdir", "/commondir")))
 
 
 def folders_that_lead_to(path: str) -> list[str]:
-    """The folders above a protected path that are part of its being protected: `.git` of `.git/hooks`.
+    """Return the parents of a protected path that are part of the protected name (`.git` of `.git/hooks`), outermost
+    first.
 
-    The outermost first. Those that merely hold such a thing are left out: honest work renames between them.
+    Other parents are left out: ordinary work renames them.
     """
     *above, name = path.split("/")
     if name.casefold() in WHOLE or not above:
@@ -161,10 +164,12 @@ def folders_that_lead_to(path: str) -> list[str]:
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A protected file, link or special file. `content`: a link's target; None where there was too much to keep.
+    """A protected file, symlink or special file. `content`: the target of a symlink; None if there was too much to
+    keep.
 
-    `identity`: device, inode, size, and the times of the last change of content and of anything at all (ns); the last
-    cannot be forged. Where file systems do not tell of changes, a digest of the content as well. `names`: hard links.
+    `identity`: device, inode, size, and the times (ns) of the last change of the content and of the last change at all,
+    which cannot be forged; on file systems that hide changes, also a digest of the content. `names`: number of hard
+    links.
     """
 
     mode: int
@@ -174,11 +179,12 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Reach:
-    """How far a look may go, and how far it got. `seconds`: for all folders; `skipped`: also into those of packages.
+    """The limits of a scan, and how far it got. `seconds`: for all folders; `skipped`: whether to scan package folders,
+    too.
 
-    `visited`: the folders that were looked into. `is_complete`: there are no others. `closed`: those that cannot be
-    read. `repositories`: those with a `.git`; `bare`: those that look like what is in one; `others`: the data of other
-    version control. `last`: those of packages, with their inodes.
+    `visited`: the folders scanned. `is_complete`: there are no others. `closed`: unreadable folders. `repositories`:
+    those with a `.git`; `bare`: those that look like its content; `others`: the data of other version control systems.
+    `last`: package folders, with their inodes.
     """
 
     def __init__(self, seconds: float = math.inf, *, skipped: bool = False) -> None:
@@ -200,16 +206,16 @@ def look_at(
     tops: list[str] | None = None,
     reach: Reach | None = None,
 ) -> dict[str, Entry]:
-    """As `look`, of what is at, or beneath, certain paths.
+    """Read the protected entries at or below certain paths, as `look` does for the whole project.
 
-    Not of all that is beneath, where that is very much: `reach` is then incomplete, and git's hooks come first.
+    Where there are very many, only some are read: `reach` is then incomplete, and git's hooks come first.
     """
     reach = reach or Reach()
     leaves: list[str] = []
     folders: list[str] = []
     for path in paths:
         if not _is_reached_plainly(f"{root}/{path}"):
-            continue  # what a link leads to may be anybody's: it is not read, nor put back
+            continue  # the target of a symlink may be anyone's: it is neither read nor restored
         try:
             is_folder = stat.S_ISDIR((root / path).lstat().st_mode)
         except OSError:
@@ -226,7 +232,7 @@ def _is_reached_plainly(path: str) -> bool:
 
 
 def _nearest_beneath(root: Path, folders: list[str], reach: Reach) -> list[str]:
-    """The files in the folders, then those deeper; each once, although the folders may lie in one another."""
+    """Return the files in the folders, then those deeper; each once, even if the folders contain one another."""
     hooks: list[str] = []
     others: list[str] = []
     pending = list(folders)
@@ -248,7 +254,7 @@ def _nearest_beneath(root: Path, folders: list[str], reach: Reach) -> list[str]:
 
 
 def entries_at(root: Path, paths: list[str], known: Mapping[str, Entry] | None, closed: set[str]) -> dict[str, Entry]:
-    """Read what is at the paths below `root`; see `look_at`."""
+    """Read the entries at the paths below `root`; see `look_at`."""
     there: list[tuple[str, os.stat_result]] = []
     for path in paths:
         try:
@@ -259,7 +265,7 @@ def entries_at(root: Path, paths: list[str], known: Mapping[str, Entry] | None, 
             continue  # gone meanwhile
     found: dict[str, Entry] = {}
     room, is_hidden = _MOST_CONTENT, hides_changes(root)
-    for path, about in sorted(there, key=lambda one: one[1].st_size):  # nothing large takes the room of the rest
+    for path, about in sorted(there, key=lambda one: one[1].st_size):  # so that large files leave room for the rest
         try:
             identity = identity_of(about)
             if is_hidden and not is_output(path):
@@ -267,7 +273,7 @@ def entries_at(root: Path, paths: list[str], known: Mapping[str, Entry] | None, 
             entry = _entry(root / path, about, identity, (known or {}).get(path), 0 if is_output(path) else room)
         except FileNotFoundError:
             continue
-        except OSError:  # not permitted, or a lease: it may be run all the same
+        except OSError:  # not permitted, or a lease: it can be run all the same
             entry = entry_of(about)
         room -= len(entry.content or b"")
         found[path] = entry
@@ -285,17 +291,17 @@ def _entry(path: Path, about: os.stat_result, identity: tuple[int, ...], known: 
 
 
 def entry_of(about: os.stat_result) -> Entry:
-    """A file of which no content is known."""
+    """Return the entry of a file without its content."""
     return Entry(about.st_mode, identity_of(about), None, about.st_nlink)
 
 
 def identity_of(about: os.stat_result) -> tuple[int, ...]:
-    """What changes with a file (see `Entry`)."""
+    """Return what changes whenever a file does (see `Entry`)."""
     return about.st_dev, about.st_ino, about.st_size, content_time(about), about.st_ctime_ns
 
 
 def _digest(path: Path, about: os.stat_result) -> tuple[int, ...]:
-    """What tells the content of a regular file from any other, as two numbers of 63 bits."""
+    """Return a digest of a regular file's content, as two numbers of 63 bits."""
     if not stat.S_ISREG(about.st_mode):
         return ()
     with open_regular(path) as file:
@@ -310,15 +316,17 @@ def _read(path: Path) -> bytes:
 
 
 def is_output(path: str) -> bool:
-    """Whether it is long output that is kept: worth noticing that it was changed, not worth keeping twice."""
+    """Return whether this is stored long output: its changes are detected, but its content is not kept a second
+    time."""
     return path.casefold().startswith(".localllm/tool-output/")
 
 
 def matters(path: str) -> bool:
-    """Of a repository's own folder the data does not: it changes with every commit, also in submodules."""
+    """Return whether a file below a protected folder matters. Most data in a repository's own folder does not: it
+    changes with every commit, also in submodules."""
     lower = f"/{path.casefold()}"
     if "/site-packages/" in lower and lower.endswith("customize.py"):
-        return False  # tools for tracing ship these, and an environment in the project is the project's own
+        return False  # tracing tools ship these, and an environment in the project is the project's own
     if "/hooks/" in lower and lower.endswith(".sample"):
         return False
     _, worktree, its_data = lower.partition("/.git/worktrees/")
@@ -329,7 +337,7 @@ def matters(path: str) -> bool:
 
 
 def list_folder(root: Path, folder: str, closed: set[str]) -> list[os.DirEntry[str]]:
-    """The entries of a folder below `root`; `closed` takes it in where it cannot be read."""
+    """Return the entries of a folder below `root`; add it to `closed` if it cannot be read."""
     try:
         with os.scandir(f"{root}/{folder}") as entries:
             return list(entries)
@@ -341,7 +349,7 @@ def list_folder(root: Path, folder: str, closed: set[str]) -> list[os.DirEntry[s
 
 
 def inode(path: Path) -> int:
-    """Its number on its disk; 0 where it is gone."""
+    """Return the inode number; 0 if nothing is there."""
     try:
         return path.lstat().st_ino
     except OSError:
@@ -349,5 +357,5 @@ def inode(path: Path) -> int:
 
 
 def joined(folder: str, name: str) -> str:
-    """The path of an entry of a folder below the project, "" being the project itself."""
+    """Return the path of an entry of a folder below the project; "" is the project itself."""
     return f"{folder}/{name}" if folder else name

@@ -1,6 +1,6 @@
-"""Look through a project for the files at protected names, the second time only where something came or went.
+"""Scan a project for files at protected names; after the first time only where entries came or went.
 
-In a large project the kernel tells where (see `base.file_watch`); where it cannot, each folder is asked for its times.
+In a large project the kernel reports where (see `base.file_watch`); if it cannot, the times of each folder are checked.
 """
 
 import os
@@ -35,19 +35,19 @@ _IN_DATA = {"head", "objects", "refs", *(name.partition("/")[0].casefold() for n
 _LOOKED_FOR = WHOLE | {".git", *IN_OTHERS} | _IN_DATA
 _MOST_FOLDERS = 200_000
 _MOST_WHOLE = 50_000  # folders in one that is protected as a whole
-_DEEPEST = 50  # folders in it, one in another
-_WATCHED_FROM = 500  # folders: of fewer, asking each takes no longer than being told
+_DEEPEST = 50  # levels of folders in it
+_WATCHED_FROM = 500  # folders; fewer are checked as quickly as the kernel reports
 
 
 def look(
     root: Path, known: Mapping[str, Entry] | None = None, tops: list[str] | None = None, reach: Reach | None = None
 ) -> dict[str, Entry]:
-    """Every protected entry below `root`, see `ProtectedWalk.look`."""
+    """Return every protected entry below `root`; see `ProtectedWalk.look`."""
     return ProtectedWalk(root).look(known, tops, reach)
 
 
 class ProtectedWalk:
-    """Walks through one project again and again."""
+    """Scans one project repeatedly."""
 
     def __init__(self, root: Path, watched_from: int = _WATCHED_FROM) -> None:
         self._root = root
@@ -59,11 +59,10 @@ class ProtectedWalk:
     def look(
         self, known: Mapping[str, Entry] | None = None, tops: list[str] | None = None, reach: Reach | None = None
     ) -> dict[str, Entry]:
-        """Every protected entry, folders themselves left out, by its path below the root.
+        """Return every protected entry except folders, by its path below the root.
 
-        Looks in as many folders as `reach` permits: those that are new, then the nearest. Content that is in `known` is
-        not read again, nor are folders that did not change. To `tops` go the protected paths themselves, also those of
-        folders that are empty.
+        Scans as many folders as `reach` permits: new ones first, then the nearest. Neither content in `known` nor
+        unchanged folders are read again. The protected paths themselves, including empty folders, are added to `tops`.
         """
         reach = reach or Reach()
         search = _Search(self._root, self._listings, reach, [] if tops is None else tops)
@@ -75,7 +74,7 @@ class ProtectedWalk:
         return entries_at(self._root, search.leaves, known, reach.closed)
 
     def _look_everywhere(self, search: "_Search", deadline: float) -> None:
-        """Look into each folder; those that did not change since the last time are not read again."""
+        """Scan each folder; those unchanged since the last time are not read again."""
         fresh, known = deque([""]), deque[str]()
         reach, knows = search.reach, self._listings.knows
         for _ in range(_MOST_FOLDERS):
@@ -91,14 +90,14 @@ class ProtectedWalk:
             self._watch()
 
     def _watch(self) -> None:
-        """Be told from now on: the next look goes everywhere once more."""
+        """Start to watch the folders: the next scan still visits each of them."""
         try:
             self._watched = _WatchedFolders(self._root)
         except (OSError, ValueError):
             self._can_watch = False
 
     def _look_where_touched(self, watched: "_WatchedFolders", search: "_Search", deadline: float) -> bool:
-        """Look where something came or went since the last time; whether that could be told."""
+        """Scan where entries came or went since the last time; return whether the kernel could report it."""
         if not watched.look(search, deadline):
             watched.close()
             self._watched, self._can_watch = None, False
@@ -106,7 +105,7 @@ class ProtectedWalk:
         return True
 
     def _look_in_packages(self, search: "_Search", deadline: float) -> None:
-        """Look into folders of packages, which are asked in a cheaper way: there may be very many."""
+        """Scan package folders, in a cheaper way as there may be very many."""
         start = len(str(self._root)) + 1
         for top in list(search.reach.last):
             found = self._listings.search(f"{self._root}/{top}", _is_wanted, deadline, search.note_closed)
@@ -117,24 +116,25 @@ class ProtectedWalk:
 
 
 class _WatchedFolders:
-    """The folders of a project that the kernel watches, and what lies in them."""
+    """The folders of a project that the kernel watches, and their subfolders."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._watcher = Watcher(root, NAMES)
         self._inside: dict[str, Collection[str]] = {}
-        """For each folder that was looked into, those in it that are to be."""
+        """For each scanned folder, its subfolders that are to be scanned."""
         self._again: set[str] = set()
-        """Those of them that are looked into each time: they hold something protected, which may lie deeper."""
+        """Those scanned every time: they contain something protected, which may be deeper."""
         self._left: deque[str] = deque([""])
-        """Those there was no time for yet."""
+        """Those for which there was no time yet."""
 
     def close(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         self._watcher.close()
 
     def look(self, search: "_Search", deadline: float) -> bool:
-        """Search what was touched, and what holds something protected. Whether all that was touched could be told."""
+        """Scan what was touched, and what contains something protected. Return whether all that was touched is
+        known."""
         touched = self._watcher.touched()
         if touched is None:
             return False
@@ -144,7 +144,7 @@ class _WatchedFolders:
         while pending and len(self._inside) < _MOST_FOLDERS and time.monotonic() <= deadline:
             folder = pending.popleft()
             if not self._is_there(folder):
-                continue  # it went with one above
+                continue  # removed with a parent
             if folder not in self._inside and not self._add(folder):
                 return False
             pending += self._look_into(folder, search)
@@ -154,7 +154,7 @@ class _WatchedFolders:
         return True
 
     def _look_into(self, folder: str, search: "_Search") -> Iterable[str]:
-        """Search one folder; the folders in it that are new."""
+        """Scan one folder; return its subfolders that are new."""
         before = self._inside.get(folder, ())
         inside, is_any = search.folder(folder)
         self._inside[folder] = inside or ()
@@ -167,11 +167,11 @@ class _WatchedFolders:
         return not folder or folder in self._inside or folder in self._inside.get(folder.rpartition("/")[0], ())
 
     def _add(self, folder: str) -> bool:
-        """Watch a folder: before it is listed, so that nothing is missed in between."""
+        """Watch a folder: before it is listed, so that no change is missed in between."""
         try:
             self._watcher.add(f"{self._root}/{folder}", folder)
         except (FileNotFoundError, NotADirectoryError):
-            pass  # there is nothing to be listed either
+            pass  # there is nothing to list either
         except OSError:
             return False
         return True
@@ -181,11 +181,11 @@ class _WatchedFolders:
             self._drop(folder)
         for folder, name in touched.entries:
             if folder in self._inside:
-                self._drop(joined(folder, name))  # another one may have its name
+                self._drop(joined(folder, name))  # another folder may have its name
                 self._again.add(folder)
 
     def _drop(self, top: str) -> None:
-        """Forget a folder and all in it; that above will be looked into."""
+        """Forget a folder and everything in it; its parent is scanned next time."""
         pending = [top]
         for folder in pending:
             if folder in self._inside:
@@ -198,7 +198,7 @@ class _WatchedFolders:
 
 
 class _Search:
-    """Gathers what is protected in folders. `leaves`: files, by their paths below the root, some of them twice."""
+    """Collects what is protected in folders. `leaves`: files, by path below the root, some of them twice."""
 
     def __init__(self, root: Path, listings: FolderListings, reach: Reach, tops: list[str]) -> None:
         self.reach = reach
@@ -209,13 +209,13 @@ class _Search:
         self._tops = tops
 
     def note_closed(self, path: str) -> None:
-        """Take note of a folder, by its absolute path, that cannot be read."""
+        """Record an unreadable folder, given by its absolute path."""
         self.reach.closed.add(path[self._start :])
 
     def folder(self, folder: str) -> tuple[list[str], bool]:
-        """Search one folder: the folders in it that are to be searched, whether it holds anything else that counts.
+        """Scan one folder; return its subfolders to be scanned, and whether it contains anything else that matters.
 
-        One that looks like a bare repository is searched like a `.git`.
+        A folder that looks like a bare repository is scanned like a `.git`.
         """
         entries = self._listings.of(f"{self._root}/{folder}", self.note_closed)
         names = {entry.name for entry in entries}
@@ -229,7 +229,8 @@ class _Search:
         return inside, is_any
 
     def _take(self, folder: str, entry: os.DirEntry[str], inside: list[str]) -> bool:
-        """Take in one entry, a folder to `inside`; whether it is, or may lead to, more than that."""
+        """Process one entry, and add a folder to be scanned to `inside`; return whether it is, or may lead to, more
+        than that."""
         path, name = joined(folder, entry.name), entry.name.casefold()
         is_folder = entry.is_dir(follow_symlinks=False)
         if name == ".git":
@@ -257,7 +258,7 @@ class _Search:
         return True
 
     def _search_for(self, folder: str, entries: Iterable[os.DirEntry[str]], names: tuple[str, ...]) -> None:
-        """Take those of `entries` whose names begin one of `names` (`a`, `a/b` or `*.a`), and the links in place of
+        """Take the `entries` whose names begin one of `names` (`a`, `a/b` or `*.a`), and the symlinks in place of
         folders on the way to these."""
         steps, endings = _first_steps(names)
         for entry in entries:
@@ -274,13 +275,13 @@ class _Search:
                 self._take_whole(path, entry)
 
     def _take_whole(self, path: str, entry: os.DirEntry[str]) -> None:
-        """The entry, or all beneath it that is not a folder; but not what git ships as examples and never runs."""
+        """Take the entry, or every file below it, except the examples that git ships and never runs."""
         self._tops.append(path)
         pending = [path] if entry.is_dir(follow_symlinks=False) else []
         leaves = [] if pending else [path]
-        for folder in pending:  # without calls within calls, as folders may nest deeper than those can
+        for folder in pending:  # not recursive: folders may be nested deeper than calls can
             if folder.count("/") > path.count("/") + _DEEPEST:
-                continue  # nothing looks for names there, and each listing takes longer the longer the path is
+                continue  # nothing looks for names there, and listing takes longer the longer the path is
             for inner in self._list(folder):
                 deeper = joined(folder, inner.name)
                 (pending if inner.is_dir(follow_symlinks=False) else leaves).append(deeper)
@@ -295,7 +296,8 @@ class _Search:
 
 @cache
 def _first_steps(names: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
-    """The first parts of the names with what follows each ("" for nothing), and the endings of those with `*`."""
+    """Return the first components of the names with what follows each ("" for nothing), and the endings of those with
+    `*`."""
     steps: dict[str, tuple[str, ...]] = {}
     for name in names:
         first, _, rest = name.casefold().partition("/")
@@ -304,7 +306,7 @@ def _first_steps(names: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], tu
 
 
 def _may_matter(entry: os.DirEntry[str]) -> bool:
-    """Whether a protected name may be the entry's, or lie beneath it."""
+    """Return whether the entry may have a protected name, or contain one."""
     return entry.is_dir(follow_symlinks=False) or _is_looked_for(entry.name.casefold())
 
 
@@ -317,5 +319,5 @@ def _is_looked_for(name: str) -> bool:
 
 
 def _is_link_on_the_way(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a link that a folder may be behind."""
-    return entry.is_symlink() and not os.path.isfile(entry.path)  # noqa: PTH113 - an entry would remember the answer
+    """Return whether this is a symlink that may lead to a folder."""
+    return entry.is_symlink() and not os.path.isfile(entry.path)  # noqa: PTH113 - a DirEntry would cache the answer

@@ -1,4 +1,4 @@
-"""Put back what commands changed at protected names."""
+"""Restore what commands changed at protected names."""
 
 import errno
 import os
@@ -16,13 +16,13 @@ from localllm.sandbox.protect.quarantine import prune
 from localllm.sandbox.protect.restore import Restorer
 from localllm.sandbox.protect.shared_files import sever
 
-_MANY = 100  # new files of a folder, above which it is moved as a whole
+_MANY = 100  # new files in a folder; one with more is moved as a whole
 
 
 class PutBack:
-    """Puts back what changed in the project at `root`, and keeps in `quarantine` (None: nowhere) what it takes away.
+    """Restores changes in the project at `root`; what it removes is kept in `quarantine` (None: it is deleted).
 
-    `stuck`: what could not be put back, as it was before and as it was left.
+    `stuck`: what could not be restored, with its entries before and after the change.
     """
 
     def __init__(self, root: Path, quarantine: Path | None) -> None:
@@ -39,10 +39,10 @@ class PutBack:
         *,
         is_held: bool,
     ) -> list[str]:
-        """Put back what is there `after` commands; the paths, those of a folder that was moved as a whole by its own.
+        """Restore the changed paths; return them, or the folder for files in one that was moved as a whole.
 
-        `needed_folders`: those that a repository which is none any more needs. `is_held`: see Restorer. Raises OSError
-        of the first path that could not be put back, when the others are.
+        `after`: the current entries. `needed_folders`: returns those that a broken repository needs. `is_held`: see
+        Restorer. Raises OSError for the first path that cannot be restored, after restoring the others.
         """
         kept_in = self._quarantine and self._quarantine / f"{strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}"
         errors: dict[str, OSError] = {}
@@ -72,8 +72,8 @@ class PutBack:
         return sorted({*left, *moved.values()})
 
     def copy_linked(self, left: Mapping[str, Entry], harmful: HarmfulChanges) -> Iterator[str]:
-        """Replace each file that a command gave another name by a copy; the paths. By that name git would write to it
-        (`.git/COMMIT_EDITMSG`, a log), or whatever else the user runs."""
+        """Replace each file to which a command added a hard link by a copy; yield the paths. Through the other name git
+        (`.git/COMMIT_EDITMSG`, a log), or whatever else the user runs, would write to it."""
         for path, now in left.items():
             before = harmful.was(path)
             if stat.S_ISREG(now.mode) and now.names > (before.names if before else 1) and not is_output(path):
@@ -88,7 +88,7 @@ class PutBack:
     def _move_new_folders(
         self, restorer: Restorer, changed: list[str], after: Mapping[str, Entry], harmful: HarmfulChanges
     ) -> dict[str, str]:
-        """Take away folders with very many new files as a whole; the files, with these."""
+        """Move folders with very many new files away as a whole; return the files, each with its folder."""
         if len(changed) <= _MANY:
             return {}
         new = {path for path in changed if path in after and harmful.was(path) is None}
@@ -96,7 +96,7 @@ class PutBack:
         moved: dict[str, str] = {}
         for folder, paths in new_folders(sorted(new), others).items():
             if len(paths) > _MANY:
-                with suppress(OSError):  # then one by one, which tells what cannot be undone
+                with suppress(OSError):  # then one by one, which reports what cannot be undone
                     restorer.remove(folder)
                     moved |= dict.fromkeys(paths, folder)
         for path in moved:
@@ -104,7 +104,7 @@ class PutBack:
         return moved
 
     def leave_out_stuck(self, before: dict[str, Entry]) -> None:
-        """Count what could not be undone as not there, as long as nobody has changed it."""
+        """Take what could not be restored to be as it was before, as long as nobody changes it."""
         for path, (was, now) in list(self.stuck.items()):
             there = before.get(path)
             if (there and there.identity) != (now and now.identity):

@@ -1,4 +1,4 @@
-"""Bound what is kept of what commands put at protected names: a folder for each time, named after the time."""
+"""Bound what is kept of the files that commands put at protected names: one folder for each time, named after it."""
 
 import os
 import stat
@@ -15,17 +15,17 @@ MAX_AGE = 30 * 24 * 3600.0
 
 MOST_BYTES = 500_000_000
 MOST_FILES = 100_000
-"""On the disk, of all together; the newest folder stays in any case."""
+"""Bytes on disk and number of files, of all folders together; the newest folder is always kept."""
 
 
 def prune(quarantine: Path, now: Callable[[], float] = time.time) -> None:
-    """Delete what is too old, or too much: the oldest first. What cannot be deleted stays."""
+    """Delete the folders that are too old or too much, the oldest first. What cannot be deleted stays."""
     room, files = MOST_BYTES, MOST_FILES
     with suppress(OSError):
         with os.scandir(quarantine) as entries:
             times = {entry.path: entry.stat(follow_symlinks=False).st_mtime_ns for entry in entries}
         for number, folder in enumerate(sorted(times, key=times.__getitem__, reverse=True)):
-            with suppress(OSError):  # another program is at it, too
+            with suppress(OSError):  # another program may be pruning, too
                 sizes = list(islice(_sizes(folder), files + 1))
                 room, files = room - sum(sizes), max(0, files - len(sizes))
                 is_late = times[folder] / 1e9 < now() - MAX_AGE
@@ -34,7 +34,7 @@ def prune(quarantine: Path, now: Callable[[], float] = time.time) -> None:
 
 
 def _sizes(folder: str) -> Iterator[int]:
-    """What each entry takes on the disk, in bytes; a folder that is closed counts as too much. No link is followed."""
+    """Yield the bytes on disk of each entry; an unreadable folder counts as too much. Follows no symlink."""
     for place, folders, names in os.walk(folder):
         for name in (*folders, *names):
             path = os.path.join(place, name)  # noqa: PTH118 - strings

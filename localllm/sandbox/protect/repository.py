@@ -1,7 +1,7 @@
-"""The repository a project belongs to: where its data lies, and whether any of it leads elsewhere.
+"""Find the repository a project belongs to: where its data is, and whether any of it leads elsewhere.
 
-What a repository says of itself is not believed: that its data is in another folder, that objects are kept elsewhere.
-Git would follow it, and read or write there.
+What a repository states about itself is not trusted: that its data is in another folder, that objects are stored
+elsewhere. Git would follow it, and read or write there.
 """
 
 import os
@@ -18,17 +18,18 @@ from localllm.sandbox.git_config import Setting, parse
 from localllm.sandbox.protect.git_files import alternates_in, has_head, is_repository, led_to, said_in
 from localllm.sandbox.protect.symlinks import find_plain
 
-_MOST_WHOLE = 1 << 22  # bytes of settings, and of a list of alternates
+_MOST_WHOLE = 1 << 22  # bytes of a config file or a list of alternates
 MOST_FOLDERS = 20_000
-"""Of one repository's data. A folder costs some microseconds."""
+"""In the data of one repository. A folder costs some microseconds."""
 _MOST_ALTERNATES = 50
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a repository is. Links in the paths are resolved.
+    """Where a repository is. Symlinks in the paths are resolved.
 
-    `top`: its work tree. `folder`: the data of that work tree. `common`: the data of the whole repository, which for a
-    linked work tree is another folder. `confirmed`: folders outside of `top` that say themselves they belong to it.
+    `top`: its work tree. `folder`: the data of that work tree. `common`: the data of the whole repository, another
+    folder if the work tree is a linked one. `confirmed`: folders outside `top` whose own content says that they belong
+    to it.
     """
 
     top: Path
@@ -38,8 +39,8 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def find_place(root: Path) -> Place | None:
-    """The repository the folder `root` (links resolved) lies in, as git finds it; None where there is none, or where it
-    claims another work tree.
+    """Return the repository that the folder `root` (symlinks resolved) is in, as git finds it; None if there is none,
+    or it claims another work tree.
 
     Raises ToolExecutionError: "git_broken" for a `.git` of `root` that is no repository, "git_leads_out" for one that
     leads to a folder which does not confirm it.
@@ -58,7 +59,7 @@ def _nearest(root: Path) -> Place | None:
         if stat.S_ISDIR(mode):
             if is_repository(git):
                 return Place(top, git, _common(git))
-            if top == root:  # git would go on to another one, around the project
+            if top == root:  # git would use another one, around the project
                 raise ToolExecutionError("git_broken", path=git)
         elif stat.S_ISREG(mode):
             return _of_gitfile(top, git)
@@ -82,7 +83,7 @@ def _of_link(top: Path, git: Path) -> Place:
 def _of_gitfile(top: Path, git: Path) -> Place:
     said = led_to(git)
     if not said:
-        return Place(top, git, git)  # git will say what is wrong with it
+        return Place(top, git, git)  # git will report what is wrong with it
     folder = _real(top / said)
     if folder.is_relative_to(top):
         return Place(top, folder, _common(folder))
@@ -95,8 +96,8 @@ def _of_gitfile(top: Path, git: Path) -> Place:
 
 
 def _work_tree(place: Place) -> Path | None:
-    """Where the settings say that the work tree is, as those of submodules do; None where they do not say it. What all
-    work trees share says it of the first one."""
+    """Return the work tree that the config names, as it does for submodules; None if it names none. The config that all
+    work trees share names that of the main one."""
     shared = _settings(place.common / "config") if place.folder == place.common else []
     settings = [*shared, *_settings(place.folder / "config.worktree")]
     named = [one.value for one in settings if (one.section, one.name) == ("core", "worktree")]
@@ -104,10 +105,11 @@ def _work_tree(place: Place) -> Path | None:
 
 
 def around(root: Path, never: Iterable[Path]) -> list[Path]:
-    """The folders outside `root` (links resolved) that git, and the project's own tools, read: its commands may, too.
+    """Return the folders outside `root` (symlinks resolved) that git and the project's own tools read: its commands
+    may, too.
 
-    For a folder of a repository, all of that; not where it is one of `never` (homes, `/tmp`) or holds one, nor where
-    it is somebody else's. For a linked work tree or a submodule the data of its repository, if that knows it as well.
+    For a folder of a repository, the whole repository; not if that is one of `never` (homes, `/tmp`) or contains one,
+    nor if it has another owner. For a linked work tree or a submodule, the data of its repository if that confirms it.
     """
     try:
         place = find_place(root)
@@ -123,7 +125,7 @@ def around(root: Path, never: Iterable[Path]) -> list[Path]:
 
 
 class RepositoryCheck:
-    """Looks whether a repository leads out of itself; what did not change since the last time is not read again."""
+    """Checks whether a repository leads out of itself; what has not changed is not read again."""
 
     def __init__(self) -> None:
         from localllm.sandbox.protect.repository_kinds import RepositoryKinds  # only git needs them, not each start
@@ -131,10 +133,10 @@ class RepositoryCheck:
         self._kinds = RepositoryKinds()
 
     def refuse_leads(self, place: Place, root: Path, allowed_includes: Sequence[Path] | None = None) -> None:
-        """Raise ToolExecutionError("git_leads_out") for a link, a list of alternates or a common folder that leads
+        """Raise ToolExecutionError("git_leads_out") for a symlink, a list of alternates or a common folder that leads
         elsewhere than to the project, the repository's work tree, or what confirms it.
 
-        With `allowed_includes`, also for settings that include a file elsewhere which is none of these.
+        With `allowed_includes`, also for config that includes a file elsewhere which is none of these.
         """
         inside = (root, place.top, *place.confirmed)
         for path, target in self._leads(place, includes=allowed_includes is not None):
@@ -164,19 +166,19 @@ class RepositoryCheck:
 
 
 def settings_of(place: Place) -> list[Setting]:
-    """What a repository's own settings files say, for this work tree."""
+    """Return the settings in a repository's own config files, for this work tree."""
     return [*_settings(place.common / "config"), *_settings(place.folder / "config.worktree")]
 
 
 def linked_git(data: Path) -> Path:
-    """The `.git` of the linked work tree that its data is said to be of."""
+    """Return the `.git` of the linked work tree that the data claims to belong to."""
     return data / said_in(data / "gitdir")
 
 
 def linked_data(root: Path, git: Path) -> Path | None:
-    """The data of a linked work tree or a submodule with the file `git`, if it lies in that of another repository of
-    the project `root`, and both tell of each other; no link or folder of packages may be on any of the ways. The
-    project itself is no work tree of what lies in it."""
+    """Return the data of the linked work tree or submodule with the file `git`; None unless it is in the data of
+    another repository of the project `root`, both name each other, and no path between them has a symlink or a package
+    folder. The project itself is no work tree of a repository within it."""
     said = led_to(git)
     data = find_plain(root, git.parent / said) if said else None
     if data is None or git.parent == root or find_plain(root, git) != git:
@@ -193,14 +195,14 @@ def linked_data(root: Path, git: Path) -> Path | None:
 
 
 def _has_data(folder: Path) -> bool:
-    """Whether a folder has all the data of a repository, and is looked for as one: called `.git`, or with a HEAD."""
+    """Return whether a folder has all the data of a repository, and is found as one: called `.git`, or with a HEAD."""
     is_seen = folder.name == ".git" or has_head(folder)
     return is_seen and not os.path.lexists(folder / "commondir") and is_repository(folder)
 
 
 def data_folders(git: Path) -> list[Path]:
-    """Where the data of the repository with this `.git` lies, and what its work trees share: `.git` may be a file, or
-    a link."""
+    """Return the folders with the data of the repository with this `.git`, which may be a file or a symlink: its own,
+    and what its work trees share."""
     if os.path.islink(git):  # noqa: PTH114 - Path's may raise
         git = _real(git)
     if os.path.isfile(git) and (said := led_to(git)):  # noqa: PTH113 - Path's may raise
@@ -209,7 +211,7 @@ def data_folders(git: Path) -> list[Path]:
 
 
 def all_alternates(objects: Path) -> Iterator[tuple[Path, Path]]:
-    """All alternates, also those of alternates: the list each stands in, and where it leads. Raises
+    """Yield all alternates, also those of alternates: the list that names each, and where it leads. Raises
     ToolExecutionError("git_too_large")."""
     pending = [objects]
     for folder in pending:
@@ -242,11 +244,12 @@ def _real(path: Path) -> Path:
     try:
         return Path(real_path(path))
     except OSError:
-        return Path("/")  # more links than can be followed: it counts as leading out
+        return Path("/")  # too many symlinks: it counts as leading out
 
 
 def _whole(path: Path) -> bytes:
-    """A file that must not be believed in part; a link is followed, as git does. Nothing where there is none."""
+    """Return the content of a file that must not be trusted in part; nothing if there is none. Follows symlinks, as git
+    does."""
     try:
         with opened(os.open(_real(path), READ | NO_LINK)) as file:
             content = file.read(_MOST_WHOLE + 1)

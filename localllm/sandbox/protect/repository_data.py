@@ -1,6 +1,6 @@
-"""What a command leaves in the data of a project's repositories: only the kinds of things that git has there may stay.
+"""Check the data of a project's repositories after a command: only kinds of files that git has there may stay.
 
-And a repository that was one before a command is one after it: git would go on to another, around the project.
+A repository also has to be one still: otherwise git would use another one, around the project.
 """
 
 import os
@@ -17,13 +17,13 @@ from localllm.sandbox.protect.protected_paths import IN_GIT, Entry, Reach, ident
 from localllm.sandbox.protect.repository import all_alternates, data_folders
 from localllm.sandbox.protect.repository_kinds import Data, RepositoryKinds
 
-_MOST_FOLDERS = 100_000  # as `protected_names` looks into more, too, than a tool of git waits for
+_MOST_FOLDERS = 100_000  # more than a git tool waits for, as in the scan for protected names
 _NEEDED = ("objects", "refs")
 
 
 class KnownData(msgspec.Struct, kw_only=True):
-    """What is known of the data of repositories from before commands. Absolute paths: `folders` with the data of those
-    that are linked, `alternates` that others read, `strange` folders. `heads`: the HEAD of each that was whole."""
+    """The state of repository data before commands. Absolute paths: `folders` with the data of linked repositories,
+    `alternates` that others read, `strange` folders. `heads`: the HEAD of each complete repository."""
 
     folders: frozenset[str] = frozenset()
     alternates: frozenset[str] = frozenset()
@@ -32,7 +32,7 @@ class KnownData(msgspec.Struct, kw_only=True):
 
 
 class RepositoryData:
-    """Looks through that of one project, before and after commands. `known`: what it is compared with."""
+    """Scans the repository data of one project before and after commands. `known`: the state to compare with."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -40,8 +40,8 @@ class RepositoryData:
         self.known = KnownData()
 
     def believe(self, reach: Reach, known: Mapping[str, Entry]) -> dict[str, Entry]:
-        """What is there and none of the kinds, by path below the root; it may stay as it is. `known`: content that is
-        not read again."""
+        """Record what is there but none of git's kinds, and may stay as it is; return it by path below the root.
+        `known`: content that is not read again."""
         folders = frozenset(self._named(reach.repositories))
         self.known = KnownData(folders=folders, alternates=frozenset(self._alternates_of(reach)))
         found = self._look(reach, known)
@@ -52,7 +52,8 @@ class RepositoryData:
         return found
 
     def look(self, reach: Reach, known: Mapping[str, Entry]) -> dict[str, Entry]:
-        """What there is now, as `believe`; of folders that were not there then, no more than these themselves."""
+        """Return what is there now, as `believe` does; of folders that did not exist then, only the folders
+        themselves."""
         return self._look(reach, known)
 
     def _look(self, reach: Reach, known: Mapping[str, Entry]) -> dict[str, Entry]:
@@ -78,19 +79,20 @@ class RepositoryData:
         try:
             about = os.lstat(path)
         except OSError:
-            return {}  # gone meanwhile
+            return {}  # deleted meanwhile
         return {path[len(str(self._root)) + 1 :]: Entry(about.st_mode, identity_of(about), b"")}
 
     def _beside(self, objects: os.DirEntry[str]) -> list[str]:
-        """What git runs and believes in a repository within the data of another one, which somebody may push to."""
+        """Return what git runs and trusts in a repository within the data of another one, which somebody may push
+        to."""
         folder = objects.path[len(str(self._root)) + 1 : -len("/objects")]
         if is_protected(folder) or not os.path.lexists(self._root / folder / "refs"):
             return []
         return [f"{folder}/{name}" for name in IN_GIT if "*" not in name]
 
     def _data(self, reach: Reach) -> list[Data]:
-        """The folders with the data of repositories, the nearest first; none lies in another. That a file which has
-        come since leads somewhere does not make it such a folder."""
+        """Return the folders with repository data, the nearest first, none within another. A file created since does
+        not make the folder it names one of them."""
         whole = {f"{self._root}/{folder}/.git".replace("//", "/") for folder in reach.repositories}
         whole = {path for path in whole if not os.path.islink(path) and os.path.isdir(path)}  # noqa: PTH112, PTH114
         whole |= self.known.folders
@@ -107,7 +109,7 @@ class RepositoryData:
                     yield str(data)
 
     def _alternates_of(self, reach: Reach) -> Iterator[str]:
-        """The repositories in the project whose objects others read: also when they are no repositories any more."""
+        """Yield the repositories in the project whose objects others read, even if they are no longer repositories."""
         gits = [self._root / folder / ".git" for folder in reach.repositories]
         for data in (*gits, *(self._root / folder for folder in reach.bare)):
             with suppress(OSError, ToolExecutionError):
@@ -117,7 +119,7 @@ class RepositoryData:
                         yield str(folder)
 
     def _whole_heads(self, repositories: Collection[str]) -> list[str]:
-        """The HEAD of each repository that is one."""
+        """Return the HEAD of each complete repository."""
         gits = [f"{folder}/.git".removeprefix("/") for folder in repositories]
         return [f"{git}/HEAD" for git in gits if self._is_whole(git)]
 
@@ -127,8 +129,8 @@ class RepositoryData:
         return all(os.path.isdir(one) and not os.path.islink(one) for one in folders) and has_head(path)  # noqa: PTH112, PTH114
 
     def broken(self) -> dict[str, tuple[Entry, Entry | None]]:
-        """Each HEAD of a repository that is none any more: as it was, and as it is now. One that is gone is no loss,
-        but for that of the project itself."""
+        """Return each HEAD of a folder that is no longer a repository, before and now. A removed repository does not
+        count, unless it is the project's own."""
         found: dict[str, tuple[Entry, Entry | None]] = {}
         for head, before in self.known.heads.items():
             git = head.rpartition("/")[0]
@@ -138,12 +140,12 @@ class RepositoryData:
 
     @staticmethod
     def needed_folders(head: str) -> list[str]:
-        """The folders without which a repository with this HEAD is none."""
+        """Return the folders that a repository with this HEAD has to have."""
         return [f"{head.removesuffix('HEAD')}{name}" for name in _NEEDED]
 
 
 def _outermost(folders: Collection[str]) -> Iterator[str]:
-    """Those that lie in none of the others."""
+    """Yield the folders that are not within another one."""
     last = None
     for folder in sorted(f"{folder}/" for folder in folders):
         if last is None or not folder.startswith(last):

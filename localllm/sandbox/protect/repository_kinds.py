@@ -1,7 +1,7 @@
-"""What may lie in the folder with a repository's data: a closed list of kinds, see gitrepository-layout(5).
+"""Recognise what may be in the data folder of a repository: a closed list of kinds, see gitrepository-layout(5).
 
-Real folders and regular files alone: git would read and write through a link. What a name stands for that is believed
-(hooks, settings, lists of alternates) is judged elsewhere, by `protected_names`.
+Only real folders and regular files: git would read and write through a symlink. The names that git trusts (hooks,
+config, lists of alternates) are checked elsewhere, by `protected_names`.
 """
 
 import os
@@ -16,7 +16,7 @@ _FULL = re.compile(
     r"objects|refs|logs|reftable|hooks|NOTES_MERGE_WORKTREE|lfs/(?:objects|tmp|incomplete|cache|logs)"
     r"|annex/(?!objects)[^/]+"
 )
-"""Folders that may have many others in them, and files of any name."""
+"""Folders that may contain many others, and files of any name."""
 
 _FOLDERS = re.compile(
     r"lfs|annex|info|sequencer|rebase-apply|rebase-merge(?:/(?:rewritten|dropped))?|fsmonitor--daemon(?:/cookies)?"
@@ -31,20 +31,21 @@ _FILES = re.compile(
     r"|\.[A-Z_-]+\.sw[a-z]"
 )
 """Not MERGE_RR unless it is empty: a commit copies each file it names into the repository. Not MERGE_AUTOSTASH: a
-commit applies the stash it names, whatever is in it. No `postimage` of a conflict: the next merge that meets the
-conflict puts it into the file, whichever that is."""
+commit applies the stash it names, whatever is in it. No `postimage` of a conflict: the next merge with that conflict
+writes it to the file, whichever that is."""
 _RESOLUTIONS = "MERGE_RR"
-_NOT_ENTERED = "annex/objects"  # large; git itself never goes there
-_MOST_OF_LFS = 2_000  # folders; each object may have one of its own, and each costs some microseconds
-_SECONDS = 3.0  # for folders with many others
+_NOT_ENTERED = "annex/objects"  # large; git itself never reads it
+_MOST_OF_LFS = 2_000  # folders; each object may have its own, and each costs some microseconds
+_SECONDS = 3.0  # for folders with many subfolders
 _MARKS = frozenset({"HEAD", "config", "objects", "refs"})
 _LOCKS = frozenset({"lock", "wlock"})
-_MONITOR = "fsmonitor--daemon.ipc"  # git's own socket, of the file system monitor
+_MONITOR = "fsmonitor--daemon.ipc"  # the socket of git's file system monitor
 
 
 class Data(NamedTuple):
-    """A folder with the data of a repository. `is_whole`: of no more than that; a bare one may have work trees in it,
-    and be part of anything. `is_of_git`: not of another version control, of which only links and the like are told."""
+    """A folder with the data of a repository. `is_whole`: contains nothing else; a bare one may have work trees in it,
+    and be part of anything. `is_of_git`: not of another version control system, of which only symlinks and the like are
+    reported."""
 
     folder: str
     is_whole: bool = True
@@ -52,7 +53,7 @@ class Data(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What is none of the kinds, and the folders of objects of further repositories. `is_complete`: that is all."""
+    """What is none of the kinds, and the object folders of further repositories. `is_complete`: whether that is all."""
 
     strange: list[os.DirEntry[str]]
     objects: list[os.DirEntry[str]]
@@ -60,7 +61,7 @@ class Found(NamedTuple):
 
 
 class RepositoryKinds:
-    """Looks through the data of repositories; folders that did not change are not read again."""
+    """Scans the data of repositories; folders that have not changed are not read again."""
 
     def __init__(self) -> None:
         self._of_full = FolderListings(_is_odd_or_folder)
@@ -73,8 +74,8 @@ class RepositoryKinds:
         if_closed: Callable[[str], object] = id,
         known: Collection[str] = (),
     ) -> Found:
-        """At most `most` folders are looked into. Of folders that are none of the kinds only those that are `known`
-        are, last, and all that lies in them is none either."""
+        """Scan at most `most` folders. Those of none of the kinds are scanned last, and only if they are `known`;
+        everything in them is then of none of the kinds either."""
         found = Found([], [], is_complete=True)
         pending = [(top.folder, top) for top in tops]
         looked = 0
@@ -103,7 +104,8 @@ class RepositoryKinds:
     def _look_everywhere(
         self, top: str, found: Found, most: int, if_closed: Callable[[str], object], inside: str
     ) -> int:
-        """Look for links and the like in a folder and in all beneath it; how many folders these are, at least."""
+        """Search a folder and everything below it for symlinks and the like; return how many folders there are, at
+        least."""
         deadline = time.monotonic() + _SECONDS
         bound = min(most, _MOST_OF_LFS) if inside == "lfs/objects" else most
         folders, is_complete = self._of_full.search(top, _is_told, deadline, if_closed, max(bound, 1))
@@ -114,7 +116,8 @@ class RepositoryKinds:
 
 
 def _sorted(entries: Iterable[os.DirEntry[str]], top: Data, inside: str, found: Found) -> Iterator[tuple[str, Data]]:
-    """The folders that are to be looked into, of the entries of one that is `inside` the data; the rest to `found`."""
+    """Yield the folders to be scanned, among the entries of a folder at `inside` in the data; add the rest to
+    `found`."""
     for entry in entries:
         path = f"{inside}{entry.name}"
         is_known = bool(_FOLDERS.fullmatch(path) or _FULL.fullmatch(path) or path == _NOT_ENTERED)
@@ -145,14 +148,14 @@ def _is_empty(path: str) -> bool:
 
 
 def _is_told(entry: os.DirEntry[str]) -> bool:
-    """Whether it is neither a file nor a folder, or the folder of objects of another repository."""
+    """Return whether the entry is neither a file nor a folder, or is the object folder of another repository."""
     if entry.is_dir(follow_symlinks=False):
         return entry.name.casefold() == "objects"
     return not entry.is_file(follow_symlinks=False) and not _is_lock(entry)
 
 
 def _is_lock(entry: os.DirEntry[str]) -> bool:
-    """Whether it is one of Mercurial's: a link to no file, but to a text such as `host:1234`."""
+    """Return whether this is a lock of Mercurial: a symlink to no file, but to a text such as `host:1234`."""
     try:
         return entry.name in _LOCKS and "/" not in (text := os.readlink(entry.path)) and ":" in text  # noqa: PTH115
     except OSError:

@@ -1,4 +1,4 @@
-"""Putting back what a command changed, without following a link that it may have laid on the way."""
+"""Restore what a command changed, without following a symlink that it may have created on the way."""
 
 import errno
 import os
@@ -14,18 +14,18 @@ from localllm.sandbox.launcher.removal import delete_tree_at
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
 _MOST_KEPT = 16_000_000  # bytes of a file that is copied
-_MOST_COPIED = 100_000_000  # bytes of all that is copied at one time
+_MOST_COPIED = 100_000_000  # bytes of all files copied at one time
 _MOST_ENTRIES = 10_000
 _DEEPEST = 50
-_LONGEST = 3.0  # seconds for what a command may be adding to meanwhile
+_LONGEST = 3.0  # seconds to delete a folder that a running command may be filling
 
 
 class Restorer:
-    """Changes entries of one project by their paths in it (`/` between the names). For use in a `with` block.
+    """Changes entries of one project by their paths in it, with `/` as separator. Used as a context manager.
 
-    What is removed goes to `quarantine`, at the same path below it, where that is possible; None keeps nothing.
-    `is_held`: a command is running that may hold open what is removed. It would go on writing there, outside of the
-    project, so the quarantine gets copies.
+    What is removed is moved to `quarantine`, to the same path below it, if that is possible; None keeps nothing.
+    `is_held`: a running command may hold open what is removed. It would go on writing there, outside the project, so
+    the quarantine gets copies.
     """
 
     def __init__(self, root: Path, quarantine: Path | None, *, is_held: bool = False) -> None:
@@ -39,7 +39,7 @@ class Restorer:
         try:
             self._fd = os.open(self._root, _FOLDER)
         except PermissionError:
-            self._root.chmod(stat.S_IRWXU)  # no command can put anything else at its name
+            self._root.chmod(stat.S_IRWXU)  # no command can put anything else in its place
             self._fd = os.open(self._root, _FOLDER)
         return self
 
@@ -49,7 +49,7 @@ class Restorer:
         os.close(self._fd)
 
     def remove(self, path: str) -> None:
-        """Take away a file, a link, or a folder with all that is in it; fine if it is gone."""
+        """Remove a file, a symlink, or a folder with everything in it; no error if nothing is there."""
         self._insist(path, lambda: self._remove(path))
 
     def _remove(self, path: str) -> None:
@@ -57,20 +57,21 @@ class Restorer:
             self._take_away(folder, path)
 
     def _insist(self, path: str, change: Callable[[], None]) -> None:
-        """Make a change; where a folder on the way or beneath it is closed to its owner, open those and try again."""
+        """Make a change; if a folder on the way or below is closed to its owner, change the permissions and try
+        again."""
         try:
             change()
         except PermissionError:
             if not hasattr(os, "O_PATH"):
                 raise
-            with suppress(PermissionError):  # it may be somebody else's
+            with suppress(PermissionError):  # it may have another owner
                 os.fchmod(self._fd, stat.S_IMODE(os.fstat(self._fd).st_mode) | stat.S_IRWXU)
             self._open_way(path, 0)
             self._open_all(path, 0)
             change()
 
     def remove_if_empty(self, path: str) -> bool:
-        """Delete the folder if nothing is in it; whether that was so."""
+        """Delete the folder if it is empty; return whether it was."""
         try:
             with self._folder_of(path, make=False) as folder:
                 os.rmdir(_name(path), dir_fd=folder)
@@ -79,8 +80,8 @@ class Restorer:
         return True
 
     def open_up(self, path: str, since: int) -> bool:
-        """Let its owner into the folder again, and into those above and beneath it, where they were closed after
-        `since` (ns); whether it, or one above, was."""
+        """Give the owner access to the folder, those above and those below, if it was withdrawn after `since` (ns);
+        return whether it was, for the folder or one above."""
         if not self._open_way(path, since):
             return False
         self._open_all(path, since)
@@ -104,7 +105,7 @@ class Restorer:
             try:
                 about = os.fstat(fd)
                 if about.st_ctime_ns >= since and about.st_mode & stat.S_IRWXU != stat.S_IRWXU:
-                    # By the descriptor: a command that is running might put a link at the name.
+                    # Through the descriptor: a running command might put a symlink at the name.
                     os.chmod(f"/proc/self/fd/{fd}", stat.S_IMODE(about.st_mode) | stat.S_IRWXU)  # noqa: PTH101
                     return True
             finally:
@@ -112,7 +113,7 @@ class Restorer:
         return False
 
     def put_file(self, path: str, content: bytes, mode: int) -> None:
-        """Make it a regular file with this content and these permissions, whatever is there now."""
+        """Create a regular file with this content and these permissions, whatever is there now."""
         self._insist(path, lambda: self._put_file(path, content, mode))
 
     def _put_file(self, path: str, content: bytes, mode: int) -> None:
@@ -121,7 +122,7 @@ class Restorer:
             atomic_write_at(folder, _name(path), content, mode=mode)
 
     def put_folder(self, path: str) -> None:
-        """Make it a real folder, if it is none."""
+        """Create a real folder, unless there is one."""
 
         def put() -> None:
             with self._folder_of(f"{path}/", make=True):
@@ -130,7 +131,7 @@ class Restorer:
         self._insist(path, put)
 
     def put_link(self, path: str, target: bytes) -> None:
-        """Make it a symbolic link, whatever is there now."""
+        """Create a symlink, whatever is there now."""
         self._insist(path, lambda: self._put_link(path, target))
 
     def _put_link(self, path: str, target: bytes) -> None:
@@ -140,7 +141,7 @@ class Restorer:
 
     @contextmanager
     def _folder_of(self, path: str, *, make: bool) -> Generator[int]:
-        """The open folder above `path`. `make`: made where it is missing, and put in place of a file or a link."""
+        """Open the folder above `path`. `make`: create it if it is missing, also in place of a file or a symlink."""
         folder = os.dup(self._fd)
         try:
             walked = ""
@@ -165,7 +166,7 @@ class Restorer:
         return os.open(name, _FOLDER, dir_fd=folder)
 
     def _take_away(self, folder: int, path: str) -> None:
-        """Move it into the quarantine, or copy it if that is on another disk; it is gone from here in any case."""
+        """Move the entry to the quarantine, or copy it if it cannot be moved; in any case it is removed from here."""
         name = _name(path)
         try:
             mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
@@ -179,8 +180,8 @@ class Restorer:
             os.unlink(name, dir_fd=folder)
 
     def _keep(self, folder: int, path: str, quarantine: Path) -> bool:
-        """Whether it was moved. Where it could not be, a copy is kept. What was moved there before may be a link: none
-        is followed."""
+        """Move the entry, or else copy it; return whether it was moved. Follows no symlink: one may have been moved
+        there before."""
         name = _name(path)
         with suppress(OSError):
             quarantine.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -196,7 +197,7 @@ class Restorer:
         return False
 
     def _copy(self, name: str, folder: int, there: int, depth: int) -> None:
-        """Copy a file, a link or a folder with what is in it, as far as there is room."""
+        """Copy a file, a symlink or a folder with its content, as far as there is room."""
         self._entries -= 1
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
         if stat.S_ISLNK(mode):

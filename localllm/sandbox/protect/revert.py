@@ -1,4 +1,4 @@
-"""Compare the protected files of a project before and after commands, and undo what those changed."""
+"""Compare the protected files of a project before and after commands, and undo the changes."""
 
 import os
 import stat
@@ -40,25 +40,25 @@ _NOTHING = Entry(0, (), b"")
 _Found = TypeVar("_Found")
 
 _MOST_PINS = 200  # each is a mount or two
-_MOST_ROUNDS = 10  # of opening what commands have closed
+_MOST_ROUNDS = 10  # of opening folders that commands have made unreadable
 _MOST_ROUNDS_AHEAD = 100
-_MOST_REPOSITORIES = 2_000  # for which the user's own settings are looked at
-_TIME_BEFORE = 0.5  # seconds for all folders; some 100,000 that are known
+_MOST_REPOSITORIES = 2_000  # for which the user's own git settings are checked
+_TIME_BEFORE = 0.5  # seconds for all folders; enough for some 100,000 known ones
 _TIME_AFTER = 3.0
-_TIME_AT_START = 20.0  # for what a killed command may have left, which happens once
-_MOST_OUTPUT = 100_000_000  # bytes of new files with long output that are looked at, at one time
-_MOST_AT_ONCE = 1_000  # paths that are undone at one time while commands run
-_COARSE = 3_000_000_000  # nanoseconds by which the times of some file systems are off
+_TIME_AT_START = 20.0  # after a killed command, which happens once
+_MOST_OUTPUT = 100_000_000  # bytes of new long output that is checked at one time
+_MOST_AT_ONCE = 1_000  # paths that are restored at one time while commands run
+_COARSE = 3_000_000_000  # nanoseconds by which file times may be off on some file systems
 
 
 class ProtectedFiles:
     """The protected files of one project, compared before and after commands.
 
-    Commands may overlap: what was there before the first of them counts for all. What a command put there is moved to
-    `quarantine`, or lost if that is None. Nothing tells what somebody else changes meanwhile from a command's doing.
-    What protected files lead to (see `leads`) is protected as well. `coarse`: nanoseconds by which the times of files
-    may be off. `also`: absolute paths of others in the project, each a file, a link or nothing yet; `closed`: such as
-    commands may make, but not as a link.
+    Commands may overlap: the state before the first of them counts for all. What a command put there is moved to
+    `quarantine`, or deleted if that is None. Changes by somebody else meanwhile cannot be distinguished from a
+    command's. What protected files refer to (see `indirect_targets`) is protected as well. `coarse`: nanoseconds by
+    which file times may be off. `also`: absolute paths of others in the project, each a file, a symlink or nothing yet;
+    `closed`: such as commands may create, but not as a symlink.
     """
 
     def __init__(
@@ -89,19 +89,19 @@ class ProtectedFiles:
         self._put = PutBack(root, quarantine)
 
     def look_ahead(self) -> None:
-        """Look into every folder once, for a thread that has time: commands wait less, and nothing is overlooked."""
+        """Scan every folder once, in a background thread: commands then wait less, and nothing is overlooked."""
         for _ in range(_MOST_ROUNDS_AHEAD):
             reach = Reach(_TIME_BEFORE, skipped=True)
             with self._lock:
                 self._walk.look(self._known.before, reach=reach)
                 if reach.is_complete:
-                    self._walk.look(self._known.before)  # by now the kernel is asked to tell what is touched
+                    self._walk.look(self._known.before)  # the kernel watches by now
                     self._data.look(reach, self._known.before)
                     return
 
     def recover(self) -> tuple[str, ...]:
-        """Undo what commands changed whose program was killed; the paths. Raises OSError where that is not possible.
-        What was changed after that is the user's, and stays."""
+        """Undo the changes of commands whose program was killed; return the paths. Raises OSError if that is not
+        possible. What was changed after that is the user's, and stays."""
         with self._lock:
             return () if self._running else self._recover()
 
@@ -121,7 +121,7 @@ class ProtectedFiles:
         return tuple(sorted(changed))
 
     def begin(self) -> None:
-        """A command is about to run. Raises as `end` where that could not look at what the one before changed."""
+        """Record the state before a command. Raises as `end` if what the previous one changed could not be checked."""
         with self._lock:
             if not self._running:
                 if self._is_unfinished:
@@ -134,7 +134,7 @@ class ProtectedFiles:
             self._running += 1
 
     def _look_before(self, last: CommandRecord) -> CommandRecord:
-        """Look at what there is before a command. `last`: what there was before the one before."""
+        """Scan the project before a command. `last`: the state before the previous one."""
         begun = time.time_ns() - self._coarse
         reach, tops = Reach(_TIME_BEFORE), list[str]()
         before = self._walk.look(last.before, tops, reach)
@@ -169,8 +169,8 @@ class ProtectedFiles:
         )
 
     def _leave_out_what_others_changed(self, before: dict[str, Entry]) -> None:
-        """Count what commands of another program have changed as it was before those: it will be undone there, and must
-        not be put back here."""
+        """Take what commands of another program have changed to be as it was before them: that program will undo it,
+        and it must not be restored here."""
         for record in self._records.of_others():
             for path in {*before, *record.before}:
                 now, theirs = before.get(path), record.before.get(path)
@@ -184,7 +184,7 @@ class ProtectedFiles:
     def _look_at_named(
         self, before: Mapping[str, Entry], known: Mapping[str, Entry], tops: list[str], reach: Reach
     ) -> tuple[dict[str, Entry], tuple[str, ...], frozenset[str]]:
-        """Look at what the protected files themselves lead to, and at what that does in turn: what is there, the paths,
+        """Follow what the protected files refer to, and what that does in turn; return the entries there, the paths,
         and the places (see Leads)."""
         leads = self._leads()
         first = leads.of_user(self._absolute(reach.repositories)) | self._also
@@ -194,8 +194,9 @@ class ProtectedFiles:
         return found, tuple(sorted(named)), frozenset(leads.places)
 
     def named(self) -> frozenset[str]:
-        """What protected files, links and git's settings lead to, as paths below the root, of folders with all in them;
-        and where git would look for another repository, if no folder is there: a file could send it anywhere."""
+        """Return what protected files, symlinks and git config refer to, as paths below the root, which for folders
+        include all in them; and where git would look for another repository, if no folder is there: a file could direct
+        it anywhere."""
         with self._lock:
             if self._running:
                 return frozenset(self._known.named) | self._vacant(self._known.places)
@@ -208,7 +209,7 @@ class ProtectedFiles:
             return frozenset(named) | self._vacant(leads.places)
 
     def _links(self, places: Iterable[str], linkless: Iterable[str]) -> list[str]:
-        """The links on the way to what is named: one in place of a folder would put another's content there."""
+        """Return the symlinks on the way to the places: one in place of a folder would put other content there."""
         others = (f"{self._root}/{path}" for path in linkless)
         return [*links_to(self._root, places), *links_to(self._root, others)]
 
@@ -221,30 +222,29 @@ class ProtectedFiles:
         return Leads(self._root, git_settings_of_user(os.environ), os.environ.get("HOME", ""))
 
     def _absolute(self, folders: Iterable[str]) -> list[str]:
-        """The paths of folders; those that were there before any command come first."""
+        """Return the absolute paths of folders; those that existed before any command come first."""
         first = self._first or frozenset()
         by_age = sorted(folders, key=lambda folder: (folder not in first, folder))
         return [f"{self._root}/{folder}".rstrip("/") for folder in by_age[:_MOST_REPOSITORIES]]
 
     @property
     def is_overlooked(self) -> bool:
-        """Whether, since commands began, there were more new folders than there was time to look into."""
+        """Whether, since commands began, there were more new folders than there was time to scan."""
         return self._is_overlooked
 
     @property
     def is_alone(self) -> bool:
-        """Whether no more than one command is running."""
+        """Whether at most one command is running."""
         return self._running <= 1
 
     @property
     def record(self) -> str:
-        """The file that is kept while commands run, for the time each of them ends at; "" where there is none."""
+        """The file, kept while commands run, whose time is set when each of them ends; "" if there is none."""
         return self._records.file
 
     def pins(self) -> tuple[list[str], list[str]]:
-        """The absolute paths that can be made read-only while a command runs, and the folders above them that must not
-        be renamed. The nearest ones, if there are very many; nothing is undone the less for it.
-        """
+        """Return the absolute paths that can be made read-only while a command runs, and the folders above them that
+        must not be renamed. If there are very many, the nearest ones; changes of the others are undone all the same."""
         whole = {top for top in self._known.tops if may_be_read_only(top) and not is_of_linked_work_tree(top)}
         known: dict[str, bool] = {}
         rest = {
@@ -263,7 +263,7 @@ class ProtectedFiles:
         return [absolute + path for path in pinned], sorted(absolute + folder for folder in held)
 
     def end(self) -> tuple[str, ...]:
-        """A command has ended: undo what it changed. The paths, sorted. Raises OSError where that is not possible."""
+        """Undo what an ended command changed; return the paths, sorted. Raises OSError if that is not possible."""
         with self._lock:
             self._running -= 1
             try:
@@ -278,17 +278,17 @@ class ProtectedFiles:
                     self._records.end()
 
     def check(self) -> tuple[str, ...]:
-        """While commands run: undo what they have changed so far, the rest of very much the next time. Otherwise as
+        """Undo what running commands have changed so far; if that is very much, the rest next time. Otherwise as
         `end`."""
         with self._lock:
             changed = self._put_back(_MOST_AT_ONCE)
             for path in changed:
                 if self._known.before.get(path, _NOTHING).content is None:
-                    del self._known.before[path]  # it could not be put back, and will not be looked for again
+                    del self._known.before[path]  # it could not be restored, and is not looked for again
             return changed
 
     def _put_back(self, most: int | None = None, within: Lifetime | None = None) -> tuple[str, ...]:
-        """Undo what was changed, at most so much at a time; `within`: of a killed command."""
+        """Undo changes, at most `most` at a time. `within`: those of a killed command."""
         known, self._failed = self._known, None
         after, reach = self._look_after(_TIME_AFTER if within is None else _TIME_AT_START)
         after |= self._tried(lambda: self._look_at_new(reach))
@@ -311,8 +311,8 @@ class ProtectedFiles:
         return tuple(sorted({*undone, *self._put.copy_linked(left, harmful)}))
 
     def _take_in_outputs(self, after: Mapping[str, Entry]) -> None:
-        """Count as there before what this program, or another one in the project, has kept of long output meanwhile.
-        A command could have written no more into such a file than what its name says."""
+        """Count long output that this program, or another one in the project, has stored meanwhile as there before. A
+        command cannot have put anything else there: the name of such a file has to match its content."""
         room = _MOST_OUTPUT
         for path, entry in after.items():
             before = self._known.before.get(path)
@@ -323,7 +323,7 @@ class ProtectedFiles:
             room -= min(room, entry.identity[2])
 
     def _look_after(self, seconds: float) -> tuple[dict[str, Entry], Reach]:
-        """Look at all there is now, also in folders that were closed so that nobody would."""
+        """Scan the current state, including folders that commands have made unreadable."""
         rounds = 0
         while True:
             after, reach = self._look_once(seconds)
@@ -344,8 +344,8 @@ class ProtectedFiles:
         return after | self._tried(lambda: self._index_files.look(reach)), reach
 
     def _tried(self, look: Callable[[], dict[str, _Found]]) -> dict[str, _Found]:
-        """What a look finds. Where a command has left something that it fails at, the others go on: what they find is
-        undone, and it is made again before the next command."""
+        """Return what a scan finds. If it fails on something a command has left, the others go on: what they find is
+        undone, and the scan is repeated before the next command."""
         try:
             return look()
         except Exception as error:  # noqa: BLE001 - of whatever a command has left
@@ -354,7 +354,7 @@ class ProtectedFiles:
             return {}
 
     def _open_up(self, closed: set[str]) -> bool:
-        """Whether there were some that commands have closed."""
+        """Open the folders that commands have made unreadable; return whether there were any."""
         if not closed or sys.platform == "win32":
             return False
         with Restorer(self._root, None) as restorer:
@@ -362,7 +362,7 @@ class ProtectedFiles:
         return bool(opened)
 
     def _look_at_new(self, reach: Reach) -> dict[str, Entry]:
-        """What the user's own settings name in repositories that were not there before, if it is new as well."""
+        """Return what the user's own settings name in repositories that did not exist before, if it is new as well."""
         new = reach.repositories - self._known.repositories
         if not new:
             return {}
@@ -375,7 +375,7 @@ class ProtectedFiles:
 
 
 def _must_go(harmful: HarmfulChanges, path: str, now: Entry | None) -> bool:
-    """Whether a change has to be undone; one that cannot be judged has."""
+    """Return whether a change has to be undone, or cannot be judged."""
     try:
         return harmful.has(path, now)
     except Exception as error:  # noqa: BLE001 - of whatever a command has written there
@@ -384,7 +384,7 @@ def _must_go(harmful: HarmfulChanges, path: str, now: Entry | None) -> bool:
 
 
 def _outermost(changed: list[str], after: Mapping[str, Entry]) -> Iterator[str]:
-    """Of sorted paths those that lie in no folder among them, which goes with all that is in it."""
+    """Yield the sorted paths that are in no folder among them, which is removed with everything in it."""
     gone = "\0"
     for path in changed:
         if not f"{path}/".startswith(gone):
@@ -394,7 +394,7 @@ def _outermost(changed: list[str], after: Mapping[str, Entry]) -> Iterator[str]:
 
 
 def _lies_in(whole: set[str], folder: str, known: dict[str, bool]) -> bool:
-    """Whether the folder, or one above, is among `whole`. `known`: the answers so far."""
+    """Return whether the folder or one above is among `whole`. `known`: the answers so far."""
     asked: list[str] = []
     while folder and folder not in whole and folder not in known:
         asked.append(folder)

@@ -1,4 +1,4 @@
-"""Files a project shares with the rest of the machine (hard links): found, and given copies of their own."""
+"""Find files that a project shares with the rest of the machine (hard links), and replace them by copies."""
 
 import os
 import stat
@@ -13,15 +13,15 @@ import msgspec
 from localllm.base.files import copy_content
 from localllm.sandbox.protect.folder_listings import SETTLED, FolderListings
 
-_MOST_FOLDERS = 50_000  # looked into, the nearest first
-_SHARE = 20  # looking again takes at most a twentieth of the time
+_MOST_FOLDERS = 50_000  # scanned, the nearest first
+_SHARE = 20  # scans take at most a twentieth of the time
 _AT_A_TIME = 0.5  # seconds; some 100,000 files
 _MOST_ROUNDS = 50
 
 
 class Ties(msgspec.Struct, frozen=True):
-    """Paths below the project. `linked`: device and inode → the names in the project of a file that has others
-    outside. `sockets`, `pipes`: all that are there, in use or not."""
+    """Paths below the project. `linked`: device and inode → the names in the project of a file that has others outside.
+    `sockets`, `pipes`: all of them, in use or not."""
 
     linked: dict[tuple[int, int], tuple[str, ...]] = {}
     sockets: tuple[str, ...] = ()
@@ -29,11 +29,11 @@ class Ties(msgspec.Struct, frozen=True):
 
 
 class Inventory:
-    """Looks through a project; the second time only into folders that were changed.
+    """Scans a project; after the first time only the folders that changed.
 
-    A file that is given another name somewhere else meanwhile is therefore not noticed. No look takes much longer than
-    `at_a_time` (seconds): in a very large project each goes on where the one before was interrupted. Till
-    `is_complete`, a file whose other names in the project were not seen yet counts as one with names outside.
+    So it does not notice if a file gets another name elsewhere meanwhile. No scan takes much longer than `at_a_time`
+    (seconds): in a very large project each continues where the last one stopped. Until `is_complete`, a file whose
+    other names in the project were not found yet counts as one with names outside.
     """
 
     def __init__(self, root: Path, at_a_time: float = _AT_A_TIME, settled: int = SETTLED) -> None:
@@ -46,7 +46,7 @@ class Inventory:
         self.is_complete = False
 
     def look(self) -> Ties:
-        """What there is, as of some time ago where looking is slow: twenty times as long as it takes."""
+        """Return what there is; if scans are slow, as of up to twenty times their duration ago."""
         with self._lock:
             begun = time.monotonic()
             if begun >= self._fresh_until:
@@ -56,14 +56,14 @@ class Inventory:
             return self._found
 
     def look_everywhere(self) -> None:
-        """Look till everything has been seen once: for a thread that has time, ahead of the first command."""
+        """Scan until everything was seen once: for a background thread, ahead of the first command."""
         for _ in range(_MOST_ROUNDS):
             self.look()
             if self.is_complete:
                 return
 
     def forget(self) -> None:
-        """Look anew the next time: something was changed."""
+        """Scan anew next time: something was changed."""
         self._fresh_until = 0.0
 
     def _search(self, deadline: float) -> Ties:
@@ -85,9 +85,9 @@ class Inventory:
         return Ties(outside, tuple(sockets), tuple(pipes))
 
     def _entries(self, deadline: float) -> Iterator[tuple[str, os.DirEntry[str]]]:
-        """Those of what is known cost next to nothing, so that a search that was cut short gets further the next time.
+        """Yield the entries. Known folders cost next to nothing, so an interrupted search gets further the next time.
 
-        It gets on by a folder even when the time is up.
+        It reads at least one new folder, even if the time is up.
         """
         pending = [""]
         self.is_complete = True
@@ -114,14 +114,14 @@ def _matters(entry: os.DirEntry[str]) -> bool:
     try:
         about = entry.stat(follow_symlinks=False)
     except OSError:
-        return False  # gone meanwhile
+        return False  # deleted meanwhile
     if stat.S_ISREG(about.st_mode):
         return about.st_nlink > 1
     return stat.S_ISSOCK(about.st_mode) or stat.S_ISFIFO(about.st_mode)
 
 
 MOST_COPIED = 64 << 20
-"""Bytes of a file that is copied where it could be made read-only instead."""
+"""Bytes of a file that is copied although it could be made read-only instead."""
 
 _MOST_IN_ALL = 2 << 30  # bytes copied before one command
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -129,7 +129,7 @@ _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
 
 
 class Severed(msgspec.Struct, frozen=True):
-    """Paths below the project. `copied` are its own now; `shared` are still files of others as well."""
+    """Paths below the project. `copied`: the project's own now; `shared`: still shared with the rest of the machine."""
 
     copied: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
@@ -137,9 +137,9 @@ class Severed(msgspec.Struct, frozen=True):
 
 def sever(root: Path, linked: dict[tuple[int, int], tuple[str, ...]], *, largest: int) -> Severed:
     """Replace each of the files (device and inode → its names below `root`) by a copy: same bytes, permissions, times
-    and attributes. The names of one file go on being names of one file. Not those of more than `largest` bytes.
+    and attributes. The names of one file remain names of one file. Files of more than `largest` bytes are not copied.
 
-    Where a folder is swapped for a link meanwhile, nothing is done: no link is followed.
+    If a folder is replaced by a symlink meanwhile, nothing is done: no symlink is followed.
     """
     copied: list[str] = []
     shared: list[str] = []
@@ -156,7 +156,7 @@ def sever(root: Path, linked: dict[tuple[int, int], tuple[str, ...]], *, largest
 
 
 def _sever(root: int, identity: tuple[int, int], paths: Iterable[str], most: int) -> int | None:
-    """Bytes copied; None where that failed, or there are more than `most`."""
+    """Return the bytes copied; None if that failed, or there are more than `most`."""
     first, *others = paths
     try:
         with _folder_of(root, first) as folder:
@@ -203,7 +203,7 @@ def _copy(source: int, target: int, about: os.stat_result) -> None:
 
 
 def _replace_by_link(root: int, path: str, identity: tuple[int, int], first: int, first_name: str) -> None:
-    """Make `path` another name of the copy, if it still is one of the file that was copied."""
+    """Make `path` another name of the copy, if it still is a name of the copied file."""
     name = _name(path)
     with _folder_of(root, path) as folder:
         about = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -216,7 +216,7 @@ def _replace_by_link(root: int, path: str, identity: tuple[int, int], first: int
 
 @contextmanager
 def _folder_of(root: int, path: str) -> Generator[int]:
-    """The open folder above `path`, reached without a link."""
+    """Open the folder above `path`, without following a symlink."""
     folder = os.dup(root)
     try:
         for name in path.split("/")[:-1]:

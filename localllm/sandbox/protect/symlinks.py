@@ -1,17 +1,17 @@
-"""Follow symbolic links name by name, as the system does, without touching what they lead to."""
+"""Resolve symlinks name by name, as the system does, without touching their targets."""
 
 import os
 from contextlib import suppress
 from pathlib import Path
 
-_MOST_LINKS = 40  # on the way to a file, as for the system itself
+_MOST_LINKS = 40  # on the way to a file, as in the kernel
 SKIPPED = frozenset({"node_modules", "site-packages"})
-"""Folders of packages: they are looked into last, and only after a command."""
+"""Package folders: they are scanned last, and only after a command."""
 
 
 def follow(path: str) -> list[str]:
-    """List the links on the way to what the absolute path stands for, also those in place of folders, and at last
-    that."""
+    """Return the symlinks on the way to what the absolute path stands for, also those in place of folders, and last the
+    path with all of them resolved."""
     found: list[str] = []
     at, rest = "/", path.split("/")[::-1]
     while rest:
@@ -31,8 +31,8 @@ def follow(path: str) -> list[str]:
 
 
 def find_plain(root: Path, path: Path) -> Path | None:
-    """Find what an absolute path stands for in the folder `root` (links resolved); None where that lies elsewhere, or
-    the way there goes through a link or a folder of packages, which nobody looks at again."""
+    """Return what an absolute path stands for in the folder `root` (symlinks resolved); None if that is elsewhere, or
+    if the way there has a symlink or a package folder, which is not checked again."""
     *links, real = follow(str(path))
     target = Path(real)
     if links or not target.is_relative_to(root):
