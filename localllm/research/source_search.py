@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from localllm.base.errors import ResearchError, WebSearchError
+from localllm.base.errors import ResearchError, ResearchUsageError, WebSearchError
 from localllm.base.i18n import N_
 from localllm.base.jsontext import encode_json
 from localllm.research.query_plan import more_words
@@ -20,6 +20,8 @@ from localllm.research.run_store import StoredPage
 _FOUND_A_QUERY = 10
 _KEPT_FOR_EACH_READ = 3
 """Found sources registered per page to read, since some pages are unreadable."""
+
+_OFFLINE = remark(N_("The web was not searched, as this run was offline."))
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -45,7 +47,8 @@ class SearchRecord(msgspec.Struct, frozen=True):
 async def search_sources(run: RunContext) -> None:
     """Run the queries of this round; retry with other words if they found too few sources.
 
-    Raises ResearchError (research_search_dead) if no search worked and there is no source yet.
+    Raises ResearchError (research_search_dead) if no search worked and there is no source yet, ResearchUsageError
+    (research_no_sources) if that was because the program is offline.
     """
     state = run.state
     new = await _search_once(run, [query for query in state.queries if query.round == state.round])
@@ -77,6 +80,8 @@ async def _search_once(run: RunContext, queries: Sequence[Query]) -> int:
         run.remark(failure)
     merged = [one for pair in zip_longest(local, web.found) for one in pair if one]
     if not merged and web.failures and not run.state.sources and run.documents is None:
+        if all(failure == _OFFLINE for failure in web.failures):
+            raise ResearchUsageError("research_no_sources")
         reasons = "; ".join(dict.fromkeys(in_words(failure).rstrip(".。") for failure in web.failures))
         raise ResearchError("research_search_dead", reasons=reasons, id=run.state.id)
     new = register(run, merged)
@@ -99,7 +104,7 @@ async def _search_web(run: RunContext, texts: Sequence[str]) -> SearchRecord:
     try:
         answer = await run.search.search(asked, language=language, limit=_FOUND_A_QUERY)
     except WebSearchError as error:  # not stored: a retry may find the engines working
-        return SearchRecord(failures=(remark_of(error),), searches=len(asked))
+        return SearchRecord(failures=(_failure(error),), searches=len(asked))
     back = dict(zip(asked, texts, strict=True))
     found = (
         Found(page.url, page.title, page.snippet, page.engines, tuple(back.get(one, one) for one in page.queries))
@@ -107,7 +112,7 @@ async def _search_web(run: RunContext, texts: Sequence[str]) -> SearchRecord:
     )
     record = SearchRecord(
         found=tuple(one for one in found if _is_wanted(one.url, run.options.sites, run.options.exclude_sites)),
-        failures=tuple(map(remark_of, answer.failures))
+        failures=tuple(map(_failure, answer.failures))
         + tuple(
             remark(N_("The search engine {engine} gives only partial answers."), engine=one) for one in answer.degraded
         ),
@@ -117,6 +122,11 @@ async def _search_web(run: RunContext, texts: Sequence[str]) -> SearchRecord:
     if record.found or not record.failures:
         run.store.keep_search(key, record)
     return record
+
+
+def _failure(error: WebSearchError) -> Remark:
+    """Convert an error for the report, which is read later: offline it is the run that was, not the program that is."""
+    return _OFFLINE if error.key == "search_offline" else remark_of(error)
 
 
 async def _search_folders(run: RunContext, texts: Sequence[str]) -> list[Found]:

@@ -194,6 +194,7 @@ def _degraded(findings: Sequence[_Finding]) -> tuple[str, ...]:
 
 
 def _all_failed(failures: Sequence[WebSearchError]) -> WebSearchError:
-    if len(failures) == 1:
+    reasons = {str(error): error for error in failures}
+    if len(reasons) == 1:
         return failures[0]
-    return WebSearchError("web_no_answer", reasons=sentences(*failures))
+    return WebSearchError("web_no_answer", reasons=sentences(*reasons.values()))

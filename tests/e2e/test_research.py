@@ -113,6 +113,18 @@ def test_offline_only_what_is_kept_and_folders_are_searched(world: ResearchWorld
     assert not world.web.asked
 
 
+def test_a_report_made_offline_says_so_and_of_no_failure(world: ResearchWorld) -> None:
+    world.configure(engines='["duckduckgo", "searxng"]')
+    (world.project / "docs").mkdir()
+    (world.project / "docs" / "notes.md").write_text(f"# Notes\n\n{world.question.text}\n")
+    for language, said in (("en", "as this run was offline"), ("ja", "オフラインで実行したため")):
+        options = (*FAST, "--docs", "docs", "--language", language)
+        report = world.run("--offline", "research", world.question.text, *options).stdout
+        assert (said in report, "could not be searched" in report, "検索できません" in report) == (True, False, False)
+    refused = world.run("--offline", "research", world.question.text, *FAST)
+    assert (refused.returncode, "E7009" in refused.stderr, "--docs" in refused.stderr) == (2, True, True)
+
+
 def test_a_run_whose_budget_ends_is_partial(world: ResearchWorld) -> None:
     run = world.run("research", world.question.text, "--max-tokens", "1500", "--output", "json")
     assert (run.returncode, json.loads(run.stdout)["partial"]) == (3, True)

@@ -45,11 +45,11 @@ class ResearchWorld(Program):
             self._released.wait(PATIENCE)
         return self._inner(messages, schema)
 
-    def configure(self, more: str = "") -> None:
+    def configure(self, more: str = "", engines: str = '["searxng"]') -> None:
         """Write the user's settings."""
         self.write_settings(
             f'[llm]\nprovider = "openai"\n[llm.openai]\nbase_url = "{self.model.url}"\n'
-            f'[web]\nengines = ["searxng"]\nsearxng_url = "{self.web.search_url}"\nproxy = "{self.web.proxy_url}"\n'
+            f'[web]\nengines = {engines}\nsearxng_url = "{self.web.search_url}"\nproxy = "{self.web.proxy_url}"\n'
             f"{more}"
         )
 

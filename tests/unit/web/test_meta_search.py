@@ -122,6 +122,12 @@ class TestFailures:
             await searching(FakeEngine(REFUSED)).search(["q"])
         assert alone.value is REFUSED
 
+    async def test_where_all_fail_for_one_reason_that_is_the_error(self) -> None:
+        offline = WebSearchError("search_offline")
+        with pytest.raises(WebSearchError) as caught:
+            await searching(FakeEngine(offline, name="serper"), FakeEngine(offline, name="searxng")).search(["q"])
+        assert caught.value.key == "search_offline"
+
     async def test_nothing_found_is_an_answer(self) -> None:
         assert (await searching(FakeEngine(found())).search(["q"])).pages == ()
 
