@@ -29,6 +29,7 @@ from localllm.cli.research_options import given_options, research_options
 from localllm.cli.research_run import EXIT_PARTIAL, RunDisplay
 from localllm.cli.research_settings import setup_here, work_folder_here
 from localllm.cli.settings import print_error, say
+from localllm.research.local_documents import LocalDocuments
 from localllm.research.options import ResearchOptions
 from localllm.research.otel_tracer import open_tracer
 from localllm.research.records import ResearchState
@@ -80,6 +81,7 @@ def add(context: click.Context, words: tuple[str, ...], json: bool, **values: An
     if values["preset"]:
         options["preset"] = values["preset"]
     setup = setup_here(context, values)
+    LocalDocuments([Path(folder) for folder in options.get("docs", ())], setup.root)  # refuses what cannot be searched
     remember_named(setup, docs=options.get("docs", ()), collections=options.get("collections", ()))
     now = local_now()
     schedule = make_schedule(values["every"], values["at"], now)

@@ -141,6 +141,14 @@ def test_times_bounds_and_what_is_asked_before_deleting(world: ResearchWorld) ->
     assert world.json("task", "list", "--json")["tasks"] == []
 
 
+def test_a_folder_that_cannot_be_searched_is_refused_at_once(world: ResearchWorld) -> None:
+    (world.project / "file.md").write_text("text")
+    for folder in ("misspelt", "file.md"):
+        refused = world.run("task", "add", "Why?", "--docs", folder)
+        assert (refused.returncode, "E7010" in refused.stderr, folder in refused.stderr) == (2, True, True)
+    assert world.json("task", "list", "--json")["tasks"] == []
+
+
 def test_the_units_are_ones_that_systemd_takes(world: ResearchWorld) -> None:
     folder = world.project / "with blank"
     folder.mkdir()
