@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from localllm.base.errors import BrowserError
-from localllm.base.i18n import _, language
+from localllm.base.i18n import _, language, sentences
 from localllm.integrations.doctor.inputs import Finding, Surroundings, note, of_error, ok, uses_research
 
 _SECONDS = 10.0  # the user is waiting
@@ -15,13 +15,20 @@ async def browser(here: Surroundings) -> list[Finding]:
     settings = here.loaded.settings
     if not settings.research.browser or not (settings.web.enabled or uses_research(here)):
         return []
-    from localllm.web.browser.chromium import require_chromium
+    from localllm.web.browser.chromium import require_chromium, trial_command
 
     try:
         executable = require_chromium(here.environ)
-        version = await _version(executable)
     except BrowserError as error:
         return [of_error("browser", error, "note")]
+    try:
+        version = await _version(executable)
+    except BrowserError as error:
+        fix = _(
+            "To see why, start it yourself: {command}. To do without: research.browser = false",
+            command=trial_command(executable),
+        )
+        return [note("browser", sentences(error.what, error.why), fix)]
     what = _("Chromium {version} starts: pages made by scripts can be read.", version=version)
     return [ok("browser", what), *await _fonts(here)]
 

@@ -7,6 +7,7 @@ that ends, because they live only as long as their pipes.
 import asyncio
 import importlib.util
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -91,6 +92,12 @@ def require_chromium(environ: Mapping[str, str] = os.environ) -> Path:
     if found is None:
         raise BrowserError("browser_missing")
     return found
+
+
+def trial_command(executable: Path) -> str:
+    """Return the shell command with which the user sees what the browser prints as it starts."""
+    no_sandbox = ["--no-sandbox"] if _is_root() else []
+    return shlex.join([str(executable), "--headless", *no_sandbox, "--dump-dom", "about:blank"])
 
 
 class Chromium:

@@ -49,6 +49,7 @@ async def test_one_that_does_not_start(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(chromium, "_PLACES", (str(program),))
     (finding,) = await looked(tmp_path)
     assert (finding.status, "cannot be started" in finding.what) == ("note", True)
+    assert (f"{program} --headless" in finding.fix, "localllm doctor" in finding.fix) == (True, False)
 
 
 async def test_a_font_is_wanted_for_japanese_reports_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
