@@ -1,4 +1,4 @@
-"""The same view of the machine as `namespaces` makes, by the program bwrap: some systems let only it make namespaces.
+"""Make the same view of the machine as `namespaces` with the program bwrap: some systems let only it create namespaces.
 
 Runs in the launcher, which starts itself again inside.
 """
@@ -10,12 +10,12 @@ from localllm.sandbox.launcher import mounts
 from localllm.sandbox.launcher.spec import LaunchSpec
 
 PROGRAMS = ("/usr/bin/bwrap", "/usr/local/bin/bwrap")
-"""Never by the user's PATH, which may lead into the project."""
+"""Not looked up in the user's PATH, which may lead into the project."""
 
 COULD_NOT = 1
-"""The exit status of bwrap when it fails itself; then nothing was run. The launcher inside never ends with it."""
+"""The exit status of bwrap when it fails itself and has run nothing. The launcher inside never exits with it."""
 
-_MOST_WORDS = 400  # bytes of what bwrap says
+_MOST_WORDS = 400  # bytes of a message of bwrap
 
 _ISOLATION = (
     "--unshare-user --unshare-ipc --unshare-pid --unshare-net --unshare-uts --unshare-cgroup-try --as-pid-1 "
@@ -25,7 +25,7 @@ _ISOLATION = (
 
 
 def program() -> str:
-    """Where bwrap is; "" if it is not installed, or anybody but root could have changed it."""
+    """Return the path of bwrap; "" if it is not installed, or others than root could have changed it."""
     return next((path for path in PROGRAMS if _is_the_systems(path)), "")
 
 
@@ -38,9 +38,9 @@ def _is_the_systems(path: str) -> bool:
 
 
 def arguments(steps: list[mounts.Step]) -> list[str]:
-    """The command line of bwrap without its own name and without the program it starts."""
+    """Return the command line of bwrap without its own name and the program it starts."""
     made = _ISOLATION.format(shared=mounts.shared_memory_size(), shared_memory=mounts.SHARED_MEMORY).split()
-    for step in sorted(steps, key=lambda step: step[1].count("/")):  # what it binds comes without what covers it here
+    for step in sorted(steps, key=lambda step: step[1].count("/")):  # a bind leaves out what covers its source here
         made += _argument(*step)
     for name in mounts.KEYS:
         if os.path.exists(f"/proc/{name}"):
@@ -66,20 +66,20 @@ def _argument(kind: str, path: str, source: str) -> list[str]:
 
 
 def open_words() -> int:
-    """A file without a name for what bwrap says, which is not to be among the output of the command."""
+    """Open an unnamed file for the messages of bwrap, which must not be in the output of the command."""
     return os.memfd_create("bwrap")
 
 
 def words(fd: int) -> str:
-    """What it said last, in one line."""
+    """Return the last message of bwrap, in one line."""
     said = os.pread(fd, _MOST_WORDS, 0).decode("utf-8", "replace").strip()
     return said.rpartition("\n")[2]
 
 
 def start(spec: LaunchSpec, attempt: int, said: int) -> None:
-    """Become bwrap, which becomes the launcher inside. What bwrap says goes to `said`. Raises OSError.
+    """Become bwrap, which becomes the launcher inside. The messages of bwrap go to `said`. Raises OSError.
 
-    It goes by names: where something vanished since the plan was made, it fails, and another attempt may not.
+    It works with names: if something vanished since the plan was made, it fails, and another attempt may succeed.
     """
     steps = mounts.plan(spec, f"private{attempt}")
     mounts.make_private_folders(steps)
@@ -88,10 +88,10 @@ def start(spec: LaunchSpec, attempt: int, said: int) -> None:
     os.dup2(said, 2)
     fd = os.memfd_create("launcher", 0)
     with open(fd, "wb", closefd=False) as file:
-        file.write(marshal.dumps((marshal.loads(code), vars(spec))))  # noqa: S302 - from the assistant, by way of memory
+        file.write(marshal.dumps((marshal.loads(code), vars(spec))))  # noqa: S302 - from the assistant, through memory
     os.lseek(fd, 0, os.SEEK_SET)
     for inherited in (spec.live_fd, spec.status_fd, spec.gate_fd, spec.error_fd, spec.record_fd):
         if inherited >= 0:
             os.set_inheritable(inherited, True)  # noqa: FBT003 - by position only
-    # Without a shell, and without a variable of the user's.
+    # Without a shell, and without the user's variables.
     os.execve(program(), ["bwrap", *arguments(steps), *launcher, str(fd)], {})  # noqa: S606

@@ -1,8 +1,8 @@
-"""The mounts that close single names to a command, and what is laid open of them while it runs. Runs in the launcher.
+"""Keep names closed to a command that are covered by mounts, while it runs. Runs in the launcher.
 
-A mount lies over a file and not over its name: it is lost when somebody outside replaces or deletes the file, as
-editors and git do when they save, and it goes along with a folder that is renamed. What takes the place is then as open
-to the command as everything around it. See `__detach_mounts` in fs/namespace.c.
+A mount covers a file and not its name: it is lost when somebody outside replaces or deletes the file, as editors and
+git do when they save, and it moves with a folder that is renamed. What takes its place is as open to the command as
+everything around it. See `__detach_mounts` in fs/namespace.c.
 """
 
 import os
@@ -11,25 +11,25 @@ import struct
 from localllm.sandbox.launcher.spec import LaunchSpec
 from localllm.sandbox.launcher.syscalls import Kernel
 
-_EVENT = struct.Struct("iIII")  # the watch, what happened, a cookie, the length of the name that follows: inotify(7)
+_EVENT = struct.Struct("iIII")  # the watch, the event, a cookie, the length of the name that follows: inotify(7)
 _OVERFLOW = 0x4000
-_MOST_EVENTS = 1 << 16  # bytes of them taken at a time
-_MOST_COVERED = 1_000  # times: a command that makes a closed name over and over again would have mounts pile up
+_MOST_EVENTS = 1 << 16  # bytes of events read at a time
+_MOST_COVERED = 1_000  # times: mounts would pile up if a command creates a closed name again and again
 
 
 class Covers:
-    """Those of one command. To be made when all is mounted, and before the command is started.
+    """The covers of one command. Create it when everything is mounted, before the command is started.
 
-    Where something `can_be_covered` later on, what a rule closes is closed again at once, and where it is first made.
+    If something `can_be_covered` later, what a rule closes is covered again at once, and also when it is first created.
     """
 
     can_be_covered = False
 
     def __init__(self, kernel: Kernel, spec: LaunchSpec) -> None:
         self.mounts_fd = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
-        """Ready for POLLPRI when something has been mounted, or a mount is lost."""
+        """Ready for POLLPRI when something is mounted, or a mount is lost."""
         self.names_fd = -1
-        """Ready to be read when a name is given to something; -1 where nothing tells."""
+        """Readable when an entry is created or moved in a watched folder; -1 without inotify."""
         self._kernel = kernel
         self._places = [path for path in (*spec.writable, *spec.shown) if path != spec.scratch]
         self._mounted = self._mount_points()
@@ -48,14 +48,14 @@ class Covers:
         return self.can_be_covered and bool(self._hidden)
 
     def has_changed(self, ready: set[int], *, is_due: bool) -> bool:
-        """Whether something may be open. `ready`: the descriptors that are; `is_due`: some time has passed."""
+        """Return whether something may be open. `ready`: descriptors with events; `is_due`: some time has passed."""
         if self.names_fd in ready and self._is_name_given():
-            self._watch(self._closed)  # a folder may be another one by now
+            self._watch(self._closed)  # a folder may have been replaced
             return True
         return self.mounts_fd in ready or (is_due and (self._is_blind or self._is_one_gone))
 
     def open_names(self) -> list[str]:
-        """Where there is something, and nothing covers it."""
+        """Return the paths where something exists that is not covered."""
         points = self._mount_points()
         missing = self._closed - points.keys()
         there = [path for path in missing if os.path.lexists(path) and not self._went_along(path, points)]
@@ -63,19 +63,21 @@ class Covers:
         return [path for path in there if path not in self._hidden or not self._is_left_alone(path)]
 
     def _went_along(self, path: str, points: dict[str, bytes]) -> bool:
-        """Whether what is read-only there went along with a folder above it: commands rename folders too.
+        """Return whether what is read-only there moved with a folder above it: commands rename folders, too.
 
-        What a command then makes of a protected name is put back at its end, as in any folder it makes.
+        What a command then puts at a protected name is undone when it ends, as in any folder it creates.
         """
         leads_to_hidden = any(f"{name}/".startswith(f"{path}/") for name in self._hidden)
         return not leads_to_hidden and self._mounted.get(path, b"") in points.values()
 
     def _is_left_alone(self, path: str) -> bool:
-        """What is, or lies behind, a link is not covered at the start either: it has a name of its own."""
+        """Return whether the path is, or leads through, a symlink. It is not covered at the start either: the target
+        has its own name."""
         return self.can_be_covered and os.path.realpath(path) != path
 
     def close_again(self, path: str) -> bool:
-        """Cover it anew where that can be done, and is enough: somebody may be in a folder that was exchanged."""
+        """Cover the path again, if that is possible and enough; return whether it is closed. For a replaced folder it
+        is not enough: a process may already be in it."""
         is_exchanged_folder = path in self._mounted and os.path.isdir(path)
         if path not in self._hidden or is_exchanged_folder or self._times == _MOST_COVERED:
             return False
@@ -88,29 +90,29 @@ class Covers:
         return True
 
     def _cover(self, kernel: Kernel, path: str) -> None:
-        """Close what is there to reading. Raises OSError."""
+        """Make what is there unreadable. Raises OSError."""
         raise OSError(0, f"no right to mount anything on {path}")
 
     def _mount_points(self) -> dict[str, bytes]:
-        """Each with the number of the mount, see proc_pid_mountinfo(5)."""
+        """Return the mount points, each with the number of its mount, see proc_pid_mountinfo(5)."""
         os.lseek(self.mounts_fd, 0, os.SEEK_SET)
         text = b"".join(iter(lambda: os.read(self.mounts_fd, 1 << 16), b""))
         fields = (line.split(b" ", 5) for line in text.splitlines())
         return {_unescaped(point): number for number, _, _, _, point, _ in fields}
 
     def _place_of(self, path: str) -> str:
-        """The folder around it in which others may be at work, "" for none."""
+        """Return the folder around the path in which others may be working; "" for none."""
         return next((place for place in self._places if path.startswith(f"{place}/")), "")
 
     def _begin(self) -> None:
         try:
             self.names_fd = self._kernel.open_watch()
         except OSError:
-            self._is_blind = True  # the user has no more of them: looked at every now and then
+            self._is_blind = True  # the user has none left: the names are checked now and then
         self._watch(self._closed)
 
     def _watch(self, paths: set[str]) -> None:
-        """Watch the folders that lead to the paths: each could be exchanged with what is in it."""
+        """Watch the folders that lead to the paths: each could be replaced together with its content."""
         if self.names_fd < 0:
             return
         known: dict[str, int] = {}
@@ -134,7 +136,7 @@ class Covers:
             return -1
 
     def _is_name_given(self) -> bool:
-        """Whether one of the names is among those that were given to something since this was last asked."""
+        """Return whether an entry with one of the names was created since the last call."""
         try:
             events = os.read(self.names_fd, _MOST_EVENTS)
         except BlockingIOError:

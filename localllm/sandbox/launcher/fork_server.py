@@ -1,7 +1,6 @@
-"""The process that commands are forked from. Runs like the launcher: the standard library alone, one thread.
+"""Fork commands from a process with the launcher loaded. Runs like it: standard library only, one thread.
 
-It has the launcher loaded, so that a command costs a fork and not the start of an interpreter. It ends when the
-assistant does.
+So a command costs a fork and not the start of an interpreter. The process ends when the assistant does.
 """
 
 import array
@@ -22,19 +21,18 @@ DESCRIPTORS = 6
 A seventh, if there is one, is the spec's `gate_fd`.
 """
 
-_MOST_REQUEST = 16  # bytes; only that there are some matters
+_MOST_REQUEST = 16  # bytes; it only matters that there are some
 _INTEGER = array.array("i").itemsize
 _ROOM = socket.CMSG_SPACE((DESCRIPTORS + 1) * _INTEGER)
 
 
 def serve(fd: int) -> None:
-    """Take requests from the socket `fd` until its other end is closed. Does not return.
+    """Handle requests from the socket `fd` until its other end is closed. Does not return.
 
-    What is written to a request's report, a line each: the process id, by the process itself before all else; then its
-    exit status. The end of a report without the first means that nothing was run, and without the second that this
-    process has ended.
+    Two lines are written to a request's report: the process id, by the process itself before anything else; then its
+    exit status. If the report ends without the first, nothing was run; without the second, this process has ended.
     """
-    gc.freeze()  # what is loaded stays: no use in looking through it, and copying its pages, in every child
+    gc.freeze()  # or every child would scan what is loaded, and so copy its pages
     try:
         _Server(socket.socket(fileno=fd)).serve()
     finally:
@@ -58,7 +56,7 @@ class _Server:
                     os._exit(0)
 
     def _take(self) -> bool:
-        """One request; whether there may be more."""
+        """Handle one request; return whether there may be more."""
         request, descriptors = self._receive()
         try:
             if len(descriptors) in (DESCRIPTORS, DESCRIPTORS + 1):
@@ -80,7 +78,7 @@ class _Server:
         try:
             pid = os.fork()
         except OSError:
-            return  # the report ends: the assistant tries it its own way
+            return  # the report ends: the assistant then starts it itself
         if not pid:
             self._become_a_launcher(*descriptors)
         child = os.pidfd_open(pid)
@@ -96,7 +94,7 @@ class _Server:
             os.dup2(stdout, 1)
             os.dup2(stderr, 2)
             with open(order, "rb", closefd=False) as file:
-                spec = LaunchSpec(**marshal.load(file))  # noqa: S302 - from the assistant, by way of memory
+                spec = LaunchSpec(**marshal.load(file))  # noqa: S302 - from the assistant, through memory
             spec.live_fd, spec.status_fd, spec.gate_fd = live, status, gate
             for fd in (order, stdout, stderr, report, self._requests.fileno(), *self._children):
                 os.close(fd)
@@ -107,7 +105,7 @@ class _Server:
             os._exit(main.NOT_RUN)
 
     def _report(self, child: int) -> None:
-        """Tell how a child ended."""
+        """Report how a child ended."""
         pid, report = self._children.pop(child)
         self._poller.unregister(child)
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])

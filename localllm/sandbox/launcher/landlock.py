@@ -1,7 +1,7 @@
-"""Landlock: which files may be read and written, enforced by the kernel. Runs in the launcher.
+"""Restrict which files may be read and written, by Landlock in the kernel. Runs in the launcher.
 
-A ruleset grants; there is no way to deny beneath a granted folder. What is to be hidden is therefore left out by
-granting everything around it. https://docs.kernel.org/userspace-api/landlock.html
+A ruleset only grants; nothing below a granted folder can be denied. So to hide something, everything around it is
+granted. https://docs.kernel.org/userspace-api/landlock.html
 """
 
 import os
@@ -31,13 +31,13 @@ _TOP = "bin boot etc lib lib32 lib64 libx32 media mnt nix opt proc sbin snap srv
 
 LEAST_ABI = 6
 """Before it (Linux 6.12), a command could end the assistant and its own supervisor by a signal to any of their threads,
-and what it had left would not be undone. Before 3 (Linux 6.2), files outside could be emptied."""
+and what it had left would not be undone. Before 3 (Linux 6.2), it could truncate files outside."""
 
 _TCP_SINCE, _SCOPES_SINCE = 4, 6
 
 
 def abi(kernel: Kernel) -> int:
-    """The version of Landlock this kernel offers; 0 for none."""
+    """Return the version of Landlock that this kernel offers; 0 for none."""
     try:
         return kernel.syscall(_CREATE_RULESET, None, 0, _VERSION)
     except OSError:
@@ -45,17 +45,17 @@ def abi(kernel: Kernel) -> int:
 
 
 def enclose_signals(kernel: Kernel) -> bool:
-    """Let signals of this process reach only processes that it will start; whether that is so, and was seen to be.
+    """Restrict signals of this process to processes that it will start; return whether that is in force, and verified.
 
-    Then a signal to everybody reaches all that descend from this process, and nobody else. Needs no_new_privs.
+    A signal to all processes then reaches exactly the descendants of this process. Needs no_new_privs.
     """
     if abi(kernel) < _SCOPES_SINCE:
         return False
     rules = Ruleset(kernel, (_REFER, 0, _SIGNALS))
-    rules.allow("/", _REFER)  # which is refused by every ruleset that does not speak of it
+    rules.allow("/", _REFER)  # every ruleset refuses this right unless it is granted
     rules.enforce()
     try:
-        os.kill(os.getppid(), 0)  # the same user's, so only the enclosure can refuse this
+        os.kill(os.getppid(), 0)  # of the same user, so only the scope can refuse this
     except PermissionError:
         return os.getppid() != 1
     except ProcessLookupError:
@@ -64,9 +64,10 @@ def enclose_signals(kernel: Kernel) -> bool:
 
 
 def everything(version: int, *, has_own_network: bool = False) -> tuple[int, ...]:
-    """All that this version of Landlock can refuse, as Ruleset wants it. TCP in a network of one's own is fine.
+    """Return everything that this version of Landlock can refuse, for Ruleset; TCP is allowed in a network of one's
+    own.
 
-    Sockets in files: of those, only the ones that are not the command's own are refused.
+    Of the sockets in files, only those that are not the command's own are refused.
     """
     rights = _FIRST_ABI_RIGHTS
     for since, right in ((2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV), (9, _RESOLVE_UNIX)):
@@ -77,9 +78,9 @@ def everything(version: int, *, has_own_network: bool = False) -> tuple[int, ...
 
 
 class Ruleset:
-    """What will be refused unless a rule grants it: `handled` has rights on files, on TCP, and scopes.
+    """What is refused unless a rule grants it. `handled`: rights on files, rights on TCP, and scopes.
 
-    No rule grants the last two: there is no TCP, and abstract sockets and signals end at the processes held.
+    No rule grants the last two: there is no TCP, and abstract sockets and signals reach only the confined processes.
     """
 
     def __init__(self, kernel: Kernel, handled: tuple[int, ...]) -> None:
@@ -89,9 +90,9 @@ class Ruleset:
         self._fd = kernel.syscall(_CREATE_RULESET, attributes, len(attributes), 0)
 
     def allow(self, path: str, rights: int) -> bool:
-        """Grant `rights` on `path` and all beneath; False where it is missing, out of reach or a symbolic link.
+        """Grant `rights` on `path` and everything below; return False if it is missing, out of reach or a symlink.
 
-        A link is never followed: what it leads to has to be granted by its own name.
+        A symlink is never followed: its target has to be granted by its own name.
         """
         try:
             fd = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -113,9 +114,9 @@ class Ruleset:
         return True
 
     def allow_around(self, hidden: list[str], rights: int, start: str = "/") -> None:
-        """Grant `rights` on everything beneath `start` except the paths in `hidden` (absolute, links resolved).
+        """Grant `rights` on everything below `start` except the paths in `hidden` (absolute, symlinks resolved).
 
-        The folders that lead to a hidden one cannot be listed, and what is made in them later is not granted.
+        The folders that lead to a hidden path cannot be listed, and what is created in them later is not granted.
         """
         if start in hidden:
             return
@@ -134,6 +135,6 @@ class Ruleset:
             self.allow_around(beneath, rights, inside + name)
 
     def enforce(self) -> None:
-        """Hold this thread, and all it will start, to the rules. Needs no_new_privs."""
+        """Apply the rules to this thread and everything it will start. Needs no_new_privs."""
         self._kernel.syscall(_RESTRICT_SELF, self._fd, 0)
         os.close(self._fd)

@@ -1,4 +1,4 @@
-"""Bounds on a command and everything it starts, and the end of all of it. Runs in the launcher."""
+"""Limit a command and everything it starts, and end all of it. Runs in the launcher."""
 
 import os
 import resource
@@ -8,23 +8,22 @@ import time
 from localllm.sandbox.launcher.covers import Covers
 from localllm.sandbox.launcher.spec import LaunchSpec
 
-_TICK = 50  # milliseconds between two looks at what the command uses
+_TICK = 50  # milliseconds between two measurements of what the command uses
 _LAST_EFFORT = 30.0  # seconds to go on killing; only a process stuck in the kernel takes longer
-_UNTIL_DELETED = 0.3  # seconds at most from the loss of a mount to the end of a file that is deleted
+_UNTIL_DELETED = 0.3  # seconds at most after the loss of a mount until a file that is being deleted is gone
 _SIGKILL, _SIGTERM, _SIGCONT, _SIGSTOP = 9, 15, 18, 19
-_EVERYBODY = -1  # of those whom a signal reaches
+_EVERYBODY = -1  # kill(2): every process that the signal may reach
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-_FILE_ITSELF = 1024  # bytes of memory, about, that a file takes in a file system that is held there, empty or not
-_LAST_MEMORY = 32  # of so many parts of the machine's memory the last one: the command goes before the user's programs
-_MUCH_MEMORY = 4  # of so many parts one, which has gone since it began
-_SHARE_OF_FILES = 2  # at most one half of those that can still be made
+_FILE_ITSELF = 1024  # approximate bytes of memory that a file takes in a tmpfs, empty or not
+_LAST_MEMORY = 32  # of the machine's memory, less than 1/32 is left: the command is killed before the user's programs
+_MUCH_MEMORY = 4  # and more than 1/4 was used up since the command began
+_SHARE_OF_FILES = 2  # at most half of the files that can still be created
 
 
 def rise_above(*, hand_down: bool = False) -> None:
-    """Be scheduled before everything the command starts, where that is permitted: for root, whom no number of
-    processes is too many for the kernel, and whose fork bombs have to be outrun. What is forked is ordinary again,
-    unless `hand_down`: in a namespace it is too late to ask for this, but not to end its being handed down.
-    """
+    """Take a real-time priority above everything the command starts, where that is permitted: for root, for whom the
+    kernel limits no number of processes, and whose fork bombs have to be outrun. Children have normal priority again,
+    unless `hand_down`: in a namespace it is too late to ask for this priority, but not to stop its being inherited."""
     try:
         policy = os.SCHED_RR if hand_down else os.SCHED_RR | os.SCHED_RESET_ON_FORK
         os.sched_setscheduler(0, policy, os.sched_param(1))
@@ -33,14 +32,14 @@ def rise_above(*, hand_down: bool = False) -> None:
 
 
 def set_limits(spec: LaunchSpec) -> None:
-    """The limits the kernel keeps for each process. Those of the user stay where they are lower.
+    """Set the limits that the kernel enforces for each process. Those of the user stay where they are lower.
 
     Memory is not among them: what a process reserves says nothing about what it uses (Java, address sanitizers).
     """
-    _lower(resource.RLIMIT_CORE, 1)  # core(5): with 0, a handler of the machine's (`|/usr/…`) would be started outside
+    _lower(resource.RLIMIT_CORE, 1)  # core(5): with 0, the machine's handler (`|/usr/…`) would be started outside
     _lower(resource.RLIMIT_NOFILE, spec.open_files)
     _lower(resource.RLIMIT_FSIZE, spec.disk)
-    _lower(resource.RLIMIT_NPROC, _threads_running() + most_threads(spec))  # it counts the user's others as well
+    _lower(resource.RLIMIT_NPROC, _threads_running() + most_threads(spec))  # all of the user's threads count
 
 
 def _lower(kind: int, value: int) -> None:
@@ -51,21 +50,21 @@ def _lower(kind: int, value: int) -> None:
 
 
 def most_threads(spec: LaunchSpec) -> int:
-    """How many threads the command and all it starts may have."""
+    """Return how many threads the command and everything it starts may have."""
     return spec.threads or 1024 + 32 * (os.cpu_count() or 1)
 
 
 def _threads_running() -> int:
-    """On the whole machine: the number after the stroke in /proc/loadavg."""
+    """Return the number of threads on the whole machine: the number after the slash in /proc/loadavg."""
     return int(read("/proc/loadavg").split()[3].partition(b"/")[2])
 
 
 class Supervisor:
     """Waits for a command; when it ends, or must end, ends everything it started.
 
-    To be made before the command is started, and after `Kernel.adopt_orphans`, so that nothing can leave the family.
-    `is_enclosed`: what `landlock.enclose_signals` said. `covers`: what is mounted over closed names, all of which
-    must stay so. `left`: the command had ended, and something it had started had not.
+    Create it before the command is started, and after `Kernel.adopt_orphans`, so that no descendant can escape.
+    `is_enclosed`: the result of `landlock.enclose_signals`. `covers`: the mounts over closed names, all of which must
+    stay. `left`: the command had ended, but something it had started had not.
     """
 
     def __init__(self, spec: LaunchSpec, *, is_enclosed: bool, covers: Covers | None = None) -> None:
@@ -85,8 +84,8 @@ class Supervisor:
         self.left = False
 
     def wait(self, pid: int) -> tuple[int, str]:
-        """The return code of the command `pid` (-N: killed by signal N), and what it used too much of, "replaced", or
-        ""."""
+        """Wait for the command `pid`; return its return code (-N: killed by signal N), and what it used too much of,
+        "replaced", or ""."""
         self._pid = pid
         try:
             excess = self._watch()
@@ -116,7 +115,7 @@ class Supervisor:
             if self._spec.live_fd in ready and self._is_abandoned():
                 return ""
             if not is_due:
-                continue  # files are made all the time, and a look takes longer
+                continue  # files are created all the time, and measuring takes longer
             next_look = time.monotonic() + _TICK / 1000
             self._note_time()
             if excess := self._excess():
@@ -124,15 +123,15 @@ class Supervisor:
             self._reap()
 
     def _note_time(self) -> None:
-        """Note that the command runs till now. The assistant cannot do that while it is stopped, and may be killed."""
+        """Record that the command still runs. The assistant cannot do that while it is stopped, and may be killed."""
         if self._spec.record_fd >= 0:
             try:
                 os.utime(self._spec.record_fd)
             except OSError:
-                return  # it is to be found out where something is left behind, and that is rare
+                return  # the time matters only if something is left behind, which is rare
 
     def _is_open(self, covers: Covers) -> bool:
-        """Whether the command has something before it that is closed, or may not be changed."""
+        """Return whether the command can reach something that is closed, or change what is read-only."""
         if not covers.open_names():
             return False
         _signal([_EVERYBODY], _SIGSTOP)
@@ -147,7 +146,8 @@ class Supervisor:
         return False
 
     def _is_abandoned(self) -> bool:
-        """Whether nobody waits any more. A word on the pipe is only the wish that the command end in good order."""
+        """Return whether nobody waits any more. Data on the pipe is only a request that the command end in good
+        order."""
         self.abandoned = not os.read(self._spec.live_fd, 1)
         if not self.abandoned:
             _signal([_EVERYBODY] if self._is_enclosed else descendants(self._spec.processes), _SIGTERM)
@@ -174,8 +174,8 @@ class Supervisor:
         return ""
 
     def _is_memory_gone(self) -> bool:
-        """Whether the machine has hardly any left, and had when the command began. What files without a name and the
-        buffers of sockets hold is no process's."""
+        """Return whether the machine has hardly any memory left, and had when the command began. Memory of unnamed
+        files and socket buffers belongs to no process."""
         now = available_memory()
         gone = self._available_at_start - now
         return now < self._machine // _LAST_MEMORY and gone > self._machine // _MUCH_MEMORY
@@ -185,23 +185,24 @@ class Supervisor:
         return [one.f_bavail * one.f_frsize for one in about]
 
     def _files(self) -> list[int]:
-        """How many files there are. What is free says nothing: some file systems turn free space into it."""
+        """Return the number of files. The number of free ones says nothing: some file systems turn free space into
+        it."""
         about = [os.fstatvfs(folder) for folder in self._folders]
         return [one.f_files - one.f_ffree for one in about]
 
     def _end_all(self) -> None:
-        """Kill the command and all it started.
+        """Kill the command and everything it started.
 
-        The command itself is not waited for before the end: as long as it is not, its number is not another's.
+        The command itself is reaped last: until then no other process can get its id.
         """
         deadline = time.monotonic() + _LAST_EFFORT
         while time.monotonic() < deadline:
             if self._is_enclosed:
-                _signal([_EVERYBODY], _SIGKILL)  # in one step, in which nobody can fork
+                _signal([_EVERYBODY], _SIGKILL)  # in one step, during which no process can fork
             else:
                 _signal([-self._pid], _SIGSTOP)  # its process group: for most commands that is all
                 _signal(_freeze_family(), _SIGKILL)
-            has_ended = self._has_ended()  # asked for first: what it leaves behind is among our children by then
+            has_ended = self._has_ended()  # checked first: what it leaves behind is among our children by then
             if self._reap() <= {self._pid} and has_ended:
                 return
             time.sleep(0.001)
@@ -210,7 +211,7 @@ class Supervisor:
         return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def _reap(self) -> set[int]:
-        """Take leave of the children that have ended, except the command; the others."""
+        """Reap the children that have ended, except the command; return the others."""
         children = set(_children("self"))
         for pid in children - {self._pid}:
             if os.waitpid(pid, os.WNOHANG)[0]:
@@ -219,7 +220,8 @@ class Supervisor:
 
 
 def _most_files(folder: int, most: int) -> int:
-    """How many may be made where `folder` is. Some file systems (btrfs) count none, and are bounded by space alone."""
+    """Return how many files may be created where `folder` is. Some file systems (btrfs) do not count files, and are
+    limited by space alone."""
     about = os.fstatvfs(folder)
     return min(most, about.f_favail // _SHARE_OF_FILES) if about.f_files else most
 
@@ -233,9 +235,9 @@ def _signal(pids: list[int] | set[int], number: int) -> None:
 
 
 def _freeze_family() -> set[int]:
-    """Stop every process below this one, or a fork bomb would outrun the killing. All that were found.
+    """Stop every process below this one, or a fork bomb would outrun the killing. Returns all that were found.
 
-    A parent is stopped before its children are looked for: it will not have others.
+    A parent is stopped before its children are listed, so that it cannot have others.
     """
     frozen: set[int] = set()
     while True:
@@ -251,7 +253,7 @@ def _freeze_family() -> set[int]:
 
 
 def descendants(at_most: int) -> list[int]:
-    """The processes below this one, nearest first. Stops looking when there are more than `at_most`."""
+    """Return the processes below this one, nearest first. Stops when there are more than `at_most`."""
     found = _children("self")
     for pid in found:
         if len(found) > at_most:
@@ -261,7 +263,7 @@ def descendants(at_most: int) -> list[int]:
 
 
 def _children(process: str) -> list[int]:
-    """The children of all threads of a process; none if it has ended."""
+    """Return the children of all threads of a process; none if it has ended."""
     threads = f"/proc/{process}/task"
     try:
         names = os.listdir(threads)  # noqa: PTH208 - pathlib takes longer to import than this program to run
@@ -271,37 +273,38 @@ def _children(process: str) -> list[int]:
 
 
 def can_see_children() -> bool:
-    """Whether this kernel lists the children of a process (CONFIG_PROC_CHILDREN)."""
+    """Return whether this kernel lists the children of a process (CONFIG_PROC_CHILDREN)."""
     return os.path.exists(f"/proc/self/task/{os.getpid()}/children")  # noqa: PTH110 - as above
 
 
 def _threads_and_memory(pid: int) -> tuple[int, int]:
-    """How many threads a process has and how many bytes it holds, shared ones included. proc_pid_stat(5)."""
+    """Return how many threads a process has and how many bytes it holds, shared ones included. proc_pid_stat(5)."""
     fields = read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     return (int(fields[17]), int(fields[21]) * _PAGE) if fields else (0, 0)
 
 
 def _fair_memory(pid: int) -> int:
-    """Bytes a process holds, of each shared page its share. Slow, so asked only when in doubt."""
+    """Return the bytes a process holds, with its share of each shared page. Slow, so used only in doubt."""
     lines = read(f"/proc/{pid}/smaps_rollup").splitlines()
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(b"Pss:")), 0)
 
 
 def available_memory() -> int:
-    """Bytes that programs of this machine could have. proc_meminfo(5)."""
+    """Return the bytes of memory available to programs on this machine. proc_meminfo(5)."""
     return int(read("/proc/meminfo").partition(b"MemAvailable:")[2].split(maxsplit=1)[0]) * 1024
 
 
 def _held_by_nobody() -> int:
-    """Bytes of shared memory that is there without a process that has it mapped. proc_sysvipc(5), and /dev/shm."""
+    """Return the bytes of shared memory that exist whether or not a process maps them. proc_sysvipc(5), and
+    /dev/shm."""
     segments = [line.split() for line in read("/proc/sysvipc/shm").splitlines()[1:]]
-    files = os.statvfs("/dev/shm")  # noqa: S108 - where the C library makes them
+    files = os.statvfs("/dev/shm")  # noqa: S108 - where the C library creates them
     in_files = (files.f_blocks - files.f_bfree) * files.f_frsize + (files.f_files - files.f_ffree) * _FILE_ITSELF
     return sum(int(fields[14]) for fields in segments) + in_files
 
 
 def read(path: str) -> bytes:
-    """A small file of /proc; nothing if the process it tells of has ended."""
+    """Read a small file of /proc; empty if its process has ended."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except (FileNotFoundError, ProcessLookupError):

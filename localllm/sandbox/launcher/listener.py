@@ -1,16 +1,16 @@
-"""The listener in a command's own network, handed to the assistant outside. Runs in the launcher."""
+"""Create the listener in a command's own network, and send it to the assistant outside. Runs in the launcher."""
 
 import sys
 
 PORT = 3128
-"""Where commands find the proxy: 127.0.0.1, in a network of their own. The number many proxies have."""
+"""Where commands find the proxy: on 127.0.0.1, in a network of their own. A common port for proxies."""
 
 _WAITING = 64  # connections not accepted yet
 
 
 def hand_out(fd: int) -> None:
     """Send a listening socket over the socket `fd`, and close both here. Raises OSError."""
-    # Only where commands may reach something; and without `socket` around it, which takes longer than all else here.
+    # Only if commands may reach something; not `socket`, whose import takes longer than everything else here.
     import _socket
 
     outside, listener = _socket.socket(fileno=fd), _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)

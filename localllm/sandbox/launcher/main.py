@@ -1,8 +1,8 @@
-"""The program between the assistant and a command: it gives up every right, then becomes the command.
+"""Run the program between the assistant and a command: it gives up every right, then becomes the command.
 
-It is an interpreter with nothing but the standard library, for one command, and has one thread. It splits: the child
-restricts itself and becomes bash; the parent supervises and tells the outcome. In namespaces the parent is process 1
-there, and what it came from waits outside. If a step of the restriction fails, the command is not run.
+It is an interpreter with only the standard library, for one command, with one thread. It forks: the child restricts
+itself and becomes bash; the parent supervises it and reports the outcome. In namespaces the parent is process 1, and
+the process it was forked from waits outside. If a step of the restriction fails, the command is not run.
 """
 
 import os
@@ -14,19 +14,19 @@ from localllm.sandbox.launcher.spec import BASH, SUPERVISOR, LaunchSpec
 from localllm.sandbox.launcher.syscalls import Kernel
 
 NOT_RUN = 125
-"""The exit status of a child whose restriction failed (the one env and docker use for the same)."""
+"""The exit status of a child whose restriction failed (the same as that of env and docker)."""
 
 _ABANDONED = 3
-"""The exit status of a supervisor in namespaces when the assistant is gone: what is outside has to tidy up."""
+"""The exit status of a supervisor in namespaces when the assistant is gone: the process outside has to clean up."""
 
 _ATTEMPTS = 8  # of bubblewrap
-_OWN_SIGNALS = (1, 2, 3, 15)  # HUP, INT, QUIT, TERM: the supervisor ends last, when all else has
-_OOM_FIRST = b"800"  # of -1000 to 1000: under memory pressure the command goes before what the user works with
+_OWN_SIGNALS = (1, 2, 3, 15)  # HUP, INT, QUIT, TERM: the supervisor ends last, after everything else
+_OOM_FIRST = b"800"  # of -1000 to 1000: out of memory, the command is killed before the user's programs
 
 
 def main(spec: LaunchSpec, kernel: Kernel | None = None) -> None:
-    """Run the command; write `failed …` or `ended RETURN_CODE LEFT EXCESS` to the status pipe (LEFT: 1 where
-    something had to be ended with it). Does not return."""
+    """Run the command; write `failed …` or `ended RETURN_CODE LEFT EXCESS` to the status pipe (LEFT: 1 if something had
+    to be ended with it). Does not return."""
     if spec.error_fd >= 0:
         os.dup2(spec.error_fd, 2)
         os.close(spec.error_fd)
@@ -47,7 +47,7 @@ def main(spec: LaunchSpec, kernel: Kernel | None = None) -> None:
 
 
 def _open_record(spec: LaunchSpec) -> None:
-    """Open it here, where it can be seen. A command is run without one as well."""
+    """Open the record here, where its path is visible. If that fails, the command is run without it."""
     path, spec.record = spec.record, ""
     if path:
         try:
@@ -65,7 +65,7 @@ def _prepare_landlock(kernel: Kernel, spec: LaunchSpec) -> limits.Supervisor:
 
 
 def _prepare_namespaces(kernel: Kernel, spec: LaunchSpec) -> limits.Supervisor:
-    """Returns in process 1 of new namespaces; the process that called stays outside till that ends."""
+    """Return in process 1 of new namespaces; the calling process stays outside until that ends."""
     ids = os.getuid(), os.getgid()
     _volunteer_for_the_oom_killer()
     limits.rise_above(hand_down=True)
@@ -78,7 +78,7 @@ def _prepare_namespaces(kernel: Kernel, spec: LaunchSpec) -> limits.Supervisor:
 
 
 def _prepare_bubblewrap(kernel: Kernel, spec: LaunchSpec) -> limits.Supervisor:
-    """Returns in no process: the launcher begins anew inside."""
+    """Run bwrap; return in no process, as the launcher starts anew inside."""
     _volunteer_for_the_oom_killer()
     limits.rise_above(hand_down=True)
     for attempt in range(1, _ATTEMPTS + 1):
@@ -109,9 +109,9 @@ def _prepare_enclosed(kernel: Kernel, spec: LaunchSpec, covers: Covers) -> limit
         listener.hand_out(spec.gate_fd)
     if [name for name in covers.open_names() if not covers.close_again(name)]:
         raise OSError(0, "a file that is closed to commands was replaced while the sandbox was set up")
-    kernel.hide_from_debuggers()  # before there is anybody who could try
+    kernel.hide_from_debuggers()  # before any process exists that could try
     kernel.drop_privileges(but_mounting=covers.needs_mounting)
-    # A signal of process 1 reaches its namespace and nobody else.
+    # A signal of process 1 reaches only its own namespace.
     return limits.Supervisor(spec, is_enclosed=True, covers=covers)
 
 
@@ -129,7 +129,7 @@ def _must_see_children() -> None:
 
 
 def _wait_outside(kernel: Kernel, pid: int) -> int:
-    """Wait outside the namespaces for process 1 of them, or bwrap; how it ended."""
+    """Wait outside the namespaces for their process 1, or for bwrap; return how it ended."""
     kernel.hide_from_debuggers()
     for number in _OWN_SIGNALS:
         kernel.ignore_signal(number)
@@ -154,7 +154,7 @@ def _supervise(kernel: Kernel, spec: LaunchSpec, supervisor: limits.Supervisor, 
         _tell(spec, f"ended {code} {int(supervisor.left)} {excess}")
         os._exit(_ABANDONED if supervisor.abandoned and spec.level != "landlock" else 0)
     finally:
-        os._exit(2)  # told nothing: nobody knows how it ended
+        os._exit(2)  # nothing was reported: how it ended is unknown
 
 
 def _become_the_command(kernel: Kernel, spec: LaunchSpec, supervisor: int) -> None:
@@ -169,9 +169,9 @@ def _become_the_command(kernel: Kernel, spec: LaunchSpec, supervisor: int) -> No
             _volunteer_for_the_oom_killer()
             _restrict_files(kernel, spec)
         else:
-            kernel.drop_privileges()  # also what its supervisor keeps
+            kernel.drop_privileges()  # including the one its supervisor keeps
             _restrict_files_inside(kernel, spec)
-            os.dup2(os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC), 0)  # by the one outside its mode could be changed
+            os.dup2(os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC), 0)  # the mode of the one outside could be changed
         os.chdir(spec.folder)
         kernel.filter_calls(_filter(spec, supervisor))
         # The whole point is to run what was asked for.
@@ -183,7 +183,7 @@ def _become_the_command(kernel: Kernel, spec: LaunchSpec, supervisor: int) -> No
 
 
 def _ignored_signals() -> list[int]:
-    """proc_pid_status(5): a mask, the lowest bit for signal 1."""
+    """Return the ignored signals. proc_pid_status(5): a mask, the lowest bit for signal 1."""
     line = limits.read("/proc/self/status").partition(b"\nSigIgn:")[2].partition(b"\n")[0]
     mask = int(line, 16)
     return [number for number in range(1, mask.bit_length() + 1) if mask >> number - 1 & 1]
@@ -210,7 +210,7 @@ def _restrict_files(kernel: Kernel, spec: LaunchSpec) -> None:
 
 
 def _restrict_files_inside(kernel: Kernel, spec: LaunchSpec) -> None:
-    """The second wall, where there is one: what is to be hidden cannot be seen anyway."""
+    """Add a second barrier, if there is Landlock: what is to be hidden cannot be seen anyway."""
     version = landlock.abi(kernel)
     if not version:
         return
@@ -232,7 +232,7 @@ def _allow_devices(rules: landlock.Ruleset) -> None:
 
 
 def _filter(spec: LaunchSpec, supervisor: int) -> bytes:
-    """The filter with the supervisor's process id, and that of its group, filled in."""
+    """Return the filter with the process ids of the supervisor and of its process group filled in."""
     program = spec.call_filter
     for placeholder, pid in ((SUPERVISOR, supervisor), (-SUPERVISOR, -supervisor)):
         program = program.replace(_word(placeholder), _word(pid))
@@ -244,7 +244,8 @@ def _word(number: int) -> bytes:
 
 
 def _volunteer_for_the_oom_killer() -> None:
-    """Within another sandbox like this one the file is closed, but what is started there has volunteered already."""
+    """Have the kernel kill this process first when memory runs out. Within another sandbox like this one the file is
+    closed, but what is started there inherits the setting."""
     path = "/proc/self/oom_score_adj"
     try:
         fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
@@ -262,4 +263,4 @@ def _tell(spec: LaunchSpec, line: str) -> None:
     try:
         os.write(spec.status_fd, line.encode() + b"\n")
     except BrokenPipeError:
-        return  # nobody is there any more to be told
+        return  # nobody reads it any more

@@ -1,7 +1,6 @@
-"""What of the machine's files a command sees, as a list of mounts: the same for our own namespaces and for bubblewrap.
+"""Plan which files of the machine a command sees, as a list of mounts: for our own namespaces and for bubblewrap.
 
-Everything is there read-only; over it go, from the top of the tree downwards, the things that differ. Runs in the
-launcher.
+Everything is read-only; what differs is mounted over it, from the top of the tree downwards. Runs in the launcher.
 """
 
 import os
@@ -13,17 +12,16 @@ READ, WRITE, PRIVATE, EMPTY, MASK = "read", "write", "private", "empty", "mask"
 PIN, HOLD, LINK, COPY = "pin", "hold", "link", "copy"
 
 Step = tuple[str, str, str]
-"""What is done, at which path, and from where.
+"""The kind of the step, the path, and the source.
 
-READ: what is there can be read (it lies in something hidden). WRITE: and changed. PRIVATE: another, empty folder.
-EMPTY: an empty folder that cannot be written to. MASK: a file or socket is closed. PIN: read-only. HOLD: only the path
-itself cannot be renamed or deleted. LINK: a symbolic link to the last. COPY: the last, which is a copy of
-the folder, in its place.
+READ: can be read (within something hidden). WRITE: and changed. PRIVATE: another, empty folder. EMPTY: an empty folder
+that cannot be written to. MASK: a file or socket is closed. PIN: read-only. HOLD: only the path itself cannot be
+renamed or deleted. LINK: a symlink to the source. COPY: the source, a copy of the folder, in its place.
 """
 
-SHARED_MEMORY = "/dev/shm"  # noqa: S108 - where the C library makes it
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 - where the C library creates it
 KEYS = ("keys", "key-users")
-"""In /proc: the names of the user's keys, from outside as well. Empty for commands."""
+"""In /proc: the names of the user's keys, also of those from outside. Empty for commands."""
 
 _MOST_SHARED = 1 << 30  # bytes, and at most a quarter of the machine's memory
 _TEMPORARY = "/tmp"  # noqa: S108 - every user writes there
@@ -31,16 +29,16 @@ _HIDING = (PRIVATE, EMPTY, MASK)
 
 
 def shared_memory_size() -> int:
-    """Bytes of files in /dev/shm that a command may hold."""
+    """Return how many bytes of files in /dev/shm a command may have."""
     return min(_MOST_SHARED, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4)
 
 
 def plan(spec: LaunchSpec, private: str = "private") -> list[Step]:
-    """The steps in their order, each beneath those it changes. Looks at which paths there are.
+    """Return the steps in order, each after those it changes. Checks which paths exist.
 
-    `private`: the name of the folder, in the scratch folder, for those of PRIVATE steps.
+    `private`: the folder, within the scratch folder, for those of PRIVATE steps.
 
-    What is beneath a hidden path is out of sight with it, and comes back only as one of `shown` or `writable`.
+    Everything below a hidden path is hidden with it, except what is in `shown` or `writable`.
     """
     steps = _tree(spec, f"{spec.scratch}/{private}")
     links: dict[str, Step] = {}
@@ -71,18 +69,18 @@ def _tree(spec: LaunchSpec, private: str) -> dict[str, Step]:
 
 def _is_needed(kind: str, path: str, around: str) -> bool:
     if kind == WRITE:
-        return around != WRITE  # where it is missing, nothing can be run
+        return around != WRITE  # if it is missing, nothing can be run
     if kind == READ and around not in _HIDING:
         return False
     if kind in (READ, PRIVATE):
         return os.path.exists(path)
     if kind in (PIN, HOLD, COPY) and os.path.realpath(os.path.dirname(path)) != os.path.dirname(path):
-        return False  # it is mounted by its name, and would bring in what the link leads to
+        return False  # it is mounted by its name, which would show the target of the symlink
     return around not in _HIDING and _is_there(path)
 
 
 def _is_there(path: str) -> bool:
-    """Whether there is something other than a symbolic link."""
+    """Return whether there is something other than a symlink."""
     try:
         return not stat.S_ISLNK(os.lstat(path).st_mode)
     except OSError:
@@ -90,7 +88,8 @@ def _is_there(path: str) -> bool:
 
 
 def _can_be_reached(path: str) -> bool:
-    """Whether this user gets there without privileges, as a command has none: nothing has to be closed else."""
+    """Return whether this user can reach the path without privileges, which a command never has; else it need not be
+    closed."""
     folder = os.path.dirname(path)
     try:
         while folder != "/":
@@ -106,14 +105,15 @@ def _can_be_reached(path: str) -> bool:
 
 
 def _kind_around(steps: dict[str, Step], path: str) -> str:
-    """What the nearest step above a path does; READ where there is none. A command has shared memory of its own."""
+    """Return the kind of the nearest step above a path; READ if there is none. A command has shared memory of its
+    own."""
     if nearest := _nearest(steps, path):
         return nearest[0]
     return PRIVATE if f"{path}/".startswith(f"{SHARED_MEMORY}/") else READ
 
 
 def _kind_at(steps: dict[str, Step], path: str) -> str:
-    """What has been done to a path by itself, else around it."""
+    """Return the kind of the step at a path, or else of the one around it."""
     return steps[path][0] if path in steps else _kind_around(steps, path)
 
 
@@ -122,9 +122,9 @@ def _depth(path: str) -> tuple[int, str]:
 
 
 def make_private_folders(steps: list[Step]) -> None:
-    """Make the folders PRIVATE steps take theirs from, and in them the places for what is mounted there.
+    """Create the folders that PRIVATE steps use, and in them the mount points of other steps.
 
-    The folders that lead to such a place cannot be written to: a file beside the project would be lost in silence.
+    The folders that lead to a mount point cannot be written to: a file beside the project would be lost silently.
     """
     sources: dict[str, Step] = {}
     leading: dict[str, None] = {}
@@ -137,11 +137,12 @@ def make_private_folders(steps: list[Step]) -> None:
             leading.update(_make_place(kind, path, source, around))
         sources[path] = step
     for folder in sorted(leading, reverse=True):  # the innermost first
-        os.chmod(folder, 0o555)  # noqa: S103 - nobody may write, and only this user is there
+        os.chmod(folder, 0o555)  # noqa: S103 - nobody may write, and only this user has access
 
 
 def _make_place(kind: str, path: str, source: str, around: Step) -> dict[str, None]:
-    """The folders between the private one and the place, which are made, and the place unless it becomes a link."""
+    """Create the mount point, unless it becomes a symlink, and the folders between it and the private one; return
+    these."""
     _, top, private = around
     if around[0] != PRIVATE:
         return {}

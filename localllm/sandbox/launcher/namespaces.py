@@ -1,6 +1,6 @@
-"""A machine of the command's own: process numbers, network, and a view of the files. Runs in the launcher.
+"""Give a command process ids, a network and a view of the files of its own. Runs in the launcher.
 
-Nothing but the kernel is needed; as an ordinary user, one that lets users make namespaces.
+It only needs the kernel; for an ordinary user, one that lets users create namespaces.
 """
 
 import errno
@@ -18,12 +18,13 @@ _LINKS = (
     *((f"std{n}", f"/proc/self/fd/{i}") for i, n in enumerate(("in", "out", "err"))),
 )
 _LEAST_PID_MAX = 301  # kernel/pid.c
-_TRIES = 50  # what is replaced more often while one mount is made is not honest work
-_SPARE = 64  # numbers beyond the threads allowed, so that the supervisor sees and says that there are too many
+_TRIES = 50  # ordinary work does not replace a file more often while one mount is made
+_SPARE = 64  # process ids beyond the allowed threads, so that the supervisor can report that there are too many
 
 
 def enter(kernel: Kernel, spec: LaunchSpec, ids: tuple[int, int], most_threads: int) -> None:
-    """Furnish the namespaces this process was cloned into. `ids`: user and group outside, which stay the same inside.
+    """Set up the namespaces that this process was cloned into. `ids`: user and group outside, which stay the same
+    inside.
 
     Raises OSError; then nothing must be run.
     """
@@ -34,8 +35,8 @@ def enter(kernel: Kernel, spec: LaunchSpec, ids: tuple[int, int], most_threads: 
     os.mkdir(root)
     kernel.bind("/", root)
     kernel.restrict_mount(root, read_only=True)
-    kernel.keep_out_of_binds(root)  # or it would be seen, whole, in the scratch folder
-    _make_devices(kernel, f"{root}/dev")  # the project may lie in /dev/shm
+    kernel.keep_out_of_binds(root)  # or all of it would be visible in the scratch folder
+    _make_devices(kernel, f"{root}/dev")  # the project may be in /dev/shm
     _mount_processes(kernel, f"{root}/proc", most_threads)
     steps = mounts.plan(spec)
     mounts.make_private_folders(steps)
@@ -48,7 +49,7 @@ def enter(kernel: Kernel, spec: LaunchSpec, ids: tuple[int, int], most_threads: 
 
 
 class LastingCovers(Covers):
-    """Those of a command whose process 1 keeps the right to mount."""
+    """The covers of a command whose process 1 keeps the right to mount."""
 
     can_be_covered = True
 
@@ -81,9 +82,9 @@ def _take(kernel: Kernel, root: str, step: mounts.Step) -> None:
 
 
 def change_in_place(kernel: Kernel, root: str, kind: str, path: str, source: str = "") -> None:
-    """Where others may be at work, who delete, replace or rename what is there or on the way.
+    """Mount over a path where others may be working, who delete, replace or rename what is there or on the way.
 
-    What is gone needs nothing; what was put in its place just when it was to be changed is changed instead.
+    What is gone needs nothing; what was put in its place at that moment is covered instead.
     """
     for attempt in range(1, _TRIES + 1):
         try:
@@ -104,8 +105,8 @@ def change_in_place(kernel: Kernel, root: str, kind: str, path: str, source: str
 
 
 def _needs_nothing(kind: str, error: OSError) -> bool:
-    """Whether there is nothing at the path, or, for what would be undone anyway, a link, which `mounts.plan` leaves
-    out as well."""
+    """Return whether there is nothing at the path, or a symlink where changes are undone anyway: `mounts.plan` leaves
+    it out as well."""
     is_link = error.errno == errno.ELOOP and kind in (mounts.PIN, mounts.HOLD, mounts.COPY)
     return is_link or error.errno in (errno.ENOENT, errno.ENOTDIR)
 
@@ -125,7 +126,7 @@ def _change_open(kernel: Kernel, kind: str, target: int, source: str) -> None:
 
 
 def _make_mount_point(source: str, target: str) -> None:
-    """Where `target` is missing: it lies in something that is empty or private."""
+    """Create `target` if it is missing: it is then within something empty or private."""
     if os.path.lexists(target):
         return
     if os.path.isdir(source):
@@ -141,7 +142,7 @@ def _make_devices(kernel: Kernel, folder: str) -> None:
         if os.path.exists(f"/dev/{name}"):
             os.close(os.open(f"{folder}/{name}", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC))
             kernel.bind(f"/dev/{name}", f"{folder}/{name}")
-            kernel.make_read_only(f"{folder}/{name}")  # its mode, owner and times: it can be written to all the same
+            kernel.make_read_only(f"{folder}/{name}")  # its mode, owner and times; it can still be written to
     for name in ("pts", "shm"):
         os.mkdir(f"{folder}/{name}")
     kernel.mount("devpts", f"{folder}/pts", "newinstance,ptmxmode=0666,mode=620")
@@ -152,12 +153,12 @@ def _make_devices(kernel: Kernel, folder: str) -> None:
 
 
 def _mount_processes(kernel: Kernel, folder: str, most_threads: int) -> None:
-    """Those of the namespace. Root could write to what is there, without any capability."""
+    """Mount /proc of the namespace, read-only: root could write to its files without any capability."""
     kernel.mount("proc", folder)
     try:  # noqa: SIM105 - contextlib takes longer to import than this program to run
         _write(f"{folder}/sys/kernel/pid_max", str(max(most_threads + _SPARE, _LEAST_PID_MAX)))
     except OSError:
-        pass  # before Linux 6.14 it is the whole machine's; the supervisor counts
+        pass  # before Linux 6.14 it applies to the whole machine; the supervisor counts
     _share_watches(folder)
     for name in mounts.KEYS:
         if os.path.exists(f"{folder}/{name}"):
@@ -173,7 +174,7 @@ def _share_watches(processes: str) -> None:
             most = int(limits.read(f"{processes}/sys/fs/inotify/max_user_{kind}"))
             _write(f"{processes}/sys/user/max_inotify_{kind}", str(most // share))
         except (OSError, ValueError):
-            pass  # a kernel without inotify, or without bounds of namespaces
+            pass  # a kernel without inotify, or without limits for namespaces
 
 
 def _write(path: str, value: str) -> None:

@@ -1,4 +1,4 @@
-"""Deleting a folder with all that is in it. Runs in the launcher, too."""
+"""Delete a folder with everything in it. Runs in the launcher, too."""
 
 import itertools
 import os
@@ -11,11 +11,11 @@ _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW"
 
 
 def delete_tree(folder: str) -> None:
-    """Delete it, also what a command has closed to its owner, or made read-only. What cannot be deleted stays.
+    """Delete the folder, also what a command has made unreadable or read-only. What cannot be deleted stays.
 
-    However deep it is: what lies in a folder of it is first moved to its top, so that no path grows long.
+    Works at any depth: the folders in a folder are first moved to the top, so that no path grows long.
     """
-    with suppress(OSError):  # it has gone, or another one is deleting it as well
+    with suppress(OSError):  # it is gone, or another process is deleting it as well
         if not stat.S_ISDIR(os.lstat(folder).st_mode):
             return
         os.chmod(folder, stat.S_IRWXU)  # noqa: PTH101 - pathlib takes longer to import than a launcher has
@@ -28,8 +28,8 @@ def delete_tree(folder: str) -> None:
 
 
 def delete_tree_at(name: str, above: int, seconds: float = float("inf")) -> None:
-    """As `delete_tree`, of the folder `name` in the open folder `above`; OSError where something of it stays. No more
-    is deleted after so many seconds: a command may be putting things in there."""
+    """Delete the folder `name` in the open folder `above`, as `delete_tree` does. Raises OSError if something of it
+    stays. Stops after so many seconds: a command may be adding to it."""
     top = _open_own(name, above)
     try:
         _empty(top, time.monotonic() + seconds)
@@ -52,7 +52,7 @@ def _empty(top: int, until: float = float("inf")) -> None:
 
 
 def _delete(name: str, top: int, free: Iterator[str]) -> None:
-    """Delete an entry of `top`; the folders in it are moved to `top` under names that are `free`."""
+    """Delete an entry of `top`; the folders in it are moved to `top` under `free` names."""
     if not _is_folder(name, top):
         os.unlink(name, dir_fd=top)
         return
@@ -60,7 +60,7 @@ def _delete(name: str, top: int, free: Iterator[str]) -> None:
     try:
         for inner in os.listdir(folder):  # noqa: PTH208 - by its descriptor, which has no path
             if _is_folder(inner, folder):
-                os.close(_open_own(inner, folder))  # one that is closed to its owner cannot be moved
+                os.close(_open_own(inner, folder))  # without permission its owner cannot move it
                 os.rename(inner, next(free), src_dir_fd=folder, dst_dir_fd=top)
             else:
                 os.unlink(inner, dir_fd=folder)
@@ -82,7 +82,8 @@ def _is_folder(name: str, above: int) -> bool:
 
 
 def _open_own(name: str, above: int) -> int:
-    """Open a folder, and let its owner in. By descriptors: at its name a command may have put a link meanwhile."""
+    """Open a folder, and give its owner access. By descriptors: a command may have put a symlink at its name
+    meanwhile."""
     try:
         folder = os.open(name, _FOLDER, dir_fd=above)
     except PermissionError:
@@ -94,6 +95,6 @@ def _open_own(name: str, above: int) -> int:
             return os.open(f"/proc/self/fd/{place}", os.O_RDONLY | os.O_DIRECTORY)
         finally:
             os.close(place)
-    with suppress(OSError):  # somebody else's
+    with suppress(OSError):  # it has another owner
         os.fchmod(folder, stat.S_IRWXU)
     return folder

@@ -1,33 +1,33 @@
-"""What the launcher is told. Runs there too: a plain class, as the launcher has the standard library alone and no time.
+"""Define what the launcher is given. Runs there, too: a plain class, as it has only the standard library and little
+time.
 
-Everything in it is a built-in type, so that `vars(spec)` travels as marshal data.
+All values are of built-in types, so that `vars(spec)` can be sent as marshal data.
 """
 
 BASH = ("/bin/bash", "--noprofile", "--norc", "-c")
-"""The shell, reading none of the files that could change what a command means."""
+"""The shell, which reads none of the files that could change what a command means."""
 
 SUPERVISOR = 0x5AFE5AFE
-"""Stands for the supervisor's process id in a filter made before there is one. No real id is that high."""
+"""Stands for the supervisor's process id in a filter that is made before the process exists. No real id is that
+high."""
 
 
 class LaunchSpec:
     """One command and what it may do.
 
-    Paths are absolute, with links resolved. `writable`: folders it may change; `scratch` is the one of them that is
-    thrown away. `hidden`: what it may not read, with `shown` as exceptions beneath. `call_filter`: a seccomp program.
-    `level`: how it is held. "landlock" takes `hidden` and `shown` as rules on files; "namespaces" and "bubblewrap" make
-    a view of the machine of them, in which besides each of `private` is an empty folder of the command's own, `pinned`
-    are read-only, `held` cannot be renamed, `masked` (sockets) are closed, `links` (name → target) made, and in place
-    of each folder of `copies` its copy is there. "inside" is
-    the second half of "bubblewrap", which starts itself again by `again`: a command line to which a descriptor is
-    added, and the code that it reads from there.
-    `live_fd`: a pipe; anything written to it asks the command to end, its end of file means that nobody waits any more.
-    `status_fd`: a pipe for the outcome. `gate_fd`: a socket for the way to the network (see `doorway`), -1 for none.
-    `error_fd`: the stderr of the command where it is not the launcher's, else -1.
-    `record`: a file whose time says how long the command ran, "" for none; `record_fd`: the same, open.
-    `threads` 0: some hundreds, more on larger machines; `memory` (bytes) 0: three
-    quarters of the machine's; `disk` (bytes) bounds each file, and what the free space may shrink by; `files` how many
-    more there may be.
+    Paths are absolute, with symlinks resolved. `writable`: folders it may change; `scratch`: the one of them that is
+    deleted afterwards. `hidden`: what it may not read, except for `shown` below. `call_filter`: a seccomp program.
+    `level`: how it is confined. "landlock" makes rules on files of `hidden` and `shown`; "namespaces" and "bubblewrap"
+    make a view of the machine of them, in which also each of `private` is an empty folder of the command's own,
+    `pinned` are read-only, `held` cannot be renamed, `masked` (sockets) are closed, `links` (name → target) are
+    created, and each folder of `copies` is replaced by its copy. "inside" is the second half of "bubblewrap", which
+    starts itself again by `again`: a command line, to which a descriptor is added, and the code to be read from that.
+    `live_fd`: a pipe; data on it asks the command to end, its end of file means that nobody waits any more.
+    `status_fd`: a pipe for the outcome. `gate_fd`: a socket for the way to the network (see `listener`), -1 for none.
+    `error_fd`: the stderr of the command if it is not the launcher's, else -1.
+    `record`: a file whose time shows until when the command ran, "" for none; `record_fd`: the same, open.
+    `threads` 0: some hundreds, more on larger machines; `memory` (bytes) 0: three quarters of the machine's; `disk`
+    (bytes): limits each file, and by how much the free space may shrink; `files`: how many may be added.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The calls to the kernel that Python has no function for. Runs in the launcher: the standard library alone."""
+"""Call the kernel where Python has no function for it. Runs in the launcher: standard library only."""
 
 import ctypes
 import os
@@ -36,7 +36,7 @@ _AF_INET, _SOCK_DGRAM, _SIOCSIFFLAGS, _IFF_UP = 2, 2, 0x8914, 1
 
 
 class Kernel:
-    """The C library, asked for what only it can do. Every method raises OSError where the kernel refuses."""
+    """Calls to the C library. Every method raises OSError if the kernel refuses."""
 
     def __init__(self) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
@@ -45,7 +45,7 @@ class Kernel:
         self._libc.signal.restype = ctypes.c_void_p
 
     def syscall(self, number: int, *arguments: int | bytes | None) -> int:
-        """A system call by its number; integers go as longs, bytes as a pointer to them."""
+        """Make a system call by its number; integers are passed as longs, bytes as a pointer to them."""
         given = [ctypes.c_long(argument) if isinstance(argument, int) else argument for argument in arguments]
         result: int = self._libc.syscall(ctypes.c_long(number), *given)
         if result < 0:
@@ -53,7 +53,7 @@ class Kernel:
         return result
 
     def prctl(self, option: int, argument: int = 0, second: int = 0) -> None:
-        """prctl(2)."""
+        """Call prctl(2)."""
         zero = ctypes.c_ulong(0)
         if self._libc.prctl(option, ctypes.c_ulong(argument), ctypes.c_ulong(second), zero, zero):
             raise _last_error(f"prctl {option}")
@@ -67,13 +67,13 @@ class Kernel:
         self.prctl(_PR_SET_PDEATHSIG, _SIGKILL)
 
     def hide_from_debuggers(self) -> None:
-        """Let no process of the same user trace this one or read its memory."""
+        """Prevent other processes of the same user from tracing this one or reading its memory."""
         self.prctl(_PR_SET_DUMPABLE, 0)
 
     def drop_privileges(self, *, but_mounting: bool = False) -> None:
-        """Give up every capability, for good: also those that root, or a set-uid program, gets on execve.
+        """Give up every capability for good, also those that root or a set-uid program gets on execve.
 
-        `but_mounting`: this process keeps the right to mount in its own namespace; a program it becomes has none.
+        `but_mounting`: keep the right to mount in the own namespace; a program that this process becomes has none.
         """
         for capability in range(_CAPABILITIES):
             try:
@@ -88,45 +88,45 @@ class Kernel:
         self.prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
     def filter_calls(self, program: bytes) -> None:
-        """Put a seccomp filter (8 bytes an instruction) over this thread and all it will start."""
+        """Apply a seccomp filter (8 bytes an instruction) to this thread and everything it will start."""
         instructions = ctypes.create_string_buffer(program, len(program))
         pointer = ctypes.addressof(instructions)
         described = (ctypes.c_uint64 * 2)(len(program) // 8, pointer)  # struct sock_fprog: u16, padding, pointer
         self.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(described))
 
     def reset_signals(self, ignored: list[int]) -> None:
-        """Every signal at its default and none blocked, as a program expects to be started. Those with a handler are
-        without one after execve(2) anyway; those `ignored` would stay so."""
+        """Set every signal to its default and block none, as a program expects at its start. execve(2) removes handlers
+        anyway, but `ignored` signals would stay ignored."""
         for number in ignored:
             self._libc.signal(number, None)
         self._libc.sigprocmask(_SIG_SETMASK, bytes(128), None)
 
     def ignore_signal(self, number: int) -> None:
-        """Take no notice of a signal."""
+        """Ignore a signal."""
         self._libc.signal(number, 1)
 
     def clone_into_namespaces(self) -> int:
-        """fork(2), whose child is process 1 in namespaces of its own where it has every capability."""
+        """Fork as fork(2), with the child as process 1 in namespaces of its own, where it has every capability."""
         number = _CLONE[os.uname().machine]
         try:
             return self.syscall(number, _NEW_NAMESPACES | _NEW_CGROUP | _SIGCHLD, 0, 0, 0, 0)
         except OSError:
-            pass  # perhaps only one of them is refused
+            pass  # perhaps only a cgroup namespace is refused
         try:
             return self.syscall(number, _NEW_NAMESPACES | _SIGCHLD, 0, 0, 0, 0)
         except OSError as error:
             raise OSError(error.errno, f"no namespaces can be made: {os.strerror(error.errno or 0)}") from error
 
     def cut_off_mounts(self) -> None:
-        """Let nothing that is mounted from now on be seen outside this process's mount namespace."""
+        """Keep all later mounts invisible outside this process's mount namespace."""
         self._mount(None, "/", None, _RECURSIVE | _SLAVE)
 
     def bind(self, source: str, target: str) -> None:
-        """Show `source`, and all that is mounted beneath, at `target` as well."""
+        """Mount `source`, with everything mounted below it, at `target` as well."""
         self._mount(source, target, None, _BIND | _RECURSIVE)
 
     def open_path(self, root: str, path: str) -> int:
-        """A descriptor of `root` + `path`, which stands for the same thing whatever is renamed. No link is followed."""
+        """Open a descriptor of `root` + `path`, which keeps its meaning whatever is renamed. Follows no symlink."""
         folder = os.open(root, os.O_PATH | os.O_CLOEXEC)
         how = _words(os.O_PATH | os.O_CLOEXEC, 0, _RESOLVE_NO_LINKS_AND_BENEATH)
         try:
@@ -135,7 +135,7 @@ class Kernel:
             os.close(folder)
 
     def bind_open(self, source: int, target: int, *, read_only: bool) -> None:
-        """Show what the descriptor `source` stands for at that of `target` as well, `read_only` from the beginning."""
+        """Mount the file or folder of the descriptor `source` at that of `target`, `read_only` from the beginning."""
         copy = self.syscall(_OPEN_TREE, source, b"", _CLONE_TREE | _AT_RECURSIVE | _AT_EMPTY_PATH | os.O_CLOEXEC)
         try:
             wanted = _NO_SET_ID | _NO_DEVICES | (_READ_ONLY if read_only else 0)
@@ -146,16 +146,17 @@ class Kernel:
             os.close(copy)
 
     def mount(self, kind: str, target: str, options: str = "") -> None:
-        """Mount a new filesystem of a `kind`: without set-id bits, and only devpts with devices."""
+        """Mount a new file system of a `kind`: without set-id bits, and with devices only for devpts."""
         flags = _NO_SET_ID if kind == "devpts" else _NO_SET_ID | _NO_DEVICES
         self._mount(kind, target, kind, flags, options)
 
     def keep_out_of_binds(self, target: str) -> None:
-        """Leave the mount at `target`, and all beneath, out where something around it is bound elsewhere."""
+        """Leave the mount at `target`, and everything below, out of bind mounts of what is around it."""
         self._mount(None, target, None, _UNBINDABLE)
 
     def restrict_mount(self, target: str, *, read_only: bool) -> None:
-        """No set-id bits, no devices, and no news of the machine's mounts, at `target` and all mounted `beneath`."""
+        """Allow no set-id bits, no devices, and no propagation of the machine's mounts, at `target` and all mounts
+        below."""
         wanted = _NO_SET_ID | _NO_DEVICES | (_READ_ONLY if read_only else 0)
         attributes = _words(wanted, 0, _PRIVATE, 0)
         try:
@@ -164,33 +165,34 @@ class Kernel:
             raise OSError(error.errno, f"{target} cannot be restricted: {error.strerror}") from error
 
     def make_read_only(self, target: str) -> None:
-        """Change nothing but that the mount at `target` cannot be written to."""
+        """Make the mount at `target` read-only and change nothing else."""
         attributes = _words(_READ_ONLY, 0, 0, 0)
         self.syscall(_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(target), 0, attributes, len(attributes))
 
     def change_root(self, folder: str) -> None:
-        """Make a mounted folder `/`, and what was `/` disappear."""
+        """Make a mounted folder `/`, and unmount the former one."""
         os.chdir(folder)
         if self._libc.pivot_root(b".", b".") or self._libc.umount2(b".", _DETACH):
             raise _last_error("pivot_root")
         os.chdir("/")
 
     def open_watch(self) -> int:
-        """A descriptor that tells of what happens in folders, see inotify(7)."""
+        """Open a descriptor that reports events in folders, see inotify(7)."""
         fd: int = self._libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
         if fd < 0:
             raise _last_error("inotify")
         return fd
 
     def watch_folder(self, fd: int, folder: str) -> int:
-        """Let `fd` tell of each name in `folder` that is given to something; the number it tells."""
+        """Have `fd` report each entry that is created in or moved to `folder`; return the number it reports with
+        them."""
         number: int = self._libc.inotify_add_watch(fd, os.fsencode(folder), _MADE_OR_MOVED_HERE | _FOLDER_ITSELF)
         if number < 0:
             raise _last_error(f"watch {folder}")
         return number
 
     def raise_loopback(self) -> None:
-        """Let 127.0.0.1 work in a new network namespace."""
+        """Enable 127.0.0.1 in a new network namespace."""
         fd = self._libc.socket(_AF_INET, _SOCK_DGRAM, 0)
         if fd < 0:
             raise _last_error("socket")
