@@ -1,4 +1,4 @@
-"""The back ends that hold commands: what each is made by, and what it can do."""
+"""Define the back ends that confine commands: what creates each, and what it can do."""
 
 import sys
 from collections.abc import Mapping
@@ -14,19 +14,19 @@ Level = str
 """The name of a back end."""
 
 SandboxLevel = str
-"""The level in force, as proved by an active probe on this machine; "none" holds nothing."""
+"""The level in force, as proved by an active probe on this machine; "none" confines nothing."""
 
 Network = Literal["off", "hosts", "not possible", "all"]
-"""What of the network commands reach: nothing; the user's list of hosts; nothing, although there is a list, as the
-level cannot tell hosts apart; everything, as nothing holds them."""
+"""What commands can reach of the network: nothing; the user's list of hosts; nothing despite such a list, as the level
+cannot distinguish hosts; everything, as nothing confines them."""
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """What of a project needs care when a command starts, as absolute paths.
+    """What in a project needs care when a command starts, as absolute paths.
 
-    `pinned` may be read only; `held` not renamed; `masked` are sockets of others; in place of each folder of `copies`
-    its copy is seen (only where the back end `has_namespaces`). `record`: a file outside the project whose time is set
-    while the command runs, and when it has ended, also where this program is stopped; "" for none.
+    `pinned`: read-only; `held`: cannot be renamed; `masked`: sockets of others; `copies`: folders in place of which
+    their copy is shown (only if the back end `has_namespaces`). `record`: a file outside the project whose time is set
+    while the command runs, and when it has ended, even while this program is stopped; "" for none.
     """
 
     pinned: tuple[str, ...] = ()
@@ -40,11 +40,11 @@ NO_CARE = Surroundings()
 
 
 class ConfinedCommand(Launch, Executed, Protocol):
-    """One start of a command that is held."""
+    """One start of a confined command."""
 
 
 class Confinement(Protocol):
-    """Makes launches of the commands of one project."""
+    """Creates launches for the commands of one project."""
 
     def launch(
         self,
@@ -57,21 +57,20 @@ class Confinement(Protocol):
         read_only: bool = False,
         disk: int = 8 << 30,
     ) -> ConfinedCommand:
-        """A launch of `command` in `folder`. `environment` is the user's; `read_only`: it may change nothing but its
-        scratch folder (asked for only where the back end `inspects`). `disk`: bytes it may take. Raises
-        ToolExecutionError."""
+        """Return a launch of `command` in `folder`. `environment` is the user's; `read_only`: it may change only its
+        scratch folder (only if the back end `inspects`). `disk`: bytes it may use. Raises ToolExecutionError."""
         ...
 
 
 class Backend(msgspec.Struct, frozen=True, kw_only=True):
-    """A way to hold commands. What it promises here is not believed: the probe tries to get out of it.
+    """A way to confine commands. What it promises here is not trusted: the probe tries to escape.
 
-    `maker`: where the function is that makes its Confinement of Parts (`linux/confinement`), as "module:function"; it
-    raises ToolExecutionError with the reason where this machine cannot have it. `system`: as sys.platform has it.
-    `opens_hosts`: it can open the network for single hosts. `inspects`: it can run a command that changes nothing.
-    `closes_names`: it closes single names within the project, and folders. `follows_names`: names are resolved while
-    other commands may change them. `keeps_modes`: commands cannot change the permissions of files outside.
-    `has_namespaces`: a command is in namespaces of its own.
+    `maker`: the function that creates its Confinement from Parts (`linux/confinement`), as "module:function"; it raises
+    ToolExecutionError with the reason if this machine cannot have it. `system`: as in sys.platform. `opens_hosts`: it
+    can open the network for single hosts. `inspects`: it can run a command that changes nothing. `closes_names`: it can
+    close single names within the project, and folders. `follows_names`: names are resolved while other commands may
+    change them. `keeps_modes`: commands cannot change the permissions of files outside. `has_namespaces`: a command is
+    in namespaces of its own.
     """
 
     maker: str
@@ -87,18 +86,18 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True):
 _LINUX = "localllm.sandbox.linux.confinement:make"
 
 BACKENDS: dict[Level, Backend] = {
-    # a machine of the command's own, made by ourselves
+    # namespaces of the command's own, created by ourselves
     "namespaces": Backend(maker=_LINUX, opens_hosts=True, inspects=True, has_namespaces=True),
-    # the same, made by that program
+    # the same, created by that program
     "bubblewrap": Backend(maker=_LINUX, opens_hosts=True, inspects=True, has_namespaces=True, follows_names=True),
     # this machine, with rules on files and system calls
     "landlock": Backend(maker=_LINUX, inspects=True, closes_names=False, keeps_modes=False),
     # the same on macOS
     "seatbelt": Backend(maker="localllm.sandbox.macos.seatbelt:make", system="darwin"),
 }
-"""All back ends, of each system the best first; a new one is a line here."""
+"""All back ends, for each system the best first; a new one is a line here."""
 
 _SYSTEM = "darwin" if sys.platform == "darwin" else "linux"
 
 LEVELS: tuple[Level, ...] = tuple(name for name, backend in BACKENDS.items() if backend.system == _SYSTEM)
-"""Those of this system, the best first."""
+"""The back ends of this system, the best first."""

@@ -1,4 +1,4 @@
-"""Commands that go on while other things are done: started, read, listed, stopped; none outlives the session."""
+"""Run commands in the background: start, read, list and stop them; none outlives the session."""
 
 import asyncio
 import codecs
@@ -23,13 +23,13 @@ EXCESS = {
     "replaced": N_("killed: a file it may not read was replaced from outside"),
     "protected": N_("killed: kept writing to protected files"),
 }
-"""What the user is told of a command that was killed; see `Excess`."""
+"""Why a command was killed, as shown to the user; see `Excess`."""
 
 MOST = 8
-"""How many may run at a time."""
+"""How many commands may run at a time."""
 
-_MOST_REMEMBERED = 32  # with those that have ended
-_LAST_LINE = 4096  # bytes that are looked at for it
+_MOST_REMEMBERED = 32  # commands, including those that have ended
+_LAST_LINE = 4096  # bytes in which it is searched
 _LAST_WAIT = 10.0  # seconds; the kernel does the rest when this process ends
 
 
@@ -43,30 +43,30 @@ class CommandOutcome(Protocol):
 
     @property
     def excess(self) -> str:
-        """What it was killed for using too much of."""
+        """What it was killed for using too much of; "" if it was not killed."""
         ...
 
 
 class Handle(Protocol):
-    """A command that was begun, and that nobody waits for."""
+    """A started command that nobody waits for."""
 
     @property
     def output(self) -> "HeadAndTail":
-        """What it wrote so far."""
+        """What it has written so far."""
         ...
 
     @property
     def reverted(self) -> tuple[str, ...]:
-        """The protected files it changed so far, which are as they were again."""
+        """The protected files it has changed so far, which are restored."""
         ...
 
     @property
     def level(self) -> str:
-        """What holds it."""
+        """The level that confines it."""
         ...
 
     def ask_to_end(self) -> None:
-        """Stop it, soon; it may tidy up first."""
+        """Stop it soon; it may clean up first."""
         ...
 
     def stop(self) -> None:
@@ -74,20 +74,20 @@ class Handle(Protocol):
         ...
 
     async def ended(self) -> CommandOutcome:
-        """Wait for its end, whatever becomes of the one who waits. Raises LocalLLMError where it was not run."""
+        """Wait for its end; cancelling the wait does not end it. Raises LocalLLMError if it was not run."""
         ...
 
 
 class CommandStarter(Protocol):
-    """Whoever can begin a command."""
+    """An object that can start commands."""
 
     async def begin(self, command: str, *, cwd: Path) -> Handle:
-        """Begin `command` with bash in `cwd`. Raises as `CommandRunner.run` does."""
+        """Start `command` with bash in `cwd`. Raises as `CommandRunner.run` does."""
         ...
 
 
 class BackgroundCommand:
-    """One of them. `number` is what it is called by; `was_stopped`: somebody wanted its end."""
+    """One background command. `number` identifies it; `was_stopped`: its end was requested."""
 
     def __init__(
         self, number: int, command: str, handle: Handle, on_end: Callable[["BackgroundCommand"], None]
@@ -116,17 +116,17 @@ class BackgroundCommand:
 
     @property
     def reverted(self) -> tuple[str, ...]:
-        """The protected files it changed so far, which are as they were again."""
+        """The protected files it has changed so far, which are restored."""
         return self._handle.reverted
 
     @property
     def level(self) -> str:
-        """What holds it."""
+        """The level that confines it."""
         return self._handle.level
 
     @property
     def state(self) -> Phrase:
-        """Whether it runs, or how it ended, in a few words."""
+        """Whether it is running, or how it ended, in a few words."""
         if self.is_running:
             return Phrase("running")
         if self.was_stopped:
@@ -146,20 +146,20 @@ class BackgroundCommand:
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
     def read(self) -> tuple[str, int]:
-        """What it wrote since this was last asked, and how many bytes of that were dropped from the middle."""
+        """Return what it wrote since the last call, and how many bytes of that were dropped from the middle."""
         output = self._handle.output
         data, dropped = output.since(self._read)
         self._read = output.total
-        if self.outcome and self.outcome.excess == "replaced":  # it may have printed what is closed
+        if self.outcome and self.outcome.excess == "replaced":  # it may have printed what is hidden
             return "", 0
         return self._decoder.decode(data, final=not self.is_running), dropped
 
     async def wait(self, seconds: float) -> None:
-        """Wait for its end, at most so long."""
+        """Wait for its end, for at most `seconds`."""
         await asyncio.wait({self._end}, timeout=seconds)
 
     def ask_to_end(self) -> None:
-        """Stop it, soon; it may tidy up first."""
+        """Stop it soon; it may clean up first."""
         if self.is_running:
             self.was_stopped = True
             self._handle.ask_to_end()
@@ -188,7 +188,7 @@ def _ignore(command: BackgroundCommand) -> None:
 
 
 class BackgroundCommands:
-    """Those of one session. `on_end` is called with each that has ended."""
+    """The background commands of one session. `on_end` is called with each that has ended."""
 
     def __init__(self, on_end: Callable[[BackgroundCommand], None] = _ignore) -> None:
         self._on_end = on_end
@@ -197,7 +197,7 @@ class BackgroundCommands:
         self._beginning = 0
 
     def all(self) -> Sequence[BackgroundCommand]:
-        """All that are remembered, the oldest first."""
+        """Return all that are remembered, the oldest first."""
         return list(self._commands.values())
 
     @property
@@ -206,7 +206,7 @@ class BackgroundCommands:
         return bool(self._beginning) or any(command.is_running for command in self.all())
 
     async def start(self, starter: CommandStarter, command: str, *, cwd: Path) -> BackgroundCommand:
-        """Begin one. Raises ToolExecutionError("background_too_many"), and as `CommandStarter.begin` does."""
+        """Start a command. Raises ToolExecutionError("background_too_many"), and as `CommandStarter.begin` does."""
         if sum(one.is_running for one in self.all()) + self._beginning >= MOST:
             raise ToolExecutionError("background_too_many", most=MOST)
         self._beginning += 1
@@ -220,7 +220,7 @@ class BackgroundCommands:
         return begun
 
     def get(self, number: int) -> BackgroundCommand:
-        """The one of this number. Raises ToolExecutionError("background_unknown")."""
+        """Return the command with this number. Raises ToolExecutionError("background_unknown")."""
         if number not in self._commands:
             hint = (
                 Phrase("Known: {known}.", known=", ".join(map(str, self._commands)))
@@ -236,13 +236,13 @@ class BackgroundCommands:
             command.kill()
 
     async def end(self) -> None:
-        """Stop all of them, and wait till they are gone."""
+        """Stop all of them, and wait until they have ended."""
         self.kill_all()
         for command in self.all():
             await command.wait(_LAST_WAIT)
 
     def _forget(self) -> None:
-        """The oldest of those that have ended, where they are too many."""
+        """Forget the oldest of those that have ended, if there are too many."""
         ended = [number for number, command in self._commands.items() if not command.is_running]
         for number in ended[: max(0, len(self._commands) + 1 - _MOST_REMEMBERED)]:
             del self._commands[number]

@@ -1,4 +1,4 @@
-"""One command from its preparation to the tidying up, which happens whatever becomes of it."""
+"""Run one command, from its preparation to the cleanup, which happens in any case."""
 
 import asyncio
 import os
@@ -14,12 +14,12 @@ from localllm.sandbox.process import Ending, HeadAndTail, Launch, OnOutput, Outc
 from localllm.sandbox.protect.revert import ProtectedFiles
 from localllm.sandbox.scratch import Scratch
 
-_BETWEEN_LOOKS = 3.0  # seconds at most
-_MOST_UNDONE = 5  # looks at which something had to be put back: the command does not stop writing it
+_BETWEEN_LOOKS = 3.0  # seconds at most between two checks of what it must not change
+_MOST_UNDONE = 5  # checks that had to restore something: the command keeps writing it
 
 
 class Done(msgspec.Struct, frozen=True):
-    """All that is known of a command that was run."""
+    """Everything known of a command that has run."""
 
     outcome: Outcome
     ending: Ending
@@ -29,11 +29,11 @@ class Done(msgspec.Struct, frozen=True):
 
 
 class Job:
-    """Runs one command, once. `make_launch` is given the scratch folder the command gets.
+    """Runs one command, once. `make_launch` is called with the scratch folder of the command.
 
-    `together`: the command may run for long. All its output goes there as it comes, and what it must not change is put
-    back every now and then. `on_output` is given each piece of its output when it comes. `lost` tells, at the end, what
-    it changed that was never in the project.
+    `together`: the command may run for long. All its output goes there as it comes, and what it must not change is
+    restored now and then. `on_output` is called with each piece of its output. `lost` returns, at the end, what it
+    changed that was never in the project.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Job:
         self._looks_with_changes = 0
 
     async def run(self, seconds: float) -> Done:
-        """The command, for at most `seconds`. Raises ToolExecutionError where it cannot be run."""
+        """Run the command for at most `seconds`. Raises ToolExecutionError if it cannot be run."""
         await asyncio.to_thread(self._protected.begin)
         watching = asyncio.ensure_future(self._watch()) if self._together else None
         statuses: tuple[int, ...] = ()
@@ -84,18 +84,18 @@ class Job:
 
     @property
     def reverted(self) -> tuple[str, ...]:
-        """The protected files it changed so far."""
+        """The protected files it has changed so far."""
         return tuple(sorted(self._reverted))
 
     def ask_to_end(self) -> None:
-        """Stop the command, but let it tidy up first."""
+        """Stop the command, but let it clean up first."""
         if self._process:
             self._process.ask_to_end()
         else:
             self.stop()
 
     def stop(self) -> None:
-        """Kill the command; one that has not started yet is not."""
+        """Kill the command; do not start it if it has not started yet."""
         self._stopped = True
         if self._launch:
             self._launch.kill()
@@ -114,7 +114,7 @@ class Job:
 
     async def _watch(self) -> None:
         while True:
-            await asyncio.sleep(_BETWEEN_LOOKS * int.from_bytes(os.urandom(2)) / 0xFFFF)  # so none is foreseen
+            await asyncio.sleep(_BETWEEN_LOOKS * int.from_bytes(os.urandom(2)) / 0xFFFF)  # at unpredictable times
             try:
                 changed = await asyncio.to_thread(self._protected.check)
             except Exception as error:  # noqa: BLE001 - of whatever a command has written

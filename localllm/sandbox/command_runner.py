@@ -1,4 +1,4 @@
-"""Running commands, as the rest of the program sees it: most of the sandbox is loaded when there is a first command."""
+"""Run commands, for the rest of the program: most of the sandbox is only loaded at the first command."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -23,11 +23,11 @@ class CommandRunner(Protocol):
 
     @property
     def can_inspect(self) -> bool:
-        """Whether `inspect` works here: not without a sandbox, nor where the project holds the user's home."""
+        """Whether `inspect` works here: not without a sandbox, nor if the project contains the user's home."""
         ...
 
     def shows(self, path: Path) -> bool:
-        """Whether commands can read `path`, which is a real path."""
+        """Return whether commands can read `path`, a real path."""
         ...
 
     async def inspect(
@@ -38,14 +38,15 @@ class CommandRunner(Protocol):
         results: Sequence[str],
         timeout: float,  # noqa: ASYNC109 - as in `run`
     ) -> "Inspected":
-        """Run a script of our own with bash in the project, which it cannot change; the `results` it leaves in $TMPDIR.
+        """Run a script of our own with bash in the project, which it cannot change; return the `results` it leaves in
+        $TMPDIR.
 
-        `files` are there when it starts. It sees what commands see, and what the rules close to them. Cancelling kills
-        it. Raises ToolExecutionError("command_failed_to_start").
+        `files` are there when it starts. It sees what commands see, and also what the rules close to them. Cancelling
+        kills it. Raises ToolExecutionError("command_failed_to_start").
         """
         ...
 
-    # A time-out here is an outcome with output, not an exception, so it is not for the caller's asyncio.timeout.
+    # A timeout is an outcome with output, not an exception, so the caller's asyncio.timeout cannot replace it.
     async def run(
         self,
         command: str,
@@ -56,23 +57,23 @@ class CommandRunner(Protocol):
         statuses: bool = False,
         on_output: "OnOutput | None" = None,
     ) -> "CommandResult":
-        """Run `command` with bash in `cwd` for at most `timeout` seconds; nothing it started is left behind.
+        """Run `command` with bash in `cwd` for at most `timeout` seconds; everything it started ends with it.
 
-        `files` are in $TMPDIR when it starts. `statuses`: find out how each part of its last pipeline ended.
-        `on_output` is given each piece of its output when it comes.
+        `files` are in $TMPDIR when it starts. `statuses`: record how each part of its last pipeline ended. `on_output`
+        is called with each piece of its output.
 
-        Cancelling kills it. Raises ToolExecutionError("command_failed_to_start") when the sandbox could not be
-        set up (the command was not run) and SafetyViolationError("command_no_sandbox") where there is none.
+        Cancelling kills it. Raises ToolExecutionError("command_failed_to_start") if the sandbox could not be set up
+        (the command was not run) and SafetyViolationError("command_no_sandbox") if there is none.
         """
         ...
 
     async def begin(self, command: str, *, cwd: Path) -> Handle:
-        """Begin `command` as `run` does, without a limit of time, and do not wait for it. Raises as `run` does."""
+        """Start `command` as `run` does, without a time limit, and do not wait for it. Raises as `run` does."""
         ...
 
 
 class LateRunner:
-    """The CommandRunner that `make` makes when it is first needed: many a question is answered without a command."""
+    """A CommandRunner that is created by `make` at its first use: many requests are answered without a command."""
 
     def __init__(self, make: "Callable[[], SandboxRunner]") -> None:
         self._make = make
@@ -81,7 +82,7 @@ class LateRunner:
 
     @property
     def _runner(self) -> "SandboxRunner":
-        with self._making:  # the level is asked for in a thread; of two runners one would never be closed
+        with self._making:  # the level is read in a thread; of two runners one would never be closed
             self._made = self._made or self._make()
         return self._made
 
@@ -92,7 +93,7 @@ class LateRunner:
 
     @property
     def reason(self) -> str:
-        """Why there is no sandbox; empty where there is one."""
+        """Why there is no sandbox; empty if there is one."""
         return self._runner.reason
 
     def prepare(self) -> None:
@@ -147,6 +148,6 @@ class LateRunner:
         return await self._runner.begin(command, cwd=cwd)
 
     def close(self) -> None:
-        """End what commands are started by. Of the commands none may be running; others can be run again later."""
+        """End the process that starts commands. No command may be running; commands can be run again later."""
         if self._made is not None:
             self._made.close()

@@ -1,6 +1,6 @@
-"""The user's settings of git and cargo, as commands get them in their own home: without secrets.
+"""Provide the user's git and cargo settings, without secrets, for the home that commands get.
 
-Tokens stand in these files as well: in headers, in addresses, as the passwords of registries.
+These files may also contain tokens: in headers, in addresses, as passwords of registries.
 """
 
 import os
@@ -17,19 +17,19 @@ from localllm.sandbox.git_programs import PROGRAM_NAMES
 CARGO = (".cargo/config.toml", ".cargo/config")
 
 _MOST = 1 << 20  # bytes of a file
-_MOST_INCLUDED = 10  # files within one another, as in git
+_MOST_INCLUDED = 10  # nested includes, as in git
 _SECTIONS = (
     "advice apply author blame branch color column commit committer core diff feature fetch filter format gc grep help "
     "index init log maintenance merge pack pretty protocol pull push rebase rerere safe stash status submodule tag "
     "transfer user versionsort worktree alias"
 )
-"""Sections of which all is kept that is not in `_DROPPED`."""
+"""Sections of which everything is kept except what is in `_DROPPED`."""
 
 _DROPPED = (
     "core.hookspath core.worktree commit.gpgsign commit.template tag.gpgsign push.gpgsign user.signingkey merge.tool "
     "diff.tool"
 )
-"""Programs that are not there, or would wait for somebody: an editor, a key. Command lines are not kept either."""
+"""Programs that are not there, or would wait for the user: an editor, a key. Command lines are not kept either."""
 
 _PEOPLE = frozenset(
     {f"{who}.{what}" for who in ("user", "author", "committer") for what in ("name", "email", "useconfigonly")}
@@ -43,19 +43,19 @@ _LISTS = {"excludesfile": "ignore", "attributesfile": "attributes"}
 
 
 def has_secret(file: Path) -> bool:
-    """Whether there is such a file, and it looks like holding a secret."""
+    """Return whether the file exists and looks like it contains a secret."""
     return holds_secret(_read(file).decode("utf-8", "replace"))
 
 
 def has_private_key(file: Path) -> bool:
-    """Whether there is such a file, and a private key in it."""
+    """Return whether the file exists and contains a private key."""
     return b"PRIVATE KEY-----" in _read(file)
 
 
 def is_git_secret(file: Path) -> bool:
-    """Whether there is such a file of git's settings with a secret in it. `ssh://git@…` is none.
+    """Return whether the file exists and is a git config file with a secret. `ssh://git@…` is none.
 
-    A command line that tells a password has to hold it.
+    A shell command as credential helper counts: to print a password it has to contain it.
     """
     return any(
         setting.name in _GIT_SECRETS
@@ -66,12 +66,13 @@ def is_git_secret(file: Path) -> bool:
 
 
 def holds_secret(text: str) -> bool:
-    """Whether a settings file, or a line of one, looks like holding a secret."""
+    """Return whether a settings file, or a line of one, looks like it contains a secret."""
     return bool(_SECRET.search(text) or _ADDRESS_WITH_SECRET.search(text))
 
 
 def settings_for(environment: Mapping[str, str], root: Path) -> dict[str, bytes]:
-    """Files for the home of a command in the project `root`, by their paths there. `environment` is the user's."""
+    """Return the files for the home of a command in the project `root`, by path below it. `environment` is the
+    user's."""
     home = Path(environment.get("HOME", ""))
     if not home.is_absolute():
         return {}
@@ -96,17 +97,17 @@ def _git(environment: Mapping[str, str], home: Path, root: Path) -> dict[str, by
         elif _is_kept(setting):
             kept.append(setting)
         elif setting.section == "filter" and not holds_secret(setting.subsection):
-            kept.append(setting._replace(name="required", value="true"))  # or git would store what is unfiltered
+            kept.append(setting._replace(name="required", value="true"))  # or git would store unfiltered content
     if kept:
         files[".gitconfig"] = write(kept)
     return files
 
 
 def git_settings_of_user(environment: Mapping[str, str], root: Path | None = None) -> list[Setting]:
-    """All settings of the user's own files, with what they include for a repository at `root`, in their order.
+    """Return all settings in the user's own files, with what these include for a repository at `root`, in their order.
 
-    Without a root, with all that may be included for any repository (which branch it is on, or what its remote is, will
-    change), and with those of the machine.
+    Without `root`, with everything that may be included for any repository (its branch or its remotes may change), and
+    with the settings of the machine.
     """
     home = Path(environment.get("HOME", ""))
     if not home.is_absolute():
@@ -129,7 +130,7 @@ def _all(file: Path, home: Path, root: Path | None, depth: int) -> Iterator[Sett
 
 
 def _applies(condition: str, file: Path, home: Path, root: Path) -> bool:
-    """Whether a condition on the place of the repository is met; the others are not looked at."""
+    """Return whether a condition on the location of the repository is met; others are taken as not met."""
     kind, _, pattern = condition.partition(":")
     if kind not in ("gitdir", "gitdir/i"):
         return False
@@ -162,7 +163,7 @@ def _cargo(home: Path) -> dict[str, bytes]:
 
 
 def _plain_toml(text: str) -> str:
-    """The text without the lines that look like holding a secret; nothing where it is no TOML then."""
+    """Return the text without the lines that look like they contain a secret; empty if the rest is not TOML."""
     rest = "".join(line for line in text.splitlines(keepends=True) if line.startswith("[") or not holds_secret(line))
     try:
         values = str(tomllib.loads(rest))
@@ -176,7 +177,7 @@ def _path(value: str, beside: Path, home: Path) -> Path:
 
 
 def _read(file: Path) -> bytes:
-    """Nothing where there is no file, or none that can be read."""
+    """Return the content of the file; empty if it does not exist or cannot be read."""
     with suppress(OSError):
         fd = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
         with open(fd, "rb") as opened:  # noqa: PTH123 - a descriptor has no path
@@ -185,7 +186,8 @@ def _read(file: Path) -> bytes:
 
 
 def put_into(home: Path, files: Mapping[str, bytes]) -> None:
-    """Write the files into the home of a command, which nobody uses yet. Not where a link leads out of it."""
+    """Write the files into the home of a command that has not started. A file is left out if a symlink leads out of the
+    home."""
     top = home.resolve()
     for name, content in files.items():
         file = top / name

@@ -1,4 +1,4 @@
-"""The environment of a command, without secrets of the user's or of tool chains."""
+"""Build the environment of a command, without secrets of the user or of toolchains."""
 
 import locale
 import os
@@ -19,14 +19,14 @@ _SECRET = re.compile(
     r"(?i)\.?credentials(\.(json|toml|ya?ml|xml|ini|conf|cfg|db|txt))?|[._]netrc|\.pypirc|\.git-credentials|\.env"
     r"|.+\.(pfx|p12|keystore|jks|ppk)|id_(rsa|dsa|ecdsa|ed25519)|geminabox"
 )
-"""Names of files that hold nothing else."""
+"""Names of files that contain nothing but secrets."""
 
 _SETTINGS = re.compile(
     r"(?i)\.?pip\.conf|pip\.ini|\.?npmrc|\.condarc|condarc|\.yarnrc(\.yml)?|bunfig\.toml|\.bunfig\.toml|pipx_metadata\.json"
     r"|repos-config|(auth|token)\.json|settings\.xml|nuget\.config|uv\.toml|(pre|post)(de)?activate"
 )
 _SCRIPTS = frozenset({"activate.d", "deactivate.d"})
-"""Folders of an environment of conda: its documentation has people put keys into the files."""
+"""Folders of a conda environment: its documentation tells users to put keys into their files."""
 
 _GIT_SECRETS = frozenset({"config", "config.worktree", "FETCH_HEAD"})
 _KEYS = re.compile(r"(?i).+\.(pem|key)")
@@ -35,15 +35,16 @@ _LIBRARIES = (
     "__pycache__ conda-meta dist-packages doc docs gems include lib lib64 libexec man node_modules objects pkgs refs "
     "registry share site-packages src test testdata tests toolchains"
 )
-"""Folders that programs come with, which nobody puts settings into: not looked into."""
+"""Folders that come with programs, and in which nobody puts settings: not searched."""
 
 _MOST_FOLDERS = 3_000
 _MOST_ENTRIES = 60_000
-_MOST_FOUND = 300  # each is closed again for every command
+_MOST_FOUND = 300  # each has to be hidden anew for every command
 
 
 def secrets_in(folders: Iterable[Path]) -> list[Path]:
-    """Files beneath the folders, those near the top first: as many as a bounded look finds. Links are not followed."""
+    """Return files with secrets below the folders, those near the top first, as far as a bounded search finds them.
+    Symlinks are not followed."""
     return list(islice(_secrets(folders), _MOST_FOUND))
 
 
@@ -78,7 +79,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _look(name: str, *, is_git: bool) -> Callable[[Path], bool] | None:
-    """What tells whether a file of this name holds a secret; None where it holds none."""
+    """Return the check whether a file of this name contains a secret; None if it cannot."""
     if _SECRET.fullmatch(name):
         return os.path.exists
     if _SETTINGS.fullmatch(name):
@@ -94,20 +95,20 @@ _KEPT = (
     "PATH TZ USER LOGNAME SHELL VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV JAVA_HOME GOROOT "
     "PYENV_ROOT PYENV_VERSION RUSTUP_HOME RUSTUP_TOOLCHAIN CARGO_HOME NVM_DIR RBENV_ROOT SDKMAN_DIR"
 )
-"""Variables a command gets from the user's. Everything else may be a secret, or a lever."""
+"""Variables of the user that a command gets. Everything else may be a secret, or a means to control programs."""
 
 _LOCALE = (
     "LANG LANGUAGE LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME LC_MONETARY LC_PAPER LC_NAME LC_ADDRESS "
     "LC_TELEPHONE LC_MEASUREMENT LC_IDENTIFICATION"
 )
-"""locale(7): those there are; sshd hands on whatever else begins so. Kept where their values name a locale that this
-machine has: of one it lacks, each bash and perl would complain on standard error."""
+"""locale(7): all there are; sshd passes on anything else with such a name. Kept if their values name a locale that this
+machine has: for a missing one, each bash and perl would print a warning."""
 
 _ONE_LOCALE = r"(C|POSIX|[a-z]{2,3}(_[A-Z]{2})?)(\.[A-Za-z0-9-]{1,12})?(@[a-z]{1,12})?"
 _LOCALE_VALUE = re.compile(f"{_ONE_LOCALE}(:{_ONE_LOCALE})*")
 _NAME_VALUE = re.compile(r"[A-Za-z0-9_.+/: -]{0,64}")
 _NAMES = "TZ USER LOGNAME CONDA_DEFAULT_ENV PYENV_VERSION RUSTUP_TOOLCHAIN"
-"""Kept where their values are short names; the other variables are paths."""
+"""Kept if their values are short names; the other variables are paths."""
 
 _SET = {
     "PAGER": "cat",
@@ -118,8 +119,8 @@ _SET = {
     "GIT_EDITOR": "true",
     "GIT_TERMINAL_PROMPT": "0",
     "NO_COLOR": "1",
-    "ASAN_OPTIONS": "detect_leaks=0",  # the search for leaks would have to trace the process
-    "TAR_OPTIONS": "--no-same-owner",  # as for everybody but root, who cannot give files away here either
+    "ASAN_OPTIONS": "detect_leaks=0",  # leak detection would have to trace the process
+    "TAR_OPTIONS": "--no-same-owner",  # the default except for root, which cannot change owners here either
 }
 """Variables every command gets: there is no terminal, and nobody to answer."""
 
@@ -136,7 +137,7 @@ _OFFLINE = {
     "CARGO_NET_OFFLINE": "true",
     "BUNDLE_RETRY": "0",
 }
-"""Where there is no network: package managers say so at once, and do not try again for minutes."""
+"""Without a network: package managers fail at once, and do not retry for minutes."""
 
 _DEFAULTS = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 
@@ -145,15 +146,15 @@ _TOOLCHAINS = (
     "miniconda3 anaconda3 miniforge3 mambaforge .rustup .cargo go/bin go/pkg .nvm .nodenv .volta .bun .deno .asdf "
     ".sdkman .m2/repository .gradle/wrapper .rbenv .rvm .gem .opam .ghcup .juliaup .dotnet .nix-profile"
 )
-"""What of a home a command may read: programs and their libraries. Settings: see `home_settings`."""
+"""What a command may read of a home: programs and their libraries. Settings: see `dotfiles`."""
 
 _TAKEN_APART = ".cargo"
-"""Of this toolchain each entry is shown for itself, without those with secrets."""
+"""The toolchain of which each entry is shown separately, without those with secrets."""
 
 _NOT_OF_CARGO = (*(name.removeprefix(".cargo/") for name in CARGO), "credentials", "credentials.toml")
 
 _SETTINGS_AMONG_TOOLCHAINS = (".cargo/config", ".cargo/config.toml", ".opam/config")
-"""Hidden where they hold a secret. See also `toolchain_secrets`."""
+"""Hidden if they contain a secret. See also `secrets_in`."""
 
 _SECRETS_AMONG_TOOLCHAINS = (
     ".cargo/credentials .cargo/credentials.toml .gem/credentials .rbenv/vars .local/share/uv/credentials "
@@ -166,11 +167,11 @@ _SYSTEM_SECRETS = (
     "/var/lib/docker /var/lib/containerd /var/lib/kubelet /var/lib/rancher /var/spool/cron /var/mail /var/backups "
     "/var/log /var/crash /var/lib/systemd/coredump"
 )
-"""Mostly closed to ordinary users anyway; the assistant may be running as root. Logs and dumps: words and memory of
-other programs."""
+"""Mostly unreadable for ordinary users anyway, but the assistant may run as root. Logs and dumps contain text and
+memory of other programs."""
 
 _ALWAYS_HIDDEN = "/home /root /run /tmp /var/tmp"
-"""Besides homes: sockets and run-time secrets, and the temporary files of other programs (tickets, session keys)."""
+"""Besides homes: sockets and runtime secrets, and temporary files of other programs (tickets, session keys)."""
 
 _TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - to keep commands out of them
 
@@ -179,9 +180,9 @@ _SECRETS_NAMED_BY = (
     "NPM_CONFIG_USERCONFIG PIP_CONFIG_FILE XAUTHORITY SSH_AUTH_SOCK GNUPGHOME XDG_CONFIG_HOME XDG_DATA_HOME "
     "XDG_STATE_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR TMPDIR"
 )
-"""Variables that name a file or a folder with secrets, which need not lie in the home."""
+"""Variables that name a file or folder with secrets, which may be outside the home."""
 
-_SETTINGS_OF_ENVIRONMENTS = ("pip.conf", ".condarc", "etc/npmrc")  # hidden where they hold a secret
+_SETTINGS_OF_ENVIRONMENTS = ("pip.conf", ".condarc", "etc/npmrc")  # hidden if they contain a secret
 
 _GIT_SETTINGS = ("config", "config.worktree")  # as above
 _MOST_MODULES = 20_000  # folders
@@ -190,10 +191,10 @@ _NOT_HOMES = "/ /bin /dev /etc /lib /opt /proc /sbin /sys /usr /var"
 
 
 class Visibility(msgspec.Struct, frozen=True, kw_only=True):
-    """What is hidden, as real paths. `shown` may be read although it lies beneath something in `hidden`.
+    """What is hidden, as real paths. `shown`: readable although it is below something in `hidden`.
 
-    `toolchains`: a name in the home → where that really is. `links`: the names by which the user knows shown folders,
-    where these are links → where they really are.
+    `toolchains`: a name in the home → its real path. `links`: the names by which the user knows shown folders, if these
+    are symlinks → the real paths.
     """
 
     homes: tuple[Path, ...]
@@ -204,14 +205,15 @@ class Visibility(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def private(self) -> tuple[Path, ...]:
-        """Of the hidden folders, those that a command gets an empty one of its own for, where there are namespaces."""
+        """The hidden folders for which a command gets an empty one of its own, if there are namespaces."""
         return (*self.homes, *_real(map(Path, _TEMPORARY)))
 
 
 def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), project: Path | None = None) -> Visibility:
-    """What is to be hidden on this machine, and what shown all the same, also of the repository `project` is part of.
+    """Return what is hidden on this machine, and what is shown nevertheless, also of the repository `project` is part
+    of.
 
-    A command's home leads to the toolchains of the first home alone: two homes' settings do not mix.
+    A command's home links to the toolchains of the first home only: settings of two homes do not mix.
     """
     homes = _homes(environment)
     secrets = [home / name for home in homes for name in _SECRETS_AMONG_TOOLCHAINS.split()]
@@ -239,19 +241,19 @@ def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), pro
 
 
 def _git_settings(data: Path) -> Iterator[Path]:
-    """The settings files of a repository, its submodules and linked work trees, by the folder with its data."""
+    """Yield the config files of a repository, its submodules and linked work trees, given the folder with its data."""
     pending = [data]
     for folder in pending:
         yield from (folder / name for name in _GIT_SETTINGS)
         is_data = _exists(folder / "HEAD")
-        if len(pending) < _MOST_MODULES and (is_data or folder != data):  # names of submodules have slashes
+        if len(pending) < _MOST_MODULES and (is_data or folder != data):  # names of submodules may have slashes
             for above in (folder / "modules", folder / "worktrees") if is_data else (folder,):
                 with suppress(OSError):
                     pending += [Path(entry) for entry in os.scandir(above) if entry.is_dir(follow_symlinks=False)]
 
 
 def _toolchains(home: Path) -> list[str]:
-    """Names in the home."""
+    """Return the names of toolchains in the home."""
     names = [name for name in _TOOLCHAINS.split() if name != _TAKEN_APART]
     with suppress(OSError):
         inside = sorted(os.listdir(home / _TAKEN_APART))  # noqa: PTH208 - names are what is wanted
@@ -260,7 +262,7 @@ def _toolchains(home: Path) -> list[str]:
 
 
 def _homes(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """The user's home, by the variable and by the list of users. Places of the system do not count."""
+    """Return the user's homes, by $HOME and by the user database. System folders do not count."""
     import pwd  # not on Windows
 
     named = [environment.get("HOME", "")]
@@ -274,7 +276,7 @@ def _may_be_home(path: Path) -> bool:
 
 
 def _programs(environment: Mapping[str, str]) -> list[Path]:
-    """The folders of PATH, whole environments where these are part of one, and the Python this runs on."""
+    """Return the folders of PATH, whole environments for those that are part of one, and the Python this runs on."""
     found = [Path(sys.prefix), Path(sys.base_prefix)]
     for folder in map(Path, environment.get("PATH", "").split(os.pathsep)):
         if folder.is_absolute():
@@ -284,7 +286,7 @@ def _programs(environment: Mapping[str, str]) -> list[Path]:
 
 
 def _beneath(folders: Iterable[Path], paths: Iterable[Path]) -> tuple[Path, ...]:
-    """Those of `paths` that lie in one of the folders."""
+    """Return those of `paths` that are in one of the folders."""
     around = frozenset(folders)
     return tuple(path for path in paths if not around.isdisjoint(path.parents))
 
@@ -294,11 +296,11 @@ def _real(paths: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def _exists(path: Path) -> bool:
-    return os.path.exists(path)  # noqa: PTH110 - Path.exists raises where a folder on the way is closed
+    return os.path.exists(path)  # noqa: PTH110 - Path.exists raises if a folder on the way is unreadable
 
 
 def variables(environment: Mapping[str, str], *, offline: bool = False, **fixed: str) -> dict[str, str]:
-    """The variables for a command: an allow-list of the user's, and what makes programs work without a terminal.
+    """Return the variables for a command: an allow-list of the user's, and what makes programs work without a terminal.
     `offline`: and without a network."""
     kept = {name: value for name, value in environment.items() if _is_kept(name, value)}
     kept = {name: value for name, value in kept.items() if not _is_default(name, value, environment)}
@@ -315,7 +317,7 @@ def _is_kept(name: str, value: str) -> bool:
 
 @cache
 def _is_installed(name: str) -> bool:
-    """Whether this machine has the locale. The process's own is set for a moment, and back."""
+    """Return whether this machine has the locale. Sets that of this process for a moment."""
     own = locale.setlocale(locale.LC_CTYPE)
     try:
         locale.setlocale(locale.LC_CTYPE, name)
@@ -327,5 +329,5 @@ def _is_installed(name: str) -> bool:
 
 
 def _is_default(name: str, value: str, environment: Mapping[str, str]) -> bool:
-    """Whether it says no more than HOME does, which a command has its own of."""
+    """Return whether the value only follows from HOME, of which a command has its own."""
     return name == "CARGO_HOME" and value.rstrip("/") == f"{environment.get('HOME', '').rstrip('/')}/{_TAKEN_APART}"

@@ -1,6 +1,6 @@
-"""Reading git's settings files the way git does: all of what it would understand, and nothing of what it would refuse.
+"""Parse git config files as git does: everything that git accepts, and nothing that git refuses.
 
-The syntax is in git-config(1).
+The syntax: git-config(1).
 """
 
 import re
@@ -17,7 +17,7 @@ _SPACES = " \t\r"
 
 
 class Setting(NamedTuple):
-    """`section` and `name` are in small letters; `value` is "true" where the file has none."""
+    """One setting. `section` and `name` are in lower case; `value` is "true" if the file has none."""
 
     section: str
     subsection: str
@@ -26,7 +26,7 @@ class Setting(NamedTuple):
 
 
 def parse(content: bytes) -> Iterator[Setting]:
-    """The settings of a file in their order. Lines that are no settings are passed over."""
+    """Yield the settings of a file in their order. Lines that are no settings are skipped."""
     text = content.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
     section = subsection = ""
     at = 0
@@ -40,7 +40,7 @@ def parse(content: bytes) -> Iterator[Setting]:
             at = heading.end()
         elif name := _NAME.match(text, at):
             value, at = _value(text, name.end()) if name[2] else ("true", _next_line(text, name.end()))
-            yield Setting(section, subsection, name[1].lower(), value.partition("\0")[0])  # git ends it there as well
+            yield Setting(section, subsection, name[1].lower(), value.partition("\0")[0])  # as git does
         else:
             at = _next_line(text, at)
 
@@ -51,10 +51,10 @@ def _next_line(text: str, at: int) -> int:
 
 
 def _value(text: str, at: int) -> tuple[str, int]:
-    """A value and where the next line begins."""
+    """Return a value, and where the next line begins."""
     value: list[str] = []
     quoted = False
-    solid = 0  # so much of it is not trailing space
+    solid = 0  # length without trailing space
     while at < len(text):
         char = text[at]
         at += 1
@@ -81,7 +81,7 @@ def _value(text: str, at: int) -> tuple[str, int]:
 
 
 def write(settings: Iterable[Setting]) -> bytes:
-    """A file with these settings."""
+    """Return a file with these settings."""
     lines: list[str] = []
     for section, subsection, name, value in settings:
         lines += [f'[{section} "{_quoted(subsection)}"]' if subsection else f"[{section}]"]

@@ -1,4 +1,4 @@
-"""Which files of a project git's settings name: hooks, helpers, filters, included settings. Git runs them, too."""
+"""Find the files of a project that git settings name, and so git runs: hooks, helpers, filters, included settings."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from localllm.sandbox.git_config import Setting
 _FOLDERS = frozenset({"core.hookspath", "init.templatedir"})
 _PATHS = frozenset({"mergetool.path", "difftool.path", "browser.path", "man.path", "lfs.path"})
 _ARGUMENTS = "lfs.args"
-"""What follows the program that another setting names."""
+"""The arguments of a program that another setting names."""
 
 _SETTINGS = frozenset({"include.path", "includeif.path"})
 _PROGRAMS = (
@@ -19,32 +19,32 @@ _PROGRAMS = (
     "fsmonitor gitproxy headercmd helper pager packobjectshook process program proxycommand receivepack "
     "recentobjectshook smtpserver smudge sshcommand textconv tocmd tunnel update uploadpack vcs"
 )
-"""Names of settings, in whatever section, whose value is a command line. `pager.…` and `alias.…` besides."""
+"""Names of settings, in any section, whose value is a command line; `pager.…` and `alias.…` are, too."""
 PROGRAM_NAMES = frozenset(_PROGRAMS.split())
 
 _Word = tuple[str, str, Callable[[str], bool]]
-"""The folder that a name begins in, the name, and whether the path of the two may be meant."""
+"""The folder that a name is relative to, the name, and whether their path may be meant."""
 
 _WORD = re.compile(r"[^\s'\"`;|&()<>$={}!]+")
-_GLUED = re.compile(r"-\w(.+)")  # a value right behind its option, `-fscript`
+_GLUED = re.compile(r"-\w(.+)")  # a value attached to its option, `-fscript`
 _CHANGED_TO = re.compile(r"\bcd\s+([^\s'\"`;|&()<>$]+)|\b[A-Z_]+=([^\s'\"`;|&()<>$]+)")
-"""A folder that a command line goes to, or names in a variable such as PYTHONPATH."""
+"""A folder that a command line changes to, or names in a variable such as PYTHONPATH."""
 
 _WITH_ENDING = re.compile(r"[^-].*\.[A-Za-z]\w{0,4}")
 _RUNS = re.compile(
     r"(?:^|\s)(?:-x|-c|-O|--exec|--extcmd|--open-files-in-pager|--upload-pack|--receive-pack|run|foreach|filter-branch)\b"
 )
-"""In an alias of a command of git: what has git run something."""
+"""In an alias of a git command: what makes git run something."""
 
-_MOST = 200  # files; each is looked at before and after a command
-_MOST_WORDS = 5_000  # that may be files, or not
+_MOST = 200  # files; each is read before and after a command
+_MOST_WORDS = 5_000  # words that may be files
 
 
 def named_files(settings: Iterable[Setting], folders: Iterable[str], home: str, beside: str) -> tuple[list[str], bool]:
-    """Absolute paths that the settings may mean, and whether these are all.
+    """Return absolute paths that the settings may mean, and whether these are all.
 
-    `folders`: those relative names begin in, `beside` that of the settings file, which included files are relative to.
-    The paths need not exist; others than really meant may be among them.
+    `folders`: those that names may be relative to; `beside`: the folder of the config file, which includes are relative
+    to. The paths need not exist, and some may not be meant at all.
     """
     bases = list(folders)
     by_weight = sorted(settings, key=lambda one: f"{one.section}.{one.name}" not in _FOLDERS | _SETTINGS)
@@ -74,10 +74,10 @@ def _words(setting: Setting, folders: list[str], beside: str) -> Iterator[_Word]
 
 
 def _of_command(line: str, folders: list[str]) -> Iterator[_Word]:
-    """What in a command line may be a file: a word with a slash, wherever it leads, or with an ending; another, if
-    there is such a file.
+    """Yield the words of a command line that may be files: those with a slash or an extension, and others if such a
+    file exists.
 
-    The first word without a slash is looked for in PATH. After `-m` a module is named, or a package.
+    The first word is looked up in PATH if it has no slash. After `-m` comes a module or package.
     """
     words = words_of(line)
     named = [word for option, word in pairwise(words) if option == "-m"]
@@ -96,7 +96,7 @@ def _of_command(line: str, folders: list[str]) -> Iterator[_Word]:
 
 def _of_word(word: str, folder: str, *, is_first: bool) -> Iterator[_Word]:
     if "/" in word:
-        names = (word, word.lstrip("/"))  # the other after `$(git rev-parse --show-toplevel)`
+        names = (word, word.lstrip("/"))  # the second for `$(git rev-parse --show-toplevel)/…`
         yield from ((folder, name, _is_no_folder) for name in names)
     elif not is_first:
         yield folder, word, bool if _WITH_ENDING.fullmatch(word) else os.path.isfile
@@ -108,7 +108,7 @@ def _with_those_changed_to(line: str, folders: list[str]) -> list[str]:
 
 
 def words_of(line: str) -> list[str]:
-    """The words of a command line, without their quotation marks; none where one of these is missing."""
+    """Return the words of a command line without their quotes; none if a quote is missing."""
     try:
         return shlex.split(line)
     except ValueError:
@@ -122,11 +122,11 @@ _PLAIN = (
     "clang-format rustfmt gofmt shfmt"
 )
 _HARMLESS = frozenset(_PLAIN.split())
-"""Programs that run nothing they find in the folder they are in, where no file there is named."""
+"""Programs that run nothing from the folder they are in, unless a file there is named."""
 
 
 def runs_from_folder(line: str, folders: Iterable[str]) -> bool:
-    """Whether a command line that is run in one of the folders may run something of these: a file that it names, or
+    """Return whether a command line, run in one of the folders, may run something from them: a file that it names, or
     whatever its program finds there, such as a module (`python -m json.tool`) or a Makefile."""
     words = words_of(line)
     if not words or re.search(r"[`$|;&<>\n]", line):
@@ -145,7 +145,7 @@ def runs_from_folder(line: str, folders: Iterable[str]) -> bool:
 
 
 def _is_in(folder: str, word: str) -> bool:
-    """Whether it is a file of the folder, or leads to one."""
+    """Return whether this is a file of the folder, or leads to one."""
     path = os.path.join(folder, word)  # noqa: PTH118 - strings
     return os.path.lexists(path) and f"{os.path.realpath(path)}/".startswith(f"{os.path.realpath(folder)}/")
 

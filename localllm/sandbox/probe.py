@@ -25,7 +25,7 @@ from localllm.sandbox.linux.confinement import Parts
 from localllm.sandbox.scratch import Scratch
 
 LEAST_KERNEL = (6, 12)
-"""The first Linux whose Landlock keeps signals in (see `landlock.LEAST_ABI`)."""
+"""The first Linux whose Landlock confines signals (see `landlock.LEAST_ABI`)."""
 
 _APPARMOR = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 _DEBIAN = "/proc/sys/kernel/unprivileged_userns_clone"
@@ -34,7 +34,7 @@ _CONTAINERS = ("/.dockerenv", "/run/.containerenv")
 
 
 def read_setting(path: str) -> str:
-    """What a file of /proc/sys says; "" where there is none."""
+    """Return the content of a file in /proc/sys; "" if there is none."""
     try:
         with open(path, encoding="ascii", errors="replace") as file:  # noqa: PTH123 - replaced by tests as a function
             return file.read().strip()
@@ -50,7 +50,7 @@ def remedies(
     exists: Callable[[str], bool] = os.path.exists,
     has_bubblewrap: Callable[[], str] = bubblewrap.program,
 ) -> list[Phrase]:
-    """For the levels that do not hold, what to do, the best first. `kernel`: as `uname -r` prints it."""
+    """Return what to do about the levels that do not work, the best first. `kernel`: as `uname -r` prints it."""
     found: list[Phrase] = []
     if "namespaces" in failed:
         found += _for_namespaces(read, exists)
@@ -88,7 +88,7 @@ def _for_namespaces(read: Callable[[str], str], exists: Callable[[str], bool]) -
 
 
 def landlock_remedy(kernel: str) -> Phrase:
-    """What gives Landlock, to a kernel as `uname -r` prints it."""
+    """Return how to enable Landlock, for a kernel as `uname -r` prints it."""
     number = re.match(r"(\d+)\.(\d+)", kernel)
     if number and (int(number[1]), int(number[2])) < LEAST_KERNEL:
         return Phrase(
@@ -101,7 +101,7 @@ def landlock_remedy(kernel: str) -> Phrase:
     )
 
 
-_PATIENCE = 20.0  # seconds; it takes some hundredths of one
+_PATIENCE = 20.0  # seconds; usually some hundredths of one
 
 _HIDDEN_WORDS = "what nobody may read"
 _CANARY = """
@@ -112,26 +112,27 @@ chmod 777 {outside} {home}
 readlink /proc/self/ns/user /proc/self/ns/mnt /proc/self/ns/pid /proc/self/ns/net /proc/self/ns/ipc
 echo done > {project}/made
 """
-_NAMESPACES = 5  # that a command writes the names of
+_NAMESPACES = 5  # whose names the test command prints
 
 
 Weakness = Phrase | str | None
 
 
 class Probed(msgspec.Struct, frozen=True):
-    """The best level that holds, and why each better one does not."""
+    """The best level that works, and why each better one does not."""
 
     level: SandboxLevel
     failed: dict[Level, Phrase | str] = {}
 
     @property
     def reason(self) -> Phrase | str:
-        """Why there is not even the least; empty where something holds."""
+        """Why no level works; empty if one does."""
         return "" if self.level != "none" else next(reversed(self.failed.values()), "")
 
 
 def probe(bundle: Bundle, project: Path, levels: Sequence[Level] = LEVELS) -> Probed:
-    """The first of `levels` that holds commands in `project`. Takes as long as a command or a few; starts processes."""
+    """Return the first of `levels` that confines commands in `project`. Takes as long as a few commands; starts
+    processes."""
     if (reason := _unfit(project)) is not None:
         return Probed("none", dict.fromkeys(levels, reason))
     failed: dict[Level, Phrase | str] = {}
@@ -144,7 +145,7 @@ def probe(bundle: Bundle, project: Path, levels: Sequence[Level] = LEVELS) -> Pr
 
 
 def _unfit(project: Path) -> Weakness:
-    """Why no level can hold on this machine."""
+    """Return why no level can work on this machine, or None."""
     if sys.platform not in ("linux", "darwin"):
         return Phrase("only Linux is supported so far")
     if sys.platform == "linux" and os.uname().machine not in seccomp.AUDIT_NAMES:
@@ -166,7 +167,8 @@ def _weakness(bundle: Bundle, level: Level) -> Weakness:
 
 
 def _try_to_escape(bundle: Bundle, level: Level, stage: Scratch, scratch: Scratch) -> Weakness:
-    """Only what can be seen from outside counts: the file, what was read, who connected, where it ran."""
+    """Run a command that tries to escape. Only what is visible from outside counts: the file, what was read, who
+    connected, where it ran."""
     project, visible = stage.folder / "project", stage.folder / "visible"
     outside = visible / "file"
     project.mkdir()
@@ -200,14 +202,14 @@ def _try_to_escape(bundle: Bundle, level: Level, stage: Scratch, scratch: Scratc
 
 
 def _is_elsewhere(printed: str) -> bool:
-    """Whether all the namespaces a command told are others than ours."""
+    """Return whether all namespaces that a command printed differ from ours."""
     theirs = [line.partition(":") for line in printed.splitlines() if ":[" in line]
     ours = [os.readlink(f"/proc/self/ns/{name}") for name, _, _ in theirs]  # noqa: PTH115 - no file, only a name
     return len(theirs) == _NAMESPACES and not set(ours) & {"".join(line) for line in theirs}
 
 
 def _run(confinement: Confinement, command: str, project: Path, scratch: Scratch) -> str:
-    """What the command printed. Raises ToolExecutionError where it was not run."""
+    """Return what the command printed. Raises ToolExecutionError if it was not run."""
     launch = confinement.launch(command, project, scratch, {})
     try:
         process = subprocess.Popen(
@@ -232,7 +234,7 @@ def _run(confinement: Confinement, command: str, project: Path, scratch: Scratch
 
 @contextmanager
 def _listener() -> Generator[socket.socket | None]:
-    """What a command must not reach; None where not even we may have one: within another sandbox."""
+    """Open a listener that a command must not reach; None if not even we may have one: within another sandbox."""
     try:
         listener = socket.create_server(("127.0.0.1", 0))
     except PermissionError:

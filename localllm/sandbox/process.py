@@ -1,4 +1,4 @@
-"""Start a process, read its output, end it with all it started."""
+"""Start a process, read its output, and end it with everything it started."""
 
 import asyncio
 import codecs
@@ -18,17 +18,17 @@ from localllm.sandbox.launcher.spec import BASH
 from localllm.sandbox.network.proxy import Contact
 
 Excess = Literal["", "output", "processes", "memory", "disk", "files", "time", "replaced", "protected"]
-"""What a command was killed for using too much of; replaced: something that is closed to it was, outside; protected: it
-wrote what is protected again and again."""
+"""What a command was killed for using too much of; replaced: a file that is closed to it was replaced from outside;
+protected: it kept writing to protected files."""
 
 
 OnOutput = Callable[[bytes], None]
-"""Is given what a command writes, piece by piece."""
+"""Called with what a command writes, piece by piece."""
 
 
 class Ending(msgspec.Struct, frozen=True):
     """How a command ended: its return code (-N: killed by signal N), and the reason if it was killed. `contacts`: the
-    hosts it asked for. `left`: something it had started in the background had to be ended with it."""
+    hosts it requested. `left`: something it had started in the background had to be ended with it."""
 
     return_code: int
     excess: Excess = ""
@@ -37,10 +37,10 @@ class Ending(msgspec.Struct, frozen=True):
 
 
 class Running(Protocol):
-    """A process that was started."""
+    """A started process."""
 
     async def wait(self) -> int:
-        """Wait till it has ended; its exit status, -N where signal N ended it. Can be called again if cancelled."""
+        """Wait for its end; return its exit status, -N if signal N ended it. Can be called again if cancelled."""
         ...
 
 
@@ -48,35 +48,35 @@ class Launch(Protocol):
     """One start of one command."""
 
     async def start(self, stdout: int, stderr: int) -> Running:
-        """Start it without input, in a session and a process group of its own. Raises OSError."""
+        """Start it without input, in a session and process group of its own. Raises OSError."""
         ...
 
     def ask_to_end(self) -> None:
-        """Give all of it the chance to end in good order."""
+        """Ask all its processes to end in good order."""
         ...
 
     def kill(self) -> None:
-        """End all of it now; if it has not started yet, as soon as it has."""
+        """End all its processes now, or as soon as it has started."""
         ...
 
     def ending(self, exit_status: int) -> Ending:
-        """How the command ended, when the process has, with `exit_status`.
+        """Return how the command ended, after its process has, with `exit_status`.
 
-        Raises ToolExecutionError where the command was not run, or nobody knows how it ended.
+        Raises ToolExecutionError if the command was not run, or if it is unknown how it ended.
         """
         ...
 
     def close(self) -> None:
-        """Kill what still runs, and close every descriptor."""
+        """Kill what is still running, and close every descriptor."""
         ...
 
 
 class Executed(Protocol):
-    """A launch that is the execution of a program."""
+    """A launch that executes a program."""
 
     @property
     def arguments(self) -> Sequence[str]:
-        """What to execute."""
+        """The program and its arguments."""
         ...
 
     @property
@@ -85,16 +85,16 @@ class Executed(Protocol):
     def folder(self) -> Path: ...
     @property
     def inherited(self) -> Sequence[int]:
-        """The descriptors it keeps, beside the first three."""
+        """The descriptors it keeps, besides the first three."""
         ...
 
     def started(self, pid: int) -> None:
-        """It runs."""
+        """Record that it is running."""
         ...
 
 
 async def execute(launch: Executed, stdout: int, stderr: int) -> Running:
-    """Start it, as `Launch.start` does."""
+    """Start the program of a launch, as `Launch.start` does."""
     process = await asyncio.create_subprocess_exec(
         *launch.arguments,
         stdin=asyncio.subprocess.DEVNULL,
@@ -110,7 +110,7 @@ async def execute(launch: Executed, stdout: int, stderr: int) -> Running:
 
 
 def as_argument(command: str) -> bytes:
-    """The command as a program's argument. Raises ToolExecutionError where it cannot be one."""
+    """Return the command as an argument of a program. Raises ToolExecutionError if it cannot be one."""
     try:
         encoded = command.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
@@ -123,7 +123,7 @@ def as_argument(command: str) -> bytes:
 
 
 class PlainLaunch:
-    """A command without protection. What leaves its process group is not found again."""
+    """A command without protection. Processes that leave its process group are not found again."""
 
     inherited = ()
 
@@ -158,23 +158,23 @@ class PlainLaunch:
         self.kill()
 
     def _signal(self, number: signal.Signals) -> bool:
-        """Whether anybody was there."""
+        """Send a signal to the process group; return whether any process was there."""
         if self._group:
-            with suppress(ProcessLookupError, PermissionError):  # nobody is left, or (macOS) only what has ended
+            with suppress(ProcessLookupError, PermissionError):  # no process is left, or (macOS) only ended ones
                 os.killpg(self._group, number)
                 return True
         return False
 
 
-_HEAD = 0.2  # the share of the cap that goes to the head of an output that is cut
-_RUNAWAY = 64  # output of so many times the cap ends the command
+_HEAD = 0.2  # share of the cap for the head of an output that is cut
+_RUNAWAY = 64  # a command is killed when its output is this many times the cap
 _GRACE = 1.0  # seconds between asking a command to end and killing it
-_CHUNK = 1 << 16  # what a pipe holds
-_LAST_READS = 17  # what a pipe may hold at most (1 MiB, without privileges), and one more
+_CHUNK = 1 << 16  # bytes that a pipe holds
+_LAST_READS = 17  # for the most a pipe may hold (1 MiB, without privileges), and one more
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a process. `exit_status` is -N where signal N ended it; `flooded`: killed for its endless output."""
+    """The outcome of a process. `exit_status`: -N if signal N ended it; `flooded`: killed for its endless output."""
 
     stdout: str
     stderr: str
@@ -186,10 +186,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Process:
-    """Runs one process, once. `output_cap`: how many bytes are kept of each, stdout and stderr.
+    """Runs one process, once. `output_cap`: bytes that are kept of stdout and of stderr.
 
-    `together`: both go there as they come, and the outcome's stdout is all of it. `on_output` is given each piece of
-    both when it comes.
+    `together`: both go there as they come, and are the outcome's stdout. `on_output` is called with each piece of both.
     """
 
     def __init__(
@@ -207,9 +206,9 @@ class Process:
         self._flooded = False
 
     async def run(self, seconds: float) -> Outcome:
-        """Start it without input, in a session of its own, and wait till it ends or is ended after `seconds`.
+        """Start it without input, in a session of its own, and wait until it ends or is ended after `seconds`.
 
-        A pipe that some other process still holds open is not waited for. Raises OSError where it cannot be started.
+        A pipe that another process still holds open is not waited for. Raises OSError if it cannot be started.
         """
         begun = time.perf_counter()
         with self._stdout, self._stderr:
@@ -229,7 +228,7 @@ class Process:
         )
 
     def ask_to_end(self) -> None:
-        """Give it a moment to end in good order."""
+        """Give it a moment to end in good order, then kill it."""
         self._launch.ask_to_end()
         asyncio.get_running_loop().call_later(_GRACE, self._launch.kill)
 
@@ -272,7 +271,7 @@ class _Stream:
         os.set_blocking(self._read_end, False)
 
     def __exit__(self, *failure: object) -> None:
-        """Take what is still in the pipe, but do not wait for more."""
+        """Read what is still in the pipe, but do not wait for more."""
         for _ in range(_LAST_READS):
             if not self._read():
                 break
@@ -281,12 +280,12 @@ class _Stream:
         os.close(self._read_end)
 
     def listen(self) -> None:
-        """The process has its own copy of the write end by now; what it writes is read from here on."""
+        """Read what the process writes from now on; it has its own copy of the write end by now."""
         self._close_write_end()
         asyncio.get_running_loop().add_reader(self._read_end, self._read)
 
     def _read(self) -> bool:
-        """Take what is there; whether there may be more."""
+        """Read what is there; return whether there may be more."""
         try:
             data = os.read(self._read_end, _CHUNK)
         except BlockingIOError:
@@ -311,7 +310,7 @@ class _Stream:
 
 
 class HeadAndTail:
-    """The first and the last bytes of an output, together at most `cap`."""
+    """The first and the last bytes of an output, at most `cap` together."""
 
     def __init__(self, cap: int) -> None:
         self.cap = cap
@@ -323,20 +322,20 @@ class HeadAndTail:
 
     @property
     def is_cut(self) -> bool:
-        """Whether something of the middle was dropped."""
+        """Whether something was dropped from the middle."""
         return self.total > self._most_head + self._most_tail
 
     def add(self, data: bytes) -> None:
-        """What comes next."""
+        """Append data."""
         self.total += len(data)
         room = self._most_head - len(self._head)
         self._head += data[:room]
         self._tail += data[room:]
-        if len(self._tail) > 2 * self._most_tail:  # now and then, or every piece would move the whole tail
+        if len(self._tail) > 2 * self._most_tail:  # rarely, or every piece would move the whole tail
             del self._tail[: -self._most_tail]
 
     def since(self, position: int) -> tuple[bytes, int]:
-        """What came after so many bytes, as far as it was kept, and how many bytes of it were not."""
+        """Return what came after so many bytes, as far as it was kept, and how many bytes of it were not."""
         tail_at = self.total - len(self._tail)
         if position >= tail_at:
             return bytes(self._tail[position - tail_at :]), 0
@@ -344,7 +343,7 @@ class HeadAndTail:
         return bytes(head + self._tail), tail_at - max(position, len(self._head))
 
     def text(self) -> str:
-        """What was kept, as UTF-8 with replacement, and a note where something is missing."""
+        """Return what was kept, as UTF-8 with replacement, with a note where something is missing."""
         if not self.is_cut:
             return (self._head + self._tail).decode("utf-8", "replace")
         tail = self._tail[-self._most_tail :]
@@ -353,9 +352,9 @@ class HeadAndTail:
         return _without_torn_end(self._head) + note + tail.lstrip(_CONTINUATION).decode("utf-8", "replace")
 
 
-_CONTINUATION = bytes(range(0x80, 0xC0))  # no character of UTF-8 begins with one of these
+_CONTINUATION = bytes(range(0x80, 0xC0))  # no UTF-8 character begins with one of these
 
 
 def _without_torn_end(data: bytearray) -> str:
-    """The text without a character that was cut through."""
+    """Return the text without an incomplete character at its end."""
     return codecs.getincrementaldecoder("utf-8")("replace").decode(data)

@@ -1,4 +1,4 @@
-"""Find what of a project needs care when a command starts: read-only files, masked sockets, covered folders."""
+"""Find what in a project needs care when a command starts: read-only files, masked sockets, covered folders."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -16,10 +16,10 @@ _MOST_SHARED = 1_000  # files that are too large to copy, each a mount
 
 
 class ProjectSurroundings:
-    """What of the project at `root` a command may not change, read or rename, found anew for each command.
+    """What in the project at `root` a command may not change, read or rename, determined anew for each command.
 
-    `quarantine`: where that is kept which a command put at protected names. `hidden`: closed to commands. `unwritable`:
-    read-only for them, as is the environment this program runs in, where that lies in the project.
+    `quarantine`: where files are kept that a command put at protected names. `hidden`: unreadable for commands.
+    `unwritable`: read-only for them, as is the environment this program runs in, if that is in the project.
     """
 
     def __init__(
@@ -27,7 +27,7 @@ class ProjectSurroundings:
     ) -> None:
         self._root = root
         self._hidden = hidden
-        # What is put into the environment of this program would run here, and at once where something is imported late.
+        # Code put into the environment of this program would run here, at once wherever a module is imported late.
         environment = believed_in(str(root))
         self._unwritable = (*map(str, unwritable), *environment)
         self._held = folders_above(root, environment)
@@ -41,10 +41,10 @@ class ProjectSurroundings:
         self._first_pipes: frozenset[str] | None = None
 
     def at_start(self, backend: Backend, shared: Sequence[str], copies: list[OwnCopy]) -> Surroundings:
-        """The surroundings of a command that starts now.
+        """Return the surroundings of a command that starts now.
 
-        `shared`: files that are also files outside by a hard link, below the root. A copy of our own folder that the
-        command is to see is added to `copies`, for `take_back`.
+        `shared`: files below the root that are also files outside, by a hard link. A copy of our own folder, if the
+        command is to see one, is added to `copies`, for `take_back`.
         """
         found = self._found(backend, shared)
         copy = self.own_copy(backend)
@@ -66,20 +66,20 @@ class ProjectSurroundings:
             return Surroundings(record=record)
         pinned, held = self.protected.pins()
         if backend.follows_names and not self.protected.is_alone:
-            # It goes by names, and another command might make a link of one at the wrong moment. What is changed at
-            # these names is undone all the same.
+            # It resolves names, and another command might replace one by a symlink at that moment. Changes at these
+            # names are undone in any case.
             pinned, held = [], []
         closed = [*(f"{self._root}/{path}" for path in shared[:_MOST_SHARED]), *_with_real(map(Path, self._unwritable))]
         ours = [f"{self._root}/{path}" for path in self.inventory.look().sockets]
         masked = dict.fromkeys([*in_use(ours), *self.pipes(), *self.sockets.paths()])
-        # What is closed by its name would be open below a folder of another name.
+        # What is closed by its name would be open if a folder above it were renamed.
         held += folders_above(self._root, [*closed, *masked, *_with_real(self._hidden)])
         held = list(dict.fromkeys((*held, *self._held)))
         return Surroundings((*pinned, *closed), tuple(held), tuple(masked), record=record)
 
     def pipes(self) -> list[str]:
-        """The named pipes to close: who is at the other end of one cannot be found out. Those that were there before
-        any command come first; only a command has made the others, and the number that can be closed is limited."""
+        """Return the named pipes to close: the process at the other end cannot be determined. Those that existed before
+        any command come first; the others can only be from commands, and the number that can be closed is limited."""
         pipes = self.inventory.look().pipes
         if self._first_pipes is None:
             self._first_pipes = frozenset(pipes)
@@ -87,13 +87,13 @@ class ProjectSurroundings:
         return [f"{self._root}/{path}" for path in first]
 
     def own_copy(self, backend: Backend) -> OwnCopy | None:
-        """A copy of our own folder, where one can be put in its place, and nothing in it is closed by a rule."""
+        """Return a copy of our own folder, if one can be put in its place, and no rule closes anything in it."""
         closed = any(Path(path).is_relative_to(self.own_folder.path) for path in (*self._hidden, *self._unwritable))
         is_sure = backend.has_namespaces and (self.protected.is_alone or not backend.follows_names)
         return self.own_folder.take() if is_sure and not closed else None
 
     def take_back(self, copies: list[OwnCopy]) -> Sequence[str]:
-        """Return `copies` to their folder; what the command changed in them, which is lost."""
+        """Give `copies` back to their folder; return what the command changed in them, which is lost."""
         changed = [path for copy in copies for path in copy.changed()]
         while copies:
             self.own_folder.give_back(copies.pop())
@@ -105,12 +105,12 @@ def _outside(folder: Path, paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _with_real(paths: Iterable[Path]) -> list[str]:
-    """The paths, and the targets of those that are links or lie behind one."""
+    """Return the paths, and the targets of those that are or go through symlinks."""
     return list(dict.fromkeys(name for path in paths for name in (str(path), os.path.realpath(path))))
 
 
 def folders_above(root: Path, paths: Iterable[str]) -> tuple[str, ...]:
-    """The folders between `root` and each of the paths below it."""
+    """Return the folders between `root` and each of the paths below it."""
     found: dict[str, None] = {}
     for path in paths:
         folder = os.path.dirname(path)  # noqa: PTH120 - of a few hundred paths before each command

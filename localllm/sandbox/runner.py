@@ -1,4 +1,4 @@
-"""What the rest of the program sees of the sandbox: run one command, get its outcome."""
+"""Run commands of a project in the sandbox, for the rest of the program."""
 
 import asyncio
 import os
@@ -37,20 +37,19 @@ _MOST_NAMED = 20
 _INSPECTION_DISK = 1 << 30  # bytes
 
 LONGEST_BACKGROUND = 12 * 3600.0
-"""Seconds a command in the background may take: a night, but not for ever."""
+"""Seconds that a background command may take: enough for a night."""
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a command.
 
-    `return_code` is negative (-N) for a command killed by signal N. `execution_time` is in seconds. Output is
-    decoded as UTF-8 with replacement, at most the runner's cap of each stream; `truncated` says that some was
-    dropped from its middle. `excess`: what it was killed for using too much of. `reverted`: protected files it
-    changed, which are as they were again. `unlinked`: files that were also files outside by a hard link, and before the
-    command became the project's own. `overlooked`: there was more than there was time to look into for what it
-    must not put there. `network`: what of it was open; `contacts`: the hosts it asked for, refused or
-    not. `left`: something it had started in the background ended with it. `statuses`: how each part of its last
-    pipeline ended, where that was asked for.
+    `return_code` is -N for a command killed by signal N. `execution_time` is in seconds. Output is decoded as UTF-8
+    with replacement, at most the runner's cap of each stream; `truncated`: some was dropped from its middle. `excess`:
+    what it was killed for using too much of. `reverted`: protected files it changed, which are restored. `unlinked`:
+    files that were also files outside, by a hard link, and were replaced by copies before the command. `overlooked`:
+    there was not enough time to look everywhere for what it must not put there. `network`: what of it was open;
+    `contacts`: the hosts it requested, refused or not. `left`: something it had started in the background was ended
+    with it. `statuses`: how each part of its last pipeline ended, if that was requested.
     """
 
     stdout: str
@@ -71,23 +70,23 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inspected(msgspec.Struct, frozen=True, kw_only=True):
-    """What a read-only command left behind: of the files that were asked for what there is (see `Scratch.results`)."""
+    """What a read-only command left behind: those of the requested files that exist (see `Scratch.results`)."""
 
     files: dict[str, bytes]
     timed_out: bool
 
 
 class SandboxRunner:
-    """The CommandRunner of a project, see `running`.
+    """The CommandRunner of a project, see `command_runner`.
 
-    `state_folder`, `cache_folder`, `data_folder`: the program's own, outside the project; commands cannot see them, and
-    what they put at protected names is kept in `quarantine` of the first. `accept_no_sandbox`: run commands also where
-    nothing protects from them.
-    `unreadable`, `unwritable`: what of the project is closed to commands, where the level can do that (not Landlock).
-    `network_hosts`: what commands may reach, as `safety.network_hosts` has it. `output_cap`: bytes kept of each, stdout
-    and stderr; a command that writes 64 times as much is killed.
-    `longest_background`: seconds a command that was begun may take.
-    `levels`: what is tried, in turn. Tests ask for one; no setting and no variable does.
+    `state_folder`, `cache_folder`, `data_folder`: the program's own, outside the project, invisible for commands. What
+    commands put at protected names is kept in `quarantine` of the first. `accept_no_sandbox`: run commands even if
+    nothing confines them.
+    `unreadable`, `unwritable`: what in the project is closed to commands, if the level supports that (not Landlock).
+    `network_hosts`: what commands may reach, as in `safety.network_hosts`. `output_cap`: bytes kept of stdout and of
+    stderr; a command that writes 64 times as much is killed.
+    `longest_background`: seconds that a background command may take.
+    `levels`: the levels to try, in turn. Only tests set it; no setting and no variable does.
     """
 
     def __init__(
@@ -107,7 +106,7 @@ class SandboxRunner:
     ) -> None:
         self._root = root.resolve()
         self._state = state_folder
-        inside = data_folder and data_folder.resolve().is_relative_to(self._root)  # the user wants reports at hand
+        inside = data_folder and data_folder.resolve().is_relative_to(self._root)  # the user wants the reports there
         own = (state_folder, cache_folder, None if inside else data_folder)
         self._own = tuple(folder for folder in own if folder)
         self._hidden = (*self._own, *unreadable)
@@ -123,12 +122,12 @@ class SandboxRunner:
 
     @property
     def level(self) -> SandboxLevel:
-        """The level in force. At the first use this runs a command to find out."""
+        """The level in force. The first use runs a command to find out."""
         return self._probed.level
 
     @property
     def network(self) -> Network:
-        """What of the network commands reach. Probes, as `level` does."""
+        """What commands can reach of the network. Probes, as `level` does."""
         if self.level == "none":
             return "all"
         if not self._hosts:
@@ -137,28 +136,27 @@ class SandboxRunner:
 
     @property
     def reason(self) -> str:
-        """Why there is no sandbox; empty where there is one."""
+        """Why there is no sandbox; empty if there is one."""
         return str(self._probed.reason)
 
     @property
     def failed_levels(self) -> dict[str, str]:
-        """Why each better level than the one in force does not hold here, the best first."""
+        """Why each level better than the one in force does not work here, the best first."""
         return {level: str(reason) for level, reason in self._probed.failed.items()}
 
     def named_paths(self) -> frozenset[str]:
-        """What protected files, links and git's settings lead to: paths below the project, of folders with all in
-        them."""
+        """Return what protected files, symlinks and git settings refer to: paths below the project, which for folders
+        include all in them."""
         return self._project.protected.named()
 
     def recover(self) -> tuple[str, ...]:
-        """Put protected files back that commands had changed when their program was killed; their paths, if any. Raises
+        """Restore protected files that commands had changed when their program was killed; return their paths. Raises
         OSError."""
         return self._project.protected.recover()
 
     def prepare(self) -> None:
-        """Start what commands are started by, and look through the project, when there is time; the level must be
-        known. The first command waits less.
-        """
+        """Start the process that starts commands, and scan the project, so that the first command waits less. The level
+        must be known."""
         if self.level != "none":
             threading.Thread(target=self._look_ahead, daemon=True).start()
             with suppress(OSError):  # the first command tries again, and can do without
@@ -171,7 +169,7 @@ class SandboxRunner:
             self._project.own_folder.give_back(copy)
 
     def close(self) -> None:
-        """End what commands are started by. Of the commands none may be running; others can be run again later."""
+        """End the process that starts commands. No command may be running; commands can be run again later."""
         self._server.close()
         self._project.own_folder.close()
 
@@ -225,7 +223,7 @@ class SandboxRunner:
 
     @cached_property
     def _inspection(self) -> Confinement:
-        """As `_confinement`, with what the rules close to commands, and with no network."""
+        """As `_confinement`, but with what the rules close to commands, and without a network."""
         visibility = self._visibility if self._own == self._hidden else survey(os.environ, self._own, self._root)
         return self._confine(visibility, NetworkHosts())
 
@@ -243,8 +241,8 @@ class SandboxRunner:
         statuses: bool = False,
         on_output: OnOutput | None = None,
     ) -> CommandResult:
-        """See CommandRunner. Also raises SafetyViolationError for a project that holds the user's home. `files` are in
-        $TMPDIR when it starts. Cancelled, it raises CancelledError with what had become of the command by then."""
+        """See CommandRunner. Also raises SafetyViolationError for a project that contains the user's home. `files` are
+        in $TMPDIR when it starts. When cancelled, it raises CancelledError with the result of the command."""
         job, result = await self._job(command, cwd, files=files or {}, statuses=statuses, on_output=on_output)
         task = asyncio.ensure_future(job.run(timeout))
         try:
@@ -252,12 +250,12 @@ class SandboxRunner:
         except asyncio.CancelledError:
             job.stop()
             await asyncio.wait({task})
-            if task.cancelled() or task.exception():  # the one who cancels does not want to know
+            if task.cancelled() or task.exception():  # the error is of no use to the canceller
                 raise
             raise asyncio.CancelledError(result(task.result())) from None
 
     async def begin(self, command: str, *, cwd: Path) -> "BegunCommand":
-        """Begin `command` as `run` does, and do not wait for it. Raises as `run` does."""
+        """Start `command` as `run` does, and do not wait for it. Raises as `run` does."""
         output = HeadAndTail(self._output_cap)
         job, result = await self._job(command, cwd, output)
         return BegunCommand(job, output, result, self.level, self._longest_background)
@@ -300,11 +298,11 @@ class SandboxRunner:
 
     @property
     def _toolchains(self) -> Mapping[str, Path]:
-        """What a command's home leads to; also where nothing is held."""
+        """The toolchains that a command's home links to, also without a sandbox."""
         return self._visibility.toolchains
 
     def _prepare(self) -> Severed:
-        """Cut the ties of the project's files to the rest of the machine. Raises like `_refuse`."""
+        """Replace files of the project that are hard links to files outside by copies. Raises as `_refuse`."""
         self._refuse()
         if self.level == "none":
             return Severed()
@@ -322,7 +320,7 @@ class SandboxRunner:
         return severed
 
     def _refuse(self) -> None:
-        """Raise SafetyViolationError where commands are not to be run at all."""
+        """Raise SafetyViolationError if commands must not be run at all."""
         if self.level == "none":
             if offline.is_on():
                 raise SafetyViolationError("command_offline", reason=self._probed.reason)
@@ -388,7 +386,7 @@ class SandboxRunner:
 
 
 class BegunCommand:
-    """A command that nobody waits for. Its `output` is stdout and stderr as they came."""
+    """A command that nobody waits for. `output`: stdout and stderr as they came."""
 
     def __init__(
         self, job: Job, output: HeadAndTail, result: Callable[[Done], CommandResult], level: str, longest: float
@@ -401,11 +399,11 @@ class BegunCommand:
 
     @property
     def reverted(self) -> tuple[str, ...]:
-        """The protected files it changed so far, which are as they were again."""
+        """The protected files it has changed so far, which are restored."""
         return self._job.reverted
 
     def ask_to_end(self) -> None:
-        """Stop it, soon; it may tidy up first."""
+        """Stop it soon; it may clean up first."""
         self._job.ask_to_end()
 
     def stop(self) -> None:
@@ -413,7 +411,7 @@ class BegunCommand:
         self._job.stop()
 
     async def ended(self) -> CommandResult:
-        """Wait for its end. Raises ToolExecutionError where it could not be run, or was killed before that."""
+        """Wait for its end. Raises ToolExecutionError if it could not be run, or was killed before that."""
         try:
             result = self._result(await asyncio.shield(self._work))
         except asyncio.CancelledError:

@@ -1,4 +1,4 @@
-"""Folders for the temporary files of commands: one for each, gone when the command is."""
+"""Create a folder for the temporary files of each command, and delete it after the command."""
 
 import os
 import re
@@ -20,19 +20,19 @@ trap '{{ case "${{PIPESTATUS[@]}}" in
 esac; }} 2> /dev/null' DEBUG EXIT
 builtin : /bin/bash
 """
-"""Before each command and at the end: what there is of a pipeline. The last words of commands are for `$_`, which is as
-it would be without all this. Nothing of it is shown by `set -x`."""
+"""Records the exit statuses of a pipeline, before each command and at the end. The last words of its commands keep `$_`
+as it would be without it. `set -x` shows none of it."""
 
 _PLAIN_PATH = re.compile(r"[\w/.+-]+", re.ASCII)
 _MOST_STATUSES = 1_000  # bytes
-_MOST_IN_RESULT, _MOST_IN_RESULTS = 16_000_000, 64_000_000  # bytes of one, of all
-_STALE = 3600.0  # seconds; a moment would do, in which one is made but not locked yet
+_MOST_IN_RESULT, _MOST_IN_RESULTS = 16_000_000, 64_000_000  # bytes of one result, and of all
+_STALE = 3600.0  # seconds; only has to exceed the moment between creating a folder and locking it
 
 
 class Scratch:
-    """A folder for one command: for its temporary files, and as its home, where links lead to the toolchains.
+    """A folder for one command: for its temporary files, and as its home, with symlinks to the toolchains.
 
-    It is locked as long as this process lives, which tells others that it is in use.
+    It is locked while this process lives, so that others see it is in use.
     """
 
     def __init__(self, toolchains: Mapping[str, Path]) -> None:
@@ -60,27 +60,27 @@ class Scratch:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What tells a command of it."""
+        """The environment variables with its paths."""
         found = {"HOME": str(self.home), "TMPDIR": str(self.temporary)}
         return found | {"BASH_ENV": str(self._startup)} if self._startup.exists() else found
 
     def ask_for_statuses(self) -> None:
-        """Have the shell write down how each part of its last pipeline ended: see `statuses`. Nothing else changes for
-        the command: bash reads this file before it, and what the trap does is not in what it prints."""
-        if not _PLAIN_PATH.fullmatch(str(self._statuses)):  # it stands in a text for the shell
+        """Make the shell record how each part of its last pipeline ended: see `statuses`. Nothing else changes for the
+        command: bash reads this file first, and what the trap does is not in its output."""
+        if not _PLAIN_PATH.fullmatch(str(self._statuses)):  # it is inserted in shell code
             return
         self._startup.write_text(_STARTUP.format(file=self._statuses), encoding="utf-8")
 
     def statuses(self) -> tuple[int, ...]:
-        """The exit status of each part of the last pipeline; empty where nobody asked, or the shell did not get to
-        it. The command may have written the file itself."""
+        """Return the exit status of each part of the last pipeline; empty if not requested, or if the shell did not get
+        to it. The command may have written the file itself."""
         with suppress(OSError, ValueError), opened(os.open(self._statuses, READ | NO_LINK)) as file:
             return tuple(map(int, file.read(_MOST_STATUSES).partition(b"|")[0].split()))
         return ()
 
     def results(self, names: Iterable[str]) -> dict[str, bytes]:
-        """Of the files in $TMPDIR that have these names, the regular ones; each is cut after 16 MB, all after 64. A
-        command may have arranged the folder, or put a link in its place: none is followed, no pipe waited for."""
+        """Return those of the files in $TMPDIR with these names that are regular; each is cut after 16 MB, all after
+        64. A command may have replaced the folder or a file: no symlink is followed, and no pipe is waited for."""
         found: dict[str, bytes] = {}
         room = _MOST_IN_RESULTS
         top = open_folder(self.folder)
@@ -101,7 +101,7 @@ class Scratch:
         self.remove()
 
     def remove(self) -> None:
-        """Delete it, also what a command has made read-only. What cannot be deleted stays."""
+        """Delete the folder, also what a command has made read-only. What cannot be deleted stays."""
         delete_tree(str(self.folder))
         if self._lock is not None:
             os.close(self._lock)
@@ -109,13 +109,13 @@ class Scratch:
 
 
 def remove_stale(age: float = _STALE) -> None:
-    """Delete the folders that programs left behind which were killed: nobody has them locked. `age`: in seconds, of
-    those that are old enough to be looked at."""
+    """Delete the folders left behind by killed programs, which nobody has locked. `age`: seconds that a folder has to
+    be old."""
     base, names = _base(), list[str]()
     with suppress(OSError):  # there is no such folder any more
         names = os.listdir(base)  # noqa: PTH208 - there may be thousands of others
     for name in filter(_NAME.fullmatch, names):
-        with suppress(OSError):  # another one is deleting it as well
+        with suppress(OSError):  # another process is deleting it as well
             about = (base / name).lstat()
             if about.st_uid == os.getuid() and about.st_mtime <= time.time() - age:
                 _remove_unless_locked(base / name)
@@ -133,7 +133,8 @@ def _base() -> Path:
 
 
 def _lock(folder: Path) -> int | None:
-    """A descriptor that keeps it locked; None where another process has it, or folders cannot be locked."""
+    """Lock the folder; return the descriptor that keeps it locked, or None if another process has it, or folders cannot
+    be locked."""
     try:
         fd = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0))
     except PermissionError:

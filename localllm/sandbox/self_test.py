@@ -1,7 +1,7 @@
-"""What holds on this machine, shown: commands that try what they must not be able to do, and what they must be.
+"""Test on this machine what commands must not be able to do, and what they must.
 
-Everything they reach for is made for the purpose: a file, a secret, a process, listeners, a project. What counts is
-what can be seen from outside afterwards.
+Everything they try to reach is created for the purpose: a file, a secret, a process, listeners, a project. Only what is
+visible from outside afterwards counts.
 """
 
 import os
@@ -21,7 +21,7 @@ from localllm.sandbox.backend import LEVELS, Level
 from localllm.sandbox.runner import CommandResult, SandboxRunner
 from localllm.sandbox.scratch import Scratch
 
-_PATIENCE = 20.0  # seconds for what takes hundredths of one
+_PATIENCE = 20.0  # seconds; usually hundredths of one
 _HIDDEN_WORDS = "what nobody may read"
 _KEPT = "unchanged"
 
@@ -29,7 +29,7 @@ Kind = Literal["forbidden", "needed"]
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """`forbidden` things are as they should be (`ok`) where they were stopped, `needed` ones where they worked.
+    """One attempt. It is `ok` if something `forbidden` was prevented, or something `needed` worked.
 
     `name`: its key in `_FORBIDDEN` or `_NEEDED`.
     """
@@ -40,7 +40,8 @@ class Attempt(msgspec.Struct, frozen=True):
 
 
 async def attempts(levels: Sequence[Level] = LEVELS) -> list[Attempt]:
-    """Try all of it, in a project made for it, at the best level that holds. Raises as SandboxRunner.run does."""
+    """Make all attempts, in a project created for them, at the best level that works. Raises as SandboxRunner.run
+    does."""
     with _Stage(levels) as stage:
         forbidden = [Attempt(name, "forbidden", await check(stage)) for name, check in _FORBIDDEN.items()]
         needed = [Attempt(name, "needed", await check(stage)) for name, check in _NEEDED.items()]
@@ -48,7 +49,7 @@ async def attempts(levels: Sequence[Level] = LEVELS) -> list[Attempt]:
 
 
 class _Stage:
-    """A project, and around it what a command should not reach."""
+    """A project, and around it what a command must not reach."""
 
     def __init__(self, levels: Sequence[Level]) -> None:
         self._scratch = Scratch({})
@@ -201,7 +202,7 @@ def _is_called(listener: socket.socket) -> bool:
 
 
 def _runs(mark: str) -> bool:
-    """Whether a process has it in its command line."""
+    """Return whether a process has the mark in its command line."""
     if sys.platform != "linux":
         return bool(subprocess.run(["/usr/bin/pgrep", "-f", mark], capture_output=True, check=False).stdout)
     return any(mark.encode() in _read(entry) for entry in Path("/proc").glob("[0-9]*/cmdline"))
