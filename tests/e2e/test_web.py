@@ -177,7 +177,7 @@ class TestRedirects:
         assert site.asked == ["/go?to=evil"]
         assert evil.asked == []
         assert code == 4
-        assert re.search(rf"leads to another address.*{re.escape(evil.url)}", sent[-3], re.DOTALL)
+        assert re.search(rf"redirects to another address.*{re.escape(evil.url)}", sent[-3], re.DOTALL)
 
     def test_a_denied_host_stays_denied(self, project: Path) -> None:
         with listening("127.0.0.3") as evil, listening(moves={"/go": f"{evil.url}/?k=1"}) as site:
