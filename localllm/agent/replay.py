@@ -289,7 +289,10 @@ def reopen(sessions: Sessions, session: Session) -> Reopened:
     log = sessions.open_log(session.id)
     try:
         read = sessions.read(session.id)
-        is_ours = sessions.is_ours(session) and not any(isinstance(entry, Adopted) for entry in read.entries)
+        is_adopted = any(isinstance(entry, Adopted) for entry in read.entries)
+        is_ours = sessions.is_ours(session) and not is_adopted
+        if not (is_ours or is_adopted):  # for whoever reads the log later
+            log.append(Adopted())
         return Reopened(session.id, log, replay(read, system=system_prompt(), is_ours=is_ours), is_ours)
     except BaseException:
         log.close()

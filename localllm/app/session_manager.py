@@ -81,6 +81,8 @@ class Closing:
     def _remember(self, session_id: str, entries: Sequence[Entry], changed: float) -> None:
         if not (self._record and (self._root / self._memory).is_file() and os.access(self._root, os.W_OK)):
             return
+        if any(isinstance(entry, Adopted) for entry in entries):  # the user's own words may be forged, too
+            return
         # most sessions have nothing to write, and the user waits for each to end
         from localllm.memory import session_records, todos
         from localllm.memory.memory_file import MemoryFile
@@ -88,7 +90,7 @@ class Closing:
 
         since = transcript.after(entries, Ended)
         is_work = transcript.gist_of(since, self._memory).is_worth_keeping
-        plan = "" if any(isinstance(entry, Adopted | Tainted) for entry in entries) else _last_plan(since)
+        plan = "" if any(isinstance(entry, Tainted) for entry in entries) else _last_plan(since)
         if not (is_work or plan):
             return
         if _is_obeyed(self._root, self._memory):

@@ -34,8 +34,8 @@ class Began(Record, frozen=True):
 
 
 class Adopted(Record, frozen=True):
-    """The log was in the project so far, where a command could have changed it: its content is untrusted.
-    An earlier version stored it there, or it came with the project."""
+    """The log was in the project so far, where a command could have changed it, or has no seal of this user's when it
+    is continued: its content is untrusted. An earlier version stored it there, or it came with the project."""
 
 
 class Forked(Record, frozen=True):

@@ -24,7 +24,7 @@ from localllm.llm.messages import ToolMessage, UserMessage
 from localllm.memory.document import Document
 from localllm.memory.document_texts import Language, in_language
 from localllm.memory.session_records import SessionRecord
-from localllm.sessions.entries import Began, Changed, Entry, Forked, Kept, Pointed, Resumed, Rewritten, Titled
+from localllm.sessions.entries import Began, Changed, Entry, Forked, Kept, Pointed, Resumed, Rewritten, Tainted, Titled
 from localllm.text.secret_masking import masked
 
 
@@ -231,17 +231,19 @@ class Gist(msgspec.Struct, frozen=True):
 
 def gist_of(entries: Sequence[Entry], memory: str = "") -> Gist:
     """Extract the essentials from the entries; of a forked session only its own.
-    Changes of `memory`, the project's notes, are omitted."""
+    Changes of `memory`, the project's notes, are omitted; and the model's words, answers and commands, of a session
+    with untrusted text, which may have dictated them: later sessions would take them for the project's own."""
     own = after(entries, Forked)
     started = [entry for entry in own if isinstance(entry, RunStarted)]
     answers = [entry.answer for entry in own if isinstance(entry, RunFinished) and entry.answer]
     last = next((entry for entry in reversed(own) if isinstance(entry, RunStarted | RunFinished)), None)
+    is_tainted = any(isinstance(entry, Tainted) for entry in entries)
     return Gist(
         goal=started[0].query if started else "",
         files=tuple(path for path in _files(own) if path != memory),
-        tests=tuple(_tests(own).items())[-_TESTS:],
+        tests=() if is_tainted else tuple(_tests(own).items())[-_TESTS:],
         decisions=tuple(_decisions(own)),
-        answer=_first_sentence(answers[-1]) if answers else "",
+        answer=_first_sentence(answers[-1]) if answers and not is_tainted else "",
         broken_off=last.query if isinstance(last, RunStarted) else "",
         requests=sum(entry.provider != _LOOKS_UP for entry in started),
     )

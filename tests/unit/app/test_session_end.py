@@ -9,12 +9,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from localllm.agent.replay import reopen
 from localllm.app.session_manager import Closing
 from localllm.base.events import ConfirmationAnswered, RunStarted
 from localllm.memory.document import Document
 from localllm.memory.session_records import last, put
 from localllm.safety.paths import ProjectRoot
-from localllm.sessions.entries import Changed, Ended, Entry, Forked, Resumed
+from localllm.sessions.entries import Changed, Ended, Entry, Forked, Resumed, Tainted
 from localllm.sessions.log import SessionLog
 from localllm.sessions.transcript import Gist, gist_of, record_of
 from localllm.snapshots.store import Snapshots
@@ -86,6 +87,12 @@ class TestGist:
     def test_of_a_copy_only_what_is_its_own(self) -> None:
         gist = gist_of([*WORK, Forked(time=1.0), *turn("Something else", "Yes.")])
         assert gist == Gist(goal="Something else", answer="Yes.")
+
+    @pytest.mark.parametrize("before", [(Tainted(),), (Tainted(), Forked(time=1.0)), ()])
+    def test_of_what_a_page_may_have_dictated_no_word_is_kept(self, before: tuple[Entry, ...]) -> None:
+        gist = gist_of([*before, *WORK])
+        assert (gist.goal, gist.files) == ("Fix the discount", ("prices.py",))
+        assert bool(gist.answer or gist.tests) == (not before)
 
     @pytest.mark.parametrize(
         ("answer", "sentence"),
@@ -236,6 +243,17 @@ class TestClosing:
             again.append(entry)
         world.closing.close(again)
         assert "- changed: prices.py, b.py" in world.file.read_text()
+
+    def test_a_log_that_may_be_forged_leaves_no_record(self, tmp_path: Path) -> None:
+        world = World(tmp_path)
+        name = keep(world.store, WORK)
+        (tmp_path / "state" / "session.key").write_bytes(b"another user's")
+        world = World(tmp_path)
+        reopened = reopen(world.store, world.store.find(name))
+        for entry in turn("More", "Done.", changes="b.py"):
+            reopened.log.append(entry)
+        assert world.closing.close(reopened.log)
+        assert world.file.read_text() == "# Notes\n"
 
     def test_what_cannot_be_written_is_tried_again(self, tmp_path: Path) -> None:
         world = World(tmp_path)
