@@ -22,10 +22,19 @@ class AnswerType(NamedTuple):
     do."""
 
     def places(self, text: str) -> Iterator[str]:
-        """Yield the sentences of a passage that contain an answer, or the whole passage if `is_beside` is false."""
-        for sentence in _BORDER.split(text) if self.is_beside else (text,):
-            if self.pattern.search(_NO_NUMBER.sub(" ", sentence) if self.is_beside else sentence):
-                yield sentence
+        """Yield the sentences of a passage that contain an answer, each with the heading above it; the whole passage if
+        `is_beside` is false."""
+        if not self.is_beside:
+            yield from (text,) if self.pattern.search(text) else ()
+            return
+        heading = ""
+        for line in text.splitlines():
+            if line.startswith("#"):
+                heading = line
+                continue
+            for sentence in _SENTENCE_END.split(line):
+                if self.pattern.search(_NO_NUMBER.sub(" ", sentence)):
+                    yield f"{heading}\n{sentence}" if heading else sentence
 
 
 def expected_answer(question: str) -> AnswerType | None:
@@ -37,9 +46,9 @@ def expected_answer(question: str) -> AnswerType | None:
     return AnswerType(_quantity(kind)) if kind else None
 
 
-_BORDER = late_pattern(r"\n+|(?<=。)|(?<=[.!?])\s+")
-_NO_NUMBER = late_pattern(r"[A-Za-z]+-?\d+|^\s*\d+[.)](?:\s|$)|^#.*")
-"""Names, list markers and titles: their digits are no quantity."""
+_SENTENCE_END = late_pattern(r"(?<=。)|(?<=[.!?])\s+")
+_NO_NUMBER = late_pattern(r"[A-Za-z]+-?\d+|^\s*\d+[.)](?:\s|$)")
+"""Names and list markers: their digits are no quantity."""
 _DEFINITION = late_pattern(
     r"(?m)^[^\S\n]*(?:async\s+def|def|class|func|function|fn|sub|export|public|private|static|struct|interface|trait"
     r"|impl|const|let|var)\b|=>"

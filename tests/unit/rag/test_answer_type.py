@@ -70,4 +70,4 @@ def test_a_query_asks_for_it_with_all_its_words() -> None:
 def test_the_sentences_of_an_answer_are_found() -> None:
     expected = expected_answer("何秒待ちますか")
     assert expected
-    assert [*expected.places("# 2秒\n待ちます。30秒です。\n2) 終わり。")] == ["30秒です。"]
+    assert [*expected.places("# 2秒\n待ちます。30秒です。\n2) 終わり。")] == ["# 2秒\n30秒です。"]

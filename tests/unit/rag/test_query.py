@@ -146,12 +146,14 @@ def test_what_only_the_file_has_counts_half() -> None:
         ("何か月ごとにフィルターを交換しますか", "フィルターは6か月ごとに交換します。", True),
         ("How many days does the repair take?", "A repair is free.\n\nWe are closed for three days.", False),
         ("How many days does the repair take?", "A repair takes three working days.", True),
+        ("忌引は何日", "# 2. 忌引休暇\n| 配偶者 | 5日 |\n# 3. 賃金\n25日に支払う。", True),
+        ("忌引は何日", "# 2. 忌引休暇\n届け出る。\n# 3. 賃金\n支払日は25日とする。", False),
         ("Which function sends the mail?", "mail, email, send", False),
         ("Which function sends the mail?", "def deliver():\n    # sends the mail", True),
         ("Is the repair free?", "A repair takes long.", True),
     ],
 )
 def test_what_is_asked_for_stands_beside_words_of_the_question(query: str, passage: str, is_answered: bool) -> None:
-    there, common = (frozenset(map(term_hash, terms(text))) for text in (passage, "月 days"))
+    there, common = (frozenset(map(term_hash, terms(text))) for text in (passage, "月 days 日"))
     asked = parse_query(query)
     assert asked.is_answered(passage, there, frozenset(), lambda term: 0.1 if term in common else 1) == is_answered
