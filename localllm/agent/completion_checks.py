@@ -209,7 +209,8 @@ class Finishing(Middleware):
 
     def _of_failed_edit(self, text: str) -> Iterator[Finding]:
         if path := self._facts.failed_edit:
-            is_denied = not phrases.admits_failure(text)
+            is_explained = "edit_failed" in self._told and phrases.needs_nothing(text)
+            is_denied = not is_explained and not phrases.admits_failure(text)
             reason = Phrase("the last edit to {path} was not applied", path=path)
             yield Finding("edit_failed" if is_denied else None, reason, is_denied, {"path": path})
 

@@ -60,10 +60,10 @@ async def edit_file(
     """Replace a passage of a file. old_string must be copied exactly, and occur once."""
     from localllm.tools.edit_plan import Edit, plan, put
 
-    if isinstance(context.plan, Edit):
-        return await put(context, context.plan)
     asked = _asked(old_string, new_string, edits)
-    return await put(context, await asyncio.to_thread(plan, context, file_path, asked, replace_all=replace_all))
+    if isinstance(context.plan, Edit):
+        return await put(context, context.plan, asked)
+    return await put(context, await asyncio.to_thread(plan, context, file_path, asked, replace_all=replace_all), asked)
 
 
 def _asked(old: str, new: str, edits: Sequence[Replacement] | None) -> list[Replacement]:

@@ -23,7 +23,7 @@ from localllm.text.nearest_region import Region, closest_regions, similarity
 from localllm.tools.context import ToolContext
 from localllm.tools.edit_arguments import Replacement
 from localllm.tools.elision import find_elided, refusal
-from localllm.tools.text_files import LARGEST, TextFile, load, metadata, refuse_stale, to_bytes
+from localllm.tools.text_files import LARGEST, SeenFiles, TextFile, load, metadata, refuse_stale, to_bytes
 
 _STEP_TEXTS = {
     "numbers": N_("(Matched after the line numbers in old_string were left out.)"),
@@ -158,15 +158,19 @@ def _closest(text: str, old: str, regions: Sequence[Region]) -> str | Phrase:
     lines = text.split("\n")
     region, *others = regions
     whole = lines[region.start - 1 : region.end]
-    told = [f"The closest text is at lines {region.start}-{region.end}."]
+    told = [f"The closest text is at {_place(region)}."]
     if differences := line_differences(old.strip("\n"), "\n".join(whole), most=_DIFFERENCES):
         told += ["The difference (- yours, + the file's):", *differences]
     if len(whole) <= _LINES_SHOWN or len(differences) in (0, _DIFFERENCES + 1):
         told += _beginning(whole, _LINES_SHOWN)
     for other in others[: _PLACES_SHOWN - 1]:
-        told.append(f"As close is the text at lines {other.start}-{other.end}.")
+        told.append(f"As close is the text at {_place(other)}.")
         told += _beginning(lines[other.start - 1 : other.end], _LINES_SHOWN // 2)
     return "\n".join([*told, ""])
+
+
+def _place(region: Region) -> str:
+    return f"line {region.start}" if region.start == region.end else f"lines {region.start}-{region.end}"
 
 
 def _beginning(lines: Sequence[str], most: int) -> list[str]:
@@ -209,11 +213,23 @@ def plan(context: ToolContext, file_path: str, asked: Sequence[Replacement], *, 
     for number, replacement in enumerate(asked, start=1):
         try:
             edit = _replaced(edit, replacement, replace_all=replace_all)
-        except ToolExecutionError as error:
+        except ToolExecutionError as missed:
+            error = _made_before(context.seen, edit, replacement, missed)
             if len(asked) == 1:
-                raise
+                raise error from missed.__cause__
             raise ToolExecutionError("edit_of_several", number=number, count=len(asked), reason=error) from error
     return edit
+
+
+def _made_before(seen: SeenFiles, edit: Edit, asked: Replacement, missed: ToolExecutionError) -> ToolExecutionError:
+    """Return the error for a replacement that was made before and whose result, as adapted to the file, is there; else
+    that for the passage that is missing."""
+    path = edit.file.path
+    written = seen.written(path, asked)
+    if missed.key != "edit_no_match" or not written.strip() or written not in edit.text:
+        return missed
+    line = edit.text.count("\n", 0, edit.text.index(written)) + 1
+    return ToolExecutionError("edit_already_applied", path=shown(path), line=line)
 
 
 def _existing(context: ToolContext, path: str) -> TextFile:
@@ -259,10 +275,27 @@ def _replaced_whatever_size(edit: Edit, asked: Replacement, *, replace_all: bool
     if len(match.spans) > 1 and not replace_all:
         raise ambiguous(path, edit.text, match.spans)
     _refuse_overlap(edit, match)
-    if all(edit.text[span.start : span.end] == span.text for span in match.spans):
+    if all(_is_there(edit.text, span) for span in match.spans):
         line = edit.text.count("\n", 0, min(match.spans).start) + 1
         raise ToolExecutionError("edit_already_applied", path=shown(path), line=line)
     return _best_made(edit, match, old, new)
+
+
+def _is_there(text: str, span: Span) -> bool:
+    """Return whether the text around the span already is what it is to become, so that a repeated insertion would
+    double it. What is without words, such as a bracket, may be wanted once more."""
+    passage = text[span.start : span.end]
+    if passage == span.text:
+        return True
+    before, found, behind = span.text.partition(passage)
+    start, end = span.start - len(before), span.end + len(behind)
+    if not found or start < 0 or text[start:end] != span.text or not re.search(r"\w", before + behind):
+        return False
+    return not (before and _in_word(text, start)) and not (behind and _in_word(text, end))
+
+
+def _in_word(text: str, place: int) -> bool:
+    return bool(re.match(r"\w\w", text[max(place - 1, 0) : place + 1]))
 
 
 def _refuse_unseen_loss(edit: Edit, span: Span) -> None:
@@ -369,12 +402,14 @@ def danger(edit: Edit) -> str | Phrase:
     return lost.phrase if lost else ""
 
 
-async def put(context: ToolContext, edit: Edit) -> ToolOutput:
-    """Write the edited file."""
+async def put(context: ToolContext, edit: Edit, asked: Sequence[Replacement]) -> ToolOutput:
+    """Write the edited file, and record what was `asked` for as made."""
     path = edit.file.path
     data = to_bytes(path, edit.raw, edit.file.decoded)
     await asyncio.to_thread(context.root.write_bytes, path, data, over=edit.file.data)
     context.seen.note(path, data)
+    for replacement, done in zip(asked, edit.done, strict=True):
+        context.seen.note_written(path, replacement, done.spans[0].text)
     facts = metadata(context.root, path, msgspec.structs.replace(edit.file.decoded, text=edit.raw))
     payload: dict[str, Json] = {
         "file_path": shown(path),

@@ -15,6 +15,7 @@ from localllm.base.regular_files import clock_time
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.text.decoding import Decoded, NotTextError, decode, encode, split_lines
 from localllm.text.file_type import HEAD, kind_of
+from localllm.tools.edit_arguments import Replacement
 
 KIND_TEXTS = {
     "pdf": N_("a PDF"),
@@ -53,10 +54,12 @@ KIND_TEXTS = {
 
 
 class SeenFiles:
-    """The files known to the model in a conversation, by path, with the SHA-256 of the content last seen."""
+    """The files known to the model in a conversation, by path, with the SHA-256 of the content last seen, and the
+    replacements it has made in them."""
 
     def __init__(self) -> None:
         self._digests: dict[str, bytes] = {}
+        self._written: dict[tuple[str, Replacement], str] = {}
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -79,6 +82,14 @@ class SeenFiles:
         """Return whether `path` differs from what the model knows; false if it never saw it."""
         known = self._digests.get(path)
         return bool(known) and known != hashlib.sha256(data).digest()
+
+    def note_written(self, path: str, asked: Replacement, text: str) -> None:
+        """Record that the replacement was made in `path`; `text`: its new_string as adapted to the file."""
+        self._written[path, asked] = text
+
+    def written(self, path: str, asked: Replacement) -> str:
+        """Return what such a replacement has written into `path`; empty if none was made."""
+        return self._written.get((path, asked), "")
 
 
 LARGEST = 20_000_000

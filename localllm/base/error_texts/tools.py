@@ -103,7 +103,7 @@ TOOLS = {
     ),
     "edit_already_applied": ErrorText(
         "E8023",
-        "{path} already has new_string at line {line} and no old_string: this edit was made before.",
+        "{path} already has new_string at line {line}: this edit was made before.",
         "",
         "Go on.",
     ),

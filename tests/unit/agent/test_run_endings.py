@@ -234,6 +234,13 @@ async def test_no_remark_costs_the_answer_at_the_last_step(project: Path) -> Non
     assert (result.status, remarks(agent)) == ("incomplete", [])
 
 
+async def test_it_may_say_once_told_that_the_failed_edit_is_not_needed(project: Path) -> None:
+    agent = agent_for(project, STEPS["edit"], STEPS["bad_edit"], "Done.", "a.py:1 already has it: x is 2.")
+    result = await agent.execute_query("Set x to 2.")
+    assert len(remarks(agent)) == 1
+    assert (result.status, len(result.unverified)) == ("done", 2)
+
+
 async def test_whoever_answers_by_rules_is_told_nothing(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def describe(_self: Scripted, model: str, _listed: object = ()) -> ModelInfo:
         return ModelInfo(model, exact=True)

@@ -131,6 +131,71 @@ async def test_an_edit_made_before_is_recognised(tmp_path: Path, old: str, new: 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
+        ("    return a - b", "    print(a)\n    return a - b"),
+        ("def double(x):", "def half(x):\n    return x / 2\n\n\ndef double(x):"),
+        ("  return a - b", "  return a - b\n\n\ndef half(x):\n  return x / 2"),
+        ("import os", "import os, sys"),
+        ("def double(x):\n  return x * 2", "def double(y):\n  z = y\n  return y * 2"),
+        ("return  a - b", 'return a.b("c")'),
+    ],
+)
+async def test_an_edit_that_is_repeated_is_not_made_twice(tmp_path: Path, old: str, new: str) -> None:
+    file = put(tmp_path / "a.py", CODE)
+    context = make_context(tmp_path)
+    await use(edit_file, context, file_path="a.py", old_string=old, new_string=new)
+    once = file.read_text()
+    with pytest.raises(ToolExecutionError) as refused:
+        await use(edit_file, context, file_path="a.py", old_string=old, new_string=new)
+    assert (refused.value.key, file.read_text()) == ("edit_already_applied", once)
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "becomes"),
+    [
+        ("f(a, bc)\n", "f(a", "f(a, b", "f(a, b, bc)\n"),  # what follows only begins like it
+        ("call(a)\n", "(a)", "all(a)", "callall(a)\n"),
+        ("{\n}\n}\n", "{\n}", "{\n}\n}", "{\n}\n}\n}\n"),  # a bracket that is missing once more
+        ("a = 1\n\nb = 2\n", "a = 1\n", "a = 1\n\n", "a = 1\n\n\nb = 2\n"),
+    ],
+)
+async def test_an_insertion_like_what_is_there_is_made(
+    tmp_path: Path, text: str, old: str, new: str, becomes: str
+) -> None:
+    file = put(tmp_path / "a.txt", text)
+    await use(edit_file, make_context(tmp_path), file_path="a.txt", old_string=old, new_string=new)
+    assert file.read_text() == becomes
+
+
+async def test_a_repeated_edit_that_was_only_like_the_file_is_recognised(tmp_path: Path) -> None:
+    file = put(tmp_path / "a.py", "def test_coupon():\n    assert apply_discount(one) == yen(850)\n")
+    context = make_context(tmp_path)
+    arguments = {
+        "file_path": "a.py",
+        "old_string": 'assert apply_discount(one) == yen("850")',
+        "new_string": 'assert apply_discount(one) == yen("855")',
+    }
+    await use(edit_file, context, **arguments)
+    assert "yen(855)" in file.read_text()
+    with pytest.raises(ToolExecutionError) as refused:
+        await use(edit_file, context, **arguments)
+    assert (refused.value.key, refused.value.params["line"]) == ("edit_already_applied", 2)
+
+
+async def test_an_edit_that_was_undone_can_be_made_again(tmp_path: Path) -> None:
+    file = put(tmp_path / "a.py", CODE)
+    context = make_context(tmp_path)
+    arguments = {"file_path": "a.py", "old_string": "    return  a - b", "new_string": "    return a + b"}
+    await use(edit_file, context, **arguments)
+    done = file.read_text()
+    file.write_text(CODE)
+    context.seen.note("a.py", CODE.encode())
+    await use(edit_file, context, **arguments)
+    assert file.read_text() == done
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
         ("def double(y):\n    return y * 2", "def double(x):\n    return x"),  # new is the beginning of what is there
         ("def triple(z):\n    return z * 3", ""),  # a removal leaves nothing to recognise
         ("something else entirely", "os"),  # too short to mean anything
