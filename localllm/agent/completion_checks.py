@@ -306,15 +306,17 @@ class Finishing(Middleware):
 
     def _to_be_run(self, state: RunState, text: str, reason: Phrase, *, is_wanted: bool) -> Finding:
         """Return the finding of a missing test.
-        It is requested if that is sensible and needs no confirmation; a wrong claim is corrected in any case."""
-        facts, passed = self._facts, phrases.says_tests_pass(text)
+        It is requested if that is sensible and needs no confirmation, or that of a person who has wanted tests and
+        refused nothing; a wrong claim is corrected in any case."""
+        facts, passed, request = self._facts, phrases.says_tests_pass(text), _request(state)
         command = facts.tests[-1].command if facts.tests else _ANY_TEST
         is_known = phrases.admits_not_run(text) and not passed
+        by_asking = not facts.was_refused and (bool(facts.tests) or phrases.asks_for_check(request))
         if (
             is_wanted
             and not is_known
-            and not phrases.forbids_check(_request(state))
-            and self._tools.runs_unasked(command)
+            and not phrases.forbids_check(request)
+            and self._tools.may_run(command, by_asking=by_asking)
         ):
             why = (
                 f"{_listed(facts.unchecked)} was changed after the last test" if facts.unchecked else "No test was run"

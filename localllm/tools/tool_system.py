@@ -158,8 +158,8 @@ class ToolSystem:
         """Whether a user is present to confirm calls."""
         return self._confirmer.answers == "person"
 
-    def runs_unasked(self, command: str) -> bool:
-        """Return whether the model could run the command without confirmation."""
+    def may_run(self, command: str, *, by_asking: bool) -> bool:
+        """Return whether the model could run the command without confirmation or, `by_asking`, with a person's."""
         tool = self._tools.get(COMMAND_TOOL)
         if tool is None or all(spec.name != COMMAND_TOOL for spec in self._specs):
             return False
@@ -168,7 +168,8 @@ class ToolSystem:
         except LocalLLMError:
             return False
         is_approved = self._confirmer.answers == "yes" and not verdict.dangerous and verdict.why != "address"
-        return verdict.decision == "allow" or is_approved
+        is_askable = by_asking and self.is_attended and verdict.decision == "ask"
+        return verdict.decision == "allow" or is_approved or is_askable
 
     def begin_turn(self, said: str = "", *, beside: str = "") -> None:
         """Start a turn with the user's words: changes from here on are undone together by `undo(turn=True)`.

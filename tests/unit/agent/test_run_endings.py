@@ -234,6 +234,14 @@ async def test_no_remark_costs_the_answer_at_the_last_step(project: Path) -> Non
     assert (result.status, remarks(agent)) == ("incomplete", [])
 
 
+async def test_tests_that_a_person_has_refused_are_not_asked_for(project: Path) -> None:
+    safety = SafetySettings(mode="auto-edit")
+    tools = make_tools(project, confirmer=Answering(approve=False), safety=safety)
+    agent = make_agent(scripted(STEPS["edit"], STEPS["test"], "x is 2 now."), project, tools=tools)
+    result = await agent.execute_query("Set x to 2 and run the tests.")
+    assert (result.status, remarks(agent), len(result.unverified)) == ("done", [], 1)
+
+
 async def test_it_may_say_once_told_that_the_failed_edit_is_not_needed(project: Path) -> None:
     agent = agent_for(project, STEPS["edit"], STEPS["bad_edit"], "Done.", "a.py:1 already has it: x is 2.")
     result = await agent.execute_query("Set x to 2.")
