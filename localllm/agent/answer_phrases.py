@@ -96,9 +96,27 @@ _ABOUT_JA = (
 )
 _HANDS_OFF_JA = r"(?:変更|修正|編集)(?:は)?(?:せず|しない|なしで)"
 _AGREED = (
-    r"(?i)^\W*(?:yes|yep|ok(?:ay)?|sure|go(?: on| ahead)?|continue|proceed|do (?:it|that|so)|please do|sounds good"
-    r"|right|good|はい|続けて|お願い|それで|了解|進めて|どうぞ|いいです|その通り)[^\n]{0,30}$"
+    r"(?i)^\W*(?:(?:please|then|now|and|but|so|just|では|じゃあ|それでは)[,、\s]*)*"
+    r"(?:yes|yep|ok(?:ay)?|sure|go(?: on| ahead)?|continue|proceed"
+    r"|carry on|keep (?:on|going)|retry|(?:try )?(?:it |that )?again|do (?:it|that|so)|please do"
+    r"|sounds good|right|good|use (?:the|your) tools?"
+    r"|はい|続けて|続きを|お願い|それで|了解|進めて|どうぞ|いいです|その通り|もう一度|やり直して|やって|実行して)[^\n]{0,30}$"
 )
+_NOT_DONE = (
+    r"(?i)\b(?:nothing (?:was|has been|is|got) (?:changed|done|written|edited|saved)|nothing (?:has )?changed"
+    r"|you(?:'ve| have)? (?:changed|did|done|edited|written|wrote) nothing"
+    r"|you (?:did not|didn't|have not|haven't) (?:\w+ )?(?:changed?|do|done|edit(?:ed)?|make|made|write|written"
+    r"|appl(?:y|ied)|saved?|touch(?:ed)?)\b"
+    r"|(?:files?|it|they|code) (?:was|were|is|are|has|have)(?: not|n't) (?:yet |been )*(?:changed|edited|there|written"
+    r"|saved|updated|done)\b)"
+)
+_NOT_DONE_JA = (
+    r"(?:変更|修正|編集|反映|適用|更新|追加|作成|実装|保存)(?:は|が)?(?:まだ)?(?:され|でき|出来|して)(?:てい|て)?(?:ません|ない)"
+    r"|変わっ(?:てい|て)?(?:ません|ない)"
+)
+_ASKS_WHY = r"[?？]\s*$|なぜ|何故|どうして|理由|か[。\s]*$"
+_LONGEST_COMPLAINT = 120
+
 
 _CHECK = (
     r"(?i)\b(?:run (?:the |all |its |your |my )?(?:\w+ )?(?:tests?|checks?|build|program|script|suite)|test (?:it"
@@ -162,8 +180,14 @@ def _lines_ja(request: str) -> list[str]:
 
 
 def is_agreement(request: str) -> bool:
-    """Return whether it only agrees to continue with the earlier request."""
-    return bool(re.match(_AGREED, request.strip()))
+    """Return whether it only agrees to continue with the earlier request, or complains that nothing was done."""
+    request = _ends(request.strip())
+    if re.match(_AGREED, request):
+        return True
+    if len(request) > _LONGEST_COMPLAINT or re.match(_ABOUT, request) or re.search(_ASKS_WHY, request):
+        return False
+    is_complaint = re.search(_NOT_DONE, request) or _search_ja(_NOT_DONE_JA, request)
+    return bool(is_complaint) and not _wants_words(request) and not asks_for_change(request)
 
 
 def asks_for_check(request: str) -> bool:

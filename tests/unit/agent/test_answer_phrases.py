@@ -5,7 +5,13 @@ import re
 import pytest
 
 from localllm.agent import answer_phrases
-from localllm.agent.answer_phrases import admits_failing_tests, asks_for_change, says_tests_pass, wants_input
+from localllm.agent.answer_phrases import (
+    admits_failing_tests,
+    asks_for_change,
+    is_agreement,
+    says_tests_pass,
+    wants_input,
+)
 from tests.support.each import each
 
 
@@ -74,3 +80,34 @@ def test_plain_answers_need_no_pattern_compiled(monkeypatch: pytest.MonkeyPatch)
     assert not asks_for_change("Where is the retry logic?")
     assert not says_tests_pass("It is in client.py, line 40.")
     assert not wants_input("It is in client.py, line 40.")
+
+
+@each(
+    ("request", "goes_on"),
+    [
+        ("Yes, go ahead.", True),
+        ("please continue", True),
+        ("and now do it", True),
+        ("keep going", True),
+        ("Try it again.", True),
+        ("please use the tools", True),
+        ("You changed nothing!", True),
+        ("you didn't edit the file", True),
+        ("Nothing was changed, go on.", True),
+        ("The file has not been changed.", True),
+        ("続けて", True),
+        ("では続けてください", True),
+        ("もう一度", True),
+        ("何も変更されていません。続けてください", True),
+        ("ファイルが変わってないよ", True),
+        ("why did you not change it?", False),
+        ("Is the file not changed?", False),
+        ("なぜ変更されていないのですか", False),
+        ("保存されない理由を教えて", False),
+        ("now rename it to x", False),
+        ("では、テストを書いてください", False),
+        ("The order has not been saved: fix it.", False),
+    ],
+)
+def test_what_only_goes_on_with_the_request_before(request: str, goes_on: bool) -> None:
+    assert is_agreement(request) == goes_on

@@ -266,10 +266,13 @@ async def test_a_one_shot_is_told_that_nobody_can_answer(project: Path, attended
     assert ("Nobody can answer" in agent.history.messages[1].text) != attended
 
 
-async def test_a_go_ahead_stands_for_what_was_asked_before(project: Path) -> None:
+@pytest.mark.parametrize(
+    "said", ["Yes, go ahead.", "You did not change anything.", "何も変更されていません。続けてください"]
+)
+async def test_a_go_ahead_stands_for_what_was_asked_before(project: Path, said: str) -> None:
     agent = agent_for(project, "x is 1. Shall I?", BY_COMMAND, "It is done.", attended=True)
     await agent.execute_query("Set x to 2.")
-    await agent.execute_query("Yes, go ahead.")
+    await agent.execute_query(said)
     assert called(agent) == ["run_command"]
 
 
