@@ -57,6 +57,7 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     points: tuple[Point, ...] = ()
     changes: tuple[Changed, ...] = ()
     tainted: bool = False
+    has_downloaded: bool = False
     profile: str = ""
     title: str = ""
     plan: str = ""
@@ -81,7 +82,8 @@ def replay(read: SessionRead, *, system: str, is_ours: bool = True) -> Replayed:
         history=player.history,
         points=tuple(player.points) if is_ours else (),
         changes=tuple(entry for entry in entries if isinstance(entry, Changed)) if is_ours else (),
-        tainted=not is_ours or any(map(_taints, entries)),
+        tainted=not is_ours or Tainted() in entries,
+        has_downloaded=Tainted(by_command=True) in entries,
         profile=_last(entry.name for entry in entries if isinstance(entry, Profiled)),
         title=_last(entry.title for entry in entries if isinstance(entry, Titled)),
         plan=_last(entry.text for entry in entries if isinstance(entry, Planned)) if is_ours else "",
@@ -263,11 +265,6 @@ def _context_used(entries: Sequence[Entry]) -> int:
             case _:
                 pass
     return 0
-
-
-def _taints(entry: Entry) -> bool:
-    """Return whether the entry marks untrusted text."""
-    return isinstance(entry, Tainted)
 
 
 def _last(texts: Iterable[str]) -> str:

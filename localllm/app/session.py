@@ -394,6 +394,8 @@ class Conversation:
         tools.adopt_calls(call for message in said for call in message.tool_calls)
         if before.tainted:
             tools.taint()
+        if before.has_downloaded:
+            tools.taint(by_command=True)
         if reopened.is_ours:
             for words in before.history.words:
                 tools.hear(before.typed.get(words, words))

@@ -14,6 +14,7 @@ class Recorder:
         self._tools = tools
         self._plan = tools.plan.text
         self._is_tainted = tools.tainted
+        self._has_downloaded = tools.has_downloaded
         self._position = tools.changes.position
         self._has_complained = False
 
@@ -27,6 +28,9 @@ class Recorder:
         if self._tools.tainted and not self._is_tainted:
             self._is_tainted = True
             self.log.append(Tainted())
+        if self._tools.has_downloaded and not self._has_downloaded:
+            self._has_downloaded = True
+            self.log.append(Tainted(by_command=True))
         for change in self._tools.changes.made_since(self._position):
             self.log.append(Changed(path=change.path, before=change.before, after=change.after))
         self._position = self._tools.changes.position

@@ -22,6 +22,11 @@ class CommandRunner(Protocol):
         ...
 
     @property
+    def received(self) -> int:
+        """The number of bytes that sandboxed commands have received from other machines so far."""
+        ...
+
+    @property
     def can_inspect(self) -> bool:
         """Whether `inspect` works here: not without a sandbox, nor if the project contains the user's home."""
         ...
@@ -90,6 +95,11 @@ class LateRunner:
     def level(self) -> "SandboxLevel":
         """The level in force, probed at the first use."""
         return self._runner.level
+
+    @property
+    def received(self) -> int:
+        """See CommandRunner."""
+        return self._made.received if self._made else 0
 
     @property
     def reason(self) -> str:

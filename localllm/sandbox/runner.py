@@ -135,6 +135,11 @@ class SandboxRunner:
         return "hosts" if BACKENDS[self.level].opens_hosts else "not possible"
 
     @property
+    def received(self) -> int:
+        """See CommandRunner."""
+        return self._hosts.received
+
+    @property
     def reason(self) -> str:
         """Why there is no sandbox; empty if there is one."""
         return str(self._probed.reason)

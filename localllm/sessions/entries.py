@@ -113,7 +113,9 @@ class Planned(Record, frozen=True):
 
 
 class Tainted(Record, frozen=True):
-    """Untrusted text was added to the conversation."""
+    """Untrusted text was added to the conversation; `by_command`: by a command that reached other machines."""
+
+    by_command: bool = False
 
 
 class Titled(Record, frozen=True):

@@ -30,7 +30,8 @@ class CallJudge:
     """Judges the calls of one conversation.
 
     `tainted`: untrusted text, as from the web, is in the conversation; then calls that could send data away need
-    confirmation. `said`: what the user has typed so far.
+    confirmation. `said`: what the user has typed so far. `has_downloaded`: commands may have added text of other
+    machines; that is untrusted, too, but commands need no confirmation for it, as they reach listed hosts only.
     """
 
     def __init__(self, policy: Policy, context: ToolContext, commands: CommandSnapshots) -> None:
@@ -39,6 +40,22 @@ class CallJudge:
         self._policy = policy
         self._context = context
         self._commands = commands
+        self._has_downloaded = False
+        self._received = context.runner.received
+
+    @property
+    def has_downloaded(self) -> bool:
+        self._has_downloaded = self._has_downloaded or self._context.runner.received != self._received
+        return self._has_downloaded
+
+    @has_downloaded.setter
+    def has_downloaded(self, value: bool) -> None:
+        self._has_downloaded = value
+
+    def note_run(self, tool: Tool, arguments: dict[str, Any]) -> None:
+        """Record that a call is run. Where nothing confines commands, only their text shows what they download."""
+        if tool.name == COMMAND_TOOL and self._context.runner.level == "none":
+            self._has_downloaded = self._has_downloaded or line_of(arguments["command"]).prints_foreign_text
 
     def judge(
         self,
@@ -55,7 +72,7 @@ class CallJudge:
         has_network = self.tainted and tool.name == COMMAND_TOOL and self._commands_have_network()
         web = self._context.web
         situation = Situation(
-            tainted=self.tainted,
+            tainted=self.tainted or (tool.name != COMMAND_TOOL and self.has_downloaded),
             network=has_network,
             said=self.said,
             found=web.found if web and counts_found else (),

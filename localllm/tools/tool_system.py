@@ -149,9 +149,15 @@ class ToolSystem:
         confirmation."""
         return self._judge.tainted
 
-    def taint(self) -> None:
-        """Mark the conversation as containing untrusted text."""
-        self._judge.tainted = True
+    @property
+    def has_downloaded(self) -> bool:
+        """Whether commands may have added text of other machines: then other calls need confirmation like that."""
+        return self._judge.has_downloaded
+
+    def taint(self, *, by_command: bool = False) -> None:
+        """Mark the conversation as containing untrusted text; `by_command`: see `has_downloaded`."""
+        self._judge.has_downloaded |= by_command
+        self._judge.tainted |= not by_command
 
     @property
     def is_attended(self) -> bool:
@@ -197,6 +203,7 @@ class ToolSystem:
             remembered=self._remembered,
         )
         made._agent, made._judge.said, made._judge.tainted = agent, self._judge.said, self.tainted
+        made._judge.has_downloaded = self.has_downloaded
         made.offer_only(None, brief=True)
         return made
 
@@ -347,17 +354,13 @@ class ToolSystem:
             raise ToolExecutionError("would_destroy", name=tool.name, lost=preview.danger)
         try:
             context = msgspec.structs.replace(context, emit=emit, plan=preview.plan if preview else None)
+            self._judge.note_run(tool, arguments)
             output = await self._run(tool, arguments, record, context)
         except Exception:
-            self._judge.tainted = self._judge.tainted or bool(
-                tool.fetches or tool.sends
-            )  # an error may contain untrusted text
+            self._judge.tainted |= bool(tool.fetches or tool.sends)  # an error may contain untrusted text
             raise
-        self._judge.tainted = (
-            self._judge.tainted
-            or output.untrusted
-            or await asyncio.to_thread(self._shows_page, tool, arguments, output)
-        )
+        if output.untrusted or await asyncio.to_thread(self._shows_page, tool, arguments, output):
+            self.taint()
         remarks += self._new_remarks(call, fitted.left_out)
         if remarks:
             output = msgspec.structs.replace(output, for_model="\n".join([output.for_model, *remarks]))

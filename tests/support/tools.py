@@ -16,6 +16,7 @@ class NoRunner:
     """For tools that run no commands: fails when asked to."""
 
     level: SandboxLevel = "none"
+    received = 0
     can_inspect = False
 
     def shows(self, path: Path) -> bool:

@@ -44,7 +44,7 @@ class Gate:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.inner_end = theirs.detach()
         self._ours = ours
-        self._proxy = Proxy(hosts)
+        self._proxy = Proxy(hosts, on_received=hosts.count_received)
         self._opening: asyncio.Task[None] | None = None
         self._closed = False
 

@@ -82,9 +82,11 @@ class HostRule(msgspec.Struct, frozen=True):
 
 
 class NetworkHosts:
-    """The hosts that commands may reach. False if there are none, the default."""
+    """The hosts that commands may reach. False if there are none, the default. `received`: bytes that commands got
+    from them."""
 
     def __init__(self, rules: Sequence[HostRule] = ()) -> None:
+        self.received = 0
         self._rules = tuple(rules)
 
     @classmethod
@@ -94,6 +96,10 @@ class NetworkHosts:
 
     def __bool__(self) -> bool:
         return bool(self._rules)
+
+    def count_received(self, count: int) -> None:
+        """Record that a command got `count` bytes."""
+        self.received += count
 
     def check(self, wanted: Target) -> None:
         """Raise SafetyViolationError if the list does not allow it."""

@@ -89,7 +89,8 @@ class HostPolicy(Protocol):
 
 class Proxy:
     """Serves one command, or the `client` named in the log. With a `credential`, only clients that send it are
-    served. Tests replace `resolve` and `connect`."""
+    served. `on_received` is called with the size of all that comes from a host, before the client gets it. Tests
+    replace `resolve` and `connect`."""
 
     def __init__(
         self,
@@ -100,8 +101,10 @@ class Proxy:
         credential: bytes = b"",
         client: str = "a command",
         category: str = "SANDBOX",
+        on_received: Callable[[int], None] | None = None,
     ) -> None:
         self._hosts = hosts
+        self._on_received = on_received
         self._credential = credential
         self._client = client
         self._log = logs.of(category)
@@ -201,6 +204,8 @@ class Proxy:
 
         def received(count: int) -> None:
             self._note(name, received=count)
+            if self._on_received:
+                self._on_received(count)
 
         if request.head:
             outside[1].write(request.head)
@@ -236,9 +241,9 @@ class _Flow:
         """Forward everything, or `most` bytes; without a limit, the end of the stream too."""
         left = _CHUNK if most is None else most
         while left and (data := await self._read(source, min(left, _CHUNK))):
+            count(len(data))  # first, as the command may end with the data it waited for
             sink.write(data)
             await sink.drain()
-            count(len(data))
             left = left if most is None else left - len(data)
         if most is None:
             with suppress(OSError):

@@ -5,11 +5,22 @@ import shlex
 import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from localllm.app.session_recorder import Recorder
+from localllm.config.schema import SafetySettings
+from localllm.safety.tool_definition import Risk, ToolOutput
 from localllm.sandbox.backend import Level
 from localllm.sandbox.runner import CommandResult, SandboxRunner
+from localllm.sessions.entries import Entry, Tainted
+from localllm.sessions.log import SessionLog
+from localllm.tools.builtin import TOOLS
+from localllm.tools.context import ToolContext
+from localllm.tools.registry import tool
+from tests.support.agents import Answering, make_tools
 
 pytestmark = pytest.mark.anyio
 
@@ -76,6 +87,40 @@ async def test_a_named_host_is_reached_through_the_proxy(outside: Outside, level
     assert outside.got[0].startswith(b"GET /x HTTP/1.1\r\nHost: " + named.encode())
     assert done.network == "hosts"
     assert [(one.host, one.connections, one.refused) for one in done.contacts] == [(named, 1, "")]
+
+
+async def test_what_a_command_receives_is_text_of_strangers_to_all_but_commands(outside: Outside, level: Level) -> None:
+    @tool(risk=Risk.SAFE, sends=("query",))
+    async def ask_web(context: ToolContext, query: str) -> ToolOutput:
+        """Search."""
+        return ToolOutput(payload={}, for_model="page", summary="")
+
+    named = f"127.0.0.1:{outside.port}"
+    person = Answering(approve=False)
+    runner = SandboxRunner(outside.project, network_hosts=[named], levels=(level,))
+    safety = SafetySettings(mode="auto", network_hosts=(named,))
+    tools = make_tools(outside.project, confirmer=person, safety=safety, runner=runner, tools=[*TOOLS, ask_web])
+    entries: list[Entry] = []
+    recorder = Recorder(cast("SessionLog", SimpleNamespace(append=entries.append)), tools)
+    try:
+        assert await tools.execute_tool("run_command", command=outside.ask("GET http://refused.example/ HTTP/1.1"))
+        assert (await tools.execute_tool("ask_web", query="what secret.txt holds"))["success"]
+        fetch = outside.ask(f"GET http://{named}/x HTTP/1.1\\r\\n\\r\\n", "${http_proxy:-http://127.0.0.1:3128}")
+        assert (await tools.execute_tool("run_command", command=f"{fetch} > page.html"))["success"] != (
+            level == "landlock"
+        )
+        assert tools.has_downloaded == (level != "landlock")
+        assert (await tools.execute_tool("ask_web", query="what secret.txt holds"))["success"] != tools.has_downloaded
+        assert (await tools.execute_tool("run_command", command="touch made"))["success"]
+        assert [asked.tool for asked in person.asked] == ["ask_web"] * tools.has_downloaded
+        assert tools.part("x", [], output_limit=1_000).has_downloaded == tools.has_downloaded
+        recorder.catch_up()
+        recorder.catch_up()
+        assert [entry for entry in entries if isinstance(entry, Tainted)] == [
+            Tainted(by_command=True)
+        ] * tools.has_downloaded
+    finally:
+        runner.close()
 
 
 async def test_no_other_host_and_no_other_way(outside: Outside, level: Level) -> None:

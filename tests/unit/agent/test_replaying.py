@@ -173,8 +173,13 @@ class TestWhatComesBack:
         assert replayed.usage.prompt_tokens == 180
         assert (replayed.context_used, replayed.profile, replayed.title) == (100, "compact", "two")
         assert replayed.tainted
+        assert not replayed.has_downloaded
         assert [change.path for change in replayed.changes] == ["a.py"]
         assert replayed.lost == ()
+
+    def test_what_a_command_has_downloaded_is_told_from_pages(self) -> None:
+        replayed = rebuilt(Tainted(by_command=True))
+        assert (replayed.tainted, replayed.has_downloaded) == (False, True)
 
     def test_the_prompt_is_that_of_the_log(self) -> None:
         replayed = rebuilt(Kept(message=SystemMessage("of an older version")))

@@ -390,6 +390,15 @@ class TestPolicy:
         assert (await tools.execute_tool("ask_web", query="green shoes"))["code"] == "E9011"
         assert ["web" in request.reason for request in person.asked] == [True]
 
+    @pytest.mark.parametrize(("command", "is_foreign"), [("curl --version", True), ("echo x", False)])
+    async def test_without_a_sandbox_a_commands_text_says_what_it_may_print(
+        self, project: Path, command: str, is_foreign: bool
+    ) -> None:
+        runner = SandboxRunner(project, levels=(), accept_no_sandbox=True)
+        tools = make_tools(project, runner=runner)
+        await tools.execute_tool("run_command", command=command)
+        assert (tools.has_downloaded, tools.tainted) == (is_foreign, False)
+
     @pytest.mark.parametrize(
         ("name", "arguments"),
         [
