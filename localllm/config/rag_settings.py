@@ -11,20 +11,20 @@ from localllm.config.section import Section
 class RagSettings(Section, frozen=True):
     """The knowledge base: collections of your documents, searched by words and by meaning.
 
-    path: the folder collections are kept in, outside of your projects; a relative one lies in your data folder; empty
-        takes `collections` there.
-    qdrant_url: the address of a Qdrant server that keeps them instead; its key comes from QDRANT_API_KEY.
+    path: the folder of the collections, outside your projects; a relative path is below your data folder; empty uses
+        `collections` there.
+    qdrant_url: the address of a Qdrant server that stores them instead; its key comes from QDRANT_API_KEY.
     qdrant_api_key: always empty in a file.
-    collection: the one that is used where none is named; empty searches all.
-    embedding_provider: whose server makes vectors; minilm is the embedded model, none takes none; auto takes
-        llm.provider's server where it offers an embedding model and is in your network, else minilm if installed.
-    embedding_model: its name on the server; empty takes the first embedding model it offers.
+    collection: the one to use if none is named; empty searches all.
+    embedding_provider: whose server computes embeddings; minilm is the embedded model, none uses no embeddings; auto
+        uses llm.provider's server if it offers an embedding model and is in your network, else minilm if installed.
+    embedding_model: its name on the server; empty uses the first embedding model that it offers.
     top_k: how many passages are found.
-    floor: how much of a query must be in a passage, from 0 to 1; below it nothing is found.
-    dense_weight: how much meaning counts beside words, from 0 (words alone) to 1.
-    chunk_tokens: the length of a passage.
-    overlap: tokens that a passage repeats of the one before.
-    rerank: let the chat model order the best passages anew; one request for each search.
+    floor: the share of a query that a passage has to cover, from 0 to 1; below it nothing is found.
+    dense_weight: the weight of meaning against words, from 0 (words only) to 1.
+    chunk_tokens: the length of a passage in tokens.
+    overlap: tokens that a passage repeats from the one before.
+    rerank: let the chat model reorder the best passages; costs one request per search.
     """
 
     path: str = ""

@@ -11,31 +11,31 @@ from localllm.config.section import Count, Positive, Section
 class ResearchSettings(Section, frozen=True):
     """Research: runs that search, read, check what they write, and end with a report.
 
-    provider: where the model is that does it; empty takes the chat's model.
+    provider: where the model for research is; empty uses the chat's model.
     model: its name on the server.
-    work_dir: the folder of reports, tasks and their logs; empty takes your data folder.
-    language: of the report; auto takes ui.language.
-    query_count: queries made of the question.
-    docs: folders of documents of yours that every run searches like the web.
+    work_dir: the folder of reports, tasks and their logs; empty uses your data folder.
+    language: the language of the report; auto uses ui.language.
+    query_count: how many queries are made from the question.
+    docs: folders of your documents that every run searches like the web.
     collections: names of collections (localllm rag) whose documents every run searches as well.
-    min_search: sources that are looked for at least; fewer are said in the report.
-    max_search: sources that are read at most in a round.
-    min_validation: rounds of checking at least.
-    max_validation: rounds of checking at most; 0 writes the report unchecked and says so.
-    temperature: for queries and prose; verdicts are always given at 0.
-    max_tokens: of one answer of the model at most.
+    min_search: minimum number of sources to look for; the report says if there are fewer.
+    max_search: maximum number of sources read in a round.
+    min_validation: minimum number of rounds of checking.
+    max_validation: maximum number of rounds of checking; 0 writes the report unchecked and says so.
+    temperature: sampling temperature for queries and prose; verdicts always use 0.
+    max_tokens: maximum length of one answer of the model, in tokens.
     timeout: seconds that one answer of the model may take.
-    retry: how often a request that failed is sent again.
-    cache_ttl: for how many seconds a search is kept.
-    user_agent: what it calls itself when it reads pages; empty takes "localllm (reads pages for one person)".
-    browser: read pages that scripts make in a headless Chromium, where this machine has one.
+    retry: how often a failed request is repeated.
+    cache_ttl: seconds for which a search is kept.
+    user_agent: the name it gives when it reads pages; empty uses "localllm (reads pages for one person)".
+    browser: use a headless Chromium for pages that scripts build, if this machine has one.
     browser_timeout: seconds for a page in the browser.
-    headless: accepted for settings of other programs, and does nothing: the browser never has a window.
-    stealth_mode: accepted for settings of other programs, and does nothing: bot checks are not evaded.
-    max_minutes: a run may take; 0 means no limit.
-    max_run_tokens: tokens of a run's requests and answers together; 0 means no limit.
-    max_pages: pages a run may read; 0 means no limit.
-    respect_robots: read no page that its site's robots.txt forbids.
+    headless: accepted from settings of other programs, without effect: the browser never has a window.
+    stealth_mode: accepted from settings of other programs, without effect: bot checks are not evaded.
+    max_minutes: minutes that a run may take; 0 means no limit.
+    max_run_tokens: tokens of all requests and answers of a run together; 0 means no limit.
+    max_pages: pages that a run may read; 0 means no limit.
+    respect_robots: do not read pages that the robots.txt of their site forbids.
     """
 
     provider: Annotated[str, Meta(extra={"registry": PROVIDERS, "also": ("",)})] = ""
@@ -66,14 +66,14 @@ class ResearchSettings(Section, frozen=True):
 
 
 class MarketSettings(Section, frozen=True):
-    """The market scan: eight searches about a theme in Japan and abroad, their pages read and checked.
+    """The market scan: eight searches on a theme, in Japan and abroad, whose pages are read and checked.
 
-    max_results: results of each search.
-    pages: read for each of the eight purposes; 0 takes the result lists alone.
+    max_results: maximum number of results of each search.
+    pages: pages read for each of the eight purposes; 0 uses only the lists of results.
     search_timeout: seconds for a search.
-    max_requests: searches that may be made in a window.
-    window_ms: its milliseconds.
-    sensitive_words: results in which one of these stands are left out, as are those with personal data or credentials.
+    max_requests: maximum number of searches per window_ms.
+    window_ms: the period of max_requests, in milliseconds.
+    sensitive_words: results that contain one of these are left out, as are those with personal data or credentials.
     """
 
     max_results: Annotated[int, Meta(ge=1, le=100)] = 10
@@ -87,11 +87,11 @@ class MarketSettings(Section, frozen=True):
 class TraceSettings(Section, frozen=True):
     """Spans of research runs, sent to a receiver of OpenTelemetry's protocol (OTLP over HTTP): Jaeger, Langfuse, ….
 
-    enabled: trace every run of research, as --trace does for one.
-    endpoint: the address of the receiver; empty takes Langfuse, where --trace was given and LANGFUSE_PUBLIC_KEY and
+    enabled: trace every research run, as --trace does for one.
+    endpoint: the address of the receiver; empty uses Langfuse if --trace was given and LANGFUSE_PUBLIC_KEY and
         LANGFUSE_SECRET_KEY are set, else http://localhost:4318.
-    content: send the texts of prompts, answers and queries as well, with personal data masked; else spans have sizes,
-        ids and times alone.
+    content: also send the texts of prompts, answers and queries, with personal data masked; otherwise spans only have
+        sizes, ids and times.
     """
 
     enabled: bool = False
@@ -100,12 +100,12 @@ class TraceSettings(Section, frozen=True):
 
 
 class QueueSettings(Section, frozen=True):
-    """Research that is handed to workers through a Redis or Valkey (--queue).
+    """Research that is handed to workers through Redis or Valkey (--queue).
 
-    heartbeat: after so many seconds without a sign of life a worker counts as dead, and another one gets its task. A
+    heartbeat: seconds without a sign of life after which a worker counts as dead, and another one gets its task. A
         computer that sleeps or stalls for longer only loses its task to another.
-    maintenance: how often, in seconds, a worker looks for those of dead ones.
-    retries: how often a task is begun again after a failure that may pass, or after its worker died.
+    maintenance: seconds between a worker's searches for tasks of dead workers.
+    retries: how often a task is started again after a failure that may be temporary, or after its worker died.
     """
 
     heartbeat: Annotated[float, Meta(ge=1)] = 30.0

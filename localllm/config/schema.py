@@ -17,9 +17,9 @@ from localllm.config.section import Count, Positive, Section
 class ServerSettings(Section, frozen=True):
     """A model server.
 
-    base_url: its address; host, with /v1, or the full endpoint.
+    base_url: its address: the host alone, with /v1, or the full endpoint.
     timeout: seconds to connect, and for short requests such as the list of models.
-    idle_timeout: seconds of silence allowed in the middle of an answer; the first token has no deadline.
+    idle_timeout: seconds of silence allowed within an answer; the first token has no deadline.
     api_key: always empty in a file; the key comes from the environment.
     """
 
@@ -36,7 +36,7 @@ class LMStudioSettings(ServerSettings, frozen=True):
 
 
 class OllamaSettings(ServerSettings, frozen=True):
-    """Ollama, spoken to in its own way. The window it is asked for is llm.context_window, or what fits.
+    """Ollama, through its own API. The window requested is llm.context_window, or what fits.
 
     think: whether a thinking model thinks; auto leaves it to the model.
     """
@@ -54,14 +54,13 @@ class OpenAISettings(ServerSettings, frozen=True):
 class AzureSettings(Section, frozen=True):
     """Azure OpenAI.
 
-    endpoint: the address of the resource, https://NAME.openai.azure.com, or any address of a deployment as the portal
-    shows it.
-    deployment_name: the name under which the model is deployed there; empty takes llm.model.
-    api_version: the version of its interface: a date, or v1; empty takes the one in the endpoint, else v1, or
-        2024-10-21 for an endpoint with a deployment in it.
+    endpoint: the address of the resource, https://NAME.openai.azure.com, or of a deployment as the portal shows it.
+    deployment_name: the name of the model's deployment; empty uses llm.model.
+    api_version: the version of the API: a date, or v1; empty uses the one in the endpoint, else v1, or 2024-10-21 for
+        an endpoint that contains a deployment.
     api_key: always empty in a file; the key comes from the environment, or a token from AZURE_OPENAI_AD_TOKEN.
     timeout: seconds to connect, and for short requests.
-    idle_timeout: seconds of silence allowed in the middle of an answer; the first token has no deadline.
+    idle_timeout: seconds of silence allowed within an answer; the first token has no deadline.
     """
 
     endpoint: str = ""
@@ -73,18 +72,19 @@ class AzureSettings(Section, frozen=True):
 
 
 class GeminiSettings(ServerSettings, frozen=True):
-    """Google's Gemini API, or a proxy that speaks as it does. The key comes from GEMINI_API_KEY or GOOGLE_API_KEY."""
+    """Google's Gemini API, or a proxy that is compatible with it. The key comes from GEMINI_API_KEY or
+    GOOGLE_API_KEY."""
 
     base_url: str = "https://generativelanguage.googleapis.com"
 
 
 class GgufSettings(Section, frozen=True):
-    """A model file that is run without a server. Its window is llm.context_window, or up to 16,384 tokens.
+    """A model file that runs without a server. Its window is llm.context_window, or up to 16,384 tokens.
 
     file: the .gguf file, relative to the project.
-    threads: how many threads it is run by; 0 takes one for each core.
-    gpu_layers: how many of its layers go to the GPU; -1 as many as fit.
-    parallel: how many conversations it holds at a time, each with a whole window.
+    threads: number of threads; 0 uses one for each core.
+    gpu_layers: number of layers on the GPU; -1 uses as many as fit.
+    parallel: number of conversations it can hold at a time, each with a whole window.
     """
 
     file: str = ""
@@ -94,9 +94,9 @@ class GgufSettings(Section, frozen=True):
 
 
 class ScriptedSettings(Section, frozen=True):
-    """The scripted provider: plays a file of turns instead of asking a model; empty plays the demo.
+    """The scripted provider: plays a file of turns instead of asking a model.
 
-    file: the script, relative to the project.
+    file: the script, relative to the project; empty plays the demo.
     """
 
     file: str = ""
@@ -111,18 +111,19 @@ EngineName = Annotated[str, Meta(extra={"registry": SEARCH_ENGINES})]
 class LLMSettings(Section, frozen=True):
     """Which model answers, and how.
 
-    provider: where the model is: LM Studio, Ollama, another OpenAI-compatible server, Azure, Gemini; for gguf a file;
-    embedded answers from the project without a model, scripted plays a file; auto takes the first server it finds,
-    else embedded.
-    model: its name on the server; empty takes the first the server offers.
-    max_tokens: the longest answer, in tokens, as far as the window has room; 0 leaves it to the server.
-    temperature: how freely words are chosen; 0 is the most predictable. Gemini 3 keeps its own while it is the default.
-    context_window: tokens the model can read; 0 takes what the server tells, else 8,192 are assumed.
-    dialect: how the model calls tools: native is the server's own way, structured is JSON the server holds to a
-    schema, text is ReAct; auto takes what the model can do, and another where that fails.
-    max_retries: how often a failed request is sent again.
-    fallback_providers: who answers while the provider cannot be reached, the first that can; it is sent your words.
-    requests_per_minute: how often a server is asked at most; 0 means no limit.
+    provider: where the model is: LM Studio, Ollama, another OpenAI-compatible server, Azure or Gemini; gguf runs a
+        file, embedded answers from the project without a model, scripted plays a file; auto uses the first server
+        found, else embedded.
+    model: its name on the server; empty uses the first that the server offers.
+    max_tokens: the longest answer in tokens, as far as the window has room; 0 leaves it to the server.
+    temperature: sampling temperature; 0 is the most predictable. If it is left at its default, Gemini 3 uses its own.
+    context_window: context window in tokens; 0 uses what the server reports, else 8,192.
+    dialect: how the model calls tools: native is the server's own way, structured is JSON that the server constrains to
+        a schema, text is ReAct; auto uses what the model supports, and another if that fails.
+    max_retries: how often a failed request is repeated.
+    fallback_providers: providers for when llm.provider cannot be reached: the first reachable one is used, and is sent
+        your requests.
+    requests_per_minute: maximum number of requests to a server per minute; 0 means no limit.
     """
 
     provider: ProviderName = "auto"
@@ -146,13 +147,13 @@ class LLMSettings(Section, frozen=True):
 class AgentSettings(Section, frozen=True):
     """The limits of one run.
 
-    max_iterations: how often the model is asked.
+    max_iterations: maximum number of model calls.
     time_limit: seconds from the request to the end; 0 means no limit.
     token_limit: tokens of all requests and answers together; 0 means no limit.
-    max_tool_calls: how many calls of tools; 0 means no limit.
-    loop_detection_threshold: how many equal steps are a repetition.
-    profile: how much the model is told and offered; compact suits small models and windows, auto chooses.
-    compact_at: the share of the window that may be full before the conversation is made shorter.
+    max_tool_calls: maximum number of tool calls; 0 means no limit.
+    loop_detection_threshold: how many identical steps count as a repetition.
+    profile: how many instructions and tools the model gets; compact suits small models and windows, auto chooses.
+    compact_at: the share of the window that may be full before the conversation is compacted.
     """
 
     max_iterations: Count = 50
@@ -165,12 +166,12 @@ class AgentSettings(Section, frozen=True):
 
 
 class RoleSettings(Section, frozen=True):
-    """A member of the panel. Where nothing is set, the model that does the work is asked.
+    """A member of the panel. If nothing is set, the model that does the work is asked.
 
     provider: where its model is.
-    model: its name on the server, for gguf and scripted a file; empty takes the first the server offers.
-    base_url: the address of its server; empty takes the one of llm.<provider>. The provider's key goes along where
-    the provider is set too, or the address is the one of llm.<provider>.
+    model: its name on the server, for gguf and scripted a file; empty uses the first that the server offers.
+    base_url: the address of its server; empty uses that of llm.<provider>. The provider's key is sent there only if the
+        provider is set as well, or the address is that of llm.<provider>.
     """
 
     provider: Annotated[str, Meta(extra={"registry": PROVIDERS, "also": ("",)})] = ""
@@ -179,11 +180,11 @@ class RoleSettings(Section, frozen=True):
 
 
 class PanelSettings(Section, frozen=True):
-    """Who is asked when the agent is stuck, and by /panel and /boss.
+    """The panel of models that is asked when the agent is stuck, and by /panel and /boss.
 
-    enabled: whether a stuck agent asks.
+    enabled: whether an agent that is stuck asks the panel.
     max_tokens: the longest opinion, in tokens.
-    timeout: seconds a member may take.
+    timeout: seconds that a member may take.
     """
 
     enabled: bool = True
@@ -196,7 +197,7 @@ class PanelSettings(Section, frozen=True):
 
 
 class AgentsSettings(Section, frozen=True):
-    """Whom the agent asks."""
+    """The models that advise the agent."""
 
     panel: PanelSettings = PanelSettings()
 
@@ -206,8 +207,8 @@ Mode = Literal["plan", "ask", "auto-edit", "auto"]
 
 
 class SafetyRule(Section, frozen=True, omit_defaults=True):
-    """A rule as a table: `match` are examples it must hold for, `not_match` such as it must not; each is checked at
-    every start."""
+    """A rule as a table, with examples that it has to match (`match`) or must not match (`not_match`). They are checked
+    at every start."""
 
     tool: str
     decision: Literal["allow", "ask", "deny"]
@@ -217,19 +218,21 @@ class SafetyRule(Section, frozen=True, omit_defaults=True):
 
 
 class SafetySettings(Section, frozen=True):
-    """What is asked about, allowed and refused.
+    """What needs confirmation, and what is allowed or refused without it.
 
-    mode: plan only reads; ask asks before changes and commands; auto-edit before commands; auto before dangerous ones.
-    require_confirmation: false is another word for mode = "auto".
+    mode: plan only reads; ask asks before changes and commands, auto-edit before commands, auto before dangerous
+        commands.
+    require_confirmation: false has the same effect as mode = "auto".
     auto_backup: keep the earlier version of every file a tool changes, for /undo.
-    dangerous_commands: further commands always asked about, whatever the rules allow. They add to rm -rf (but where
-    /undo brings back all it removes), format x:, del /s, sudo and chmod 777, and every settings file to the others.
-    allow: rules for what is not asked about: "edit_file", "edit_file(docs/)", "run_command(python -m pytest)", …
-    ask: rules of the same form for what is asked about in every mode, also where an allow rule holds.
-    deny: rules of the same form for what is refused; deny wins. None of them has wildcards.
+    dangerous_commands: more commands that always need confirmation, whatever the rules allow, besides rm -rf (unless
+        /undo can restore everything it removes), format x:, del /s, sudo and chmod 777. The lists of all settings files
+        are combined.
+    allow: rules for what needs no confirmation: "edit_file", "edit_file(docs/)", "run_command(python -m pytest)", …
+    ask: rules of the same form for what needs confirmation in every mode, even if an allow rule matches.
+    deny: rules of the same form for what is refused; deny takes precedence. Rules have no wildcards.
     rules: rules as tables, with examples (`match`, `not_match`) that are checked at every start.
-    network_hosts: what commands may reach of the network, from a network of their own: "pypi.org" and "*.example.org"
-    (ports 443 and 80), "host:8443", or an address and port of yours, "127.0.0.1:8080". Nothing by default.
+    network_hosts: hosts that commands may reach, from a network of their own: "pypi.org" and "*.example.org" (ports 443
+        and 80), "host:8443", or an address and port of yours, "127.0.0.1:8080". None by default.
     command_timeout: seconds a command may run unless the model asks for less or more.
     """
 
@@ -246,11 +249,12 @@ class SafetySettings(Section, frozen=True):
 
 
 class SerperSettings(Section, frozen=True):
-    """Serper, which gives Google's results for a key (SERPER_API_KEY) and money. Asked only where web.engines names it.
+    """Serper, which returns Google's results; it needs a key (SERPER_API_KEY) and costs money. Used only if web.engines
+    names it.
 
     base_url: its address; https, unless it is on this machine.
-    language: that of the results (Google's hl, such as ja); empty takes that of the locale.
-    country: the one they are meant for (Google's gl, such as jp); empty takes that of the locale.
+    language: the language of the results (Google's hl, such as ja); empty uses that of the locale.
+    country: the country of the results (Google's gl, such as jp); empty uses that of the locale.
     api_key: always empty in a file; the key comes from the environment.
     """
 
@@ -263,18 +267,18 @@ class SerperSettings(Section, frozen=True):
 class WebSettings(Section, frozen=True):
     """Searching the web and reading its pages.
 
-    enabled: offer the model tools for that; the words it searches for, and the addresses it reads, leave this machine.
-    engines: what searches, in this order: SearxNG, DuckDuckGo through the package ddgs, or Serper.
-    searxng_url: the address of a SearxNG; empty looks at ports 8888 and 8080 of this machine.
-    searxng_categories: the categories it searches, such as general, it or science; empty leaves that to it.
-    max_results: how many results of a search the model is shown.
+    enabled: offer the model tools for this; its search terms and the addresses it reads leave this machine.
+    engines: the search engines, in the order of use: SearxNG, DuckDuckGo through the package ddgs, or Serper.
+    searxng_url: the address of a SearxNG server; empty looks at ports 8888 and 8080 of this machine.
+    searxng_categories: the categories to search, such as general, it or science; empty leaves that to the server.
+    max_results: how many results of a search the model gets.
     timeout: seconds for a search or a page.
-    allow_private: `host:port` of this machine or its network whose pages may be read all the same.
-    proxy: the address of a proxy for pages, DuckDuckGo and Serper; where it is empty, the package for DuckDuckGo alone
-        uses those of the environment.
-    cache: where searches are kept, so that none is asked twice: disk (your cache folder), memory, or the address of a
-        Redis or Valkey, such as redis://localhost:6379/0.
-    cache_ttl: for how many seconds; 0 keeps none.
+    allow_private: `host:port` on this machine or its network whose pages may be read nevertheless.
+    proxy: the address of a proxy for pages, DuckDuckGo and Serper; if empty, only the package for DuckDuckGo uses those
+        of the environment.
+    cache: where search results are kept, so that no search is repeated: disk (your cache folder), memory, or the
+        address of a Redis or Valkey, such as redis://localhost:6379/0.
+    cache_ttl: seconds for which they are kept; 0 keeps none.
     cache_password: always empty in a file; the password of that Redis comes from the environment.
     """
 
@@ -293,9 +297,9 @@ class WebSettings(Section, frozen=True):
 
 
 class EnsembleSettings(Section, frozen=True):
-    """The ensemble that /ensemble asks in the chat; localllm serve has a command line of its own.
+    """The ensemble that /ensemble asks in the chat; localllm serve has its own options.
 
-    config: its config.json, relative to the project; empty takes config.json in the project's folder.
+    config: its config.json, relative to the project; empty uses config.json in the project's folder.
     """
 
     config: str = ""
@@ -304,8 +308,8 @@ class EnsembleSettings(Section, frozen=True):
 class ProjectSettings(Section, frozen=True):
     """Which files belong to the project.
 
-    include_patterns: what a listing of the project prefers; empty means everything.
-    exclude_patterns: never listed or searched, besides what .gitignore leaves out.
+    include_patterns: files that a listing of the project prefers; empty means all.
+    exclude_patterns: never listed or searched, in addition to what .gitignore lists.
     memory_file: the project's memory (TODOs, decisions, preferences, session records), relative to the project.
     """
 
@@ -317,10 +321,10 @@ class ProjectSettings(Section, frozen=True):
 class SessionSettings(Section, frozen=True):
     """What is kept of past sessions.
 
-    keep_days: those not worked in for so long are deleted, but for the newest 20; 0 keeps all. A session with a name
-        stays.
-    keep_count: of more than these the oldest are deleted; 0 keeps all.
-    record: at a session's end write what it came to into the project's notes, where there are any.
+    keep_days: sessions not used for this many days are deleted, except the newest 20; 0 keeps all. A session with a
+        name is kept.
+    keep_count: maximum number of sessions; beyond it, the oldest are deleted; 0 keeps all.
+    record: at the end of a session, write its results into the project's notes, if there are any.
     """
 
     keep_days: Annotated[int, Meta(ge=0)] = 90
@@ -338,10 +342,10 @@ class CommandSettings(Section, frozen=True):
 
 
 class UISettings(Section, frozen=True):
-    """How it looks.
+    """The user interface.
 
-    language: that of the program's own words; auto takes it from the locale.
-    theme: colours for a dark or light terminal; or plain, without any, where nothing changes once it is written.
+    language: the language of the program's own texts; auto uses that of the locale.
+    theme: colours for a dark or light terminal; plain has none, and changes nothing that is already written.
     """
 
     language: Literal["auto", "en", "ja"] = "auto"
@@ -351,10 +355,10 @@ class UISettings(Section, frozen=True):
 class LoggingSettings(Section, frozen=True):
     """The log: files in the folder log of the work folder (research.work_dir), and debug_log beside it.
 
-    level: how much goes into it.
-    rotate_days: for how many days a file is.
-    keep_days: those older than so many days are deleted; 0 keeps all.
-    debug: also keep a debug log, in which everything is, with the place in the program that says it.
+    level: the lowest level that is logged.
+    rotate_days: number of days in one file.
+    keep_days: files older than this many days are deleted; 0 keeps all.
+    debug: also keep a debug log of everything, with the place in the program of each entry.
     """
 
     level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
@@ -364,7 +368,7 @@ class LoggingSettings(Section, frozen=True):
 
 
 class Settings(Section, frozen=True):
-    """All settings: the tables below, and before them what stands in none.
+    """All settings: the tables below, and those outside any table.
 
     offline: connect only to this machine and to servers in your own network that you, not the project, have named.
     """

@@ -34,7 +34,7 @@ class _Store(msgspec.Struct):
 
 
 def digest_of(text: str) -> str:
-    """Return the SHA-256 of a settings file with this text (as from `reading.read_text`), in hexadecimal."""
+    """Return the SHA-256 of a settings file with this text (as from `reader.read_text`), in hexadecimal."""
     return sha256(text.encode()).hexdigest()
 
 
@@ -219,7 +219,8 @@ def _is_note_in(root: Path, name: str) -> bool:
 
 
 _MORE_OBEYED = frozenset({"copilot-instructions", "skill"})
-"""Names, without suffix, counted as instructions in any folder here, elsewhere only in assistants'."""
+"""Names, without suffix, that count as instruction files here in any folder; elsewhere only in the folders of
+assistants."""
 
 
 def _is_note(path: PurePath) -> bool:
