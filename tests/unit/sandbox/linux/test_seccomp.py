@@ -106,6 +106,17 @@ def test_exchanging_the_contents_of_files_is_refused_and_cloning_them_is_not(mac
     assert machine.answer("ioctl", 3, 0x40049409) == ALLOW
 
 
+@pytest.mark.parametrize(
+    "request_code",
+    [
+        *(0xC0506617, 0xC0406618, 0xC0406619),  # fscrypt: add and remove keys
+        *(0x50009401, 0x50009417, 0x5000940E, 0x50009418, 0x5000940F, 0x5000943F, 0x4008941A, 0x4020BC10),  # subvolumes
+    ],
+)
+def test_keys_and_snapshots_of_the_file_system_are_out_of_reach(machine: Machine, request_code: int) -> None:
+    assert machine.answer("ioctl", 3, request_code) == refused()
+
+
 def test_leases_are_refused_and_locks_are_not(machine: Machine) -> None:
     assert machine.answer("fcntl", 3, 1024, 1) == refused()
     assert machine.answer("fcntl", 3, 6, 0) == ALLOW
