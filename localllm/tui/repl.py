@@ -68,9 +68,9 @@ class Stage:
 
     async def ask(self, default: str = "") -> str:
         """Read one line, initially `default`. Raises KeyboardInterrupt for Ctrl+C, EOFError at the end of input."""
-        if self._is_new:
-            self._is_new = False
-            await self._typeahead.settle(QUIET_SECONDS)
+        self._typeahead.keep(self._question.pending())  # typed behind the answer to an earlier question
+        await self._typeahead.settle(QUIET_SECONDS, is_typing=not self._is_new)
+        self._is_new = False
         return await self._question.ask(default)
 
     async def view(self, lines: Sequence[Line]) -> None:

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -109,7 +110,7 @@ def test_an_answer_for_the_project_may_be_shortened(open_chat: Open) -> None:
     answer(chat, "p")
     chat.wait("Always allow exactly this", "› make")
     chat.press("BSpace", "Enter")
-    chat.wait("would not allow this command")
+    chat.wait("would not allow this command", last="  › make")
     chat.press("Enter")
     chat.wait("exactly as written: run_command(make)", "Approved: True by user.")
     ask(chat, "/rules")
@@ -177,6 +178,19 @@ def test_what_was_typed_ahead_never_answers_a_question(open_chat: Open) -> None:
     assert "Approved" not in shown
     chat.press("C-c")
     chat.wait("! Interrupted.", "› y\n  y", READY)
+
+
+@needs_tmux
+def test_nor_does_it_answer_the_question_what_always_means(open_chat: Open) -> None:
+    chat = open_chat()
+    ask(chat, "later")
+    chat.wait("always this [p]roject", last="  ›")
+    chat.press("p", "Enter", "Enter")
+    chat.wait("Always allow exactly this", last="  › make")
+    time.sleep(0.3)
+    assert "Approved" not in chat.screen()
+    chat.press("Enter")
+    chat.wait("exactly as written", "Approved: True by user.")
 
 
 @needs_tmux

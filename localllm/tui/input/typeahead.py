@@ -281,15 +281,15 @@ class TypeAhead:
         self._flush()
         self._reading = False
 
-    async def settle(self, quiet: float) -> None:
-        """Read what is still being typed after `pause`: if keys arrived or a line is begun, until none arrives for
-        `quiet` seconds."""
+    async def settle(self, quiet: float, *, is_typing: bool = False) -> None:
+        """Read what is still being typed after `pause`: if keys arrive, a line is begun or the user `is_typing`, until
+        none arrives for `quiet` seconds."""
         if sys.platform == "win32" or self._modes_before is None:
             return
         import select
 
         fd, typed = self._stream.fileno(), b""
-        until = time.monotonic() + (quiet if self._line else 0)
+        until = time.monotonic() + (quiet if self._line or is_typing else 0)
         try:
             while (is_key := bool(select.select([fd], [], [], 0)[0])) or time.monotonic() < until:
                 if is_key:
