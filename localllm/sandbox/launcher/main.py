@@ -78,7 +78,7 @@ def _prepare_namespaces(kernel: Kernel, spec: LaunchSpec) -> limits.Supervisor:
 
 
 def _prepare_bubblewrap(kernel: Kernel, spec: LaunchSpec) -> limits.Supervisor:
-    """Run bwrap; return in no process, as the launcher starts anew inside."""
+    """Run bwrap, inside which the launcher starts anew. Does not return."""
     _volunteer_for_the_oom_killer()
     limits.rise_above(hand_down=True)
     for attempt in range(1, _ATTEMPTS + 1):

@@ -82,9 +82,9 @@ def _take(kernel: Kernel, root: str, step: mounts.Step) -> None:
 
 
 def change_in_place(kernel: Kernel, root: str, kind: str, path: str, source: str = "") -> None:
-    """Mount over a path where others may be working, who delete, replace or rename what is there or on the way.
+    """Apply a step to a path that others may delete, replace or rename at the same time, or a folder above it.
 
-    What is gone needs nothing; what was put in its place at that moment is covered instead.
+    If nothing is there, nothing is done; a file that is put there at that moment is covered instead.
     """
     for attempt in range(1, _TRIES + 1):
         try:

@@ -29,7 +29,7 @@ class CommandRecord(KnownData, kw_only=True):
     """The state before commands, which the state after them is compared with: by this program or, if killed, the next.
 
     `begun`, `opened`: when the commands and the program began (ns, less a margin, as file times are coarse).
-    `before`: the entries at protected names, and those in repository data that are none of git's kinds (`in_data`).
+    `before`: the entries at protected names, and those of no known kind in repository data (`in_data`).
     `gone`: config files of repositories that no longer exist. `tops`: protected paths, including empty folders.
     `named`: what the protected files refer to; `places`: see Leads; `linkless`: other paths that may have no symlink.
     The other fields are those of the Reach of that scan, `visited` only as far as it is needed.

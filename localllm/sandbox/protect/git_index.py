@@ -92,7 +92,7 @@ class IndexFiles:
                 try:
                     yield str(file)[start:], file.stat(), settings_of(file)
                 except OSError:
-                    continue  # gone meanwhile
+                    continue  # deleted meanwhile
 
     def _data(self, folder: str) -> list[Path]:
         """Return the folders in the project with the data of a repository."""

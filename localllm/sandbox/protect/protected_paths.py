@@ -87,7 +87,7 @@ def _begins_protected(parts: list[str]) -> bool:
 
 
 def _is_among(name: str, names: tuple[str, ...]) -> bool:
-    """Return whether the name is one of the names, where a leading `*` stands for anything."""
+    """Return whether the name is in `names`, where a leading `*` stands for anything."""
     return name in names or any(one.startswith("*") and name.endswith(one[1:]) for one in names)
 
 
@@ -262,7 +262,7 @@ def entries_at(root: Path, paths: list[str], known: Mapping[str, Entry] | None, 
         except PermissionError:
             closed.add(path.rpartition("/")[0])
         except OSError:
-            continue  # gone meanwhile
+            continue  # deleted meanwhile
     found: dict[str, Entry] = {}
     room, is_hidden = _MOST_CONTENT, hides_changes(root)
     for path, about in sorted(there, key=lambda one: one[1].st_size):  # so that large files leave room for the rest
@@ -345,7 +345,7 @@ def list_folder(root: Path, folder: str, closed: set[str]) -> list[os.DirEntry[s
         closed.add(folder)
         return []
     except OSError:
-        return []  # gone meanwhile
+        return []  # deleted meanwhile
 
 
 def inode(path: Path) -> int:

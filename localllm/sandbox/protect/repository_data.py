@@ -40,8 +40,8 @@ class RepositoryData:
         self.known = KnownData()
 
     def believe(self, reach: Reach, known: Mapping[str, Entry]) -> dict[str, Entry]:
-        """Record what is there but none of git's kinds, and may stay as it is; return it by path below the root.
-        `known`: content that is not read again."""
+        """Record the entries of no known kind, which may stay as they are; return them by path below the root. `known`:
+        content that is not read again."""
         folders = frozenset(self._named(reach.repositories))
         self.known = KnownData(folders=folders, alternates=frozenset(self._alternates_of(reach)))
         found = self._look(reach, known)

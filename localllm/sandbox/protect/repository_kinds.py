@@ -53,7 +53,8 @@ class Data(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What is none of the kinds, and the object folders of further repositories. `is_complete`: whether that is all."""
+    """The entries of no known kind, and the object folders of further repositories. `is_complete`: whether these are
+    all."""
 
     strange: list[os.DirEntry[str]]
     objects: list[os.DirEntry[str]]
@@ -74,8 +75,8 @@ class RepositoryKinds:
         if_closed: Callable[[str], object] = id,
         known: Collection[str] = (),
     ) -> Found:
-        """Scan at most `most` folders. Those of none of the kinds are scanned last, and only if they are `known`;
-        everything in them is then of none of the kinds either."""
+        """Scan at most `most` folders. Folders of no known kind are scanned last, and only those in `known`; everything
+        in them counts as of no known kind, too."""
         found = Found([], [], is_complete=True)
         pending = [(top.folder, top) for top in tops]
         looked = 0
@@ -143,7 +144,7 @@ def _is_strange(entry: os.DirEntry[str], path: str) -> bool:
 def _is_empty(path: str) -> bool:
     try:
         return os.lstat(path).st_size == 0
-    except OSError:  # gone meanwhile
+    except OSError:  # deleted meanwhile
         return True
 
 
@@ -159,7 +160,7 @@ def _is_lock(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.name in _LOCKS and "/" not in (text := os.readlink(entry.path)) and ":" in text  # noqa: PTH115
     except OSError:
-        return False  # gone meanwhile
+        return False  # deleted meanwhile
 
 
 def _always(entry: os.DirEntry[str]) -> bool:
