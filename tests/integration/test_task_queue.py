@@ -354,11 +354,19 @@ async def test_no_home_is_searched_in_the_name_of_the_folder_one_stands_in(
     assert not world.model.prompts
 
 
-async def test_what_comes_back_is_the_run_that_was_handed_over(make_world: Callable[[HeldModel], World]) -> None:
-    """Whoever can write to the queue must not have other folders of the asker's searched when he resumes the run."""
+@pytest.mark.parametrize("is_done", [False, True])
+async def test_what_comes_back_is_the_run_that_was_handed_over(
+    make_world: Callable[[HeldModel], World], is_done: bool
+) -> None:
+    """Whoever can write to the queue must not have other things, or other folders of the asker's, searched when he
+    resumes the run."""
     world = make_world(HeldModel())
     run = world.begin()
-    forge(world, run, {"options": {"docs": ["/home"], "use_web": True}, "question": "Another?", "id": "../1"})
+    brief = {"question": "Another?", "language": "en", "needs": ["another need"]}
+    queries = [{"text": "another query"}]
+    forged = {"options": {"docs": ["/home"], "use_web": True}, "question": "Another?", "id": "../1", "brief": brief}
+    rows = [StoredRow("answers", ("a", "queries", 1, b"{}")), StoredRow("searches", ("s", b"{}"))]
+    forge(world, run, {**forged, "queries": queries, "next": "done" if is_done else "search"}, rows)
     with pytest.raises(ResearchError) as caught:
         await world.follow(run)
     assert caught.value.key == "queue_failed"
@@ -366,9 +374,15 @@ async def test_what_comes_back_is_the_run_that_was_handed_over(make_world: Calla
     options = stored_options(setup, run)
     assert (options.docs, options.use_web) == ((str(world.docs),), False)
     with RunStore(run_folder(world.asker, run)) as store:
-        state = store.load_state()
+        state, kept = store.load_state(), {row.table for row in store.rows()}
     assert state is not None
-    assert (state.id, state.question, state.title) == (run, QUESTION, "of the worker")
+    assert (state.id, state.question) == (run, QUESTION)
+    if is_done:
+        assert state.brief is not None
+        assert (state.brief.question, state.title) == (QUESTION, "of the worker")
+    else:
+        assert (state.brief, state.queries, state.title) == (None, [], "")
+        assert kept == {"state", "searches"}
 
 
 async def test_a_state_that_is_none_is_not_taken_back(make_world: Callable[[HeldModel], World]) -> None:
@@ -382,8 +396,8 @@ async def test_a_state_that_is_none_is_not_taken_back(make_world: Callable[[Held
         assert store.load_state() is not None
 
 
-def forge(world: World, run: str, fields: dict[str, Any]) -> None:
-    """Have the server hold another state of a run, that has failed."""
+def forge(world: World, run: str, fields: dict[str, Any], more: Sequence[StoredRow] = ()) -> None:
+    """Have the server hold another state of a run, that has failed, and `more`."""
     name = job_of(world, run)
     job = world.board.job(name)
     assert job
@@ -392,7 +406,7 @@ def forge(world: World, run: str, fields: dict[str, Any]) -> None:
         for table, (key, value, *_) in world.board.rows(name)
         if table == "state"
     ]
-    world.board.keep_rows(name, rows)
+    world.board.keep_rows(name, [*rows, *more])
     world.board.finish(job, Failure("E7006", Remark("The model did not answer.")))
 
 

@@ -1,10 +1,11 @@
 """Hand runs over to workers, follow them, and store the results in the asker's history."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -30,6 +31,9 @@ _LARGEST_TICKET = 10_000  # bytes
 _SECONDS = 1.0
 _ASKERS = ("id", "question", "today", "language", "task", "started", "options")
 """Fields of the state that workers never change."""
+_FOUND = ("searches", "pages", "texts")
+"""Tables of a run that is not done which are taken back. Its state, and the answers of a model, would decide what is
+searched for when it is resumed here."""
 
 
 class Ticket(msgspec.Struct, frozen=True):
@@ -83,7 +87,7 @@ class Handover:
         """Wait until the run is done, and store its results in the history; return its state.
 
         `on_event` receives its events, `on_trouble` is called once if the server is unreachable, which is waited for.
-        Raises ResearchError if the run failed (what it saved is in the history then) or no longer exists.
+        Raises ResearchError if the run failed (what it found is in the history then) or no longer exists.
         If cancelled, the workers continue.
         """
         folder = run_folder(self._data_folder, name)
@@ -123,7 +127,7 @@ class Handover:
         with RunLock(folder), RunStore(folder) as store:
             asked = store.load_state()
             if asked is not None:
-                store.add_rows(self._as_asked(row, asked) for row in self._board.rows(job))
+                store.add_rows(self._believed(self._board.rows(job), asked))
             state = store.load_state()
             if state is None:
                 raise ResearchError("queue_gone", id=folder.name, where=self._board.server.shown)
@@ -133,18 +137,27 @@ class Handover:
         self._board.forget(job)
         return state
 
-    def _as_asked(self, row: StoredRow, asked: ResearchState) -> StoredRow:
-        """Return what a worker saved, with the question and options of the hand-over: whoever can write to
-        the queue must not make this machine search other folders when the run is resumed here."""
-        if row.table != "state":
-            return row
+    def _believed(self, rows: Sequence[StoredRow], asked: ResearchState) -> Iterator[StoredRow]:
+        """Yield what is believed of the rows that a worker saved for the run that was `asked`: whoever can write to the
+        queue must not make this machine search for other things, or other folders, when it is resumed here."""
+        states = [self._as_asked(row, asked) for row in rows if row.table == "state"]
+        if any(state.next == "done" for _key, state in states):
+            yield from (StoredRow("state", (key, encode_json(state))) for key, state in states)
+            yield from (row for row in rows if row.table != "state")
+        else:
+            yield from (row for row in rows if row.table in _FOUND)
+
+    def _as_asked(self, row: StoredRow, asked: ResearchState) -> tuple[str | int | bytes, ResearchState]:
+        """Return a row's key and state, with question and options of the hand-over."""
         try:
             key, value = row.values
             state = decode_json(value.encode() if isinstance(value, str) else bytes(value), ResearchState)
         except (msgspec.DecodeError, ValueError, TypeError) as error:
             raise ResearchError("queue_damaged", where=self._board.server.shown, reason=str(error)) from error
-        kept = {name: getattr(asked, name) for name in _ASKERS}
-        return StoredRow("state", (key, encode_json(msgspec.structs.replace(state, **kept))))
+        kept: dict[str, Any] = {name: getattr(asked, name) for name in _ASKERS}
+        if state.brief:
+            kept["brief"] = msgspec.structs.replace(state.brief, question=asked.question)
+        return key, msgspec.structs.replace(state, **kept)
 
 
 def place_of(data_folder: Path, name: str) -> str:
