@@ -10,7 +10,7 @@ from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.command_records import CommandRecord, Lifetime, changed_at
 from localllm.sandbox.protect.git_files import has_head
 from localllm.sandbox.protect.git_settings import is_harmless_change, leads_inside
-from localllm.sandbox.protect.git_state import harmless_part, is_unfinished_work
+from localllm.sandbox.protect.interrupted_work import harmless_part, is_unfinished_work
 from localllm.sandbox.protect.protected_paths import (
     Entry,
     inode,

@@ -13,6 +13,8 @@ well (startup.m of MATLAB).
 
 import msgspec
 
+from localllm.sandbox.protect.interrupted_work import TRANSACTIONS
+
 
 class Believer(msgspec.Struct, frozen=True):
     """A program, the event at which it trusts files of a project, and their names.
@@ -47,7 +49,7 @@ BELIEVED = (
     Believer("git-review", "pushing a change", (".gitreview",)),  # where to
     Believer(
         "git",
-        "going on with what was interrupted",  # which changes are allowed: see `git_state`
+        "going on with what was interrupted",  # which changes are allowed: see `interrupted_work`
         (
             ".git/BISECT_NAMES",
             ".git/rebase-merge/author-script",
@@ -89,6 +91,7 @@ BELIEVED = (
             ".p4config",
         ),
     ),
+    Believer("Mercurial", "recovering an interrupted transaction, or rolling one back", TRANSACTIONS),
     Believer(
         "tools around version control",
         "any command of theirs in the folder",

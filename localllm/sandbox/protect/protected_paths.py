@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from localllm.base.regular_files import content_time, hides_changes, open_regular
-from localllm.sandbox.protect.git_state import is_unfinished_work
+from localllm.sandbox.protect.interrupted_work import is_unfinished_work
 from localllm.sandbox.protect.protected_names import BELIEVED
 
 PROTECTED_NAMES = tuple(name for believer in BELIEVED for name in believer.names)

@@ -18,9 +18,9 @@ from localllm.base.kept_outputs import is_kept_output
 from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.command_records import CommandRecord, CommandRecords, Lifetime
 from localllm.sandbox.protect.git_index import IndexFiles
-from localllm.sandbox.protect.git_state import is_unfinished_work
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges
 from localllm.sandbox.protect.indirect_targets import MOST_PLACES, Leads, links_to, trace
+from localllm.sandbox.protect.interrupted_work import is_unfinished_work
 from localllm.sandbox.protect.protected_paths import (
     Entry,
     Reach,

@@ -2,14 +2,14 @@
 
 import pytest
 
-from localllm.sandbox.protect.git_state import NAMES, harmless_part, is_unfinished_work
+from localllm.sandbox.protect.interrupted_work import NAMES, TRANSACTIONS, harmless_part, is_unfinished_work
 from localllm.sandbox.protect.protected_paths import PROTECTED_NAMES
 
 TODO = ".git/rebase-merge/git-rebase-todo"
 
 
 def test_the_names_are_protected() -> None:
-    assert {f".git/{name}" for name in NAMES} <= set(PROTECTED_NAMES)
+    assert {f".git/{name}" for name in NAMES} | set(TRANSACTIONS) <= set(PROTECTED_NAMES)
     assert is_unfinished_work(".git/worktrees/x/REBASE-MERGE/git-rebase-todo")
     assert not is_unfinished_work("docs/todo")
 
@@ -67,3 +67,28 @@ def test_what_older_versions_run_as_shell_code(path: str, said: bytes, may_stay:
     assert is_unfinished_work(path)
     assert (harmless_part(path, b"", said) == said) == may_stay
     assert harmless_part(path, said, said) == said
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "may_stay"),
+    [
+        ("undo", "00changelog.i|391\nobsstore|0\ndata/a..b/c.i|0\n", True),
+        ("journal", "", True),
+        ("journal", "../../../home/.bashrc|0\n", False),
+        ("journal", "data/../../hgrc|0\n", False),
+        ("journal", "/etc/passwd|0\n", False),
+        ("undo.backupfiles", "2\nplain|bookmarks|undo.backup.bookmarks|0\n|fncache|undo.backup.fncache|0\n", True),
+        ("journal.backupfiles", "2\nplain|dirstate||0\nplain|cache/branch2||1\n", True),
+        ("journal.backupfiles", "2\nplain|../../home/.bash_login|cache/evil|\n", False),
+        ("journal.backupfiles", "2\nplain|hgrc|cache/evil|0\n", False),
+        ("journal.backupfiles", "2\nplain|patches/.git/hooks/pre-commit|cache/evil|0\n", False),
+        ("journal.backupfiles", "2\n|../hgrc|evil|0\n", False),
+        ("journal.backupfiles", "2\nvcs|evil||0\n", False),
+    ],
+)
+@pytest.mark.parametrize("data", [".hg", "sub/.HG", ".sl"])
+def test_a_transaction_writes_only_its_own_data(data: str, name: str, said: str, may_stay: bool) -> None:
+    path, content = f"{data}/store/{name}", said.replace("|", "\0").encode()
+    assert is_unfinished_work(path)
+    assert (harmless_part(path, b"", content) == content) == may_stay
+    assert harmless_part(path, content, content) == content

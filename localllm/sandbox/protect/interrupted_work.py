@@ -1,7 +1,9 @@
-"""Filter what git keeps of an interrupted rebase, cherry-pick, revert or bisection: what is left to do, and how.
+"""Filter what version control keeps of interrupted work: a rebase, cherry-pick, revert or bisection of git, and a
+transaction of Mercurial.
 
 A todo list may contain programs to run, and a strategy names one; git runs them when the user continues. Older versions
-of git run other files as shell code. Commands may leave such files, but with nothing that runs and was not there
+of git run other files as shell code. Mercurial's `recover` and `rollback` write and truncate the files that a journal
+names, wherever they are. Commands may leave such files, but with nothing that runs or leads elsewhere and was not there
 before.
 """
 
@@ -20,6 +22,20 @@ NAMES = tuple(
 """Paths in the data folder of a repository or work tree."""
 
 _ENDINGS = tuple(f"/{name.casefold()}" for name in NAMES)
+
+TRANSACTIONS = tuple(
+    f"{data}/store/{name}"
+    for data in (".hg", ".sl")
+    for name in ("journal", "journal.backupfiles", "undo", "undo.backupfiles")
+)
+"""Journals of Mercurial and Sapling: files to truncate, and files to restore from backups."""
+
+_OF_TRANSACTIONS = tuple(f"/{name}" for name in TRANSACTIONS)
+_IN_STORE = re.compile(r"(?:(?!\.\.?(?:/|$))[^/\0\n]+(?:/|$))*")
+_IN_DATA = re.compile(
+    r"(?:(?:journal|undo|dirstate|branch|bookmarks|topic|remotenames|git-mapfile)[\w.-]*|cache/[\w-][\w.-]*)?"
+)
+"""The files beside the store that honest transactions back up, and none that Mercurial believes, such as hgrc."""
 _STEPS = frozenset(
     b"pick p reword r edit e squash s fixup f drop d label l reset t merge m noop break b update-ref u revert".split()
 )
@@ -39,11 +55,14 @@ _FIRST_WORD = re.compile(rb"[ \t]*([^ \t\r]*)")
 
 def is_unfinished_work(path: str) -> bool:
     """Return whether the path is that of such a file, in any folder."""
-    return path.casefold().endswith(_ENDINGS)
+    return path.casefold().endswith(_ENDINGS) or f"/{path}".casefold().endswith(_OF_TRANSACTIONS)
 
 
 def harmless_part(path: str, before: bytes, after: bytes) -> bytes | None:
     """Return what may stay of a file that now has the content `after`; None for nothing."""
+    if f"/{path}".casefold().endswith(_OF_TRANSACTIONS):
+        is_inside = _stays_in_store if path.casefold().endswith(("journal", "undo")) else _backs_up_own_files
+        return after if after == before or is_inside(after.decode("utf-8", "replace")) else None
     if path.casefold().endswith("todo"):
         known = set(before.splitlines())
         return b"".join(line for line in after.splitlines(keepends=True) if line.strip() in known or _is_step(line))
@@ -53,6 +72,22 @@ def harmless_part(path: str, before: bytes, after: bytes) -> bytes | None:
             return after if after == before or is_words else None
     is_known = _has_known_options if path.casefold().endswith(_OPTIONS) else _has_known_strategy
     return after if after == before or is_known(path, after) else None
+
+
+def _stays_in_store(journal: str) -> bool:
+    """Return whether a journal, lines of `path NUL length`, truncates files of the store only."""
+    return all(_IN_STORE.fullmatch(line.partition("\0")[0]) for line in journal.split("\n"))
+
+
+def _backs_up_own_files(listed: str) -> bool:
+    """Return whether the lines `location NUL path NUL backup NUL is_cache` after the version are all of Mercurial's own
+    data."""
+    for line in listed.split("\n")[1:]:
+        location, *paths = line.split("\0")[:3]
+        allowed = _IN_DATA if location == "plain" else _IN_STORE
+        if location not in ("", "store", "plain") or not all(map(allowed.fullmatch, paths)):
+            return False
+    return True
 
 
 def _is_step(line: bytes) -> bool:
