@@ -2,7 +2,7 @@
 
 import json
 import re
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
@@ -60,7 +60,8 @@ async def read_request(request: Request, kind: type[T], options: ServerOptions, 
     try:
         return decode_json(body, kind)
     except msgspec.ValidationError as error:
-        raise RefusalError("api_bad_request", status=status, reason=_reason(error), param=_place(error)) from error
+        reason = _fault_in(error, kind)
+        raise RefusalError("api_bad_request", status=status, reason=reason, param=_place(error)) from error
     except msgspec.DecodeError as error:
         raise RefusalError("api_bad_json", status=400, reason=_fault_of(body, error)) from error
 
@@ -72,6 +73,14 @@ def is_blank(text: str) -> bool:
 
 def _reason(error: Exception) -> str:
     return str(error).rstrip(".")[:_MOST_REASON]
+
+
+def _fault_in(error: msgspec.ValidationError, kind: type[Any]) -> str | Phrase:
+    """Explain why a body is not of this kind; for a field with few possible values, with those."""
+    hint = get_type_hints(kind).get(_place(error) or "")
+    values = [str(value) for one in (hint, *get_args(hint)) if get_origin(one) is Literal for value in get_args(one)]
+    reason = _reason(error)
+    return Phrase("{reason}; it must be one of {values}", reason=reason, values=", ".join(values)) if values else reason
 
 
 def _place(error: msgspec.ValidationError) -> str | None:

@@ -2,14 +2,14 @@
 
 import json
 import socket
-from typing import Any
+from typing import Any, get_args
 
 import httpx
 import pytest
 
 from localllm.base.i18n import set_language
 from localllm.ensemble.hosts import HostReport, ServedModel
-from localllm.ensemble.records import EnsembleResult
+from localllm.ensemble.records import EnsembleResult, StrategyName
 from localllm.ensemble.server.options import ServerOptions
 from localllm.llm.messages import AssistantMessage, UserMessage
 from tests.support.each import each
@@ -99,6 +99,13 @@ def test_without_any_answer_it_is_502_with_each_error() -> None:
     assert all(one["response"].startswith("Error: ") for one in body["worker_responses"])
     assert all(name in body["error"]["message"] for name in WORKERS)
     assert list(body["metadata"].values())[:3] == [2, 0, 2]
+
+
+def test_an_unknown_strategy_is_answered_with_the_known_ones() -> None:
+    with scripted(ScriptedEnsemble()) as server:
+        response = server.client.post("/generate", json={"prompt": "a", "strategy": "guess"})
+    message = response.json()["error"]["message"]
+    assert all(word in message for word in ("guess", *get_args(StrategyName)))
 
 
 @each(
