@@ -232,9 +232,9 @@ SETTINGS = {
     ),
     "export_unknown": ErrorText(
         "E1762",
-        "“{wanted}” is not a format.",
-        "",
-        "Use md, html or json, or a file name with that ending, such as {wanted}.md.",
+        "It cannot be exported as “{wanted}”.",
+        "A session can be exported as md, html or json; a report also as pdf.",
+        "Use one of these, or a file name with that ending, such as notes.md.",
     ),
     "session_nothing_before": ErrorText(
         "E1761", "Nothing was said before checkpoint {point}.", "", "/clear starts a new conversation."

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from localllm.app.report_formats import FORMATS
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import (
     MessageCompleted,
@@ -191,8 +192,10 @@ def test_a_file_is_written_as_its_name_ends(name: str, form: str) -> None:
 
 
 def test_a_format_there_is_not_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="“pdf” is not a format"):
-        format_for("talk.pdf")
+    with pytest.raises(ConfigurationError) as caught:
+        format_for("talk.docx")
+    assert "“docx”" in caught.value.what
+    assert all(form in str(caught.value) for form in FORMATS)
 
 
 def test_where_it_cannot_be_written_whole_no_part_stays(tmp_path: Path) -> None:
