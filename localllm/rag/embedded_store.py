@@ -156,7 +156,8 @@ class EmbeddedStore:
 
     def _shard(self, name: str, what: str, place: str = SHARD) -> Shard:
         if (collection := self.collection(name)) is None:
-            raise KnowledgeBaseError("rag_no_collection", name=name, names="")
+            names = ", ".join(one.name for one in self.collections())
+            raise KnowledgeBaseError("rag_no_collection", name=name, names=names or "–", hint="")
         return Shard(self.folder(name), collection, what, place)
 
     @contextmanager

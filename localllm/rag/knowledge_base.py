@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
@@ -350,9 +351,10 @@ class KnowledgeBase:
             raise KnowledgeBaseUsageError("rag_delivered", name=wanted, folder=project_folder(self._root) / FOLDER)
         if not everything:
             raise KnowledgeBaseUsageError("rag_no_collections")
-        raise KnowledgeBaseUsageError(
-            "rag_no_collection", name=name, names=", ".join(one.name for _, one in everything)
-        )
+        names = [one.name for _, one in everything]
+        near = next(iter(get_close_matches(wanted, names, n=1)), "")
+        hint = Phrase("Did you mean {near}?", near=near) if near else Phrase("Use one of them.")
+        raise KnowledgeBaseUsageError("rag_no_collection", name=name, names=", ".join(names), hint=hint)
 
     def _usable_name(self, name: str) -> str:
         name = unicodedata.normalize("NFC", name or self._settings.rag.collection)

@@ -13,7 +13,7 @@ KNOWLEDGE: dict[str, ErrorText] = {
         "E8402",
         "There is no collection {name}.",
         "Available: {names}.",
-        "Use one of them or create it: localllm rag ingest PATH --collection {name}",
+        "{hint}",
     ),
     "rag_no_collections": ErrorText(
         "E8403",

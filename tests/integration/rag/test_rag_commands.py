@@ -174,6 +174,16 @@ def test_what_is_wrong_is_an_error_with_its_reason(call: Call, arguments: tuple[
     assert result.exit_code != 0
 
 
+@pytest.mark.parametrize("command", [("search", "x", "-c"), ("delete",), ("reindex",)])
+def test_a_misspelt_collection_is_answered_with_the_nearest_and_no_ingest(call: Call, command: tuple[str, ...]) -> None:
+    call("ingest", "docs", "-c", "manuals")
+    call("ingest", "docs", "-c", "letters")
+    for name, hint in (("manual", "Did you mean manuals?"), ("zzz", "Use one of them.")):
+        error = call(*command, name).exception
+        assert isinstance(error, LocalLLMError)
+        assert (error.why, error.fix) == ("Available: letters, manuals.", hint)
+
+
 def test_a_chat_model_that_does_not_answer_holds_up_no_collection(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
