@@ -147,7 +147,8 @@ MODELS = {
         "E2021",
         "The server at {url} accepts the connection but does not answer.",
         "Nothing arrived in {seconds:g} s.",
-        "Check the server's log; it may be loading a model or be busy. /provider switches to another.",
+        "Check the server's log; it may be loading a model or be busy. "
+        "Use another provider with --provider, /provider or llm.provider.",
     ),
     "llm_model_unlisted": ErrorText(
         "E2022",
