@@ -192,7 +192,11 @@ def _find(
         found = (entry.path for entry in walked if not entry.is_dir and (fits(entry.path[below:]) or fits(entry.path)))
     else:
         found = items(walked)
-    kept = list(islice(found, _MOST))
+    try:
+        kept = list(islice(found, _MOST))
+    except OSError as error:
+        context.root.stat(start)  # says so if it was removed or replaced meanwhile
+        raise ToolExecutionError("file_unreadable", path=shown(start), reason=error.strerror or str(error)) from error
     return kept, len(kept) < _MOST and not patience.over
 
 

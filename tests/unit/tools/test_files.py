@@ -4,12 +4,14 @@ import codecs
 import os
 import re
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from localllm.base import i18n
+from localllm.base.directory_walk import Entry
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.llm.messages import Image
 from localllm.safety.tool_definition import Risk, Tool
@@ -294,6 +296,20 @@ async def test_nothing_found_is_said(project: Path) -> None:
     output = await use(list_files, make_context(project), pattern="*.rs")
     assert output.for_model == "[no files in . fit *.rs; .gitignore leaves some out]"
     assert await refused(list_files, project, path="missing") == "file_missing"
+
+
+@pytest.mark.parametrize("is_removed", [True, False])
+async def test_a_folder_that_cannot_be_opened_is_named(
+    project: Path, monkeypatch: pytest.MonkeyPatch, is_removed: bool
+) -> None:
+    def fails(*_: object, **__: object) -> Iterator[Entry]:
+        if is_removed:
+            (project / "src").rename(project / "elsewhere")
+        raise PermissionError(13, "Permission denied")
+        yield
+
+    monkeypatch.setattr("localllm.tools.files.walk", fails)
+    assert await refused(list_files, project, path="src") == ("file_missing" if is_removed else "file_unreadable")
 
 
 async def test_preferred_files_come_first(project: Path) -> None:
