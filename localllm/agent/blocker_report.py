@@ -30,6 +30,7 @@ _MARKED = r"\S*(?:[*`~\\]|(?<!\w)_|_(?!\w))\S*"
 _HINTS = (
     ("edit_", "edit"),
     ("would_destroy", "edit"),
+    ("loss_refused", "edit"),
     ("file_changed_since", "edit"),
     ("file_missing", "missing"),
     ("denied_plan_mode", ""),

@@ -60,7 +60,7 @@ _BY_PRODUCT = (
 )
 """Matches by-products of commands: caches, logs, measurements."""
 
-_MISSED = frozenset({"would_destroy", "file_changed_since"})
+_MISSED = frozenset({"would_destroy", "loss_refused", "file_changed_since"})
 _INVALID = frozenset(
     {"tool_bad_arguments", "tool_malformed_json", "tool_cut_arguments", "tool_unknown", "tool_nameless"}
 )

@@ -72,7 +72,7 @@ def refusal(request: ConfirmationRequested, verdict: Verdict, answer: Confirmati
         said = (
             Phrase("The user says: {words}", words=answer.feedback)
             if answer.feedback
-            else Phrase("Do not try it again: go on without it, or ask what is wanted instead.")
+            else Phrase("Do not make this call again: go on without it, or ask what is wanted instead.")
         )
         return SafetyViolationError("denied_by_user", name=request.tool, feedback=said)
     if request.risk == "dangerous":

@@ -440,8 +440,9 @@ class ToolSystem:
             emit(ConfirmationAnswered(request_id=request.request_id, approved=False, by="interrupt"))
             raise
         emit(answer)
-        if not answer.approved and answer.by == "unattended" and preview and preview.danger:
-            raise ToolExecutionError("would_destroy", name=request.tool, lost=preview.danger)
+        if not answer.approved and preview and preview.danger and not answer.feedback:
+            key = "would_destroy" if answer.by == "unattended" else "loss_refused"
+            raise ToolExecutionError(key, name=request.tool, lost=preview.danger)
         if not answer.approved:
             raise refusal(request, verdict, answer)
         if request.lasting and self._remembered and (fault := remember(self._remembered, request, answer)):

@@ -143,6 +143,12 @@ TOOLS = {
             "purpose: edit_file with it in old_string and an empty new_string."
         ),
     ),
+    "loss_refused": ErrorText(
+        "E8091",
+        "The user refused this {name}: the file would lose {lost}.",
+        "",
+        "Keep that: change only the part that changes with edit_file, or write the whole text.",
+    ),
     "edit_empty": ErrorText(
         "E8024",
         "old_string is empty; {path} was not changed.",

@@ -236,6 +236,15 @@ class TestLosses:
         assert "edit_file" in answer["error"]
         assert (project / "a.txt").read_text() == self.BEFORE
 
+    @pytest.mark.parametrize("words", ["", "Write all of it."])
+    async def test_a_person_who_refuses_it_refuses_the_loss_and_no_more(self, project: Path, words: str) -> None:
+        (project / "a.txt").write_text(self.BEFORE)
+        tools = make_tools(project, confirmer=Answering(approve=False, feedback=words))
+        await tools.execute_tool("read_file", file_path="a.txt")
+        answer = await tools.execute_tool("write_file", file_path="a.txt", content="x")
+        assert answer["code"] == ("E9011" if words else "E8091")
+        assert (words or "lose most of its lines (40 become 1). Keep that") in answer["error"]
+
     async def test_a_deletion_that_is_said_to_be_one_is_made(self, project: Path) -> None:
         (project / "a.txt").write_text(self.BEFORE)
         tools = make_tools(project, safety=SafetySettings(allow=("edit_file",)))
@@ -264,7 +273,7 @@ class TestJournal:
 
     async def test_a_refused_call_is_written_down_too(self, project: Path) -> None:
         tools = make_tools(project, confirmer=Answering(approve=False))
-        await tools.execute_tool("write_file", file_path="a.py", content="")
+        await tools.execute_tool("write_file", file_path="c.py", content="")
         assert [(entry["outcome"], entry.get("paths")) for entry in journal(project)] == [("E9011", None)]
 
     async def test_a_journal_that_cannot_be_written_does_not_stop_the_work(self, project: Path) -> None:
