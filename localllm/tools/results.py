@@ -8,11 +8,11 @@ import msgspec
 
 from localllm.base.errors import LocalLLMError, SafetyViolationError
 from localllm.base.events import Emit, Json, Notice, ToolCall, ToolFinished
-from localllm.base.i18n import Phrase, _, plural
+from localllm.base.i18n import N_, Phrase, _, plural
 from localllm.base.kept_outputs import keep_output
 from localllm.llm.messages import Image
 from localllm.safety.journal import JournalEntry, digest
-from localllm.safety.paths import shown
+from localllm.safety.paths import shown, some_of
 from localllm.safety.rules import COMMAND_TOOL
 from localllm.safety.tool_definition import Preview, ToolOutput
 from localllm.snapshots.change_log import Change
@@ -214,7 +214,7 @@ def own_entry(command: str, path: str, changes: Sequence[Change]) -> JournalEntr
 
 
 def with_changes_named(result: ToolResult, changes: Sequence[Change]) -> ToolResult:
-    """Return a command's result with a remark that names the files it changed."""
+    """Return a command's result that names the files it changed, to the model and to the user."""
     files = list(dict.fromkeys(change.path for change in changes if not is_repository(change.before)))
     if result.call.name != COMMAND_TOOL or not files:
         return result
@@ -222,7 +222,10 @@ def with_changes_named(result: ToolResult, changes: Sequence[Change]) -> ToolRes
     named = [f"{shown(path)} (deleted)" if path in gone else shown(path) for path in files[:_MOST_CHANGED]]
     more = ", …" if len(files) > _MOST_CHANGED else ""
     remark = f"[changed: {len(files)} {plural(len(files), 'file', 'files')}: {', '.join(named)}{more}]"
-    return msgspec.structs.replace(result, for_model=f"{result.for_model}\n{remark}")
+    text = N_("{summary}; {count} file changed: {files}", "{summary}; {count} files changed: {files}")
+    some = some_of(files)
+    told = Phrase(text, summary=result.summary, count=len(files), files=some)
+    return msgspec.structs.replace(result, for_model=f"{result.for_model}\n{remark}", summary=told)
 
 
 def name_losses(changes: Sequence[Change], emit: Emit) -> None:

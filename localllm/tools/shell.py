@@ -47,16 +47,18 @@ async def begin(context: ToolContext, command: str, folder: str) -> ToolOutput:
     """Start `command` in the background and report its first output. Raises like `BackgroundCommands.start`."""
     begun = await context.background.start(context.runner, command, cwd=context.root.path / folder)
     await begun.wait(_FIRST_LOOK)
-    remarks = (
-        [(f"[In the background with id {begun.number}: command_output reads and stops it. It ends with the session.]")]
-        if begun.is_running
-        else []
-    )
-    if begun.is_running and begun.level != "none":
+    if not begun.is_running:
+        return _report(context, begun, [], working_dir=folder)
+    remarks = [
+        f"[In the background with id {begun.number}: command_output reads and stops it. It ends with the session.]"
+    ]
+    told = Phrase("runs in the background as {id}", id=begun.number)
+    if begun.level != "none":
         remarks.append(
             "[Ports it opens are the sandbox's own: other commands, the user and browsers cannot reach them.]"
         )
-    return _report(context, begun, remarks, working_dir=folder)
+        told = Phrase("runs in the background as {id}; your browser cannot reach its ports", id=begun.number)
+    return msgspec.structs.replace(_report(context, begun, remarks, working_dir=folder), summary=told)
 
 
 @tool(risk=Risk.SAFE)

@@ -37,6 +37,7 @@ async def test_it_runs_while_others_run_and_is_held_as_they_are(world: World) ->
     assert "begun\n" in begun.payload["output"]
     assert "command_output" in begun.for_model
     assert "cannot reach" in begun.for_model
+    assert str(begun.summary) == "runs in the background as 1; your browser cannot reach its ports"
     assert (await use(run_command, context, command="echo meanwhile")).for_model == "meanwhile"
     assert world.outside_is_untouched()
     stopped = await use(command_output, context, id=1, stop=True)

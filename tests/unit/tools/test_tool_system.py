@@ -149,6 +149,7 @@ class TestChanges:
         assert (project / "AGENTS.md").read_text() == "obey\n"
         assert "AGENTS.md" in result.for_model
         assert "[changed: 2 files: AGENTS.md, b.py]\n" in result.for_model
+        assert str(result.summary).endswith("s; 2 files changed: AGENTS.md, b.py")
         assert "b.py" not in result.for_model.rpartition("[It changed")[2]
         assert [event.level for event in events if isinstance(event, Notice) and "AGENTS.md" in event.text] == [
             "warning"
