@@ -159,7 +159,8 @@ def _output_tail(payload: Mapping[str, Json], width: int) -> list[Line]:
     rows = text.split("\n") if text else []
     shown = rows[-OUTPUT_LINES:] if len(rows) > OUTPUT_LINES + 1 else rows
     room = max(0, width - 4)
-    lines: list[Line] = [(("dim", "    " + shorten(clean(row, keep_newlines=False), room)),) for row in shown]
+    plain = (clean(row.expandtabs(8), keep_newlines=False) for row in shown)
+    lines: list[Line] = [(("dim", "    " + shorten(row, room)),) for row in plain]
     if len(shown) < len(rows):
         lines.insert(
             0, (("dim", "    " + ngettext("… {count} line above", "… {count} lines above", len(rows) - len(shown))),)

@@ -50,6 +50,10 @@ def test_nothing_in_a_change_hides_behind_a_carriage_return() -> None:
     assert text(diff_lines("+good\r-evil\x0b\u2028x\n")) == ["    +good\r-evil\x0b\u2028x"]
 
 
+def test_tabs_in_output_are_columns() -> None:
+    assert text(finished_lines(finished(stdout="12\tx = 1\n"), 60))[1:] == ["    12      x = 1"]
+
+
 def test_output_that_writes_over_itself() -> None:
     assert text(finished_lines(finished(stdout="10%\r100%\r\ndone\n"), 60))[1:] == ["    100%", "    done"]
     assert text(finished_lines(finished(stderr="\x1b[31mFAILED\x1b[0m a\x08b\x1b]0;t\x07 \u202e\n"), 60))[1:] == [
