@@ -192,9 +192,7 @@ class Ladder(Middleware):
                     )
                 )
                 goal = goal_of(state)[:_LONGEST_GOAL_ASKED]
-                return Inject(
-                    remark("step_back", loop=remark(loop.pattern, count=loop.count, what=loop.what), goal=goal)
-                )
+                return Inject(remark("step_back", loop=_within(loop), goal=goal))
             case Rung.THREE | Rung.BOSS if self.advisers:
                 return await self._consult(state, loop, self.advisers)
             case _:
@@ -246,7 +244,7 @@ class Ladder(Middleware):
         if given.plan:
             return Inject(remark("advice", loop=_said(loop).english, plan=given.plan))
         state.emit(Notice(text=_("No advice is available; the agent continues without it."), level="warning"))
-        return Inject(remark("alone", loop=_told(loop)))
+        return Inject(remark("alone", loop=_within(loop)))
 
 
 def step_of(result: ToolResult) -> Step:
@@ -269,3 +267,8 @@ def _said(loop: Loop) -> Phrase:
 def _told(loop: Loop) -> str:
     """Return the loop as a remark for the model."""
     return remark(loop.pattern, count=loop.count, what=loop.what)
+
+
+def _within(loop: Loop) -> str:
+    """Return what is told of a loop as a part of another remark, whose brackets are enough."""
+    return _told(loop).removeprefix("[").removesuffix("]")

@@ -98,6 +98,7 @@ class TestRungByRung:
         told = results(agent)
         assert "3 edits of a.py did not fit" in told[2]
         assert "Step back" in told[3]
+        assert told[3].count("[") == told[3].count("]") == 1
         assert "set the value to 3" in told[3]
         assert PLAN.plan in told[4]
         assert all("[" not in told[number].partition("not")[0] for number in (0, 1))
