@@ -94,16 +94,17 @@ def atomic_write_at(
     mode: int | None = None,
     create_only: bool = False,
     over: bytes | None = None,
+    even_read_only: bool = False,
 ) -> None:
     """Like `atomic_write`, for the entry `name` in an open folder, independent of the folder's path.
 
     `name` is one component. With `create_only` nothing may exist there: FileExistsError. With `over` the file must
-    still hold these bytes right before it is replaced: ChangedMeanwhileError. A symbolic link is not followed: OSError
-    ELOOP. Not on Windows.
+    still hold these bytes right before it is replaced: ChangedMeanwhileError. `even_read_only` replaces a read-only
+    file. A symbolic link is not followed: OSError ELOOP. Not on Windows.
     """
     if name in ("", ".", "..") or "/" in name or "\0" in name:
         raise _os_error(errno.EINVAL, name)
-    _replace(name, data, mode, folder_fd, create_only=create_only, over=over)
+    _replace(name, data, mode, folder_fd, create_only=create_only, over=over, even_read_only=even_read_only)
 
 
 class _Wanted(msgspec.Struct, frozen=True):
@@ -129,8 +130,9 @@ def _replace(
     *,
     create_only: bool = False,
     over: bytes | None = None,
+    even_read_only: bool = False,
 ) -> None:
-    wanted = _Wanted(mode, None) if create_only else _take_over(name, mode, folder_fd)
+    wanted = _Wanted(mode, None) if create_only else _take_over(name, mode, folder_fd, even_read_only=even_read_only)
     beside = f"{_TEMPORARY[0]}{os.urandom(6).hex()}{_TEMPORARY[1]}"
     temporary = os.path.join(os.path.dirname(name), beside)  # noqa: PTH118, PTH120 - relative to folder_fd
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -234,7 +236,7 @@ def _link(temporary: str, name: str, folder_fd: int | None) -> None:
         os.unlink(temporary, dir_fd=folder_fd)
 
 
-def _take_over(name: str, mode: int | None, folder_fd: int | None) -> _Wanted:
+def _take_over(name: str, mode: int | None, folder_fd: int | None, *, even_read_only: bool) -> _Wanted:
     try:
         old = os.stat(name, dir_fd=folder_fd, follow_symlinks=False)
     except FileNotFoundError:
@@ -245,7 +247,7 @@ def _take_over(name: str, mode: int | None, folder_fd: int | None) -> _Wanted:
         raise _os_error(errno.EISDIR, name)
     if not stat.S_ISREG(old.st_mode):
         raise _os_error(errno.EINVAL, name)
-    if not os.access(name, os.W_OK, dir_fd=folder_fd):
+    if not even_read_only and not os.access(name, os.W_OK, dir_fd=folder_fd):
         raise _os_error(errno.EROFS if is_read_only(name if folder_fd is None else folder_fd) else errno.EACCES, name)
     return _Wanted(stat.S_IMODE(old.st_mode) if mode is None else mode, (old.st_uid, old.st_gid))
 

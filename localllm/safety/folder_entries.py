@@ -3,7 +3,8 @@
 import errno
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager, suppress
 from io import BufferedReader
 from itertools import count
 
@@ -14,15 +15,65 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _DEEPEST_REMOVED = 200  # nested folders that a command left in the place of a file
 
 
-def open_regular(folder: int, relative: str) -> BufferedReader:
-    """Open a regular file beneath an open folder, following no links. Raises OSError."""
-    fd = open_beneath(folder, relative, _READ, links=False)
+def open_regular(folder: int, relative: str, *, even_closed: bool = False) -> BufferedReader:
+    """Open a regular file beneath an open folder, following no links. Raises OSError.
+
+    `even_closed`: also one of the user's that its permissions close to them; they are changed for a moment.
+    """
+    try:
+        fd = open_beneath(folder, relative, _READ, links=False)
+    except PermissionError:
+        if not even_closed or not hasattr(os, "O_PATH"):
+            raise
+        fd = _open_closed(folder, relative)
     try:
         refuse_irregular(fd)
         return os.fdopen(fd, "rb")
     except BaseException:
         os.close(fd)
         raise
+
+
+def _open_closed(folder: int, relative: str) -> int:
+    found = open_beneath(folder, relative, os.O_PATH | os.O_NOFOLLOW, links=False)
+    try:
+        refuse_irregular(found)
+        place, mode = f"/proc/self/fd/{found}", stat.S_IMODE(os.fstat(found).st_mode)
+        os.chmod(place, mode | stat.S_IRUSR)  # noqa: PTH101 - a descriptor's: the name may be a link by now
+        try:
+            return os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        finally:
+            os.chmod(place, mode)  # noqa: PTH101 - as above
+    finally:
+        os.close(found)
+
+
+@contextmanager
+def open_to_owner(root: int, relative: str) -> Generator[None]:
+    """Let the user list, enter and write their own folders on the way to a path, and one at it, for a while.
+
+    A command may have closed them. Links are not followed. Raises nothing: what needs the access fails then.
+    """
+    names = ["", *relative.rstrip("/").split("/")] if hasattr(os, "O_PATH") else []
+    with ExitStack() as stack:
+        folder = root
+        for name in names:
+            try:
+                if name:
+                    folder = open_beneath(folder, name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, links=False)
+                    stack.callback(os.close, folder)
+                mode = stat.S_IMODE(os.fstat(folder).st_mode)
+                if mode & stat.S_IRWXU != stat.S_IRWXU:
+                    _set_mode(folder, mode | stat.S_IRWXU)
+                    stack.callback(_set_mode, folder, mode)
+            except OSError:  # missing, no folder, or somebody else's
+                break
+        yield
+
+
+def _set_mode(folder: int, mode: int) -> None:
+    with suppress(OSError):
+        os.chmod(f"/proc/self/fd/{folder}", mode)  # noqa: PTH101 - as above
 
 
 def refuse_irregular(fd: int) -> None:
@@ -106,7 +157,7 @@ def remove_empty(folder: int, name: str, depth: int = 0) -> None:
         os.rmdir(name, dir_fd=folder)
 
 
-def holds(folder: int, name: str, data: bytes) -> bool:
+def holds(folder: int, name: str, data: bytes, *, even_closed: bool = False) -> bool:
     """Return whether a file holds exactly these bytes."""
-    with open_regular(folder, name) as file:
+    with open_regular(folder, name, even_closed=even_closed) as file:
         return file.read(len(data) + 1) == data

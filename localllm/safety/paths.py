@@ -7,7 +7,7 @@ import stat
 import sys
 import weakref
 from collections.abc import Callable, Collection, Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from copy import copy
 from functools import cache
 from io import BufferedReader
@@ -27,6 +27,7 @@ from localllm.safety.folder_entries import (
     is_folder,
     is_regular,
     open_regular,
+    open_to_owner,
     refuse_read_only,
 )
 from localllm.text.sanitising import clean
@@ -68,7 +69,7 @@ class ProjectRoot:
         self._named = named
         self.path = path.resolve(strict=True)
         self._outputs = outputs
-        self._takes_any_name = False
+        self._takes_any_name = self._is_for_restoring = False
         self._settled: dict[str, str] | None = None
         self._protection: Protection | None = None
         self._original: ProjectRoot | None = None  # which closes the folder when it is collected
@@ -80,6 +81,13 @@ class ProjectRoot:
         nesting."""
         made = copy(self)
         made._takes_any_name, made._original = True, self
+        return made
+
+    def for_restoring(self) -> "ProjectRoot":
+        """Return a copy `for_any_name` that replaces read-only files, and opens files a command closed to their
+        owner."""
+        made = self.for_any_name()
+        made._is_for_restoring = True
         return made
 
     def for_one_call(self) -> "ProjectRoot":
@@ -185,12 +193,12 @@ class ProjectRoot:
         to no regular file; ToolExecutionError if it is missing or may not be read."""
         relative = self.relative(file_path)
         with self._explained(file_path, "file_unreadable"), self._beneath(relative) as place:
-            return open_regular(*place)
+            return open_regular(*place, even_closed=self._is_for_restoring)
 
-    def open_listed(self, path: str) -> BufferedReader:
+    def open_listed(self, path: str, *, even_closed: bool = False) -> BufferedReader:
         """Open a file whose path comes from a walk, without resolving it or explaining errors. Raises OSError."""
         with self._beneath(path) as place:
-            return open_regular(*place)
+            return open_regular(*place, even_closed=even_closed)
 
     def read_bytes(self, file_path: str, limit: int) -> bytes:
         """Return the whole content. Raises file_too_large if it exceeds `limit` bytes."""
@@ -209,13 +217,12 @@ class ProjectRoot:
         create_only: bool = False,
         mode: int | None = None,
         over: bytes | None = None,
-        even_read_only: bool = False,
     ) -> None:
         """Replace the whole content with `data`, atomically; read it back and compare. Creates missing folders.
 
         An existing file keeps its permissions unless `mode` is given; other hard links of it keep the old content.
         `create_only` refuses an existing file (file_exists), `over` one that no longer holds these bytes
-        (file_changed_since). Protected names, folders and (unless `even_read_only`) read-only files are refused.
+        (file_changed_since). Protected names, folders and (unless `for_restoring`) read-only files are refused.
         """
         relative = self._writable(file_path)
         with self._explained(file_path, "file_unwritable"), self._folder_of(relative, make=True) as (folder, name):
@@ -224,11 +231,11 @@ class ProjectRoot:
             if create_only:
                 atomic_write_at(folder, name, data, create_only=True, mode=mode)
             else:
-                if not even_read_only:
+                if not self._is_for_restoring:
                     refuse_read_only(folder, name)
-                if over is not None and not holds(folder, name, over):
+                if over is not None and not holds(folder, name, over, even_closed=self._is_for_restoring):
                     raise ToolExecutionError("file_changed_since", path=shown(file_path))
-                atomic_write_at(folder, name, data, mode=mode)
+                atomic_write_at(folder, name, data, mode=mode, even_read_only=self._is_for_restoring)
             try:
                 self._refuse_moved(relative, folder)
             except ToolExecutionError:
@@ -236,7 +243,7 @@ class ProjectRoot:
                 raise
             with suppress(OSError):  # not supported by every file system; the file itself is on the disk
                 os.fsync(folder)
-            with open_regular(folder, name) as file:
+            with open_regular(folder, name, even_closed=self._is_for_restoring) as file:
                 kept = file.read(len(data) + 1)
         if kept != data:
             raise ToolExecutionError("file_not_kept", path=shown(file_path))
@@ -282,6 +289,10 @@ class ProjectRoot:
                 return "" if is_regular(folder, name) else _beside(parents, clear(folder, name, until))
             finally:
                 os.close(folder)
+
+    def open_to_owner(self, path: str) -> AbstractContextManager[None]:
+        """Let the user list, enter and write their own folders above a path, and one at it, while this is entered."""
+        return open_to_owner(self._fd, path)
 
     @contextmanager
     def open_parent(self, relative: str, *, make: bool = False) -> Generator[int]:

@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
+from io import BufferedReader
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from localllm.safety.paths import ProjectRoot
 from localllm.snapshots import project_scan
 from localllm.snapshots.change_log import Begun, Change
 from localllm.snapshots.file_state import ABSENT, LOST, FileIndex, Known, is_unkept, state_of, unkept
-from localllm.snapshots.project_scan import HEAVY, Found, ProjectTree, sign_of
+from localllm.snapshots.project_scan import HEAVY, Found, ProjectTree, Sign, sign_of
 from localllm.snapshots.store import Snapshots
 
 if TYPE_CHECKING:
@@ -313,7 +314,8 @@ class CommandSnapshots:
         if time.monotonic() > deadline:
             return msgspec.structs.replace(unread, settled=False)
         try:
-            with root.open_listed(found.path) as file:
+            with root.open_listed(found.path, even_closed=True) as file:
+                unread = msgspec.structs.replace(unread, sign=_sign_of_opened(file, found.sign))
                 data = file.read(LARGEST_TEXT + 1)
         except OSError:  # gone meanwhile, or unreadable
             return unread
@@ -340,6 +342,12 @@ def _obeyed(root: Path, before: Mapping[str, str], now: Mapping[str, str], chang
     paths = (change.path for change in changes)
     led_to = (path for path in paths if not leads.isdisjoint((path, *map(str, PurePath(path).parents))))
     return list(dict.fromkeys((*(link for link, target in now.items() if before.get(link) != target), *led_to)))
+
+
+def _sign_of_opened(file: BufferedReader, found: Sign) -> Sign:
+    """Return the sign of an opened file that was found with this one: opening a closed file changes its ctime."""
+    opened = sign_of(os.fstat(file.fileno()))
+    return opened if msgspec.structs.replace(opened, ctime_ns=found.ctime_ns) == found else found
 
 
 def _is_told(path: str) -> bool:

@@ -78,7 +78,8 @@ def restore(root: ProjectRoot, state: str, contents: Contents, since: float) -> 
     objects = cache(partial(_objects, root))
     for path in sorted(filter(_may_be_written, losses), key=_order):
         try:
-            done += _brought_back(root, path, losses, contents, since, objects)
+            with root.open_to_owner(path):
+                done += _brought_back(root, path, losses, contents, since, objects)
         except ToolExecutionError as error:
             failures.append(error)
         except FileNotFoundError:

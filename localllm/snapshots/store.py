@@ -244,7 +244,7 @@ class Snapshots:
 
         Raises ToolExecutionError undo_busy.
         """
-        root = root.for_any_name()
+        root = root.for_restoring()
         self.begin_turn()
         states = self.states_since(position)
         lost = {made.before for made in self._made[position:] if is_repository(made.before)} - {LOST}
@@ -269,7 +269,7 @@ class Snapshots:
         they conflict, the file is left as it is (with an `error`), and its change skipped until the next turn begins or
         no other is left. Raises ToolExecutionError undo_nothing, undo_busy.
         """
-        root = root.for_any_name()
+        root = root.for_restoring()
         with self._writing_soon():
             chosen = self._last(turn=turn)[::-1]
             if not chosen:
@@ -288,11 +288,12 @@ class Snapshots:
 
         if is_repository(change.before):
             return put_back_losses(root, change, self.repositories, earlier=earlier)
-        now = _as_they_are(root, [change.path]).get(change.path, ABSENT)
-        left = self._as_left(change, now)
-        undone = take_back(root, left, self._contents, keep=self.take, earlier=earlier)
-        if undone.merged:
-            self.note_own(change.path, now, look(root, change.path))
+        with root.open_to_owner(change.path):
+            now = _as_they_are(root, [change.path]).get(change.path, ABSENT)
+            left = self._as_left(change, now)
+            undone = take_back(root, left, self._contents, keep=self.take, earlier=earlier)
+            if undone.merged:
+                self.note_own(change.path, now, look(root, change.path))
         return msgspec.structs.replace(undone, tool=change.tool, told=told_of(change, self._contents))
 
     def _as_left(self, change: Change, now: str) -> Change:

@@ -145,7 +145,8 @@ def take_back(
 ) -> Undone:
     """Restore the file to its state before `change`; `keep` stores its current state. The caller holds `writing()`.
 
-    If it was changed since, only the change is removed from it, unless later changes depend on it.
+    If it was changed since, only the change is removed from it, unless later changes depend on it. `root` is one
+    `for_restoring`.
     """
     aside = ""
     try:
@@ -168,7 +169,7 @@ def take_back(
         if change.after == ABSENT:
             root.write_bytes(change.path, content, mode=mode, create_only=True)
         else:
-            root.write_bytes(change.path, content, mode=mode, over=over, even_read_only=True)
+            root.write_bytes(change.path, content, mode=mode, over=over)
     except LocalLLMError as error:
         return Undone(path=change.path, error=error)
     except OSError as error:

@@ -442,9 +442,10 @@ def test_what_undo_brings_back_may_replace_a_read_only_file(root: ProjectRoot) -
     put(root.path / "a", "old").chmod(0o444)
     assert key_of(ToolExecutionError, root.write_bytes, "a", b"new") == "file_unwritable"
     os.link(root.path / "a", root.path / "other")
-    root.write_bytes("a", b"new", even_read_only=True, mode=0o444)
+    restoring = root.for_restoring()
+    restoring.write_bytes("a", b"new", mode=0o444)
     assert (root.path / "other").stat().st_mode & 0o777 == 0o444
-    root.write_bytes("b", b"made", even_read_only=True)
+    restoring.write_bytes("b", b"made")
     assert (root.read_bytes("a", 9), root.read_bytes("b", 9)) == (b"new", b"made")
 
 
