@@ -1,6 +1,6 @@
 """HTTP requests, responses and errors, independent of the client that transports them."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol
 
 import msgspec
@@ -49,6 +49,13 @@ class GarbledError(Exception):
 
 class UnwritableError(Exception):
     """The request cannot be written as HTTP. Without a message, which could quote the key."""
+
+
+def without_secrets(text: str, secrets: Iterable[str]) -> str:
+    """Remove the secrets from a text of the server's, which may repeat the key it was sent."""
+    for secret in secrets:
+        text = text.replace(secret, "…")
+    return text
 
 
 CARRIER_ERRORS = (ConnectError, CutError, GarbledError, UnwritableError)

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, cast
 
@@ -24,6 +24,7 @@ from localllm.llm.http.messages import (
     HttpRequest,
     HttpResponse,
     UnwritableError,
+    without_secrets,
 )
 from localllm.llm.http.plain_client import PlainHttp, is_plain
 from localllm.llm.http.sse import check_length
@@ -171,9 +172,10 @@ def refused(provider: str, url: str, reason: str) -> LLMConnectionError:
 
 
 class HttpTransport:
-    """Sends prepared requests. `timeout` in seconds limits connecting and short requests."""
+    """Sends prepared requests. `timeout` in seconds limits connecting and short requests. `secrets` are in no error."""
 
-    def __init__(self, provider: str, base_url: str, timeout: float) -> None:
+    def __init__(self, provider: str, base_url: str, timeout: float, secrets: Sequence[str] = ()) -> None:
+        self._secrets = secrets
         self._provider = provider
         self._base_url = base_url
         self._timeout = timeout
@@ -239,15 +241,16 @@ class HttpTransport:
             return LLMConnectionError("llm_offline", url=self._base_url, reason=refused_offline.reason)
         if elsewhere := not_own_network_error_in(error):
             return LLMConnectionError("llm_not_own_network", url=self._base_url, place=elsewhere.place)
+        reason = without_secrets(str(error), self._secrets)
         match error:
             case UnwritableError():
                 return self._cut("the request cannot be written as HTTP")
             case ConnectError():
-                return refused(self._provider, self._base_url, short_reason(str(error)))
+                return refused(self._provider, self._base_url, short_reason(reason))
             case GarbledError():
-                return self._garbled(str(error))
+                return self._garbled(reason)
             case _:
-                return self._cut(short_reason(str(error)), retryable=True)
+                return self._cut(short_reason(reason), retryable=True)
 
     def _garbled(self, reason: str) -> LLMConnectionError:
         said = short_reason(reason)

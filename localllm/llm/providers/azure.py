@@ -182,7 +182,9 @@ class Azure(OpenAICompatible):
             key_variable=variable,
             key_header="authorization" if ad_token else "api-key",
         )
-        self._errors = AzureErrors("azure", self.address, variable, undated=self._place.is_undated)
+        self._errors = self._hiding(
+            AzureErrors("azure", self.address, variable, undated=self._place.is_undated),
+        )
 
     async def list_models(self) -> list[ModelInfo]:
         """Return the configured deployment without a request: Azure lists a region's models, but no deployments."""

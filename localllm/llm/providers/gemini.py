@@ -190,7 +190,7 @@ class Gemini(EmbeddingProvider):
             key_variable=key_variable,
             key_header="x-goog-api-key",
         )
-        self._errors = self._gemini_errors = GeminiErrors("gemini", root, key_variable)
+        self._errors = self._gemini_errors = self._hiding(GeminiErrors("gemini", root, key_variable))
         self._learned: dict[str, _Learned] = {}
         self._sight = Sight()
 

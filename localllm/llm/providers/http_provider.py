@@ -6,7 +6,8 @@ from base64 import b64encode
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
+from urllib.parse import quote
 
 from localllm.base.errors import ConfigurationError, LLMConnectionError
 from localllm.llm.addresses import address_fault, apart_from_password
@@ -185,6 +186,19 @@ class _Progress:
         return self._errors.garbled(failure) if self.begun and failure.key == "llm_malformed" else failure
 
 
+_SHORTEST_SECRET = 8
+"""Characters; what is shorter is no key but a placeholder, such as "ollama"."""
+
+Errors = TypeVar("Errors", bound=ErrorReader)
+
+
+def _secrets(api_key: str, password: str) -> tuple[str, ...]:
+    """Return all that a server may repeat of the key and of `name:password`, the longest first."""
+    plain = {api_key, password, password.partition(":")[2], b64encode(password.encode()).decode()}
+    forms = {form for text in plain for form in (text, quote(text, safe=""))}
+    return tuple(sorted((form for form in forms if len(form) >= _SHORTEST_SECRET), key=len, reverse=True))
+
+
 class HttpProvider(ABC):
     """A provider called `name` whose server is at `address`. The key is sent in the header `key_header`, after the word
     Bearer if that is authorization; `key_variable` is its environment variable, for errors. Credentials in the address
@@ -212,12 +226,18 @@ class HttpProvider(ABC):
             self._headers[key_header] = f"Bearer {api_key}" if key_header == "authorization" else api_key
         if secret:
             self._headers["authorization"] = f"Basic {b64encode(secret.encode()).decode()}"
-        self._transport = HttpTransport(name, address, timeout)
-        self._errors = ErrorReader(name, address, key_variable)
+        self._secrets = _secrets(api_key, secret)
+        self._transport = HttpTransport(name, address, timeout, self._secrets)
+        self._errors = self._hiding(ErrorReader(name, address, key_variable))
 
     @abstractmethod
     async def list_models(self) -> list[ModelInfo]:
         """Return the chat models the server offers; see Provider."""
+
+    def _hiding(self, errors: Errors) -> Errors:
+        """Keep the key out of what `errors` makes, which is returned."""
+        errors.secrets = self._secrets
+        return errors
 
     @abstractmethod
     def _parser(self) -> AnswerParser:

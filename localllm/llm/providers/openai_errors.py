@@ -3,7 +3,7 @@
 import difflib
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any, TypeVar, cast
 
@@ -13,6 +13,7 @@ from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
 from localllm.base.jsontext import decode_json
 from localllm.base.lazy_patterns import late_pattern
+from localllm.llm.http.messages import without_secrets
 from localllm.llm.overflow import Overflow, read_overflow, short_reason
 
 
@@ -138,7 +139,9 @@ def error_in(data: Any) -> ServerError | None:
 
 
 class ErrorReader:
-    """Creates LLMConnectionErrors from one server's failures."""
+    """Creates LLMConnectionErrors from one server's failures. These may repeat the key: no error has any `secrets`."""
+
+    secrets: Sequence[str] = ()
 
     def __init__(self, provider: str, url: str, key_variable: str) -> None:
         self._provider = provider
@@ -159,12 +162,12 @@ class ErrorReader:
         """Raise llm_malformed if `body`, of status 200, is a web page."""
         if body.lstrip(BLANK).startswith(b"<"):
             words = _without_tags(body.decode("utf-8", errors="replace"))
-            raise self._make("llm_malformed", reason=short_reason(f"it is a web page (HTML): {words}"))
+            raise self._make("llm_malformed", reason=short_reason(f"it is a web page (HTML): {self._hidden(words)}"))
 
     def of_status(self, status: int, headers: dict[str, str], body: bytes) -> LLMConnectionError:
         """Interpret a response with `status` ≥ 300. It is not retryable if the server says so in the header
         x-should-retry, as in OpenAI's clients: an ensemble has already retried its models."""
-        error = self._of_status(status, headers, _read_body(body))
+        error = self._of_status(status, headers, self._error_in(body))
         told = {name.lower(): value for name, value in headers.items()}.get("x-should-retry", "")
         error.retryable = error.retryable and told.strip().lower() != "false"
         return error
@@ -174,6 +177,7 @@ class ErrorReader:
         match status:
             case _ if status < 400:
                 place = {name.lower(): value for name, value in headers.items()}.get("location", "nowhere")
+                place = self._hidden(place)
                 return self._make("llm_malformed", reason=short_reason(f"it redirects to {place} (HTTP {status})"))
             case 401 | 403:
                 return self._make("llm_unauthorized", status=status, reason=reason, variable=self._key_variable)
@@ -202,7 +206,7 @@ class ErrorReader:
     def of_stream(self, body: bytes) -> LLMConnectionError:
         """Interpret an error inside a response of status 200.
         Its field `should_retry` corresponds to the header x-should-retry."""
-        error = _read_body(body)
+        error = self._error_in(body)
         meaning = self._of_stream(error)
         meaning.retryable = meaning.retryable and error.details.get("should_retry") is not False
         return meaning
@@ -300,9 +304,17 @@ class ErrorReader:
         """Create the error for a pause of `seconds` in the middle of an answer."""
         return self._make("llm_idle", seconds=seconds)
 
+    def _error_in(self, body: bytes) -> ServerError:
+        error = _read_body(body)
+        return ServerError(self._hidden(error.message), self._hidden(error.code), error.details)
+
+    def _hidden(self, text: str) -> str:
+        return without_secrets(text, self.secrets)
+
     def _make(
         self, key: str, *, retryable: bool = False, retry_after: float | None = None, **params: object
     ) -> LLMConnectionError:
+        params = {name: self._hidden(value) if isinstance(value, str) else value for name, value in params.items()}
         return LLMConnectionError(
             key, retryable=retryable, retry_after=retry_after, url=self._url, provider=self._provider, **params
         )

@@ -1,15 +1,20 @@
 """LLMClient: what it learns from failures, and what it does about them."""
 
+from base64 import b64encode
 from collections.abc import AsyncGenerator
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.rate_limit import RateLimiter
 from localllm.llm.client import LLMClient
-from localllm.llm.messages import UserMessage
+from localllm.llm.messages import CompletionRequest, UserMessage
 from localllm.llm.overflow import Overflow, overflow_of
+from localllm.llm.providers.azure import Azure
+from localllm.llm.providers.base import Provider
+from localllm.llm.providers.gemini import Gemini
 from localllm.llm.providers.openai_compatible import OpenAICompatible
 from tests.support.wire_server import Reply, WireServer, delta, fails, says, sse
 
@@ -238,3 +243,45 @@ class TestAsThePapersHaveIt:
                 health = await asked.client.health_check()
         assert (health["status"], health["connected"], health["model"]) == ("healthy", True, "m")
         assert health["latency"] > 0
+
+
+KEY = "zq7Kp/tHeKeY-93hfVx81LmQ"
+BASIC = b64encode(f"me:{KEY}".encode()).decode()
+REPEATED = f"{'Unauthorized. ' * 20}Incorrect key: {KEY} {quote(KEY, safe='')} {BASIC}"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *[fails(status, REPEATED) for status in (400, 401, 404, 429, 500)],
+        Reply((REPEATED.encode(),), 502, {"content-type": "text/plain"}),
+        Reply((f"<html>{REPEATED}</html>".encode(),), 200, {"content-type": "text/html"}),
+        Reply((b"",), 307, {"location": f"http://{REPEATED[-80:]}"}),
+        Reply((b"x",), 200, {"content-encoding": KEY}),
+        Reply(sse({"error": {"message": REPEATED, "code": KEY}})),
+    ],
+)
+@pytest.mark.parametrize("kind", ["openai", "password", "azure", "gemini"])
+async def test_no_error_repeats_the_key(kind: str, reply: Reply) -> None:
+    with WireServer([reply] * 4) as server:
+        provider = with_key(kind, server.url)
+        with pytest.raises(LLMConnectionError) as caught:
+            async for _ in provider.stream(CompletionRequest(model="m", messages=HELLO)):
+                pass
+        await provider.aclose()
+    said = f"{caught.value.lines()} {caught.value.params}"
+    assert not any(KEY[:length] in said for length in (8, len(KEY)))
+    assert BASIC not in said or kind != "password"
+
+
+def with_key(kind: str, url: str) -> Provider:
+    match kind:
+        case "azure":
+            return Azure(url, timeout=5, idle_timeout=5, deployment="m", api_key=KEY)
+        case "gemini":
+            return Gemini(url, timeout=5, idle_timeout=5, api_key=KEY)
+        case "password":
+            url = url.replace("://", f"://me:{quote(KEY, safe='')}@")
+            return OpenAICompatible("openai", url, timeout=5, idle_timeout=5)
+        case _:
+            return OpenAICompatible("openai", url, timeout=5, idle_timeout=5, api_key=KEY)
