@@ -4,11 +4,12 @@
 entered, a commit is made, another assistant reads it, or it is pushed. They are protected: see `protected_paths`. Text
 that assistants obey is listed in `base/instruction_files`.
 
-Left out, because the user knowingly starts the project's own code there: Makefile, package.json and .npmrc, .pnp.cjs
-(every `yarn install` writes it), .pre-commit-config.yaml and lefthook.yml, build.rs, conftest.py, the settings of
-linters, compilers and build tools. Also left out: what a shell sources only through a plugin that asks first (.env, and
-zpm's .in and .out), files that only name versions (.tool-versions, .nvmrc), and names that other source files have as
-well (startup.m of MATLAB).
+Left out, because the user knowingly starts the project's own code there: Makefile, package.json, .npmrc and
+.pnpmfile.cjs, .pnp.cjs (every `yarn install` writes it), .pre-commit-config.yaml and lefthook.yml, build.rs,
+conftest.py, the settings of linters, compilers and build tools. Also left out: what a shell sources only through a
+plugin that asks first (.env, and zpm's .in and .out), files that name versions and are written all the time
+(.tool-versions, .nvmrc, .java-version, global.json), and names that other source files have as well (startup.m of
+MATLAB).
 """
 
 import msgspec
@@ -140,7 +141,14 @@ BELIEVED = (
             ".versions.conf",
             ".ruby-env",
             ".prototools",
+            "hermit.hcl",  # of hermit's folder `bin`: its variables are exported
+            "activate-hermit",
         ),
+    ),
+    Believer(
+        "ctags and GNU Global, also an editor's",
+        "listing the definitions of the project: they write to any file, or load a library, that these name",
+        (".ctags", ".ctags.d", "ctags.d/*.ctags", "gtags.conf"),
     ),
     Believer("rustup", "any command of cargo or rustc, also an editor's", ("rust-toolchain", "rust-toolchain.toml")),
     Believer(
