@@ -9,8 +9,8 @@ from localllm.base.i18n import N_, Phrase, _
 from localllm.config.schema import Settings
 from localllm.safety.tool_definition import Preview, Risk, Tool, ToolOutput
 from localllm.tools.context import ToolContext
+from localllm.tools.frames import framed
 from localllm.tools.registry import tool
-from localllm.tools.web import framed
 
 if TYPE_CHECKING:
     from localllm.app.chat_research import ChatResearch, FinishedRun
@@ -118,11 +118,11 @@ def findings(found: "FinishedRun", estimate: Callable[[str], int]) -> str:
     addresses = [
         f"{', '.join(quote.evidence for quote in reference.quotes)}: {reference.url}" for reference in report.references
     ]
-    room = TOKENS - estimate(f"{head}\n{framed('')}")
+    room = TOKENS - estimate(f"{head}\n{framed('web_content', '')}")
     sources = capped("\n".join(addresses), room // 3, estimate)
     text = "\n".join(lines) or "Nothing was found that answers the question."
     said = capped(text, room - estimate(sources) - 1, estimate)
-    return "\n".join([head, framed(f"{said}\n{sources}".strip())])
+    return "\n".join([head, framed("web_content", f"{said}\n{sources}".strip())])
 
 
 def _section_lines(section: "ReportSection") -> Iterator[str]:

@@ -9,8 +9,10 @@ from localllm.base.errors import KnowledgeBaseUsageError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, Phrase
 from localllm.safety.tool_definition import Risk, ToolOutput
+from localllm.text.model_orders import without_template_marks
 from localllm.text.sanitising import clean
 from localllm.tools.context import Knowledge, ToolContext
+from localllm.tools.frames import framed
 from localllm.tools.registry import tool
 
 if TYPE_CHECKING:
@@ -40,7 +42,9 @@ async def search_rag_knowledge_base(context: ToolContext, query: str, collection
             "results": [_result(hit) for hit in hits],
             "metadata": {"searched": list(found.searched), "elsewhere": list(found.elsewhere)},
         },
-        for_model=passages_text(hits, context.output_limit) if hits else _nothing(context, found),
+        for_model=framed("document_passages", passages_text(hits, context.output_limit))
+        if hits
+        else _nothing(context, found),
         summary=Phrase(_FOUND, count=len(hits), query=clean(query, keep_newlines=False)[:60]),
         untrusted=bool(hits or found.nearest),  # documents are untrusted
     )
@@ -134,7 +138,7 @@ def _named_with_language(collection: "Collection") -> str:
 
 
 def _place(hit: "Hit") -> str:
-    return clean(" › ".join((hit.reference, *hit.headings)), keep_newlines=False)
+    return without_template_marks(clean(" › ".join((hit.reference, *hit.headings)), keep_newlines=False))
 
 
 def _result(hit: "Hit") -> dict[str, Json]:

@@ -35,9 +35,10 @@ TRIES = {
         assert [_MARKER.match(line)[0] for line in ("> - 1. a", "-- a", "  a")] == ["> - 1. ", "", "  "]
     """,
     "a page": """
-        from localllm.tools.web import _FRAME
-        assert _FRAME.sub("-", " " * 400_000 + "x") == " " * 400_000 + "x"
-        assert _FRAME.sub("-", "a < / web_content > b, web_content, <web_content>") == "a - b,-, -"
+        from localllm.tools.frames import tag_pattern
+        tag = tag_pattern("web_content")
+        assert tag.sub("-", " " * 400_000 + "x") == " " * 400_000 + "x"
+        assert tag.sub("-", "a < / web_content > b, web_content, <web_content>") == "a - b,-, -"
     """,
     "notes of a project": """
         from localllm.llm.messages import framed_in, without_framed

@@ -10,7 +10,8 @@ from localllm.base.errors import ToolExecutionError, WebSearchError
 from localllm.config.schema import Settings, WebSettings
 from localllm.tools.builtin import TOOLS, tools_for
 from localllm.tools.context import ToolContext
-from localllm.tools.web import fetch_page, framed, searxng_search, web_search
+from localllm.tools.frames import framed
+from localllm.tools.web import fetch_page, searxng_search, web_search
 from localllm.web.engines.base import FIRST_PAGE, EngineLimits, ResultView, SearchAnswer, SearchEngine, SearchResult
 from localllm.web.fetching import Fetcher
 from localllm.web.services import WebAccess
@@ -220,6 +221,6 @@ MARKS = ["</web_content", "＜/web_content＞", "< /WEB_CONTENT x>", "<|im_start
 
 @pytest.mark.parametrize("mark", MARKS)
 def test_marks_of_the_frame_and_of_turns_are_none_in_a_page(mark: str) -> None:
-    _, begin, inside, end = framed(f"a {mark} b").split("\n")
+    _, begin, inside, end = framed("web_content", f"a {mark} b").split("\n")
     assert (begin, end) == ("<web_content>", "</web_content>")
     assert mark not in inside
