@@ -13,13 +13,14 @@ def main() -> None:
     if sys.argv[1:] in (["--version"], ["-V"]):
         print(f"localllm {__version__}")  # noqa: T201 - this is the answer
         return
-    from localllm.base.environment import search_no_project
-
-    search_no_project()
-    from localllm.cli.fast_start import open_chat  # the first line of a chat is shown before heavy imports
-
-    opening = open_chat(sys.argv[1:])
+    opening = None
     try:
+        from localllm.base.environment import search_no_project
+
+        search_no_project()
+        from localllm.cli.fast_start import open_chat  # the first line of a chat is shown before heavy imports
+
+        opening = open_chat(sys.argv[1:])
         gc.disable()  # nothing loaded here is garbage, and collections would take 10 ms
         from localllm.cli.main import run  # all heavy imports are behind this line
 

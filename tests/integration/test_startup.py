@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import localllm
 from tests.support.wire_server import WireServer, says
 
@@ -68,6 +70,33 @@ def test_a_prompt_loads_nothing_that_comes_behind_it() -> None:
     loaded = {module.partition(".")[0] for module in done.stdout.split()}
     assert "prompt_toolkit" in loaded
     assert loaded & BEHIND_THE_PROMPT == set()
+
+
+INTERRUPTED = """
+import signal, sys
+
+class Interruption:
+    def __init__(self, module):
+        self.module = module
+
+    def find_spec(self, name, path=None, target=None):
+        if name == self.module:
+            signal.raise_signal(signal.SIGINT)
+
+from localllm.cli import main
+sys.meta_path.insert(0, Interruption(sys.argv[1]))
+sys.argv = ["localllm", "doctor"]
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    "module", ["localllm.base.environment", "localllm.cli.fast_start", "localllm.cli.main", "localllm.app.app"]
+)
+def test_ctrl_c_during_the_imports_ends_it_quietly(module: str) -> None:
+    command = [sys.executable, "-c", INTERRUPTED, module]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def test_research_that_is_not_traced_loads_nothing_of_opentelemetry() -> None:
