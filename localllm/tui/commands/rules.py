@@ -42,12 +42,13 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 )
 async def mode(call: SlashCall) -> Outcome:
     """Show or switch the mode (what is asked about); Shift+Tab does too."""
-    wanted: Mode | None = next((name for name in MODES if name == call.arguments.strip().lower()), None)
-    if call.arguments and wanted is None:
-        show_forms(call, "mode")
-        return
+    named = call.arguments.strip()
+    wanted: Mode | None = next((name for name in MODES if name == named.lower()), None)
     if wanted:
         call.chat.set_mode(wanted)
+    elif named:
+        unknown = _("There is no mode “{name}”.", name=clean(named, keep_newlines=False))
+        call.screen.print_lines(wrapped("  ", unknown, "warning", call.screen.width))
     rows = [(f"{'●' if name == call.chat.mode else ' '} {name}", _(_MODE_TEXTS[name])) for name in MODES]
     table(call.screen, rows)
 

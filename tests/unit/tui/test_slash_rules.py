@@ -9,7 +9,7 @@ from localllm.base.errors import SafetyViolationError
 from localllm.config.schema import Mode, SafetyRule, SafetySettings, Settings
 from localllm.safety.rules import Rule
 from localllm.safety.saved_rules import Remembered
-from localllm.tui.commands.rules import next_mode
+from localllm.tui.commands.rules import MODES, next_mode
 from tests.support.slash import said
 
 pytestmark = pytest.mark.anyio
@@ -43,7 +43,9 @@ async def test_the_mode_is_shown_and_changed() -> None:
     chat = Chat()
     assert "● ask " in await said(chat, "mode")
     assert "● plan " in await said(chat, "mode", "Plan")
-    assert "plan, ask, auto-edit or auto" in await said(chat, "mode", "full")
+    unknown = await said(chat, "mode", "full")
+    assert "“full”" in unknown
+    assert all(f" {mode} " in unknown for mode in MODES)
     assert chat.mode == "plan"
 
 
