@@ -60,12 +60,17 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def closes_reading(self) -> bool:
         """Whether it forbids to show the content of files at its path."""
+        return self.decision == "deny" and self.guards_reading
+
+    @property
+    def guards_reading(self) -> bool:
+        """Whether it decides, unless to allow it, if the content of files at its path is shown."""
         is_path = self.prefix is not None and "://" not in self.prefix
-        return self.decision == "deny" and is_path and self.tool in (_READING_TOOL, "*")
+        return self.decision != "allow" and is_path and self.tool in (_READING_TOOL, "*")
 
     def concerns(self, tool: str) -> bool:
         """Return whether it applies to this tool."""
-        return self.tool in (tool, "*") or (self.closes_reading and tool in _SHOWING_TOOLS)
+        return self.tool in (tool, "*") or (self.guards_reading and tool in _SHOWING_TOOLS)
 
 
 def rules_of(settings: SafetySettings) -> list[Rule]:
@@ -105,6 +110,12 @@ def closed_to_reading(settings: SafetySettings, canonical: Callable[[str], str])
     also resolved if they are links. `canonical`: see `Policy.judge`."""
     paths = closed_to_commands(settings)[0]
     return sorted({folder for path in paths for folder in _leading(path, canonical)})
+
+
+def guarded_from_reading(settings: SafetySettings, canonical: Callable[[str], str]) -> list[str]:
+    """Return the paths whose content is shown only after a question, as `closed_to_reading`."""
+    rules = [rule for rule in rules_of(settings) if rule.guards_reading and rule.decision == "ask"]
+    return sorted({folder for rule in rules for folder in _leading(rule.prefix or "", canonical)})
 
 
 def asked_before_reading(settings: SafetySettings, canonical: Callable[[str], str]) -> list[str]:

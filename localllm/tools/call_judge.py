@@ -1,5 +1,6 @@
 """Judge a call: collect the facts about it, the project and the sandbox, and ask the policy for a verdict."""
 
+import asyncio
 import os
 from contextlib import suppress
 from functools import partial
@@ -7,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from localllm.base.errors import LocalLLMError, SafetyViolationError
+from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.policy import Policy, Situation, Verdict
-from localllm.safety.rules import COMMAND_TOOL, asked_before_reading, line_of, listed
-from localllm.safety.tool_definition import Tool
+from localllm.safety.rules import COMMAND_TOOL, asked_before_reading, guarded_from_reading, is_within, line_of, listed
+from localllm.safety.tool_definition import Preview, Tool
 from localllm.snapshots.recorder import CommandSnapshots
 from localllm.tools.context import ToolContext
 
@@ -89,6 +90,17 @@ class CallJudge:
             raise SafetyViolationError(key, name=tool.name, rule=verdict.rule)
         return verdict
 
+    async def preview(self, context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> Preview | None:
+        """Preview the call. Where a rule asks before a file is read, what is wrong is said without its contents."""
+        try:
+            return await preview_of(context, tool, arguments)
+        except ToolExecutionError as error:
+            guarded = guarded_from_reading(self._context.settings.safety, context.root.relative)
+            files = self.written(tool, arguments, context.root) if guarded else ()
+            if any(is_within(file, path) for file in files for path in guarded):
+                raise _without_contents(error) from None
+            raise
+
     def may_follow(self, tool: Tool, arguments: dict[str, Any], before: str, after: str) -> bool:
         """Return whether the page at `before`, which may be read, may lead to `after` without confirmation.
         Raises SafetyViolationError if that is denied."""
@@ -158,3 +170,21 @@ def _linked_instructions(root: ProjectRoot) -> set[str]:
     from localllm.base.instruction_files import linked_instructions  # imported with the first change
 
     return linked_instructions(root.path)
+
+
+async def preview_of(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> Preview | None:
+    """Preview the call in a thread, as comparing texts may be slow."""
+    if tool.preview is None:
+        return None
+    preview = await asyncio.to_thread(tool.preview, context, **arguments)
+    return preview if isinstance(preview, Preview) else await preview
+
+
+_CONTENTS = {"text": "", "closest": "", "places": "", "lost": "some of its contents"}
+"""Parameters of errors that show a file's contents, and what stands for them."""
+
+
+def _without_contents(error: LocalLLMError) -> ToolExecutionError:
+    inner = {name: _without_contents(value) for name, value in error.params.items() if isinstance(value, LocalLLMError)}
+    hidden = {name: text for name, text in _CONTENTS.items() if name in error.params}
+    return ToolExecutionError(error.key, **error.params | inner | hidden)

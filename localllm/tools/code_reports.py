@@ -20,7 +20,7 @@ from localllm.safety.paths import ProjectRoot, shown
 from localllm.safety.tool_definition import ToolOutput
 from localllm.text.decoding import NotTextError, decode
 from localllm.text.sanitising import clean
-from localllm.tools.context import ToolContext, closed_paths
+from localllm.tools.context import ToolContext, paths_not_shown
 from localllm.tools.results import cap
 from localllm.tools.text_files import LARGEST
 
@@ -146,7 +146,7 @@ def _analyze_folder(context: ToolContext, folder: str, stop: threading.Event) ->
         words=context.focus.words,
         files=context.seen.paths,
         under=folder,
-        closed=closed_paths(context),
+        closed=paths_not_shown(context, folder),
         stop=stop,
     )
     return _folder_output(context, folder, drawn)

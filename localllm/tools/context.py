@@ -13,7 +13,7 @@ from localllm.memory.session_plan import SessionPlan
 from localllm.repo_map.repo_map import RepoMap
 from localllm.repo_map.request import Focus
 from localllm.safety.paths import ProjectRoot
-from localllm.safety.rules import closed_to_reading
+from localllm.safety.rules import closed_to_reading, guarded_from_reading, is_within
 from localllm.sandbox.background import BackgroundCommands
 from localllm.sandbox.command_runner import CommandRunner
 from localllm.tools.text_files import SeenFiles
@@ -96,3 +96,12 @@ def holds_commands(context: ToolContext) -> bool:
 def closed_paths(context: ToolContext) -> list[str]:
     """Return the paths in the project that rules close to reading: see `closed_to_reading`."""
     return closed_to_reading(context.settings.safety, context.root.relative)
+
+
+def paths_not_shown(context: ToolContext, place: str) -> list[str]:
+    """Return the paths that a tool which looks at `place` must leave out: closed ones, and those asked about before
+    reading that are below it. Of the latter, the user was asked about a `place` that is one, or in one."""
+    relative = context.root.relative
+    named = relative(place)
+    guarded = guarded_from_reading(context.settings.safety, relative)
+    return [*closed_paths(context), *(path for path in guarded if not is_within(named, path))]

@@ -7,7 +7,7 @@ from localllm.safety.paths import shown
 from localllm.safety.rules import is_within
 from localllm.safety.tool_definition import ToolOutput
 from localllm.text.decoding import NotTextError, decode
-from localllm.tools.context import ToolContext, closed_paths
+from localllm.tools.context import ToolContext, paths_not_shown
 from localllm.tools.git_execution import LARGEST_OUTPUT, Question
 from localllm.tools.git_repository import Change, Repository, Status, by_kind, names_in, open_repository
 from localllm.tools.results import cap
@@ -112,7 +112,7 @@ _DIFF = (
 async def diff(context: ToolContext, path: str, kind: tuple[str, ...]) -> ToolOutput:
     """Report a diff, for git_diff; `kind` are the options that select the compared changes."""
     repository = await _open(context)
-    closed = closed_paths(context)
+    closed = paths_not_shown(context, path)
     excluded = [f":(exclude,literal){folder}" for folder in closed]
     raw, listed = await repository.ask(
         Question((*_DIFF, *kind, "--", f":(literal){path}", *excluded), literal=False),

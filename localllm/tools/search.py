@@ -23,7 +23,7 @@ from localllm.code.definition_patterns import SETTINGS, SOURCES, defining, defin
 from localllm.safety.paths import shown
 from localllm.safety.rules import is_within
 from localllm.safety.tool_definition import Risk, ToolOutput
-from localllm.tools.context import ToolContext, closed_paths
+from localllm.tools.context import ToolContext, paths_not_shown
 from localllm.tools.registry import tool
 from localllm.tools.search_backends import (
     LARGEST,
@@ -160,7 +160,7 @@ class _Search:
 
     def __init__(self, context: ToolContext, request: Request, stack: AsyncExitStack, *, use_ripgrep: bool) -> None:
         self._most = request.max_results
-        self._batches = _batches(_candidates(context, request), closed_paths(context))
+        self._batches = _batches(_candidates(context, request), paths_not_shown(context, request.start))
         self._engines, self._why = _engines(context, request, stack, use_ripgrep=use_ripgrep)
         self._hits: list[Hit] = []
         self._skipped: Skipped = Counter()

@@ -37,7 +37,7 @@ from localllm.safety.saved_rules import RememberedRules
 from localllm.safety.tool_definition import Preview, Risk, Tool, ToolOutput
 from localllm.snapshots.recorder import CommandSnapshots
 from localllm.snapshots.store import Snapshots
-from localllm.tools.call_judge import NO_FACTS, CallJudge
+from localllm.tools.call_judge import NO_FACTS, CallJudge, preview_of
 from localllm.tools.change_history import ChangeHistory
 from localllm.tools.context import ToolContext, holds_commands
 from localllm.tools.foreign_calls import Translator, alike, answer_in, is_finishing, noted, own_name
@@ -338,7 +338,7 @@ class ToolSystem:
         if tool.name == COMMAND_TOOL:
             facts = await asyncio.to_thread(self._judge.examine_command, arguments, context.root)  # may be slow
         verdict = self._judge.judge(tool, arguments, context.root, facts=facts)
-        preview = await _preview(context, tool, arguments)
+        preview = await self._judge.preview(context, tool, arguments)
         if preview and preview.question:
             verdict = self._policy.with_question(verdict)
         record.approval = verdict.rule or "policy"
@@ -348,7 +348,7 @@ class ToolSystem:
                 tool, call, verdict, asked, self._judge.scope_of(tool, arguments, context.root), self._agent
             )
             record.approval = await self._ask(request, verdict, emit, preview)
-            if not (preview and preview.plan) and await _preview(context, tool, arguments) != preview:
+            if not (preview and preview.plan) and await preview_of(context, tool, arguments) != preview:
                 raise ToolExecutionError("changed_while_asked", name=tool.name)
         elif preview and preview.danger:
             raise ToolExecutionError("would_destroy", name=tool.name, lost=preview.danger)
@@ -480,14 +480,6 @@ class ToolSystem:
             self._journal.write(entry)
         except OSError as error:
             logs.of("TOOL").warning("the journal cannot be written: %s", error)
-
-
-async def _preview(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> Preview | None:
-    """Preview the call in a thread, as comparing texts may be slow."""
-    if tool.preview is None:
-        return None
-    preview = await asyncio.to_thread(tool.preview, context, **arguments)
-    return preview if isinstance(preview, Preview) else await preview
 
 
 async def _to_its_end(work: Coroutine[Any, Any, ToolOutput]) -> ToolOutput:

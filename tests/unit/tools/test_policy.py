@@ -341,6 +341,19 @@ class TestPaths:
         assert self.decide(root, "read_file", settings, file_path=str(root.path / path)) == "deny"
         assert self.decide(root, "read_file", settings, file_path="src/k") == "allow"
 
+    @pytest.mark.parametrize(
+        ("rule", "asks"), [("read_file(secrets/)", True), ("*(secrets)", True), ("read_file", False)]
+    )
+    def test_what_is_asked_before_reading_is_asked_whatever_shows_it(
+        self, root: ProjectRoot, rule: str, asks: bool
+    ) -> None:
+        settings = SafetySettings(ask=(rule,))
+        decision = "ask" if asks else "allow"
+        assert self.decide(root, "search_files", settings, pattern="x", path="alias") == decision
+        assert self.decide(root, "analyze_code", settings, path="secrets/k") == decision
+        assert self.decide(root, "git_diff", settings, file_path="secrets") == decision
+        assert self.decide(root, "search_files", settings, pattern="x") == "allow"
+
     def test_a_denied_file_is_that_file_only(self, root: ProjectRoot) -> None:
         settings = SafetySettings(deny=("read_file(src/k)",))
         assert self.decide(root, "read_file", settings, file_path="src/k") == "deny"

@@ -400,6 +400,28 @@ class TestPolicy:
         assert (await tools.execute_tool("ask_web", query="green shoes"))["code"] == "E9011"
         assert ["web" in request.reason for request in person.asked] == [True]
 
+    @pytest.mark.parametrize("approve", [False, True])
+    async def test_what_is_asked_before_reading_is_left_out_where_it_is_not_named(
+        self, project: Path, approve: bool
+    ) -> None:
+        (project / "secrets").mkdir()
+        (project / "secrets/k.py").write_text("PIN = 4077\ndef alpha(): pass\nx = 1\ny = 2\nz = 3\n", encoding="utf-8")
+        person = Answering(approve=approve)
+        safety = SafetySettings(mode="auto", ask=("read_file(secrets/)",))
+        tools = make_tools(project, safety=safety, confirmer=person)
+        answers = [
+            await tools.execute_tool("search_files", pattern="PIN|x = 1"),
+            await tools.execute_tool("analyze_code", path="."),
+            await tools.execute_tool("edit_file", file_path="secrets/k.py", old_string="PIN = 4078", new_string="P"),
+            await tools.execute_tool("write_file", file_path="secrets/k.py", content="new\n"),
+        ]
+        assert "a.py" in str(answers[0])
+        assert not any(text in str(answers) for text in ("4077", "alpha"))
+        assert person.asked == []
+        found = await tools.execute_tool("search_files", pattern="PIN", path="secrets")
+        assert ("4077" in str(found)) == approve
+        assert len(person.asked) == 1
+
     @pytest.mark.parametrize(("command", "is_foreign"), [("curl --version", True), ("echo x", False)])
     async def test_without_a_sandbox_a_commands_text_says_what_it_may_print(
         self, project: Path, command: str, is_foreign: bool
