@@ -94,13 +94,17 @@ async def with_files(query: str, tools: ToolSystem, room: int, emit: Emit, here:
     return "\n\n".join(parts), tuple(images)
 
 
-_FRAME = late_pattern(r"<(\s{0,9}(?:/\s{0,9}file\s{0,9}|file\s{1,9}path\s{0,9}=[^<>\n]{0,300}))>", re.IGNORECASE)
+_FRAME = late_pattern(
+    r"<([\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]{0,9}(?:/[\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]{0,9}file(?![a-z0-9_-])"
+    r"|file\s{1,9}path\s{0,9}=))",
+    re.IGNORECASE,
+)
 
 
 def _framed(path: str, text: str) -> str:
     """Wrap a file's content in tags that neither its text nor its name can imitate."""
     name = re.sub(r'["<>\x00-\x1f]', "?", path)
-    inside = _FRAME.sub(r"‹\1›", text)
+    inside = _FRAME.sub(r"‹\1", text)
     return f'<file path="{name}">\n{inside}\n</file>'
 
 

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 _SECONDS_BEFORE_NOTICE = 2.0
 
+_OWN_MARK = r"<([\s/\u00ad\u200b-\u200f\u2060-\u2064\ufeff]{0,18}stdin(?![a-z0-9_-]))"
+"""What a model may take for a mark of the frame: with blanks, attributes or invisible characters as well."""
+
 
 def read_piped_input(stream: TextIO | None) -> str:
     """Read the text piped into the program, framed to follow a prompt, with the frame's own marks escaped; empty if
@@ -48,7 +51,7 @@ def read_piped_input(stream: TextIO | None) -> str:
     """
     if stream is None or not is_piped(stream):
         return ""
-    text = re.sub(r"<(\s{0,9}/?\s{0,9}stdin\s{0,9})>", r"‹\1›", read_whole(stream).strip("\n"), flags=re.IGNORECASE)
+    text = re.sub(_OWN_MARK, r"‹\1", read_whole(stream).strip("\n"), flags=re.IGNORECASE)
     return f"\n\n<stdin>\n{text}\n</stdin>" if text.strip() else ""
 
 
