@@ -361,6 +361,21 @@ def asks_about_file(answer: str, request: str, changed: Collection[str]) -> str:
 _FILE = late_pattern(r"[\w./-]{0,200}[\w-]\.[A-Za-z]\w{0,9}\b", re.ASCII)
 
 
+def named_paths(answer: str) -> list[str]:
+    """Return the paths of files in folders that it takes for there: not in code, nor where it says that a file is
+    missing or is to be made."""
+    said = [one for one in _sentences(answer) if "/" in one and not re.search(_NOT_THERE, one)]
+    found = (path for one in said for path in _FILE.findall(one))
+    return [path for path in dict.fromkeys(found) if "/" in path and path[0] not in "./"]
+
+
+_NOT_THERE = (
+    r"(?i)\b(?:no|not|never|neither|nor|missing|absent|creat\w*|add|new|propos\w*|suggest\w*|would|could|should"
+    r"|mov(?:e|es|ed|ing)|renam\w*|delet\w*|remov\w*|e\.g|example|like)\b|n't\b"
+    r"|ません|ない|無い|作成|作っ|追加|新規|新しい|提案|移動|改名|リネーム|削除|例えば|たとえば|など"
+)
+
+
 def asks_user(answer: str) -> bool:
     """Return whether it ends with a question, or a request for information."""
     said = _sentences(answer)

@@ -8,6 +8,8 @@ told what was not checked or is wrong.
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
 from types import MappingProxyType
 
 import msgspec
@@ -20,10 +22,11 @@ from localllm.agent.middleware import Decision, Inject, Middleware, RunState, go
 from localllm.agent.plan_mode import is_told_to_plan
 from localllm.agent.run_facts import RunFacts
 from localllm.agent.system_prompt import remark
+from localllm.base.directory_walk import walk
 from localllm.base.events import Notice, ToolCall
 from localllm.base.i18n import Phrase, _
 from localllm.base.jsontext import encode_json
-from localllm.llm.messages import Completion, UserMessage
+from localllm.llm.messages import AssistantMessage, Completion, UserMessage
 from localllm.safety.paths import shown
 from localllm.text.sanitising import shorten
 from localllm.text.scripts import is_chinese, is_in_language
@@ -38,6 +41,8 @@ _MOST_NAMED = 3
 _LONGEST_NAMED = 120
 _LONGEST_COMMAND = 60
 _WRITERS = frozenset({"edit_file", "write_file", "create_file"})
+_MOST_SEARCHED = 5_000
+"""Files and folders of a project looked through for a file of a name."""
 _ANY_TEST = "make test"
 """Stands for a project's tests when checking whether a test command may run and none has run yet."""
 
@@ -84,6 +89,7 @@ class Finishing(Middleware):
         """Reset the state for a new run."""
         self._asked = 0
         self._told: set[str] = set()
+        self._elsewhere: dict[str, str] = {}
         self._facts.begin()
         self._position = self._tools.changes.position
         self.ending = Ending()
@@ -205,6 +211,7 @@ class Finishing(Middleware):
             *of_tests,
             *self._of_nothing_done(state, text),
             *(() if of_tests else self._of_rest(state, text)),
+            *await self._of_paths(state, text),
         ]
 
     def _of_failed_edit(self, text: str) -> Iterator[Finding]:
@@ -304,6 +311,23 @@ class Finishing(Middleware):
             )
             yield self._to_be_run(state, text, reason, is_wanted=is_wanted)
 
+    async def _of_paths(self, state: RunState, text: str) -> list[Finding]:
+        """Return that the answer names a file that is not there and that nothing in the conversation has named, while
+        one of that name is somewhere else: the model has guessed. Not where files were, or are to be, changed."""
+        is_question = not phrases.asks_for_change(_request(state)) and not is_told_to_plan(state.history)
+        if self._facts.has_changed or not is_question or not state.tools:
+            return []
+        for path in phrases.named_paths(text):
+            if path not in self._elsewhere:
+                is_known = any(
+                    path in one.text for one in state.history.messages if not isinstance(one, AssistantMessage)
+                )
+                self._elsewhere[path] = "" if is_known else await asyncio.to_thread(_elsewhere, self._tools.root, path)
+            if there := self._elsewhere[path]:
+                reason = Phrase("the answer names {path}, which does not exist", path=shown(path))
+                return [Finding("no_such_file", reason, contradicts=False, params={"path": path, "there": there})]
+        return []
+
     def _to_be_run(self, state: RunState, text: str, reason: Phrase, *, is_wanted: bool) -> Finding:
         """Return the finding of a missing test.
         It is requested if that is sensible and needs no confirmation, or that of a person who has wanted tests and
@@ -337,6 +361,17 @@ def _request(state: RunState) -> str:
     if not phrases.is_agreement(goal):
         return goal
     return next((words for words in reversed(state.history.words) if not phrases.is_agreement(words)), goal)
+
+
+def _elsewhere(root: Path, path: str) -> str:
+    """Return the only file of this name in the project if there is none at `path`, though its first folder exists."""
+    folder, *_folders, name = path.split("/")
+    if ".." in path or (root / path).exists() or not (root / folder).is_dir():
+        return ""
+    entries = list(islice(walk(root, exclude=()), _MOST_SEARCHED))
+    found = [entry.path for entry in entries if not entry.is_dir and entry.path.rpartition("/")[2] == name]
+    is_only = len(found) == 1 and len(entries) < _MOST_SEARCHED
+    return found[0] if is_only and not found[0].endswith(f"/{path}") else ""
 
 
 def _alone(text: str) -> str:

@@ -234,6 +234,46 @@ async def test_no_remark_costs_the_answer_at_the_last_step(project: Path) -> Non
     assert (result.status, remarks(agent)) == ("incomplete", [])
 
 
+GUESSED = "The tax is added in `core/tax.py:3`, by `with_tax`."
+
+
+async def test_a_file_that_was_only_guessed_is_looked_for(project: Path) -> None:
+    (project / "core" / "pricing").mkdir(parents=True)
+    (project / "core" / "pricing" / "tax.py").write_text("RATE = 1\n")
+    agent = agent_for(project, GUESSED, STEPS["list"], "It is added in core/pricing/tax.py.", attended=True)
+    result = await agent.execute_query("Where is the tax added?")
+    assert remarks(agent) == [
+        "[There is no core/tax.py; there is core/pricing/tax.py. Look there, and give the answer again.]"
+    ]
+    assert (result.status, result.unverified) == ("done", ())
+    agent = agent_for(project, GUESSED, GUESSED, attended=True)
+    result = await agent.execute_query("Where is the tax added?")
+    assert len(remarks(agent)) == 1
+    assert (result.status, result.unverified) == ("done", ("the answer names core/tax.py, which does not exist",))
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer"),
+    [
+        ("Where is the tax?", "In core/pricing/tax.py, and pricing/tax.py for short."),
+        ("Where is the tax?", "There is no core/tax.py."),
+        ("Where is the tax?", "`core/tax.py` は存在しません。"),
+        ("Add a rounded tax.", "Shall it be in core/tax.py?"),
+        ("Where could the tax go?", "I would create core/tax.py for it."),
+        ("Is core/tax.py used?", "core/tax.py is used nowhere."),
+        ("Where is the tax?", "In lib/tax.py of https://example.org/core/tax.py."),
+        ("Where is the tax?", "In core/rates.py."),
+        ("Where is the tax?", "It is imported so:\n\n```\nopen('core/tax.py')\n```"),
+    ],
+)
+async def test_a_file_that_may_be_meant_otherwise_is_let_be(project: Path, request_: str, answer: str) -> None:
+    (project / "core" / "pricing").mkdir(parents=True)
+    (project / "core" / "pricing" / "tax.py").write_text("RATE = 1\n")
+    agent = agent_for(project, answer, "no more", attended=True)
+    result = await agent.execute_query(request_)
+    assert (result.answer, remarks(agent)) == (answer, [])
+
+
 async def test_tests_that_a_person_has_refused_are_not_asked_for(project: Path) -> None:
     safety = SafetySettings(mode="auto-edit")
     tools = make_tools(project, confirmer=Answering(approve=False), safety=safety)
