@@ -33,6 +33,12 @@ _SECONDS_TO_CATCH_UP = 2.0
 
 _ROWS_BESIDE_DETAIL = 8
 
+_HANGING = " " * 6
+"""Before the continuation of a row of the question itself."""
+
+_MOST_OF_NAME = 5
+"""Rows that a summary, or a file's name, may take before the rest of the question."""
+
 _MARK = 5
 """Cells before the text of a diff row: indentation, and + or -."""
 
@@ -125,19 +131,23 @@ class TerminalConfirmer:
         return _answer(request, approved=False)
 
     async def _ask(self, request: ConfirmationRequested) -> ConfirmationAnswered:
-        detail = [part for row in detail_lines(request) for part in _folded(row, self._screen.width)]
-        room = max(4, self._screen.size().lines - _ROWS_BESIDE_DETAIL)
         is_whole = request.detail_kind == "command" or request.needs_person
-        is_cut = not is_whole and len(detail) > room + 1
-        self._present(request, detail, room if is_cut else len(detail))
-        if not is_cut and len(detail) > room + 1:
+        head = self._head(request)
+        first = [row for rows in head for row in _without_middle(rows)]
+        whole, detail = self._detail(request)
+        detail = whole if is_whole else detail
+        room = max(4, self._screen.size().lines - _ROWS_BESIDE_DETAIL - max(0, len(first) - 2))
+        is_long = not is_whole and len(detail) > room + 1
+        self._present(first, detail, room if is_long else len(detail))
+        if not is_long and len(detail) > room + 1:
             self._say(
                 N_("It is longer than the screen: it has {count} lines, and begins further up."),
                 "warning",
                 count=len(detail),
             )
+        all_rows = [row for rows in head for row in rows] + whole
         while True:
-            self._offer(request, is_cut=is_cut)
+            self._offer(request, is_cut=is_long or len(first) + len(detail) < len(all_rows))
             said = (await self._stage.ask()).strip()
             match understood(said):
                 case "yes":
@@ -154,7 +164,7 @@ class TerminalConfirmer:
                     always = "session" if lasting == "always" else "project"
                     return _answer(request, approved=True, always=always, scope=scope)
                 case "view":
-                    await self._stage.view(detail)
+                    await self._stage.view(all_rows if len(first) + len(whole) < len(all_rows) else whole)
                 case None if len(said) == 1:
                     self._say(N_("“{said}” is none of these."), "warning", said=said)
                 case None:
@@ -184,13 +194,14 @@ class TerminalConfirmer:
         text = clean(_(key, **parameters), keep_newlines=False)
         self._screen.print_lines(wrapped("  ", text, style, self._screen.width))
 
-    def _present(self, request: ConfirmationRequested, detail: list[Line], room: int) -> None:
-        width = self._screen.width
+    def _head(self, request: ConfirmationRequested) -> list[list[Line]]:
+        """Return the rows of the summary, and of the reason. What is too long for one goes on further right than the
+        question's own lines, so that no part of it passes for one."""
         summary = visible_blanks(request.summary)
         if request.agent:
             summary = f"{clean(request.agent, keep_newlines=False)}: {summary}"
         head = _("{summary} (risk: {risk})", summary=summary, risk=_(_RISKS[request.risk]))
-        lines = wrapped("  ", head, "warning", width)
+        texts: list[tuple[str, Style]] = [(head, "warning")]
         if request.reason:
             reason = (
                 _(
@@ -200,8 +211,23 @@ class TerminalConfirmer:
                 if request.risk == DANGEROUS
                 else request.reason
             )
-            lines += wrapped("  ", reason, "bad", width)
-        lines += detail[:room]
+            texts.append((reason, "bad"))
+        return [_hanging(text, style, self._screen.width) for text, style in texts]
+
+    def _detail(self, request: ConfirmationRequested) -> tuple[list[Line], list[Line]]:
+        """Return the rows of the detail, whole and as shown first: there long names above a diff are cut."""
+        whole: list[Line] = []
+        first: list[Line] = []
+        is_name = request.detail_kind == "diff"
+        for row in detail_lines(request):
+            is_name = is_name and not row[0][1].endswith("@")
+            rows = _folded(row, self._screen.width)
+            whole += rows
+            first += _without_middle(rows) if is_name else rows
+        return whole, first
+
+    def _present(self, head: list[Line], detail: list[Line], room: int) -> None:
+        lines = head + detail[:room]
         if room < len(detail):
             lines.append(
                 (("dim", "    " + ngettext("… {count} more line", "… {count} more lines", len(detail) - room)),)
@@ -250,6 +276,19 @@ def detail_lines(request: ConfirmationRequested) -> list[Line]:
         case "text":
             rows = request.detail.removesuffix("\n").split("\n")
             return [(("", "    "), ("", visible_blanks(row).replace("\t", "    "))) for row in rows]
+
+
+def _hanging(text: str, style: Style, width: int) -> list[Line]:
+    rows = wrapped("", text, style, max(10, width - len(_HANGING)))
+    return [((style, ("  " if number == 0 else _HANGING) + row[0][1]),) for number, row in enumerate(rows)]
+
+
+def _without_middle(rows: list[Line]) -> list[Line]:
+    """Return the first and last of more rows than a name is given at first."""
+    if len(rows) <= _MOST_OF_NAME:
+        return rows
+    half = (_MOST_OF_NAME - 1) // 2
+    return [*rows[:half], (("dim", f"{_HANGING}…"),), *rows[-half:]]
 
 
 def _folded(row: Line, width: int) -> list[Line]:

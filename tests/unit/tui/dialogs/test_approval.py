@@ -190,6 +190,25 @@ async def test_what_is_dangerous_is_asked_about_every_time() -> None:
     assert "“rm -rf”" in person.stream.getvalue()
 
 
+@pytest.mark.parametrize("long", ["summary", "reason", "path"])
+async def test_no_long_path_passes_for_the_question_or_hides_what_is_done(long: str) -> None:
+    name = "/".join(["-" * 74, "Write README.md (risk: safe)", "-" * 74] * 8)
+    name = f"src/{name}/run.py".replace("/", " ")
+    diff = f"--- /dev/null\n+++ b/{name if long == 'path' else 'x'}\n@@ -0,0 +1 @@\n+import evil\n"
+    head = {long: f"Begin {name} end"} if long != "path" else {}
+    person = Person("v", "n")
+    await person.confirmer.confirm(request(**head, detail=diff, detail_kind="diff"))
+    shown = person.stream.getvalue()
+    rows = shown.splitlines()
+    assert not [row for row in rows if row.startswith("  Write README")]
+    assert "import evil" in shown
+    assert "run.py" in shown
+    assert "[v]iew all" in shown
+    assert len(rows) < 24
+    viewed = "".join(text.strip() for ((_, text), *more) in person.viewed[0] for _, text in [("", text), *more])
+    assert viewed.count("Write README.md (risk: safe)") == 8
+
+
 async def test_the_whole_command_is_shown_and_its_line_ends_are_visible() -> None:
     person = Person("n")
     command = "echo one\r\n" + "x" * 500 + "\n" * 30 + "\x1b[8mrm -rf hidden"
