@@ -65,7 +65,7 @@ class ProjectSurroundings:
         if not backend.closes_names:
             return Surroundings(record=record)
         pinned, held = self.protected.pins()
-        if backend.follows_names and not self.protected.is_alone:
+        if backend.follows_names and not self._is_alone():
             # It resolves names, and another command might replace one by a symlink at that moment. Changes at these
             # names are undone in any case.
             pinned, held = [], []
@@ -76,6 +76,10 @@ class ProjectSurroundings:
         held += folders_above(self._root, [*closed, *masked, *_with_real(self._hidden)])
         held = list(dict.fromkeys((*held, *self._held)))
         return Surroundings((*pinned, *closed), tuple(held), tuple(masked), record=record)
+
+    def _is_alone(self) -> bool:
+        """Return whether no other command runs in the project, of this program or another one."""
+        return self.protected.is_alone and not self.protected.has_others
 
     def pipes(self) -> list[str]:
         """Return the named pipes to close: the process at the other end cannot be determined. Those that existed before
@@ -89,7 +93,7 @@ class ProjectSurroundings:
     def own_copy(self, backend: Backend) -> OwnCopy | None:
         """Return a copy of our own folder, if one can be put in its place, and no rule closes anything in it."""
         closed = any(Path(path).is_relative_to(self.own_folder.path) for path in (*self._hidden, *self._unwritable))
-        is_sure = backend.has_namespaces and (self.protected.is_alone or not backend.follows_names)
+        is_sure = backend.has_namespaces and (not backend.follows_names or self._is_alone())
         return self.own_folder.take() if is_sure and not closed else None
 
     def take_back(self, copies: list[OwnCopy]) -> Sequence[str]:

@@ -8,6 +8,7 @@ everything around it. See `__detach_mounts` in fs/namespace.c.
 import os
 import struct
 
+from localllm.sandbox.launcher.mount_table import unescaped
 from localllm.sandbox.launcher.spec import LaunchSpec
 from localllm.sandbox.launcher.syscalls import Kernel
 
@@ -98,7 +99,7 @@ class Covers:
         os.lseek(self.mounts_fd, 0, os.SEEK_SET)
         text = b"".join(iter(lambda: os.read(self.mounts_fd, 1 << 16), b""))
         fields = (line.split(b" ", 5) for line in text.splitlines())
-        return {_unescaped(point): number for number, _, _, _, point, _ in fields}
+        return {unescaped(point): number for number, _, _, _, point, _ in fields}
 
     def _place_of(self, path: str) -> str:
         """Return the folder around the path in which others may be working; "" for none."""
@@ -147,9 +148,3 @@ class Covers:
             at += _EVENT.size + length
             found |= bool(kind & _OVERFLOW) or (number, events[at - length : at].rstrip(b"\0")) in self._names
         return found
-
-
-def _unescaped(path: bytes) -> str:
-    for sign in b" \t\n\\":  # the backslash last
-        path = path.replace(b"\\%03o" % sign, bytes([sign]))
-    return os.fsdecode(path)

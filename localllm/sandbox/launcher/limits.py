@@ -42,6 +42,12 @@ def set_limits(spec: LaunchSpec) -> None:
     _lower(resource.RLIMIT_NPROC, _threads_running() + most_threads(spec))  # all of the user's threads count
 
 
+def raise_open_files() -> None:
+    """Let this process, and what it becomes, have as many files open as it may grant itself."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 def _lower(kind: int, value: int) -> None:
     _, hard = resource.getrlimit(kind)
     if hard != resource.RLIM_INFINITY:

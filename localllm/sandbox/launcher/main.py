@@ -86,7 +86,7 @@ def _prepare_bubblewrap(kernel: Kernel, spec: LaunchSpec) -> limits.Supervisor:
         pid = os.fork()
         if not pid:
             kernel.die_with_parent()
-            bubblewrap.start(spec, attempt, said)
+            bubblewrap.start(kernel, spec, attempt, said)
         code = _wait_outside(kernel, pid)
         if code != bubblewrap.COULD_NOT:
             _end_outside(spec, code)
@@ -97,6 +97,7 @@ def _prepare_bubblewrap(kernel: Kernel, spec: LaunchSpec) -> limits.Supervisor:
 
 
 def _prepare_inside(kernel: Kernel, spec: LaunchSpec) -> limits.Supervisor:
+    bubblewrap.check(kernel, spec)
     return _prepare_enclosed(kernel, spec, Covers(kernel, spec))  # bwrap leaves no right to mount
 
 

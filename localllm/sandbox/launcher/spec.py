@@ -25,6 +25,8 @@ class LaunchSpec:
     `live_fd`: a pipe; data on it asks the command to end, its end of file means that nobody waits any more.
     `status_fd`: a pipe for the outcome. `gate_fd`: a socket for the way to the network (see `listener`), -1 for none.
     `error_fd`: the stderr of the command if it is not the launcher's, else -1.
+    For "inside" also: `steps`, the mounts that were planned; `outside`, the mountinfo there; `words_fd`, for the reason
+    why it is not run.
     `record`: a file whose time shows until when the command ran, "" for none; `record_fd`: the same, open.
     `threads` 0: some hundreds, more on larger machines; `memory` (bytes) 0: three quarters of the machine's; `disk`
     (bytes): limits each file, and by how much the free space may shrink; `files`: how many may be added.
@@ -55,6 +57,9 @@ class LaunchSpec:
         error_fd: int = -1,
         record: str = "",
         record_fd: int = -1,
+        steps: list[tuple[str, str, str]] | None = None,
+        outside: bytes = b"",
+        words_fd: int = -1,
         processes: int = 512,
         threads: int = 0,
         open_files: int = 4096,
@@ -84,6 +89,9 @@ class LaunchSpec:
         self.error_fd = error_fd
         self.record = record
         self.record_fd = record_fd
+        self.steps = steps or []
+        self.outside = outside
+        self.words_fd = words_fd
         self.processes = processes
         self.threads = threads
         self.open_files = open_files

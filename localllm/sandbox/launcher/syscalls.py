@@ -1,6 +1,7 @@
 """Call the kernel where Python has no function for it. Runs in the launcher: standard library only."""
 
 import ctypes
+import errno
 import os
 
 _PR_SET_PDEATHSIG = 1
@@ -27,6 +28,8 @@ _SIGCHLD = 17
 _AT_FDCWD, _AT_RECURSIVE, _AT_EMPTY_PATH = -100, 0x8000, 0x1000
 _CLONE_TREE, _FROM_AND_TO_DESCRIPTORS = 1, 0x44  # OPEN_TREE_CLONE, MOVE_MOUNT_{F,T}_EMPTY_PATH
 _RESOLVE_NO_LINKS_AND_BENEATH = 0x04 | 0x08
+_RESOLVE_NO_MOUNTS_AND_NO_DESCRIPTORS = 0x01 | 0x02  # RESOLVE_NO_XDEV, RESOLVE_NO_MAGICLINKS
+_PROC = 0x9FA0  # linux/magic.h
 _READ_ONLY, _NO_SET_ID, _NO_DEVICES = 1, 2, 4  # MOUNT_ATTR_…
 _BIND, _RECURSIVE, _UNBINDABLE, _PRIVATE, _SLAVE = 1 << 12, 1 << 14, 1 << 17, 1 << 18, 1 << 19  # MS_…
 _DETACH = 2
@@ -133,6 +136,23 @@ class Kernel:
             return self.syscall(_OPENAT2, folder, os.fsencode(path.lstrip("/")), how, len(how))
         finally:
             os.close(folder)
+
+    def open_mount_list(self) -> int:
+        """Open the list of the mounts of this process, and nothing that was mounted over it."""
+        folder = os.open("/proc", os.O_PATH | os.O_CLOEXEC)
+        how = _words(os.O_RDONLY | os.O_CLOEXEC, 0, _RESOLVE_NO_MOUNTS_AND_NO_DESCRIPTORS)
+        try:
+            fd = self.syscall(_OPENAT2, folder, b"self/mountinfo", how, len(how))
+        except OSError as error:
+            if error.errno != errno.ENOSYS:  # before Linux 5.6, or within another sandbox
+                raise
+            fd = os.open("self/mountinfo", os.O_RDONLY | os.O_CLOEXEC, dir_fd=folder)
+        finally:
+            os.close(folder)
+        about = (ctypes.c_long * 32)()  # struct statfs, which begins with the kind
+        if self._libc.fstatfs(fd, about) or about[0] != _PROC:
+            raise OSError(0, "/proc is none")
+        return fd
 
     def bind_open(self, source: int, target: int, *, read_only: bool) -> None:
         """Mount the file or folder of the descriptor `source` at that of `target`, `read_only` from the beginning."""

@@ -13,7 +13,18 @@ from localllm.base.own_modules import source_of
 from localllm.sandbox.launcher.spec import LaunchSpec
 
 _BASES = ("spec", "removal", "syscalls")
-_MODULES = (*_BASES, "landlock", "mounts", "covers", "limits", "namespaces", "bubblewrap", "listener", "main")
+_MODULES = (
+    *_BASES,
+    "landlock",
+    "mounts",
+    "mount_table",
+    "covers",
+    "limits",
+    "namespaces",
+    "bubblewrap",
+    "listener",
+    "main",
+)
 """In order of creation: each imports only those before it."""
 
 _SERVER = "fork_server"

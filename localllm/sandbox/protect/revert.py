@@ -238,6 +238,11 @@ class ProtectedFiles:
         return self._running <= 1
 
     @property
+    def has_others(self) -> bool:
+        """Whether commands of another program run in the project."""
+        return self._records.is_of_others()
+
+    @property
     def record(self) -> str:
         """The file, kept while commands run, whose time is set when each of them ends; "" if there is none."""
         return self._records.file
