@@ -144,6 +144,7 @@ DAY = 24 * 60 * 60
 _ALWAYS_KEPT = 20  # whatever their age
 _CLOCKS_DIFFER = 60.0  # seconds, between this machine and one that shares the folder
 _NAMED = 5  # sessions that an error names
+_LONGEST_COMPARED = 100  # characters of a name
 _COPY_NUMBER = re.compile(r"(?<=\S) \(\d{1,4}\)$")
 
 
@@ -230,7 +231,7 @@ class Sessions:
         found = found or [one for one in there if wanted and one.id.startswith(wanted)]
         found = found or [one for one in there if wanted and one.title.casefold().startswith(beginning)]
         if not found:
-            raise ConfigurationError("session_unknown", wanted=wanted)
+            raise _unknown(wanted, _nearest(wanted[:_LONGEST_COMPARED], there))
         if len(found) > 1:
             names = ", ".join(one.id for one in found[:_NAMED]) + (" …" if len(found) > _NAMED else "")
             raise ConfigurationError("session_ambiguous", wanted=wanted, names=names)
@@ -329,7 +330,7 @@ class Sessions:
             for file in reversed(self._files_of(session_id) or [self.file_of(session_id)]):
                 self._delete(file)
         except FileNotFoundError:
-            raise ConfigurationError("session_unknown", wanted=session_id) from None
+            raise _unknown(session_id) from None
         except OSError as error:
             reason = error.strerror or error
             raise ConfigurationError("session_undeletable", id=session_id, reason=reason) from error
@@ -398,7 +399,7 @@ class Sessions:
         try:
             yield
         except FileNotFoundError:
-            raise ConfigurationError("session_unknown", wanted=session_id) from None
+            raise _unknown(session_id) from None
         except OSError as error:
             raise ConfigurationError("session_unreadable", id=session_id, reason=error.strerror or error) from error
 
@@ -412,6 +413,22 @@ class Sessions:
     def _files_of(self, session_id: str) -> list[Path]:
         files = (folder / f"{session_id}{SUFFIX}" for folder in self._folders if not folder.is_symlink())
         return [file for file in files if os.path.lexists(file)]
+
+
+def _unknown(wanted: str, near: str = "") -> ConfigurationError:
+    """Return the error for a session that does not exist; `near` is the most similar name."""
+    listing = Phrase("To list them: localllm history list.")
+    hint = Phrase("Did you mean “{near}”? {listing}", near=near, listing=listing) if near else listing
+    return ConfigurationError("session_unknown", wanted=wanted, hint=hint)
+
+
+def _nearest(wanted: str, sessions: Sequence[Session]) -> str:
+    """Return the name or title whose beginning is most similar to `wanted`, of several the newest; "" if none is."""
+    from difflib import get_close_matches  # only needed for an unknown name
+
+    names = {name[: len(wanted)].casefold(): name for one in reversed(sessions) for name in (one.id, one.title) if name}
+    near = get_close_matches(wanted.casefold(), names, n=1, cutoff=0.75) if wanted else []
+    return names[near[0]] if near else ""
 
 
 def _is_point(entry: Entry, number: int) -> bool:

@@ -187,9 +187,7 @@ SETTINGS = {
         "Give a text file of up to {limit:,} bytes, or write the task itself.",
     ),
     "memory_bad_kind": ErrorText("E8704", "“{value}” is not a possible value.", "", "One of: {choices}."),
-    "session_unknown": ErrorText(
-        "E1750", "There is no session “{wanted}” in this project.", "", "To list them: localllm history list."
-    ),
+    "session_unknown": ErrorText("E1750", "There is no session “{wanted}” in this project.", "", "{hint}"),
     "session_ambiguous": ErrorText(
         "E1751", "“{wanted}” matches several sessions.", "{names}.", "Give more of its name."
     ),

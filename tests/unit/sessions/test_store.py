@@ -134,6 +134,19 @@ class TestFinding:
                 store.find(wanted)
             assert caught.value.key == key
 
+    def test_a_misspelt_name_is_answered_with_the_nearest(self, tmp_path: Path) -> None:
+        store = sessions(tmp_path)
+        keep_as(store, "20260101-000000-aaaa", [*turn("q", "a"), Titled(title="Login work")])
+        keep_as(store, "20260202-000000-cccc", turn("q", "a"))
+        for wanted, near in (("20260202-00000-c", "“20260202-000000-cccc”"), ("lgoin", "“Login work”")):
+            with pytest.raises(ConfigurationError) as caught:
+                store.find(wanted)
+            assert near in caught.value.fix
+        for wanted in ("zzzz", ""):
+            with pytest.raises(ConfigurationError) as caught:
+                store.find(wanted)
+            assert "“" not in caught.value.fix
+
     def test_of_many_that_could_be_meant_some_are_named(self, tmp_path: Path) -> None:
         store = sessions(tmp_path)
         for number in range(6):
