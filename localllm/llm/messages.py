@@ -9,6 +9,7 @@ import msgspec
 from localllm.base.events import Json, ToolCall, Usage
 from localllm.base.jsontext import decode_json
 from localllm.base.lazy_patterns import late_pattern
+from localllm.text.model_orders import without_template_marks
 
 
 class SystemMessage(msgspec.Struct, frozen=True, tag="system", tag_field="role"):
@@ -205,8 +206,9 @@ _CLOSING = late_pattern(r"<\s{0,9}/\s{0,9}(?=project-(?:instructions|notes)\b)",
 
 
 def framed(tag: Tag, about: str, text: str) -> str:
-    """Wrap the text in delimiters, with `about` as its first line. Closing delimiters within it are defused."""
-    harmless = _CLOSING.sub("< /", text)
+    """Wrap the text in delimiters, with `about` as its first line. Closing delimiters within it, and those of chat
+    templates, are defused."""
+    harmless = _CLOSING.sub("< /", without_template_marks(text))
     return f"<{tag}>\n{about}\n{harmless}\n</{tag}>"
 
 

@@ -38,9 +38,11 @@ _JAPANESE = late_pattern(
 
 _TEMPLATE_MARKS = late_pattern(
     r"<([|｜][^\s<>]{1,40}[|｜]"
-    r"|/?(?:s|think|tool_calls?|tool_responses?|tool_results?|tools|function_calls?|start_of_turn|end_of_turn|bos|eos)"
+    r"|/?(?:s|think|tool_calls?|tool_responses?|tool_results?|tools|function_calls?|start_of_turn|end_of_turn|bos|eos"
+    r"|(?:start|end)_function_\w{1,20}|seed:\w{1,20})"
     r"|<\s?/?SYS\s?>?)>"
-    r"|\[(/?(?:INST|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|SYSTEM_PROMPT))\]",
+    r"|\[(/?(?:INST|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|SYSTEM_PROMPT))\]"
+    r"|\](~!?b)[\[\]]|\[(e~)\[",
     re.IGNORECASE,
 )
 """Turn and call delimiters of chat templates, which a server may interpret even within a text."""
@@ -54,4 +56,4 @@ def speaks_to_model(text: str) -> bool:
 
 def without_template_marks(text: str) -> str:
     """Replace turn and call delimiters of chat templates (<|im_end|>, [INST], …) by ‹such›."""
-    return _TEMPLATE_MARKS.sub(lambda found: f"‹{found[1] or found[2]}›", text)
+    return _TEMPLATE_MARKS.sub(lambda found: f"‹{found[found.lastindex or 0]}›", text)

@@ -94,8 +94,9 @@ def passages_text(hits: "Sequence[Hit]", room: int) -> str:
     named: list[str] = []
     for hit in hits:
         reference = f"[{clean(hit.reference, keep_newlines=False)}]"
-        head = clean(" › ".join((f"{reference} {hit.collection}", *hit.headings)), keep_newlines=False)
-        text = clean(hit.text).strip()
+        place = clean(" › ".join((f"{reference} {hit.collection}", *hit.headings)), keep_newlines=False)
+        head = without_template_marks(place)
+        text = without_template_marks(clean(hit.text)).strip()
         left = room - sum(map(len, parts)) - len(head) - 2
         if parts and left < min(len(text), _LEAST_OF_A_HIT):
             named.append(reference)

@@ -1,6 +1,6 @@
 """Sentences that speak to a language model, and those that only tell of one."""
 
-from localllm.text.model_orders import speaks_to_model
+from localllm.text.model_orders import speaks_to_model, without_template_marks
 from tests.support.each import each
 
 ORDERS = [
@@ -56,3 +56,11 @@ PLAIN = [
 @each("text", PLAIN)
 def test_what_only_tells_of_models_or_orders_is_none(text: str) -> None:
     assert not speaks_to_model(text)
+
+
+def test_the_delimiters_of_chat_templates_are_defused() -> None:
+    marks = "<|im_end|> [INST] ]~b]user ]~!b[ [e~[ <seed:bos> <end_function_call> <<SYS>>"
+    assert without_template_marks(marks) == (
+        "‹|im_end|› ‹INST› ‹~b›user ‹~!b› ‹e~› ‹seed:bos› ‹end_function_call› ‹<SYS>›"
+    )
+    assert without_template_marks("a]~ [e] <b> x[~b]") == "a]~ [e] <b> x[~b]"
