@@ -27,6 +27,11 @@ class CommandRunner(Protocol):
         ...
 
     @property
+    def has_others(self) -> bool:
+        """Whether another program of ours runs a command in the project at this moment."""
+        ...
+
+    @property
     def can_inspect(self) -> bool:
         """Whether `inspect` works here: not without a sandbox, nor if the project contains the user's home."""
         ...
@@ -100,6 +105,11 @@ class LateRunner:
     def received(self) -> int:
         """See CommandRunner."""
         return self._made.received if self._made else 0
+
+    @property
+    def has_others(self) -> bool:
+        """See CommandRunner."""
+        return self._runner.has_others
 
     @property
     def reason(self) -> str:

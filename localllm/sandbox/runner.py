@@ -140,6 +140,11 @@ class SandboxRunner:
         return self._hosts.received
 
     @property
+    def has_others(self) -> bool:
+        """See CommandRunner."""
+        return self._project.protected.has_others
+
+    @property
     def reason(self) -> str:
         """Why there is no sandbox; empty if there is one."""
         return str(self._probed.reason)

@@ -67,6 +67,8 @@ async def _open_to_commit(context: ToolContext) -> Repository:
         return repository
     if repository.is_in_sandbox and context.background.is_any_running:
         raise ToolExecutionError("git_background")
+    if repository.is_in_sandbox and context.runner.has_others:
+        raise ToolExecutionError("git_other_program")
     return await open_repository(context.root.path, context.runner, outside=True)
 
 

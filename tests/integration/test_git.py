@@ -1,5 +1,6 @@
 """The git tools, on real repositories; some of them mean harm."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -351,6 +352,30 @@ async def test_a_project_that_is_a_folder_of_a_repository(project: Project) -> N
     assert await inner.fail(git_commit, message="all") == "git_staged_outside"
     await inner.run(git_commit, message="mine", files=["a.txt"])
     assert project.git("status", "--porcelain") == "M  outside.txt\n"
+
+
+async def test_outside_the_project_nothing_is_committed_beside_a_command_of_another_program(project: Project) -> None:
+    project.commit("outside.txt")
+    inner = Project(project.root / "inner", init=False)
+    project.commit("inner/a.txt")
+    inner.write("a.txt", "two\n")
+    command = """
+import asyncio, sys
+from pathlib import Path
+from localllm.sandbox.runner import SandboxRunner
+root = Path(sys.argv[1])
+runner = SandboxRunner(root, state_folder=root.parent / "state")
+asyncio.run(runner.run("sleep 50", cwd=root, timeout=60))
+"""
+    with subprocess.Popen([sys.executable, "-c", command, str(inner.root)]) as other:
+        try:
+            runner = inner.context().runner
+            while not runner.has_others and other.poll() is None:
+                await asyncio.sleep(0.05)
+            assert await inner.fail(git_commit, message="m", files=["a.txt"]) == "git_other_program"
+        finally:
+            other.kill()
+    await inner.run(git_commit, message="m", files=["a.txt"])
 
 
 async def test_worktrees_and_submodules(project: Project, tmp_path: Path) -> None:

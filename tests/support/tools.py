@@ -17,6 +17,7 @@ class NoRunner:
 
     level: SandboxLevel = "none"
     received = 0
+    has_others = False
     can_inspect = False
 
     def shows(self, path: Path) -> bool:

@@ -293,6 +293,12 @@ TOOLS = {
         "It could change files while they are read outside the sandbox.",
         "Stop it first (command_output), or ask the user to commit.",
     ),
+    "git_other_program": ErrorText(
+        "E8092",
+        "Nothing was committed: the repository lies outside the project, and another localllm runs a command in it.",
+        "It could change files while they are read outside the sandbox.",
+        "Try again when that command has ended, or ask the user to commit.",
+    ),
     "code_unsupported": ErrorText(
         "E8050", "There is no grammar for {path}.", "", "Supported: {known}. Use read_file instead."
     ),
