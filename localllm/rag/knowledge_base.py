@@ -37,6 +37,8 @@ from localllm.text import tokenising
 
 _NEAREST = 5
 """Nearest passages listed when nothing was found."""
+_LONGEST_QUERY = 4_000
+"""Characters of a query that count: parsing takes time that grows faster than its length."""
 _MANY = 20_000
 """Unindexed passages from which on a search takes noticeable time."""
 
@@ -254,7 +256,8 @@ class KnowledgeBase:
 
     async def search(self, query: str, name: str = "", top_k: int = 0) -> Found:
         """Search one collection or all; best passages first, none if nothing is relevant. `top_k` 0 uses rag.top_k."""
-        if not query.strip():
+        query = query.strip()[:_LONGEST_QUERY]
+        if not query:
             raise KnowledgeBaseUsageError("rag_empty_query")
         name = name or self._settings.rag.collection
         named = [self._find(name)] if name else self._all()

@@ -11,8 +11,10 @@ import pytest
 from localllm.base.errors import KnowledgeBaseError, KnowledgeBaseUsageError
 from localllm.config.rag_settings import RagSettings
 from localllm.config.schema import LLMSettings, OpenAISettings, Settings
+from localllm.rag import knowledge_base
 from localllm.rag.embedded_store import EmbeddedStore
 from localllm.rag.knowledge_base import KnowledgeBase
+from localllm.rag.query import Query, parse_query
 from localllm.rag.records import IngestEvent
 from localllm.rag.shard import Shard
 from localllm.rag.sparse_vectors import passage_vector
@@ -39,6 +41,21 @@ def docs(tmp_path: Path) -> Path:
     (folder / ".gitignore").write_text("ignored.md\n")
     (folder / "ignored.md").write_text("The pump is ignored.\n")
     return folder
+
+
+def test_of_a_query_without_end_the_beginning_counts(
+    knowledge: KnowledgeBase, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[int] = []
+
+    def parse(text: str) -> Query:
+        parsed.append(len(text))
+        return parse_query(text)
+
+    monkeypatch.setattr(knowledge_base, "parse_query", parse)
+    asyncio.run(knowledge.ingest([docs], "docs"))
+    asyncio.run(knowledge.search(f"  warranty of the pump {'Mrx ' * 250_000}"))
+    assert parsed == [4_000]
 
 
 def test_what_is_taken_in_is_found_with_its_place(knowledge: KnowledgeBase, docs: Path) -> None:
