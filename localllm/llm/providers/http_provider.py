@@ -25,6 +25,9 @@ DONE = FinishChunk("")
 
 _RELEASE_SECONDS = 0.25
 
+_MOST_BYTES = 256 * 1024 * 1024
+"""Of any answer: a million pieces of a stream. It also ends one of pieces without text, or of comments."""
+
 _TOO_LONG, _TOO_OFTEN = 413, 429
 
 _ANOTHER_MODEL_FIXES = frozenset({"llm_model_not_found", "llm_no_tools", "llm_no_deployment"})
@@ -59,14 +62,15 @@ class AnswerParser(Protocol):
 
 class AnswerBody:
     """The body of an answer that is being streamed, read within its context.
-    `idle_timeout`: seconds of silence allowed once the answer has begun; `most`: maximum bytes, 0 for no limit."""
+    `idle_timeout`: seconds of silence allowed once the answer has begun; `most`: maximum bytes, 0 for the general
+    limit."""
 
     def __init__(self, body: Body, errors: ErrorReader, idle_timeout: float, most: int = 0) -> None:
         self.errors = errors
         self._body = body
         self._idle_timeout = idle_timeout
         self._watch = IdleWatch(idle_timeout)
-        self._most = most
+        self._most = most or _MOST_BYTES
         self._size = 0
 
     def __enter__(self) -> Self:
@@ -90,7 +94,7 @@ class AnswerBody:
             piece = await (self._watch.wait(self._body.read) if awake else self._body.read())
         except TimeoutError as error:
             raise self.errors.idle(self._idle_timeout) from error
-        if piece and self._most:
+        if piece:
             self._size += len(piece)
             if self._size > self._most:
                 raise self.errors.endless(self._most)

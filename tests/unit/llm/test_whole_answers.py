@@ -8,6 +8,7 @@ import pytest
 from localllm.base.errors import LLMConnectionError
 from localllm.llm.http.messages import HttpRequest
 from localllm.llm.messages import CompletionRequest, UserMessage
+from localllm.llm.providers import http_provider
 from localllm.llm.providers.base import Chunk, FinishChunk, TextChunk, UsageChunk
 from localllm.llm.providers.gemini import Gemini
 from localllm.llm.providers.ollama import Ollama
@@ -57,6 +58,17 @@ async def test_it_is_read_as_a_stream_is() -> None:
         UsageChunk(169, 15, generation_seconds=0.115959084),
         FinishChunk(""),
     ]
+
+
+@pytest.mark.parametrize("piece", [b'data: {"choices":[{"index":0,"delta":{},"finish_reason":null}]}\n\n', b": k\n\n"])
+async def test_pieces_that_bring_nothing_have_an_end(piece: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_provider, "_MOST_BYTES", 10_000)
+    with WireServer([Reply((piece * 3_000,))]) as server:
+        async with closing(OpenAICompatible("openai", server.url, timeout=5, idle_timeout=5)) as provider:
+            with pytest.raises(LLMConnectionError) as caught:
+                async for _ in provider.stream(CompletionRequest(model="m", messages=REQUEST.messages)):
+                    pass
+    assert caught.value.key == "llm_endless"
 
 
 async def test_an_answer_that_is_too_long_is_broken_off() -> None:
