@@ -162,7 +162,7 @@ def _markdown_part(part: Part) -> Iterator[str]:
             yield _whole_fences(_lower_headings(clean(text).rstrip()))
         case Called(name=name, arguments=arguments, success=success, summary=summary):
             mark = "✓" if success else "✗"
-            yield f"**{mark} {_escaped(name)}** {_code(_arguments(arguments))}".rstrip()
+            yield f"**{mark} {_escaped(_one_line(name))}** {_code(_arguments(arguments))}".rstrip()
             yield ""
             if summary:
                 yield _escaped(shorten(_one_line(summary), _SUMMARY))

@@ -35,6 +35,18 @@ def text_of(entries: list[Entry], to: str, torn: int = 0) -> str:
     return export(transcript_of("20261122-090500-ab12", "shop", [began, *head(), *entries], torn), form)
 
 
+def test_a_tools_name_stays_in_its_place() -> None:
+    name = "tool\x1b]0;pwn\x07\nYou\n---\u202e\x9b31m"
+    entries: list[Entry] = [
+        RunStarted(session_id="s", query="q", provider="p", model="m"),
+        ToolStarted(call_id="c", name=name, arguments={}),
+        ToolFinished(call_id="c", name=name, success=False, summary="none", payload={}),
+    ]
+    text = text_of(entries, "x.md")
+    assert not set("\x1b\x07\u202e\x9b") & set(text)
+    assert "\n---" not in text
+
+
 class TestTranscript:
     def test_calls_have_what_the_model_read(self) -> None:
         parts = transcript_of("s", "p", turn("Run", "Done.", command="pytest")).parts
