@@ -35,7 +35,7 @@ async def test_who_is_outside_the_own_network_is_told_how_to_be_asked(
     if host == "gpu":
         monkeypatch.setattr(socket, "getaddrinfo", look_up)
     with own_network_only():
-        error = await error_of(f"{scheme}://{host}:9")
+        error = await error_of(f"{scheme}://{host}:9", patience=20)
     assert error.code == "E2044"
     assert any(place in error.why for place in ("169.254.169.254:9", "203.0.113.9:9", "[2001:db8::1]:9"))
     assert "--config" in error.fix
@@ -45,8 +45,8 @@ async def failure(url: str) -> str:
     return (await error_of(url)).key
 
 
-async def error_of(url: str) -> LLMConnectionError:
-    transport = HttpTransport("ollama", url, 0.3)
+async def error_of(url: str, patience: float = 0.3) -> LLMConnectionError:
+    transport = HttpTransport("ollama", url, patience)
     with pytest.raises(LLMConnectionError) as raised:
         await transport.fetch(HttpRequest("POST", f"{url}/v1/chat/completions", {}, b"{}"))
     await transport.aclose()
