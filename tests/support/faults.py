@@ -100,13 +100,13 @@ UNREAD_JSON = 'error parsing tool call: raw=\'{"name": "look", "a\', err=unexpec
 
 FAULTS = (
     # --- the connection
-    Fault("nobody takes the connection", None, "llm_refused"),
+    Fault("the connection is refused", None, "llm_refused"),
     Fault("closed without an answer", lambda wire: HANG_UP, "llm_cut", "often", unseen=1),
     Fault("reset before the first word", answers(cut=True), "llm_cut", "often"),
     Fault("reset after the first words", answers(half, cut=True), "llm_cut", "continued", kept="half"),
     Fault("reset in a tool call", answers(lambda wire: wire.call(), cut=True), "llm_cut", "often"),
-    Fault("reset after the end", answers(half, rest, end, cut=True), "done", kept="whole"),
-    Fault("the stream ends without its end", answers(half), "llm_cut", "continued", kept="half"),
+    Fault("reset after the end event", answers(half, rest, end, cut=True), "done", kept="whole"),
+    Fault("the stream ends without its end event", answers(half), "llm_cut", "continued", kept="half"),
     Fault(
         "the stream ends in the middle of an event",
         answers(half, lambda wire: wire.text("wer.")[:-9]),
@@ -115,20 +115,20 @@ FAULTS = (
         kept="half",
     ),
     Fault(
-        "half an event, and the next ones",
+        "half an event, then the next ones",
         answers(half, lambda wire: wire.text("wer.")[:-9] + b"\n\n", rest, end),
         "llm_garbled",
         "continued",
         kept="half",
     ),
     Fault("an event nested thousands deep", answers(half, nested, rest, end), "llm_garbled", "continued", kept="half"),
-    Fault("no last chunk, after the end", answers(half, rest, end, unfinished=True), "done", kept="whole"),
+    Fault("no last chunk, after the end event", answers(half, rest, end, unfinished=True), "done", kept="whole"),
     Fault("no last chunk, in the middle", answers(half, unfinished=True), "llm_cut", "continued", kept="half"),
     Fault("silence in the middle", answers(half, rest, hold_before=1), "llm_idle", kept="half"),
     Fault("silence before the first word", answers(half, rest, end, hold_head=True), "done", kept="whole", waits=True),
     Fault("headers, then silence", answers(half, rest, end, hold_before=0), "done", kept="whole", waits=True),
     Fault(
-        "only signs of life for a while",
+        "for a while only signs of life",
         answers(lambda wire: wire.keep_alive, half, rest, end, hold_before=1),
         "done",
         kept="whole",
@@ -143,7 +143,7 @@ FAULTS = (
     Fault("413", refuses(413, "Request Entity Too Large"), "llm_context_overflow"),
     Fault("429 with Retry-After", refuses(429, retry_after="2"), "llm_rate_limited", "often"),
     Fault("429 without Retry-After", refuses(429), "llm_rate_limited", "often"),
-    Fault("429, to wait a day", refuses(429, retry_after="86400"), "llm_rate_limited"),
+    Fault("429, wait for a day", refuses(429, retry_after="86400"), "llm_rate_limited"),
     Fault("429, quota used up", refuses(429, {"message": "no", "code": "insufficient_quota"}), "llm_quota_spent"),
     Fault("429, more than a minute's allowance at once", refuses(429, TOO_LARGE), "llm_context_overflow"),
     Fault("500", refuses(500), "llm_server_failed", "often"),
@@ -155,10 +155,14 @@ FAULTS = (
     # --- bodies
     Fault("a web page as an error", page(502), "llm_server_failed", "often"),
     Fault("a web page as an answer", page(200), "llm_malformed"),
-    Fault("compressed though not asked for", zipped, "done", kept="whole"),
-    Fault("not compressed though it says so", answers(half, headers={"content-encoding": "gzip"}), "llm_malformed"),
+    Fault("compressed, although not requested", zipped, "done", kept="whole"),
     Fault(
-        "whole though a stream was asked for",
+        "labelled as compressed, but not compressed",
+        answers(half, headers={"content-encoding": "gzip"}),
+        "llm_malformed",
+    ),
+    Fault(
+        "not streamed, although a stream was requested",
         lambda wire: Reply((wire.whole(WHOLE),), headers={"content-type": "application/json"}),
         "done",
         kept="whole",
@@ -174,8 +178,8 @@ FAULTS = (
     Fault(
         "an error in the stream", answers(half, breaks("out of memory")), "llm_server_failed", "continued", kept="half"
     ),
-    Fault("an error first in the stream", answers(breaks("out of memory")), "llm_server_failed", "often"),
-    Fault("an unreadable call, in the stream", answers(breaks(UNREAD_CALL)), "llm_bad_call", "reworded"),
+    Fault("an error at the beginning of the stream", answers(breaks("out of memory")), "llm_server_failed", "often"),
+    Fault("an unreadable call in the stream", answers(breaks(UNREAD_CALL)), "llm_bad_call", "reworded"),
     Fault(
         "an unreadable call, after words",
         answers(half, breaks(UNREAD_CALL)),
@@ -185,17 +189,17 @@ FAULTS = (
     ),
     # --- answers
     Fault("an empty body", answers(), "llm_cut", "often"),
-    Fault("an end with nothing before it", answers(end), "llm_empty", "asked"),
-    Fault("white space only, and no more", answers(lambda wire: wire.text(""), end), "llm_empty", "asked"),
+    Fault("an end event with nothing before it", answers(end), "llm_empty", "asked"),
+    Fault("only white space", answers(lambda wire: wire.text(""), end), "llm_empty", "asked"),
     Fault("thinking, but no answer", answers(lambda wire: wire.thinking("Hm."), end), "llm_only_thought", "asked"),
     Fault(
-        "the limit reached in thinking",
+        "the token limit is reached while thinking",
         answers(lambda wire: wire.thinking("Hm."), lambda wire: wire.end("length")),
         "llm_thinking_cut",
         "asked",
     ),
     Fault(
-        "the limit reached",
+        "the token limit is reached",
         answers(half, rest, lambda wire: wire.end("length")),
         "limit",
         "continued once",
@@ -216,46 +220,47 @@ FAULTS = (
 
 _AGAIN = {
     "no": "no",
-    "once": "once, at once",
+    "once": "once, immediately",
     "often": "`llm.max_retries` times",
     "loading": "every 3 s, for 3 minutes",
-    "reworded": "once, at once; then once more with the calls as text",
-    "continued": "`llm.max_retries` times, to go on",
-    "continued once": "once, to go on",
-    "asked": "twice, to answer",
+    "reworded": "once, immediately; then once more with the calls as text",
+    "continued": "`llm.max_retries` times, to continue",
+    "continued once": "once, to continue",
+    "asked": "twice, to get an answer",
 }
-_KEPT = {"whole": "the answer", "half": "as far as it came, with a note", "nothing": "a note that there is none"}
+_KEPT = {"whole": "the answer", "half": "what arrived, with a note", "nothing": "a note that there is no answer"}
 
 INTRODUCTION = """\
 # When a model server fails
 
 <!-- Written by scripts/faults_doc.py from tests/support/faults.py, which the tests play. -->
 
-Every row is played by a test for LM Studio, Ollama and other OpenAI-compatible servers: the request ends in what is
-said here, nothing hangs, and the conversation can be gone on with. Five rules are behind it:
+A test plays every row of the table for LM Studio, Ollama and other OpenAI-compatible servers: the request ends as the
+row says, nothing hangs, and the conversation can continue. Five rules are behind it:
 
-- **Before there is anything to show, it may be tried again**: a request whose failure may pass is sent again, as the
-  server asks (`Retry-After`, up to a minute) or after growing waits. Thinking counts as shown, a piece of a tool call
-  does not: it is of no use until it is whole.
-- **After that, the model is asked to go on** where the failure may pass: with what has come, so that nothing of it is
-  said twice, also where it repeats the end of it. Where nothing is shown before the end (a one-shot run, unless with
-  `--output stream-json`) the same request is sent again instead. If that does not help, what has come is kept, with a
-  note that it was broken off. Calls in a broken answer are not run. A text that meets the token limit is gone on with
-  once.
-- **What the model does wrong is no failure of the server.** One that gives no answer (it thought and no more, or the
-  limit came in its thinking, or it said nothing) is asked for one twice, without thinking where the server can (Ollama,
-  llama.cpp, vLLM, SGLang). Then, as where a prompt stays too long, the run ends as at any limit: with a report, and
-  exit code 3.
-- **Nothing has a deadline but silence in the middle** (`idle_timeout`): a server may read a long prompt as long as it
-  likes, and a sign of life is not yet an answer.
-- **A prompt that is too long is not sent again as it is.** The error carries what the server told (`n_prompt_tokens`,
-  `n_ctx`), and the window is taken to be `n_ctx` from then on. It is also taken to be what a server evidently reads
-  that drops the beginning without a word: its counts stay at the same window while the prompt grows. Where only the
-  answer asked for has no room (`llm.max_tokens`), the request is sent again without that limit.
+- **Before anything is shown, a request may be sent again.** If its failure may pass, it is sent again after the time
+  that the server asks for (`Retry-After`, up to a minute) or after growing waits. Thinking counts as shown; a piece of
+  a tool call does not, since it is useless until it is complete.
+- **After that, the model is asked to continue** if the failure may pass. It gets the text that has arrived, and if it
+  repeats the end of that text, nothing is shown twice. If nothing is shown before the end (a one-shot run, unless with
+  `--output stream-json`), the same request is sent again instead. If that does not help, the text that has arrived is
+  kept, with a note that it is incomplete. Calls in a broken answer are not run. A text that reaches the token limit is
+  continued once.
+- **The model's own mistakes are no failure of the server.** A model that gives no answer (it only thought, the limit
+  came while it was thinking, or it said nothing) is asked for one twice, without thinking if the server can do that
+  (Ollama, llama.cpp, vLLM, SGLang). Then the run ends as at any limit, with a report and exit code 3. The same happens
+  if a prompt stays too long.
+- **Only silence in the middle of an answer has a deadline** (`idle_timeout`): a server may read a long prompt as long
+  as it likes, and a sign of life is not yet an answer.
+- **A prompt that is too long is not sent again unchanged.** The error carries what the server reported
+  (`n_prompt_tokens`, `n_ctx`), and from then on `n_ctx` is taken as the window. Some servers drop the beginning of a
+  long prompt without a word: their counts stay at the same size while the prompt grows. That size is then taken as the
+  window. If only the requested length of the answer does not fit (`llm.max_tokens`), the request is sent again without
+  that limit.
 
-A server that has answered before and now refuses the connection is taken to be restarting: it is tried again after 1,
-2, 4, … seconds, `llm.max_retries` times. Where it cannot be reached, keeps failing or keeps breaking off, those in
-`llm.fallback_providers` are asked instead.
+A server that has answered before and now refuses the connection is assumed to be restarting: it is tried again after 1,
+2, 4, … seconds, `llm.max_retries` times. If a server cannot be reached, keeps failing or keeps cutting its answers off,
+those in `llm.fallback_providers` are asked instead.
 """
 
 
@@ -278,6 +283,6 @@ def _ending(fault: Fault) -> str:
         case "done":
             return "the answer"
         case "limit":
-            return "the answer, and that it was cut"
+            return "the answer, with a note that it was cut off"
         case key:
             return f"{ERRORS[key].code} `{key}`"
