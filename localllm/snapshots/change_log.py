@@ -34,6 +34,10 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, tag="change"):
         """The unique name of the change."""
         return f"{self.call} {self.path}"
 
+    def inverse(self, time: float) -> "Change":
+        """Return the inverse of a change that was made at `time`."""
+        return msgspec.structs.replace(self, before=self.after, after=self.before, time=time)
+
 
 class TakenBack(msgspec.Struct, frozen=True, tag="undo"):
     """Undone changes, by name."""

@@ -28,7 +28,7 @@ from localllm.snapshots.change_log import OWN_WRITE, Begun, Change, ChangeLog, E
 from localllm.snapshots.file_state import ABSENT, LOST, content_of, is_repository, look, state_of
 
 if TYPE_CHECKING:
-    from localllm.snapshots.undo import Undone
+    from localllm.snapshots.undo import Step, Undone
 
 MAX_AGE = 30 * 24 * 3600.0
 """Seconds a version is retained, unless it is one of the newest."""
@@ -257,7 +257,7 @@ class Snapshots:
             logged = self._log.read().changes
             times = {change.path: change.time for change in logged}
             repositories = [self._take_back(root, change) for change in reversed(logged) if change.before in lost]
-            undone = [self._take_back(root, _backwards(change, times.get(change.path, 0.0))) for change in changes]
+            undone = [self._take_back(root, change.inverse(times.get(change.path, 0.0))) for change in changes]
             done = [change for change, one in zip(changes, undone, strict=True) if not one.error]
             self.record(*done, ended=call)
         return [*undone, *repositories]
@@ -271,16 +271,25 @@ class Snapshots:
         """
         root = root.for_restoring()
         with self._writing_soon():
-            chosen = self._last(turn=turn)[::-1]
+            chosen = self._steps(turn=turn)
             if not chosen:
                 raise ToolExecutionError("undo_nothing")
-            states = {change.path: change.after for change in reversed(chosen) if not is_repository(change.before)}
-            call = self.begin(states, tool="undo", undoes=tuple(change.name for change in chosen))
-            undone = [self._take_back(root, change) for change in chosen]
-            done = [change for change, one in zip(chosen, undone, strict=True) if not one.error]
+            whole = [step.change for step in reversed(chosen)]
+            states = {change.path: change.after for change in whole if not is_repository(change.before)}
+            names = [part.name for step in chosen for part in step.parts]
+            call = self.begin(states, tool="undo", undoes=tuple(names))
+            undone = [self._take_back(root, step.change) for step in chosen]
+            done = [part for step, one in zip(chosen, undone, strict=True) if not one.error for part in step.parts]
             self.record(ended=call, taken_back=done)
-            self._passed_over |= {change.name for change in chosen} - {change.name for change in done}
+            self._passed_over |= {*names} - {change.name for change in done}
         return undone
+
+    def _steps(self, *, turn: bool) -> "list[Step]":
+        from localllm.snapshots.undo import steps
+
+        chosen = {change.name for change in self._last(turn=turn)}
+        candidates = [change for change in self._not_taken_back() if change.name in chosen | self._passed_over]
+        return [step for step in steps(candidates) if any(part.name in chosen for part in step.parts)]
 
     def _take_back(self, root: ProjectRoot, change: Change) -> "Undone":
         earlier = 0.0 if self._is_own(change) else change.time
@@ -327,7 +336,8 @@ class Snapshots:
 
     def _is_own(self, change: Change) -> bool:
         """Whether this process made the change, or an earlier process in the resumed session."""
-        return change.program == self._programs.own or _made_by(change) in self._adopted
+        made = Transition(change.path, change.before, change.after)
+        return change.program == self._programs.own or made in self._adopted
 
     def _not_taken_back(self) -> list[Change]:
         with self._locked():
@@ -479,10 +489,6 @@ def _named_in(index: Path) -> set[str]:
         return set()
 
 
-def _made_by(change: Change) -> Transition:
-    return Transition(change.path, change.before, change.after)
-
-
 def _as_they_are(root: ProjectRoot, paths: Iterable[str]) -> dict[str, str]:
     """Return the states of the readable files. Others may have changed them: if this process is killed now, that must
     not count as its doing."""
@@ -491,8 +497,3 @@ def _as_they_are(root: ProjectRoot, paths: Iterable[str]) -> dict[str, str]:
         with suppress(LocalLLMError):
             states[path] = look(root, path)
     return states
-
-
-def _backwards(change: Change, time: float) -> Change:
-    """Return the inverse of a change; `time` is when it was made."""
-    return msgspec.structs.replace(change, before=change.after, after=change.before, time=time)

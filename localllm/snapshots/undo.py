@@ -1,7 +1,7 @@
 """Undo one change of one file while preserving later changes (three-way merge)."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -133,6 +133,31 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True):
             if self.merged
             else N_("{path}: the previous version is restored.")
         )
+
+
+class Step(NamedTuple):
+    """A change to undo, and the recorded ones it consists of, newest first."""
+
+    change: Change
+    parts: tuple[Change, ...]
+
+
+def steps(changes: Iterable[Change]) -> list[Step]:
+    """Return the steps, newest first, that undo these changes, which are given oldest first.
+
+    A change whose earlier state was not kept cannot be undone alone, so it is joined to the one that led to this state.
+    """
+    found: list[Step] = []
+    last: dict[str, int] = {}
+    for change in changes:
+        at = last.get(change.path)
+        if at is not None and is_unkept(change.before) and found[at].change.after == change.before:
+            whole, parts = found[at]
+            found[at] = Step(msgspec.structs.replace(whole, after=change.after), (change, *parts))
+        else:
+            last[change.path] = len(found)
+            found.append(Step(change, (change,)))
+    return found[::-1]
 
 
 def take_back(

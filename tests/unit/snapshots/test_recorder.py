@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from localllm.base.errors import ToolExecutionError
 from localllm.safety.paths import ProjectRoot
 from localllm.snapshots import project_scan, recorder
 from localllm.snapshots.change_log import Change
@@ -382,3 +383,36 @@ async def test_that_something_is_not_kept_is_said_also_where_the_first_command_r
         file.unlink()
     assert "1" in commands.take_note()
     assert [is_unkept(change.before) for change in changes] == [True]
+
+
+def _grow(file: Path) -> None:
+    os.truncate(file, recorder.LARGEST_TEXT + 1)
+
+
+@pytest.mark.parametrize(
+    "lose", [Path.unlink, _grow, lambda file: file.write_text("junk")], ids=["gone", "large again", "small"]
+)
+@pytest.mark.parametrize("turn", [True, False])
+async def test_a_change_of_what_was_too_large_is_taken_back_with_the_one_before(
+    store: Snapshots, root: ProjectRoot, lose: Callable[[Path], object], turn: bool
+) -> None:
+    file = put(root.path / "a", "old")
+    await ran(store, root, lambda: _grow(file))
+    await ran(store, root, lambda: file.write_bytes(b"\0" * (recorder.LARGEST_BINARY + 1)))
+    await ran(store, root, lambda: lose(file))
+    if not turn:
+        for _ in range(2):
+            assert [undone.error and undone.error.key for undone in store.undo(root)] == ["undo_not_kept"]
+    assert [undone.error for undone in store.undo(root, turn=turn)] == [None]
+    assert file.read_text() == "old"
+    with pytest.raises(ToolExecutionError):
+        store.undo(root)
+
+
+async def test_what_somebody_else_made_of_what_was_too_large_stays(store: Snapshots, root: ProjectRoot) -> None:
+    file = put(root.path / "a", "old")
+    await ran(store, root, lambda: _grow(file))
+    await ran(store, root, lambda: file.write_text("junk"))
+    file.write_text("of the user")
+    assert all(undone.error for undone in store.undo(root, turn=True))
+    assert file.read_text() == "of the user"
