@@ -247,7 +247,7 @@ class Finishing(Middleware):
         command = _short(failed.command)
         if since := [path for path in facts.unchecked if facts.changed[path] > failed.at]:
             reason = Phrase(
-                "the last test run failed ({command}), and {paths} was changed since",
+                "the last test run failed ({command}), and {paths} changed since",
                 command=command,
                 paths=_listed(since),
             )
@@ -305,9 +305,9 @@ class Finishing(Middleware):
         if paths := self._facts.unchecked:
             is_wanted = bool(self._facts.tests) or phrases.asks_for_check(_request(state))
             reason = (
-                Phrase("{command} could not be run after {paths} was changed", command=command, paths=_listed(paths))
+                Phrase("{command} could not be run after {paths} changed", command=command, paths=_listed(paths))
                 if (command := shorten(" ".join(self._facts.not_run.split()), _LONGEST_COMMAND))
-                else Phrase("nothing was run after {paths} was changed", paths=_listed(paths))
+                else Phrase("nothing was run after {paths} changed", paths=_listed(paths))
             )
             yield self._to_be_run(state, text, reason, is_wanted=is_wanted)
 
@@ -342,9 +342,7 @@ class Finishing(Middleware):
             and not phrases.forbids_check(request)
             and self._tools.may_run(command, by_asking=by_asking)
         ):
-            why = (
-                f"{_listed(facts.unchecked)} was changed after the last test" if facts.unchecked else "No test was run"
-            )
+            why = f"{_listed(facts.unchecked)} changed after the last test" if facts.unchecked else "No test was run"
             return Finding("run_tests", reason, contradicts=False, params={"why": why})
         return Finding("no_test" if passed else None, reason, contradicts=False)
 

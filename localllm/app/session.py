@@ -261,7 +261,7 @@ class Conversation:
         untrusted text."""
         if line_of(command).prints_foreign_text:
             self.tool_system.taint()
-        head = f"The user ran this himself, outside the sandbox: {command}\nExit code {return_code}. Its output:"
+        head = f"The user ran this outside the sandbox: {command}\nExit code {return_code}. Its output:"
         self.agent.offer_quoted(head, plain_output(output).rstrip())
         entry = JournalEntry(
             tool="!",

@@ -50,7 +50,7 @@ def test_done_and_verified(project: Path, tmp_path: Path, language: str) -> None
 @pytest.mark.parametrize(
     ("language", "words"),
     [
-        (LANGUAGES[0], "! Not verified: nothing was run after prices.py was changed.\n"),
+        (LANGUAGES[0], "! Not verified: nothing was run after prices.py changed.\n"),
         (LANGUAGES[1], "! 未確認：prices.py を変更したあと、何も実行されていません。\n"),
     ],
 )

@@ -58,7 +58,7 @@ async def test_tests_that_could_not_be_run_are_named(project: Path) -> None:
     missing = call("run_command", command="./none/pytest   -q")
     agent = agent_for(project, STEPS["edit"], missing, "x is 2 now. I could not run the tests.")
     result = await agent.execute_query("Set x to 2 and run the tests.")
-    assert result.unverified == ("./none/pytest -q could not be run after a.py was changed",)
+    assert result.unverified == ("./none/pytest -q could not be run after a.py changed",)
 
 
 async def test_what_was_done_in_an_earlier_run_is_known(project: Path) -> None:
