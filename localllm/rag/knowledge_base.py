@@ -37,8 +37,8 @@ from localllm.text import tokenising
 
 _NEAREST = 5
 """Nearest passages listed when nothing was found."""
-_LONGEST_QUERY = 4_000
-"""Characters of a query that count: parsing takes time that grows faster than its length."""
+_LONGEST_QUERY = 40_000
+"""Characters of a query that count; parsing them takes a second."""
 _MANY = 20_000
 """Unindexed passages from which on a search takes noticeable time."""
 

@@ -55,7 +55,7 @@ def test_of_a_query_without_end_the_beginning_counts(
     monkeypatch.setattr(knowledge_base, "parse_query", parse)
     asyncio.run(knowledge.ingest([docs], "docs"))
     asyncio.run(knowledge.search(f"  warranty of the pump {'Mrx ' * 250_000}"))
-    assert parsed == [4_000]
+    assert parsed == [40_000]
 
 
 def test_what_is_taken_in_is_found_with_its_place(knowledge: KnowledgeBase, docs: Path) -> None:
