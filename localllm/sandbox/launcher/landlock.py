@@ -27,6 +27,7 @@ DEVICE_WRITE = _READ_FILE | _WRITE_FILE | _TRUNCATE | _IOCTL_DEV
 TERMINALS = DEVICE_WRITE | _READ_DIR
 WRITE = (_FIRST_ABI_RIGHTS | _REFER | _TRUNCATE) & ~(_MAKE_CHAR | _MAKE_BLOCK)
 
+_PATH = getattr(os, "O_PATH", 0) | os.O_NOFOLLOW | os.O_CLOEXEC
 _TOP = "bin boot etc lib lib32 lib64 libx32 media mnt nix opt proc sbin snap srv sys usr var"
 
 LEAST_ABI = 6
@@ -90,21 +91,23 @@ class Ruleset:
         self._fd = kernel.syscall(_CREATE_RULESET, attributes, len(attributes), 0)
 
     def allow(self, path: str, rights: int) -> bool:
-        """Grant `rights` on `path` and everything below; return False if it is missing, out of reach or a symlink.
+        """Grant `rights` on `path` and everything below; return False if it is missing, out of reach, or is or leads
+        through a symlink.
 
-        A symlink is never followed: its target has to be granted by its own name.
+        A symlink is never followed: another command may be exchanging it. Its target has to be granted by its own name.
         """
         try:
-            fd = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+            fd = _open_path(path)
         except OSError:
             return False
         try:
-            return self._allow_open(fd, rights & self._handled)
+            return self._allow_open(fd, rights)
         finally:
             os.close(fd)
 
     def _allow_open(self, fd: int, rights: int) -> bool:
         mode = os.fstat(fd).st_mode
+        rights &= self._handled
         if not stat.S_ISDIR(mode):
             rights &= _FILE_RIGHTS
         if stat.S_ISLNK(mode) or not rights:
@@ -118,23 +121,60 @@ class Ruleset:
 
         The folders that lead to a hidden path cannot be listed, and what is created in them later is not granted.
         """
-        if start in hidden:
-            return
-        inside = start.rstrip("/") + "/"
-        beneath = [path for path in hidden if path.startswith(inside)]
-        if not beneath:
-            self.allow(start, rights)
+        try:
+            fd = _open_path(start)
+        except OSError:
             return
         try:
-            names = os.listdir(start)  # noqa: PTH208 - pathlib costs more than the whole ruleset
-        except OSError:
-            if start != "/":
-                return  # what cannot be listed is not granted
-            names = _TOP.split()  # within another sandbox
-        for name in names:
-            self.allow_around(beneath, rights, inside + name)
+            self._allow_around_in(fd, start, hidden, rights)
+        finally:
+            os.close(fd)
+
+    def _allow_around_in(self, fd: int, path: str, hidden: list[str], rights: int) -> None:
+        """Grant what is in the folder that was opened at `path`: by now the path may be that of something else."""
+        if path in hidden:
+            return
+        inside = path.rstrip("/") + "/"
+        beneath = [name for name in hidden if name.startswith(inside)]
+        if not beneath:
+            self._allow_open(fd, rights)
+            return
+        for name in _names_in(fd, path):
+            try:
+                entry = os.open(name, _PATH, dir_fd=fd)
+            except OSError:
+                continue
+            try:
+                self._allow_around_in(entry, inside + name, beneath, rights)
+            finally:
+                os.close(entry)
 
     def enforce(self) -> None:
         """Apply the rules to this thread and everything it will start. Needs no_new_privs."""
         self._kernel.syscall(_RESTRICT_SELF, self._fd, 0)
         os.close(self._fd)
+
+
+def _open_path(path: str) -> int:
+    """Open a descriptor of an absolute path, part by part. Raises OSError where a part but the last is a symlink."""
+    fd = os.open("/", _PATH)
+    for name in path.split("/"):
+        if name:
+            above = fd
+            try:
+                fd = os.open(name, _PATH, dir_fd=above)
+            finally:
+                os.close(above)
+    return fd
+
+
+def _names_in(fd: int, path: str) -> list[str]:
+    """Return the names in a folder; none of one that cannot be listed, as it is not granted then."""
+    try:
+        folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=fd)
+    except OSError:
+        return [*_TOP.split()] if path == "/" else []  # within another sandbox
+    try:
+        return os.listdir(folder)  # noqa: PTH208 - pathlib costs more than the whole ruleset
+    finally:
+        os.close(folder)

@@ -200,9 +200,12 @@ def _restrict_files(kernel: Kernel, spec: LaunchSpec) -> None:
     if version < landlock.LEAST_ABI:
         raise OSError(0, f"Landlock has version {version}, {landlock.LEAST_ABI} is needed")
     rules = landlock.Ruleset(kernel, landlock.everything(version))
-    rules.allow_around([*spec.hidden, "/dev"], landlock.READ)
+    granted = tuple(f"{path}/" for path in spec.writable)  # whole, so nothing needs to be looked for in them
+    hidden = [path for path in spec.hidden if not f"{path}/".startswith(granted)]
+    rules.allow_around([*hidden, "/dev"], landlock.READ)
     for path in spec.shown:
-        rules.allow_around(spec.hidden, landlock.READ, start=path)
+        if not f"{path}/".startswith(granted):
+            rules.allow_around(hidden, landlock.READ, start=path)
     _allow_devices(rules)
     for path in spec.writable:
         if not rules.allow(path, landlock.WRITE):

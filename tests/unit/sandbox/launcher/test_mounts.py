@@ -1,6 +1,7 @@
 """What a command sees, as steps; and what of the machine Landlock grants instead."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from localllm.sandbox.launcher.mounts import (
 from localllm.sandbox.launcher.spec import LaunchSpec
 
 pytestmark = pytest.mark.on_disk
+in_linux = pytest.mark.skipif(sys.platform != "linux", reason="descriptors of paths are Linux's")
 
 
 @pytest.fixture
@@ -206,11 +208,12 @@ class Recorded(Ruleset):
     def __init__(self) -> None:
         self.allowed: set[str] = set()
 
-    def allow(self, path: str, rights: int) -> bool:
-        self.allowed.add(path)
+    def _allow_open(self, fd: int, rights: int) -> bool:
+        self.allowed.add(str(Path(f"/proc/self/fd/{fd}").readlink()))
         return True
 
 
+@in_linux
 @pytest.mark.parametrize(
     ("start", "allowed"),
     [
@@ -225,3 +228,32 @@ def test_landlock_grants_everything_around_what_is_hidden(machine: Path, start: 
     hidden = [f"{machine}/home/me/.ssh", f"{machine}/home/me/.cargo/credentials"]
     rules.allow_around(hidden, 1, start=f"{machine}/{start}".rstrip("/"))
     assert {path.removeprefix(f"{machine}/") for path in rules.allowed} == allowed
+
+
+@in_linux
+def test_landlock_grants_nothing_that_a_link_leads_to(machine: Path) -> None:
+    (machine / "link").symlink_to("home/me")
+    rules = Recorded()
+    rules.allow_around([f"{machine}/link/.cargo/credentials"], 1, start=f"{machine}/link")
+    rules.allow_around([], 1, start=f"{machine}/link/.ssh")
+    assert not rules.allow(f"{machine}/link/.ssh", 1)
+    assert rules.allowed == set()
+
+
+@in_linux
+def test_landlock_goes_on_in_the_folder_that_it_opened(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another command exchanges it for a link to the home, at each moment."""
+    folder, listed = machine / "home/me/code/project", os.listdir
+
+    def exchange(opened: int) -> list[str]:
+        names = listed(opened)
+        folder.rename(machine / "moved")
+        folder.symlink_to(machine / "home/me/.ssh")
+        return names
+
+    (machine / "home/me/.ssh/.git").mkdir()
+    rules = Recorded()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "listdir", exchange)
+        rules.allow_around([f"{folder}/key"], 1, start=str(folder))
+    assert rules.allowed == {f"{machine}/moved/.git"}
