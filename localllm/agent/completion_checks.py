@@ -364,9 +364,12 @@ def _request(state: RunState) -> str:
 def _elsewhere(root: Path, path: str) -> str:
     """Return the only file of this name in the project if there is none at `path`, though its first folder exists."""
     folder, *_folders, name = path.split("/")
-    if ".." in path or (root / path).exists() or not (root / folder).is_dir():
+    try:
+        if ".." in path or (root / path).exists() or not (root / folder).is_dir():
+            return ""
+        entries = list(islice(walk(root, exclude=()), _MOST_SEARCHED))
+    except OSError:  # in a folder that is closed to the user, it may be there
         return ""
-    entries = list(islice(walk(root, exclude=()), _MOST_SEARCHED))
     found = [entry.path for entry in entries if not entry.is_dir and entry.path.rpartition("/")[2] == name]
     is_only = len(found) == 1 and len(entries) < _MOST_SEARCHED
     return found[0] if is_only and not found[0].endswith(f"/{path}") else ""

@@ -274,6 +274,18 @@ async def test_a_file_that_may_be_meant_otherwise_is_let_be(project: Path, reque
     assert (result.answer, remarks(agent)) == (answer, [])
 
 
+async def test_a_file_in_a_folder_that_is_closed_may_be_there(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    (project / "core" / "pricing").mkdir(parents=True)
+    (project / "core" / "pricing" / "tax.py").write_text("RATE = 1\n")
+    monkeypatch.setattr(Path, "exists", refused)
+    agent = agent_for(project, GUESSED, attended=True)
+    result = await agent.execute_query("Where is the tax added?")
+    assert (result.answer, result.status, remarks(agent)) == (GUESSED, "done", [])
+
+
 async def test_tests_that_a_person_has_refused_are_not_asked_for(project: Path) -> None:
     safety = SafetySettings(mode="auto-edit")
     tools = make_tools(project, confirmer=Answering(approve=False), safety=safety)
