@@ -35,7 +35,7 @@ class Verdict(msgspec.Struct, frozen=True):
     `why`: the reason if it is no rule: plan mode; a command that cannot be fully analysed; text from the
     web in the conversation; an address nobody has named; a file that assistants obey; the preview of the
     call. `lasting`: whether an answer to
-    it may be remembered.
+    it may be remembered. `guards`: a rule asks before the contents of the call's files are shown.
     """
 
     decision: Decision
@@ -43,6 +43,7 @@ class Verdict(msgspec.Struct, frozen=True):
     dangerous: bool = False
     why: Why = ""
     lasting: bool = False
+    guards: bool = False
 
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +103,8 @@ class Policy:
         if found := self._danger(call, situation):
             return Verdict("ask", found, dangerous=True)
         if rule := self._touching(call, "ask"):
-            return Verdict("ask", rule)
+            guards = any(rule.guards_reading and call.touches(rule) for rule in self._rules)
+            return Verdict("ask", rule, guards=guards)
         allowed = self._allowing(call)
         if not allowed and not all(_is_named(url, situation) for url in call.fetched):
             return Verdict("ask", why="address", lasting=True)

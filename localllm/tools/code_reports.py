@@ -20,7 +20,7 @@ from localllm.safety.paths import ProjectRoot, shown
 from localllm.safety.tool_definition import ToolOutput
 from localllm.text.decoding import NotTextError, decode
 from localllm.text.sanitising import clean
-from localllm.tools.context import ToolContext, paths_not_shown
+from localllm.tools.context import NotShown, ToolContext, not_shown
 from localllm.tools.results import cap
 from localllm.tools.text_files import LARGEST
 
@@ -141,18 +141,19 @@ def _analyze_folder(context: ToolContext, folder: str, stop: threading.Event) ->
     if repo_map is None or repo_map.root != context.root.path:
         repo_map = RepoMap(context.root.path, exclude=context.settings.project.exclude_patterns)
     room = max(_LEAST_MAP, context.output_limit - _MOST_OF_SUMMARY)
+    hidden = not_shown(context, folder)
     drawn = repo_map.draw(
         room,
         words=context.focus.words,
         files=context.seen.paths,
         under=folder,
-        closed=paths_not_shown(context, folder),
+        closed=hidden.paths,
         stop=stop,
     )
-    return _folder_output(context, folder, drawn)
+    return _folder_output(context, folder, drawn, hidden)
 
 
-def _folder_output(context: ToolContext, folder: str, drawn: RepoMapText) -> ToolOutput:
+def _folder_output(context: ToolContext, folder: str, drawn: RepoMapText, hidden: NotShown) -> ToolOutput:
     files = {path: record for path, record in drawn.records.items() if record.language}
     left_out = drawn.left_out + len(drawn.records) - len(files)
     sizes = _sizes(files.values())
@@ -187,16 +188,7 @@ def _folder_output(context: ToolContext, folder: str, drawn: RepoMapText) -> Too
             if left_out
             else []
         ),
-        *(
-            [
-                (
-                    f"[{drawn.closed} source {plural(drawn.closed, 'file is', 'files are')} left out: a "
-                    f"rule closes {plural(drawn.closed, 'it', 'them')}]"
-                )
-            ]
-            if drawn.closed
-            else []
-        ),
+        *([hidden.note(drawn.closed, "source")] if drawn.closed else []),
         *_map_lines(drawn),
     ]
     metrics: dict[str, Json] = {

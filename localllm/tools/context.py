@@ -1,12 +1,13 @@
 """The resources a tool may use: the project, and the guards around it. A tool knows no model and no terminal."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from localllm.base.events import AgentEvent, Emit
+from localllm.base.i18n import plural
 from localllm.config.schema import Settings
 from localllm.memory.project_memory import ProjectMemory
 from localllm.memory.session_plan import SessionPlan
@@ -98,10 +99,34 @@ def closed_paths(context: ToolContext) -> list[str]:
     return closed_to_reading(context.settings.safety, context.root.relative)
 
 
-def paths_not_shown(context: ToolContext, place: str) -> list[str]:
-    """Return the paths that a tool which looks at `place` must leave out: closed ones, and those asked about before
-    reading that are below it. Of the latter, the user was asked about a `place` that is one, or in one."""
+class NotShown(msgspec.Struct, frozen=True):
+    """The paths whose files a tool leaves out: those that rules close to reading (`closed`), and those that
+    `read_file` asks about (`asked`)."""
+
+    closed: Sequence[str]
+    asked: Sequence[str]
+
+    @property
+    def paths(self) -> list[str]:
+        """All of them."""
+        return [*self.closed, *self.asked]
+
+    def hides(self, path: str) -> bool:
+        """Return whether the file `path` is left out."""
+        return any(is_within(path, folder) for folder in self.paths)
+
+    def note(self, count: int, kind: str) -> str:
+        """Report to the model that `count` files of this kind are left out, and why."""
+        them = plural(count, "it", "them")
+        reasons = [f"a rule closes {them}"] if self.closed else []
+        reasons += [f"read_file asks about {them}"] if self.asked else []
+        return f"[{count} {kind} {plural(count, 'file is', 'files are')} left out: {', or '.join(reasons)}]"
+
+
+def not_shown(context: ToolContext, place: str) -> NotShown:
+    """Return what a tool that looks at `place` must leave out: closed paths, and those asked about before reading that
+    are below it. Of the latter, the user was asked about a `place` that is one, or in one."""
     relative = context.root.relative
     named = relative(place)
     guarded = guarded_from_reading(context.settings.safety, relative)
-    return [*closed_paths(context), *(path for path in guarded if not is_within(named, path))]
+    return NotShown(closed_paths(context), [path for path in guarded if not is_within(named, path)])

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from localllm.base.i18n import N_, Phrase, Phrases, plural
+from localllm.base.i18n import N_, Phrase, Phrases
 from localllm.safety.paths import shown
-from localllm.safety.rules import is_within
 from localllm.safety.tool_definition import ToolOutput
 from localllm.text.decoding import NotTextError, decode
-from localllm.tools.context import ToolContext, paths_not_shown
+from localllm.tools.context import ToolContext, not_shown
 from localllm.tools.git_execution import LARGEST_OUTPUT, Question
 from localllm.tools.git_repository import Change, Repository, Status, by_kind, names_in, open_repository
 from localllm.tools.results import cap
@@ -112,14 +111,14 @@ _DIFF = (
 async def diff(context: ToolContext, path: str, kind: tuple[str, ...]) -> ToolOutput:
     """Report a diff, for git_diff; `kind` are the options that select the compared changes."""
     repository = await _open(context)
-    closed = paths_not_shown(context, path)
-    excluded = [f":(exclude,literal){folder}" for folder in closed]
+    hidden = not_shown(context, path)
+    excluded = [f":(exclude,literal){folder}" for folder in hidden.paths]
     raw, listed = await repository.ask(
         Question((*_DIFF, *kind, "--", f":(literal){path}", *excluded), literal=False),
         Question((*_DIFF, *kind, "--name-only", "-z", "--", path)),
     )
     names = names_in(listed)
-    files = [shown(name) for name in names if not any(is_within(name, folder) for folder in closed)]
+    files = [shown(name) for name in names if not hidden.hides(name)]
     text = _text(raw)
     if len(raw) == LARGEST_OUTPUT:
         text += "\n" + f"[the difference is longer than {LARGEST_OUTPUT // 1_000_000} MB; give a file_path]"
@@ -128,15 +127,7 @@ async def diff(context: ToolContext, path: str, kind: tuple[str, ...]) -> ToolOu
         "[nothing is staged]" if kind else "[no difference; staged changes show with staged=true, new files not at all]"
     )
     if len(files) < len(names):
-        closed_files = len(names) - len(files)
-        told = (
-            told.rstrip()
-            + "\n"
-            + (
-                f"[{closed_files} changed {plural(closed_files, 'file is', 'files are')} left out: "
-                f"a rule closes {plural(closed_files, 'it', 'them')}]"
-            )
-        )
+        told = f"{told.rstrip()}\n{hidden.note(len(names) - len(files), 'changed')}"
     return ToolOutput(
         payload={"diff": text, "files": files},
         for_model=told,

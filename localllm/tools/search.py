@@ -6,7 +6,7 @@ import re
 import stat
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from typing import Annotated, Literal
 
@@ -23,7 +23,7 @@ from localllm.code.definition_patterns import SETTINGS, SOURCES, defining, defin
 from localllm.safety.paths import shown
 from localllm.safety.rules import is_within
 from localllm.safety.tool_definition import Risk, ToolOutput
-from localllm.tools.context import ToolContext, paths_not_shown
+from localllm.tools.context import NotShown, ToolContext, not_shown
 from localllm.tools.registry import tool
 from localllm.tools.search_backends import (
     LARGEST,
@@ -44,6 +44,7 @@ _SKIPPED = {
     "large": "{count} larger than 2 MB",
     "unreadable": "{count} that could not be read",
     "closed": "{count} closed by a rule",
+    "asked": "{count} that read_file asks about",
     "name": "{count} with odd names",
 }
 
@@ -160,7 +161,7 @@ class _Search:
 
     def __init__(self, context: ToolContext, request: Request, stack: AsyncExitStack, *, use_ripgrep: bool) -> None:
         self._most = request.max_results
-        self._batches = _batches(_candidates(context, request), paths_not_shown(context, request.start))
+        self._batches = _batches(_candidates(context, request), not_shown(context, request.start))
         self._engines, self._why = _engines(context, request, stack, use_ripgrep=use_ripgrep)
         self._hits: list[Hit] = []
         self._skipped: Skipped = Counter()
@@ -216,13 +217,13 @@ class _Batch(msgspec.Struct, frozen=True):
     skipped: Skipped
 
 
-def _batches(candidates: Iterator[Entry | None], closed: Sequence[str]) -> Iterator[_Batch]:
+def _batches(candidates: Iterator[Entry | None], hidden: NotShown) -> Iterator[_Batch]:
     batch = _Batch([], Counter())
     size = looked_at = 0
     most = _FILES_AT_ONCE[0]
     for entry in candidates:
         looked_at += 1
-        if entry and (reason := _unfit(entry, closed)):
+        if entry and (reason := _unfit(entry, hidden)):
             batch.skipped[reason] += 1
         elif entry:
             batch.paths.append(entry.path)
@@ -234,9 +235,9 @@ def _batches(candidates: Iterator[Entry | None], closed: Sequence[str]) -> Itera
         yield batch
 
 
-def _unfit(entry: Entry, closed: Sequence[str]) -> Reason | None:
-    if any(is_within(entry.path, folder) for folder in closed):
-        return "closed"
+def _unfit(entry: Entry, hidden: NotShown) -> Reason | None:
+    if hidden.hides(entry.path):
+        return "closed" if any(is_within(entry.path, folder) for folder in hidden.closed) else "asked"
     if entry.size > LARGEST:
         return "large"
     return "name" if shown(entry.path) != entry.path else None

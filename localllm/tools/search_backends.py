@@ -44,7 +44,7 @@ class Hit(msgspec.Struct, frozen=True):
     text: str
 
 
-Reason = Literal["binary", "encoding", "large", "unreadable", "name", "closed"]
+Reason = Literal["binary", "encoding", "large", "unreadable", "name", "closed", "asked"]
 """Why a file is skipped: it is binary, or text in an unknown encoding; too large; cannot be opened; its name cannot be
 shown; a rule closes it."""
 

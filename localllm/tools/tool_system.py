@@ -440,7 +440,7 @@ class ToolSystem:
             emit(ConfirmationAnswered(request_id=request.request_id, approved=False, by="interrupt"))
             raise
         emit(answer)
-        if not answer.approved and preview and preview.danger and not answer.feedback:
+        if not (answer.approved or answer.feedback or verdict.guards) and preview and preview.danger:
             key = "would_destroy" if answer.by == "unattended" else "loss_refused"
             raise ToolExecutionError(key, name=request.tool, lost=preview.danger)
         if not answer.approved:

@@ -51,13 +51,14 @@ def make_context(
     include: tuple[str, ...] = (),
     exclude: tuple[str, ...] = ("node_modules",),
     deny: tuple[str, ...] = (),
+    ask: tuple[str, ...] = (),
 ) -> ToolContext:
     """A context over `root`."""
     return ToolContext(
         root=ProjectRoot(root),
         settings=Settings(
             project=ProjectSettings(include_patterns=include, exclude_patterns=exclude),
-            safety=SafetySettings(deny=deny),
+            safety=SafetySettings(deny=deny, ask=ask),
         ),
         runner=NoRunner(),
         output_limit=output_limit,

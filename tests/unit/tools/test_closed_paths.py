@@ -1,11 +1,12 @@
-"""What a rule closes to read_file, no other tool shows."""
+"""What a rule closes to read_file, no other tool shows; what read_file asks about, none shows unasked."""
 
+import json
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from localllm.base.events import Json
+from localllm.base.events import Json, ToolCall
 from localllm.config.schema import SafetySettings
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.policy import Policy
@@ -13,6 +14,7 @@ from localllm.safety.rules import closed_to_commands, still_showing
 from localllm.tools.builtin import TOOLS, analyze_code
 from localllm.tools.git import git_diff
 from localllm.tools.search import search_files
+from tests.support.agents import Answering, make_tools
 from tests.support.tools import make_context, put, use
 
 pytestmark = pytest.mark.anyio
@@ -49,6 +51,41 @@ async def test_a_map_of_a_folder_above_leaves_it_out_and_says_so(project: Path, 
     assert "[1 source file is left out: a rule closes it]" in found.for_model
 
 
+@pytest.mark.parametrize("rule", [*RULES, "read_file(alias)"])
+async def test_what_is_asked_about_is_left_out_above_and_shown_where_it_is_named(project: Path, rule: str) -> None:
+    context = make_context(project, ask=(rule,))
+    found = await use(search_files, context, pattern="_door")
+    assert "open_door" in found.for_model
+    assert "hidden" not in found.for_model
+    assert "1 that read_file asks about" in found.for_model
+    drawn = await use(analyze_code, context, file_path=".")
+    assert "open_door" in drawn.for_model
+    assert "hidden" not in drawn.for_model
+    assert "[1 source file is left out: read_file asks about it]" in drawn.for_model
+    assert "hidden_door" in (await use(search_files, context, pattern="_door", path="secret")).for_model
+    assert "hidden_door" in (await use(analyze_code, context, file_path="secret")).for_model
+    both = await use(analyze_code, make_context(project, ask=(rule,), deny=("read_file(open.py)",)), file_path=".")
+    assert "[2 source files are left out: a rule closes them, or read_file asks about them]" in both.for_model
+    assert "hidden_door" in (await use(search_files, make_context(project, ask=("read_file",)), pattern="_d")).for_model
+
+
+@pytest.mark.parametrize("by", ["user", "unattended"])
+async def test_what_a_refused_change_would_lose_is_not_named_where_reading_is_asked_about(
+    project: Path, by: str
+) -> None:
+    code = "".join(f"def hidden_{n}(x):\n    y = x + {n}\n    return y * {n}\n\n\n" for n in range(12))
+    put(project / "secret" / "key.py", code)
+    put(project / "open.py", code)
+    refusing = Answering(approve=False, by=by)
+    tools = make_tools(project, confirmer=refusing, safety=SafetySettings(mode="auto", ask=("read_file(secret/)",)))
+    for path, is_named in (("secret/key.py", False), ("open.py", True)):
+        call = ToolCall("1", "edit_file", json.dumps({"file_path": path, "old_string": code, "new_string": "x = 1\n"}))
+        result = await tools.execute(call, lambda _event: None)
+        assert not result.success
+        assert ("hidden_0" in result.for_model) == is_named
+    assert refusing.asked
+
+
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("staged", [False, True])
 async def test_a_difference_leaves_it_out_and_says_so(project: Path, rule: str, staged: bool) -> None:
@@ -67,6 +104,11 @@ async def test_a_difference_leaves_it_out_and_says_so(project: Path, rule: str, 
     assert "hidden" not in shown.for_model
     assert shown.payload["files"] == ["open.py"]
     assert "[1 changed file is left out: a rule closes it]" in shown.for_model
+    asking = make_context(project, ask=(rule,))
+    above = await use(git_diff, asking, staged=staged)
+    assert "hidden" not in above.for_model
+    assert "[1 changed file is left out: read_file asks about it]" in above.for_model
+    assert "hidden_window" in (await use(git_diff, asking, staged=staged, file_path="secret")).for_model
     assert "hidden_window" in (await use(git_diff, make_context(project), staged=staged)).for_model
 
 
