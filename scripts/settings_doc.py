@@ -24,18 +24,18 @@ INTRODUCTION = """\
 
 <!-- Written by scripts/settings_doc.py from localllm/config/schema.py. -->
 
-Everything has a default; a settings file is only needed for what should be different. Values come from these places,
-and the later wins:
+Every setting has a default; a settings file is needed only for what should differ. Values come from these places, and
+later ones override earlier ones:
 
 1. the defaults below;
-2. your own file (`localllm config path --user` says where it is; `LOCALLLM_CONFIG_DIR` names another folder for it);
+2. your own file (`localllm config path --user` prints its path; `LOCALLLM_CONFIG_DIR` names another folder for it);
 3. `localllm.toml` in the project;
 4. environment variables: `LOCALLLM_` and the key in capitals, with underscores for the dots, as in
    `LOCALLLM_LLM_LMSTUDIO_BASE_URL`. Lists are separated by commas. An empty variable counts as not set;
 5. the command line.
 
-`localllm config show` lists every value and who set it; `localllm config set llm.model qwen3` changes one and leaves
-the rest of the file as it is. A file looks like this:
+`localllm config show` lists every value and where it comes from; `localllm config set llm.model qwen3` changes one and
+leaves the rest of the file as it is. A file looks like this:
 
 ```toml
 [llm]
@@ -49,17 +49,25 @@ base_url = "http://localhost:1234"
 tests = "Run the tests and fix what fails"
 ```
 
-A project's `localllm.toml` comes with whatever repository you cloned. Until you trust it, it may set only what is
-marked ✓, and of what is marked (✓) only what cannot reach further than before; the rest is ignored, and that is said.
-The chat asks once for each content of the file; `localllm config trust` and `localllm config untrust` change the
-answer, `localllm --trust-project` believes it for one run.
+## Projects that you do not trust
 
-No key is sent to a server that such a file has chosen, by its provider or its address, on this machine either; where
-you have the key set, that is said, and counts as something to decide. What cannot be read in such a file (an unknown
-setting, a wrong value, a line that is no TOML) is left out, and said once; in a file you trust, and in your own, it is
-an error. Nothing is read from `.env` or the like.
+A project's `localllm.toml` comes with whatever repository you cloned. Until you trust it, it may set only
 
-Besides the addresses of the settings, a model server is looked for at `http://localhost:8000` (vLLM);
+- what is marked ✓ in the column “project”;
+- what is marked (✓), within the [limits below](#what-an-untrusted-project-may-say), so that it cannot reach further
+  than before.
+
+The rest is ignored, and a message says so. The chat asks once for each content of the file; `localllm config trust` and
+`localllm config untrust` change the answer, `localllm --trust-project` trusts it for one run.
+
+No key is sent to a server that such a file has chosen, by its provider or its address, not even on this machine. If you
+have that key set, a message says so, and the server counts as something for you to decide. Whatever cannot be read in
+such a file (an unknown setting, a wrong value, a line that is not TOML) is skipped and reported once; in a file that
+you trust, and in your own, it is an error. Nothing is read from `.env` or similar files.
+
+## Model servers that are found
+
+Besides the addresses in the settings, localllm looks for a model server at `http://localhost:8000` (vLLM);
 `LOCALLLM_ALSO_LOOK_AT` names other addresses to look at instead, separated by commas.
 """
 
@@ -113,25 +121,25 @@ def meaning(setting: Setting) -> str:
 
 
 CONDITIONS = {
-    "llm.provider": "embedded; lmstudio, ollama or openai where its server is on this machine; no key is sent to it",
+    "llm.provider": "embedded; lmstudio, ollama or openai if its server is on this machine; no key is sent to it",
     "llm.*.base_url": "an address on this machine: localhost, 127.0.0.0/8 or [::1]; no key is sent to it",
-    "llm.model": "any but one of Ollama's cloud; where the provider is auto, only if all servers are on this machine",
+    "llm.model": "any but one of Ollama's cloud; with the provider auto, only if all servers are on this machine",
     "llm.max_tokens": "a smaller number, but not 0",
-    "llm.context_window": "a smaller number than yours, where you have set one",
+    "llm.context_window": "a smaller number than yours, if you have set one",
     "agent.max_iterations": "a smaller number",
     "agent.time_limit": "a shorter time",
     "safety.command_timeout": "a shorter time",
     "offline": "`true`",
     "safety.require_confirmation": "`true`",
     "safety.auto_backup": "`true`",
-    "safety.mode": "a more careful one: plan, ask, auto-edit, auto is the order",
-    "safety.ask": "what it lists (at most 200) is added to what holds",
-    "safety.rules": "rules that ask or deny (at most 200) are added to what holds",
-    "safety.deny": "what it lists (at most 200) is added to what holds",
-    "safety.dangerous_commands": "what it lists (at most 200) is added to what holds",
+    "safety.mode": "a more careful one, in the order plan, ask, auto-edit, auto",
+    "safety.ask": "its entries (at most 200) are added to the present ones",
+    "safety.rules": "rules that ask or deny (at most 200) are added to the present ones",
+    "safety.deny": "its entries (at most 200) are added to the present ones",
+    "safety.dangerous_commands": "its entries (at most 200) are added to the present ones",
     "project.include_patterns": "at most 200 patterns of at most 200 characters",
     "project.exclude_patterns": "at most 200 patterns of at most 200 characters",
-    "project.memory_file": "a Markdown file in the project, in no hidden folder, none that assistants obey (AGENTS.md)",
+    "project.memory_file": "a Markdown file in the project, not in a hidden folder, none assistants obey (AGENTS.md)",
     "commands.aliases": "requests in words: no commands of the shell (`!`) or the chat (`/`)",
 }
 """What an untrusted project may say of the settings marked (✓): the words for `trust.admitted`."""
