@@ -166,6 +166,8 @@ def test_the_scheduling_of_others_is_not_touched(machine: Machine) -> None:
 
 def test_attributes_of_files_are_not_supported(machine: Machine) -> None:
     assert machine.answer("fsetxattr") == refused(errno.EOPNOTSUPP)
+    for call in ("getxattr", "lgetxattr", "getxattrat", "listxattr", "llistxattr", "listxattrat"):
+        assert machine.answer(call) == refused(errno.EOPNOTSUPP)
 
 
 def test_a_machine_without_a_table_is_told() -> None:
