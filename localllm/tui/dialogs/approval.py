@@ -39,6 +39,9 @@ _HANGING = " " * 6
 _MOST_OF_NAME = 5
 """Rows that a summary, or a file's name, may take before the rest of the question."""
 
+_PAGER_EDGE = 2
+"""Cells of a row that the pager, which shows the same rows, needs for the end of a line and the scroll bar."""
+
 _MARK = 5
 """Cells before the text of a diff row: indentation, and + or -."""
 
@@ -212,7 +215,7 @@ class TerminalConfirmer:
                 else request.reason
             )
             texts.append((reason, "bad"))
-        return [_hanging(text, style, self._screen.width) for text, style in texts]
+        return [_hanging(text, style, self._screen.width - _PAGER_EDGE) for text, style in texts]
 
     def _detail(self, request: ConfirmationRequested) -> tuple[list[Line], list[Line]]:
         """Return the rows of the detail, whole and as shown first: there long names above a diff are cut."""
@@ -221,7 +224,7 @@ class TerminalConfirmer:
         is_name = request.detail_kind == "diff"
         for row in detail_lines(request):
             is_name = is_name and not row[0][1].endswith("@")
-            rows = _folded(row, self._screen.width)
+            rows = _folded(row, self._screen.width - _PAGER_EDGE)
             whole += rows
             first += _without_middle(rows) if is_name else rows
         return whole, first

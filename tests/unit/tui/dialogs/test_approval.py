@@ -304,6 +304,15 @@ async def test_a_long_line_passes_for_no_other_line_and_hides_none_above(kind: s
     assert "[v]iew all" in shown
 
 
+async def test_rows_leave_the_pager_room_for_its_scroll_bar() -> None:
+    """A wider one would go on at its left edge, where only lines of the question begin."""
+    person = Person("v", "n")
+    name = "Write " + "a" * 1_000
+    await person.confirmer.confirm(request(tool="write_file", detail_kind="diff", summary=name, detail="+" + "x" * 500))
+    room = Screen(StringIO(), Theme(plain=True)).width - 2
+    assert max(sum(len(text) for _, text in line) for line in person.viewed[0]) == room
+
+
 async def test_plain_text_is_folded_without_a_look_at_each_sign(monkeypatch: pytest.MonkeyPatch) -> None:
     """That takes a second for a million of them, in which no key is read and no signal heard."""
     monkeypatch.delattr(approval, "clusters")
