@@ -18,7 +18,7 @@ from localllm.base.i18n import Phrase
 from localllm.config.registry import load
 from localllm.sandbox.backend import BACKENDS, LEVELS, Confinement, Level, SandboxLevel
 from localllm.sandbox.environment import Visibility
-from localllm.sandbox.launcher import bubblewrap
+from localllm.sandbox.launcher.bwrap_program import find_bwrap
 from localllm.sandbox.linux import seccomp
 from localllm.sandbox.linux.bundle import Bundle
 from localllm.sandbox.linux.confinement import Parts
@@ -48,7 +48,7 @@ def remedies(
     *,
     read: Callable[[str], str] = read_setting,
     exists: Callable[[str], bool] = os.path.exists,
-    has_bubblewrap: Callable[[], str] = bubblewrap.program,
+    has_bubblewrap: Callable[[], str] = find_bwrap,
 ) -> list[Phrase]:
     """Return what to do about the levels that do not work, the best first. `kernel`: as `uname -r` prints it."""
     found: list[Phrase] = []

@@ -8,12 +8,10 @@ import marshal
 import os
 
 from localllm.sandbox.launcher import limits, mounts
+from localllm.sandbox.launcher.bwrap_program import find_bwrap
 from localllm.sandbox.launcher.mount_table import MountTable, misplaced
 from localllm.sandbox.launcher.spec import LaunchSpec
 from localllm.sandbox.launcher.syscalls import Kernel
-
-PROGRAMS = ("/usr/bin/bwrap", "/usr/local/bin/bwrap")
-"""Not looked up in the user's PATH, which may lead into the project."""
 
 COULD_NOT = 1
 """The exit status of bwrap when it fails itself and has run nothing. The launcher inside exits with it where bwrap has
@@ -29,19 +27,6 @@ _ISOLATION = (
     "--die-with-parent --cap-drop ALL --ro-bind / / --dev /dev --perms 1777 --size {shared} --tmpfs {shared_memory} "
     "--proc /proc"
 )
-
-
-def program() -> str:
-    """Return the path of bwrap; "" if it is not installed, or others than root could have changed it."""
-    return next((path for path in PROGRAMS if _is_the_systems(path)), "")
-
-
-def _is_the_systems(path: str) -> bool:
-    try:
-        about = os.stat(path)
-    except OSError:
-        return False
-    return about.st_uid == 0 and not about.st_mode & 0o022 and os.access(path, os.X_OK)
 
 
 def arguments(steps: list[mounts.Step], opened: dict[tuple[str, str], int] | None = None) -> list[str]:
@@ -109,7 +94,7 @@ def start(kernel: Kernel, spec: LaunchSpec, attempt: int, said: int) -> None:
     for inherited in (*opened.values(), *_kept(spec)):
         os.set_inheritable(inherited, True)  # noqa: FBT003 - by position only
     # Without a shell, and without the user's variables.
-    os.execve(program(), ["bwrap", *arguments(steps, opened), *launcher, str(fd)], {})  # noqa: S606
+    os.execve(find_bwrap(), ["bwrap", *arguments(steps, opened), *launcher, str(fd)], {})  # noqa: S606
 
 
 def check(kernel: Kernel, spec: LaunchSpec) -> None:
@@ -138,7 +123,7 @@ def _open_places(kernel: Kernel, steps: list[mounts.Step]) -> tuple[list[mounts.
 
     Returns the steps without those for which there is nothing any more, or a symlink; and the descriptors.
     """
-    with open(program(), "rb") as file:
+    with open(find_bwrap(), "rb") as file:
         if _BY_DESCRIPTOR[mounts.PIN].encode() not in file.read():
             return steps, {}
     limits.raise_open_files()

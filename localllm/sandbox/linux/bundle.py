@@ -20,6 +20,7 @@ _MODULES = (
     "mount_table",
     "covers",
     "limits",
+    "bwrap_program",
     "namespaces",
     "bubblewrap",
     "listener",

@@ -15,7 +15,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import Phrase
 from localllm.sandbox.backend import NO_CARE, Level, Surroundings
 from localllm.sandbox.environment import Visibility, variables
-from localllm.sandbox.launcher import bubblewrap
+from localllm.sandbox.launcher.bwrap_program import find_bwrap
 from localllm.sandbox.launcher.listener import PORT
 from localllm.sandbox.launcher.spec import LaunchSpec
 from localllm.sandbox.linux import seccomp
@@ -181,7 +181,7 @@ class LinuxConfinement:
 
 def make(parts: Parts) -> LinuxConfinement:
     """Create the confinement for any level of Linux. Raises ToolExecutionError if bubblewrap is missing."""
-    if parts.level == "bubblewrap" and not bubblewrap.program():
+    if parts.level == "bubblewrap" and not find_bwrap():
         raise ToolExecutionError("command_failed_to_start", reason=Phrase("bwrap is not installed"))
     return LinuxConfinement(
         parts.bundle, parts.root, parts.visibility, parts.server, level=parts.level, hosts=parts.hosts

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from localllm.sandbox.backend import LEVELS, Level
-from localllm.sandbox.launcher import bubblewrap
+from localllm.sandbox.launcher.bwrap_program import find_bwrap
 from tests.support.sandbox_world import World
 
 
@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(params=LEVELS)
 def level(request: pytest.FixtureRequest) -> Level:
-    if request.param == "bubblewrap" and not bubblewrap.program():
+    if request.param == "bubblewrap" and not find_bwrap():
         pytest.skip("bubblewrap is not installed")
     return request.param
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.sandbox.launcher import bubblewrap
+from localllm.sandbox.launcher.bwrap_program import find_bwrap
 
 PROGRAM = """
 import asyncio, sys
@@ -27,7 +27,7 @@ asyncio.run(main())
 
 @pytest.mark.parametrize("level", ["namespaces", "bubblewrap"])
 def test_nothing_is_put_into_it_and_it_stays_in_its_place(tmp_path: Path, level: str) -> None:
-    if level == "bubblewrap" and not bubblewrap.program():
+    if level == "bubblewrap" and not find_bwrap():
         pytest.skip("bubblewrap is not installed")
     environment = tmp_path / "project/tools/env"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)

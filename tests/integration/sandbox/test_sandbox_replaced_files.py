@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from localllm.sandbox.backend import Level
-from localllm.sandbox.launcher import bubblewrap
+from localllm.sandbox.launcher.bwrap_program import find_bwrap
 from localllm.sandbox.runner import CommandResult, SandboxRunner
 from tests.support.sandbox_world import World, until
 
@@ -42,7 +42,7 @@ WRITES = "touch started; while sleep 0.01; do printf '[core]\\nfsmonitor = evil\
 
 @pytest.fixture(params=["namespaces", "bubblewrap"])
 def level(request: pytest.FixtureRequest) -> Level:
-    if request.param == "bubblewrap" and not bubblewrap.program():
+    if request.param == "bubblewrap" and not find_bwrap():
         pytest.skip("bubblewrap is not installed")
     return request.param
 

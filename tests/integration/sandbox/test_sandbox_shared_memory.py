@@ -11,7 +11,7 @@ import pytest
 
 from localllm.base import regular_files
 from localllm.sandbox.backend import SandboxLevel
-from localllm.sandbox.launcher import bubblewrap
+from localllm.sandbox.launcher.bwrap_program import find_bwrap
 from localllm.sandbox.launcher.mounts import SHARED_MEMORY
 from localllm.sandbox.runner import SandboxRunner
 
@@ -32,7 +32,7 @@ def shared() -> Iterator[Path]:
 
 
 def run(root: Path, level: SandboxLevel, command: str) -> str:
-    if level == "bubblewrap" and not bubblewrap.program():
+    if level == "bubblewrap" and not find_bwrap():
         pytest.skip("bubblewrap is not installed")
     runner = SandboxRunner(root, levels=(level,))
     try:

@@ -262,7 +262,7 @@ def test_the_document_has_every_key_with_its_default() -> None:
             shown = rows[field.name].strip().partition(":")[0].strip('`"')
             match field.default:
                 case msgspec.NODEFAULT:
-                    assert shown.startswith("must be there")
+                    assert shown.startswith("required")
                 case bool() as value:
                     assert shown == str(value).lower()
                 case int() | float() as value:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.sandbox.launcher import bubblewrap
+from localllm.sandbox.launcher import bubblewrap, bwrap_program
 from localllm.sandbox.launcher.landlock import Ruleset
 from localllm.sandbox.launcher.mounts import (
     COPY,
@@ -182,7 +182,7 @@ def test_bubblewrap_covers_nothing_up_again(machine: Path) -> None:
 
 
 def test_bubblewrap_is_never_looked_for_on_the_path() -> None:
-    assert all(path.startswith(("/usr/bin/", "/usr/local/bin/")) for path in bubblewrap.PROGRAMS)
+    assert all(path.startswith(("/usr/bin/", "/usr/local/bin/")) for path in bwrap_program.PROGRAMS)
 
 
 @pytest.mark.root
@@ -198,8 +198,8 @@ def test_bubblewrap_is_none_that_anybody_but_root_could_have_changed(
     bwrap.write_text("#!/bin/sh\n")
     os.chown(bwrap, owner, 0)
     bwrap.chmod(mode)
-    monkeypatch.setattr(bubblewrap, "PROGRAMS", (f"{machine}/missing", str(bwrap)))
-    assert bubblewrap.program() == (str(bwrap) if is_taken else "")
+    monkeypatch.setattr(bwrap_program, "PROGRAMS", (f"{machine}/missing", str(bwrap)))
+    assert bwrap_program.find_bwrap() == (str(bwrap) if is_taken else "")
 
 
 class Recorded(Ruleset):
