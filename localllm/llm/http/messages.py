@@ -1,5 +1,6 @@
 """HTTP requests, responses and errors, independent of the client that transports them."""
 
+import re
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol
 
@@ -51,10 +52,17 @@ class UnwritableError(Exception):
     """The request cannot be written as HTTP. Without a message, which could quote the key."""
 
 
+_LONGEST_PLACEHOLDER = 15
+"""Characters; a key this short may be one of those for servers that need none, and stand at the beginning of a name."""
+
+
 def without_secrets(text: str, secrets: Iterable[str]) -> str:
-    """Remove the secrets from a text of the server's, which may repeat the key it was sent."""
+    """Remove the secrets from a text of the server's, which may repeat the key it was sent. A short one that only
+    begins a longer word stays: with the key lm-studio, the models of lm-studio-community keep their names."""
     for secret in secrets:
-        text = text.replace(secret, "…")
+        if secret in text:
+            behind = r"(?![A-Za-z0-9_-])" if len(secret) <= _LONGEST_PLACEHOLDER else ""
+            text = re.sub(re.escape(secret) + behind, "…", text)
     return text
 
 

@@ -274,6 +274,17 @@ async def test_no_error_repeats_the_key(kind: str, reply: Reply) -> None:
     assert BASIC not in said or kind != "password"
 
 
+async def test_a_placeholder_for_a_key_hides_no_name_that_begins_with_it() -> None:
+    said = "No model lm-studio-community/qwen for the key lm-studio."
+    with WireServer([fails(400, said)] * 4) as server:
+        provider = OpenAICompatible("openai", server.url, timeout=5, idle_timeout=5, api_key="lm-studio")
+        with pytest.raises(LLMConnectionError) as caught:
+            async for _ in provider.stream(CompletionRequest(model="m", messages=HELLO)):
+                pass
+        await provider.aclose()
+    assert "No model lm-studio-community/qwen for the key …" in str(caught.value)
+
+
 def with_key(kind: str, url: str) -> Provider:
     match kind:
         case "azure":
