@@ -110,9 +110,11 @@ _NOT_DONE = (
     r"|(?:files?|it|they|code) (?:was|were|is|are|has|have)(?: not|n't) (?:yet |been )*(?:changed|edited|there|written"
     r"|saved|updated|done)\b)"
 )
+_NOT_JA = r"ない(?=よ(?!う)|[ねぞ]|です|ので|から|けど|みたい|[\s、。！!…]|$)"
+"""Ends what is said, and is not of the noun behind it as in 保存できないバグ."""
 _NOT_DONE_JA = (
-    r"(?:変更|修正|編集|反映|適用|更新|追加|作成|実装|保存)(?:は|が)?(?:まだ)?(?:され|でき|出来|して)(?:てい|て)?(?:ません|ない)"
-    r"|変わっ(?:てい|て)?(?:ません|ない)"
+    r"(?:変更|修正|編集|反映|適用|更新|追加|作成|実装|保存)(?:は|が)?(?:まだ)?(?:され|でき|出来|して)(?:てい|て)?"
+    rf"(?:ません|{_NOT_JA})|変わっ(?:てい|て)?(?:ません|{_NOT_JA})"
 )
 _ASKS_WHY = r"[?？]\s*$|なぜ|何故|どうして|理由|か[。\s]*$"
 _LONGEST_COMPLAINT = 120
