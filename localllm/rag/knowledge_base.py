@@ -38,7 +38,7 @@ from localllm.text import tokenising
 _NEAREST = 5
 """Nearest passages listed when nothing was found."""
 _LONGEST_QUERY = 40_000
-"""Characters of a query that count; parsing them takes a second."""
+"""Characters of a query that count; parsing them takes up to a second."""
 _MANY = 20_000
 """Unindexed passages from which on a search takes noticeable time."""
 

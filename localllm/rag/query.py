@@ -88,6 +88,7 @@ _QUESTION_WORD = late_pattern(
     r"|(?:どう(?!しても)|どこ|いつ(?!の間)|誰|だれ|どれ|どちら|いくら|いくつ)(?!か(?!ら)|も|でも)"
     r"|何(?!か(?!月)|とか|も|度も|回も|でも)|どの|どんな|なぜ|いかが|教えて|知りたい"
 )
+_AFTER_BLANK = late_pattern(r"(?<= )[^\W_]+")
 _JAPANESE = late_pattern("[\u3040-\u30ff\u4e00-\u9fff]")
 _NAMES = late_pattern(
     r"(?<![^\W_])(?:[A-Za-z]{1,4}(?:[-‐‑−][0-9]+|[0-9]{2,})[0-9A-Za-z]*|[^\W_]+(?:_+[^\W_]+)+)(?![^\W_])", re.ASCII
@@ -266,11 +267,12 @@ def _words(text: str, named: Container[int]) -> Iterable[Word]:
     found: dict[tuple[int, ...], Word] = {}
     hyphened = {part: len(parts) for parts in map(_parts, _HYPHENED.findall(text)) for part in parts}
     for part, absent in zip(_clauses(text), (1.0, _CONDITION, _TOLD), strict=True):
+        names = _Names(part)
         for run in runs(part):
             if (word := _word(run, absent)) is None:
                 continue
             word = word._replace(weight=word.weight / hyphened.get(run.text, 1))
-            is_name = run.kind == "word" and _is_name(run.text, part)
+            is_name = run.kind == "word" and run.text in names
             if absent >= 1 and (is_name or word.hashes[0] in named):
                 word = word._replace(absent=_NAME if is_name else absent, present=_NAMED)
             found.setdefault(word.hashes, word)
@@ -299,16 +301,25 @@ def _word(run: Run, absent: float) -> Word | None:
             return Word(run.kind, tuple(map(term_hash, run.terms)), weight, absent)
 
 
-def _is_name(word: str, text: str) -> bool:
-    """Whether a Latin word is a name: SMTP, iSCSI, Slack (inside a sentence), and any in a Japanese text."""
-    lowered = word.lower()
-    if not word.isascii() or not word.isalpha() or len(word) < 2 or not _NO_NAMES.isdisjoint((lowered, stem(lowered))):
-        return False
-    if not text.isascii() and _JAPANESE.search(text):
-        return True
-    if not word[1:].islower() and not word.islower():
-        return word == text.strip() or not text.isupper()
-    return word[0].isupper() and f" {word}" in text and not _is_title(text)
+class _Names:
+    """Recognises the names among the Latin words of a text: SMTP, iSCSI, Slack inside a sentence, any in Japanese."""
+
+    def __init__(self, text: str) -> None:
+        self._only = text.strip()
+        self._is_japanese = not text.isascii() and _JAPANESE.search(text) is not None
+        self._is_shouted = text.isupper()
+        self._inside: frozenset[str] = frozenset() if _is_title(text) else frozenset(_AFTER_BLANK.findall(text))
+
+    def __contains__(self, word: str) -> bool:
+        lowered = word.lower()
+        is_everyday = not _NO_NAMES.isdisjoint((lowered, stem(lowered)))
+        if not word.isascii() or not word.isalpha() or len(word) < 2 or is_everyday:
+            return False
+        if self._is_japanese:
+            return True
+        if not word[1:].islower() and not word.islower():
+            return word == self._only or not self._is_shouted
+        return word[0].isupper() and word in self._inside
 
 
 def _is_title(text: str) -> bool:

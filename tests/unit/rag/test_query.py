@@ -157,3 +157,14 @@ def test_what_is_asked_for_stands_beside_words_of_the_question(query: str, passa
     there, common = (frozenset(map(term_hash, terms(text))) for text in (passage, "月 days 日"))
     asked = parse_query(query)
     assert asked.is_answered(passage, there, frozenset(), lambda term: 0.1 if term in common else 1) == is_answered
+
+
+def test_names_are_recognised_in_their_sentence() -> None:
+    def names(query: str) -> list[float]:
+        return [word.absent for word in parse_query(query).words if word.absent > 1]
+
+    assert len(names("How does our Slack link to SMTP?")) == 2
+    assert not names("How does our slack link to Windows?")
+    assert not names("Annual Leave Carry Over")
+    assert names("SMTP")
+    assert not names("HOW DO I PAY?")
