@@ -77,9 +77,9 @@ class Snapshots:
         _follow(snapshots, root)
         return cls(snapshots / project_name(root), begun=partial(note_place, snapshots, root))
 
-    def begin_turn(self) -> None:
-        """Start a new turn: its changes are undone together by `undo(turn=True)`."""
-        self._turn = uuid4().hex
+    def begin_turn(self, resumed: str = "") -> None:
+        """Start a new turn, or resume one: its changes are undone together by `undo(turn=True)`."""
+        self._turn = resumed or uuid4().hex
         self._passed_over.clear()
 
     @contextmanager
@@ -238,14 +238,15 @@ class Snapshots:
             states[made.path] = first, made.after
         return {path: (then, now) for path, (then, now) in states.items() if then != now}
 
-    def rewind(self, root: ProjectRoot, position: int, *, tool: str = "rewind") -> "list[Undone]":
+    def rewind(self, root: ProjectRoot, position: int, *, tool: str = "rewind", turn: str = "") -> "list[Undone]":
         """Restore the files to their state at `position`; return the result for each. This is a change by `tool`
-        itself, so `undo` reverts it. A file that was changed by others since is left as it is, with an `error`.
+        itself, in a new turn or in `turn`, so `undo` reverts it. A file that was changed by others since is left as it
+        is, with an `error`.
 
         Raises ToolExecutionError undo_busy.
         """
         root = root.for_restoring()
-        self.begin_turn()
+        self.begin_turn(turn)
         states = self.states_since(position)
         lost = {made.before for made in self._made[position:] if is_repository(made.before)} - {LOST}
         if not (states or lost):
@@ -303,7 +304,7 @@ class Snapshots:
             undone = take_back(root, left, self._contents, keep=self.take, earlier=earlier)
             if undone.merged:
                 self.note_own(change.path, now, look(root, change.path))
-        return msgspec.structs.replace(undone, tool=change.tool, told=told_of(change, self._contents))
+        return msgspec.structs.replace(undone, tool=change.tool, turn=change.turn, told=told_of(change, self._contents))
 
     def _as_left(self, change: Change, now: str) -> Change:
         """Extend the creation of a file to its state `now`, if only localllm has written to it since, so that no other

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
+from typing import NamedTuple
 
 import msgspec
 
@@ -38,6 +39,14 @@ class FileDiff(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
+class _Undo(NamedTuple):
+    """An undo that can be redone: the positions before and after it, and the turn of what it undid."""
+
+    before: int
+    after: int
+    turn: str
+
+
 class ChangeHistory:
     """The changes of one project's files by tools."""
 
@@ -46,7 +55,7 @@ class ChangeHistory:
         self._is_kept = context.settings.safety.auto_backup
         self._snapshots = snapshots
         self._commands = commands
-        self._undone: list[tuple[int, int]] = []
+        self._undone: list[_Undo] = []
         self._undone_until = 0
 
     @asynccontextmanager
@@ -75,7 +84,8 @@ class ChangeHistory:
         before = self.position
         undone = self._snapshots.undo(self._root, turn=turn)
         if self.position != before:
-            self._undone = [*self._redoable(before), (before, self.position)]
+            newest = next((one.turn for one in undone if not one.error), "")
+            self._undone = [*self._redoable(before), _Undo(before, self.position, newest)]
             self._undone_until = self.position
         more = [_(_GOES_ON[self._snapshots.goes_on()])] if any(one.error for one in undone) else []
         if not with_words and any(one.tool == "rewind" and not one.error for one in undone):
@@ -84,20 +94,20 @@ class ChangeHistory:
 
     def redo(self) -> list[str]:
         """Redo what `undo` reverted last, unless something was changed since; return a line for each.
-        It can be undone. Raises ToolExecutionError undo_busy."""
+        It can be undone, also with the turn whose changes it restores. Raises ToolExecutionError undo_busy."""
         if not (undone := self._redoable(self.position)):
             return [_("There is nothing to redo.")]
-        before, after = undone[-1]
-        made = self._snapshots.made_since(before)[: after - before]
-        redone = self._snapshots.rewind(self._root, before, tool="redo")
+        last = undone[-1]
+        made = self._snapshots.made_since(last.before)[: last.after - last.before]
+        redone = self._snapshots.rewind(self._root, last.before, tool="redo", turn=last.turn)
         lines = [str(msgspec.structs.replace(one, again=True)) for one in redone]
         self._undone, self._undone_until = undone[:-1], self.position
         if any(one.path == SETTINGS_FILE for one in made):
             lines.append(_("{file} is not created again; /init does that.", file=SETTINGS_FILE))
         return lines or [_("What was restored in a repository stays there.")]
 
-    def _redoable(self, position: int) -> list[tuple[int, int]]:
-        """Return the positions before and after each undo, newest last.
+    def _redoable(self, position: int) -> list[_Undo]:
+        """Return the undos that can be redone, newest last.
         Empty if something was changed since, according to `position`."""
         return self._undone if position == self._undone_until else []
 

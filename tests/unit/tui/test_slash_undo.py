@@ -149,6 +149,33 @@ async def test_what_was_taken_back_step_by_step_is_made_again_step_by_step(root:
     assert present(chat) == ["one", "two"]
 
 
+@pytest.mark.parametrize("words", ["", "turn"])
+async def test_what_is_made_again_is_of_the_request_that_made_it(root: Path, words: str) -> None:
+    chat = Chat(root)
+    await chat.write("one")
+    chat.tools.begin_turn()
+    await chat.write("two")
+    await chat.write("three")
+    await chat.undone(words)
+    await said(chat, "redo")
+    assert present(chat) == ["one", "two", "three"]
+    await chat.undone("turn")
+    assert present(chat) == ["one"]
+    await said(chat, "redo")
+    assert present(chat) == ["one", "two", "three"]
+
+
+async def test_a_request_after_redo_is_one_by_itself(root: Path) -> None:
+    chat = Chat(root)
+    await chat.write("one")
+    await chat.undone()
+    await said(chat, "redo")
+    chat.tools.begin_turn()
+    await chat.write("two")
+    await chat.undone("turn")
+    assert present(chat) == ["one"]
+
+
 async def test_a_deletion_that_was_taken_back_is_made_again(root: Path) -> None:
     chat = Chat(root)
     (root / "one").write_text("1")
