@@ -53,6 +53,6 @@ def _nothing(wanted: str) -> str:
 
 def _show(screen: Screen, one: FileDiffInfo, limit: int) -> None:
     if one.diff:
-        screen.print_lines(diff_lines(one.diff, limit=limit))
+        screen.print_lines(diff_lines(one.diff, screen.width, limit=limit))
     else:
         screen.print(("dim", f"    {clean(one.path, keep_newlines=False)}: {one.reason}"))

@@ -11,10 +11,10 @@ from localllm.base.events import ConfirmationAnswered, ConfirmationRequested
 from localllm.base.i18n import N_, _, ngettext
 from localllm.safety.confirmation import Answers
 from localllm.safety.rules import lasting_rule
-from localllm.text.sanitising import clean, clusters
+from localllm.text.sanitising import clean
 from localllm.tui.render.report import choice_lines, wrapped
 from localllm.tui.render.screen import Screen
-from localllm.tui.render.tool_lines import diff_lines, lines_with_ends, visible_blanks
+from localllm.tui.render.tool_lines import diff_rows, folded, lines_with_ends, visible_blanks
 from localllm.tui.theme import Line, Style
 
 _RISKS = {
@@ -41,9 +41,6 @@ _MOST_OF_NAME = 5
 
 _PAGER_EDGE = 2
 """Cells of a row that the pager, which shows the same rows, needs for the end of a line and the scroll bar."""
-
-_MARK = 5
-"""Cells before the text of a diff row: indentation, and + or -."""
 
 _ALWAYS = {
     "command": N_("Always allow exactly this (Enter), or shorten it to allow everything that begins with it."),
@@ -224,7 +221,7 @@ class TerminalConfirmer:
         is_name = request.detail_kind == "diff"
         for row in detail_lines(request):
             is_name = is_name and not row[0][1].endswith("@")
-            rows = _folded(row, self._screen.width - _PAGER_EDGE)
+            rows = folded(row, self._screen.width - _PAGER_EDGE)
             whole += rows
             first += _without_middle(rows) if is_name else rows
         return whole, first
@@ -269,8 +266,7 @@ def detail_lines(request: ConfirmationRequested) -> list[Line]:
     such; so are blanks that could hide something: see `render.tool_lines`."""
     match request.detail_kind:
         case "diff":
-            rows = diff_lines(request.detail)
-            return [((style, text[:_MARK]), (style, text[_MARK:].replace("\t", "    "))) for ((style, text),) in rows]
+            return diff_rows(request.detail)
         case "command":
             return [
                 (("dim", "    $ " if number == 0 else "      "), ("bold", row))
@@ -292,32 +288,6 @@ def _without_middle(rows: list[Line]) -> list[Line]:
         return rows
     half = (_MOST_OF_NAME - 1) // 2
     return [*rows[:half], (("dim", f"{_HANGING}…"),), *rows[-half:]]
-
-
-def _folded(row: Line, width: int) -> list[Line]:
-    """Wrap a row with hanging indentation, so that no part can pass for a line of the question, or for another row of
-    the diff."""
-    (mark, indent), (style, text) = row
-    text = clean(text, keep_newlines=False)
-    room = max(10, width - len(indent))
-    if text.isascii():  # fast path: each character takes one cell
-        lines = [text[at : at + room] for at in range(0, len(text), room)] or [""]
-    else:
-        lines = _lines_of_cells(text, room)
-    indents = [indent, *[" " * len(indent)] * (len(lines) - 1)]
-    return [((mark, before), (style, line)) for before, line in zip(indents, lines, strict=True)]
-
-
-def _lines_of_cells(text: str, room: int) -> list[str]:
-    if 2 * len(text) <= room:  # no character takes more than two
-        return [text]
-    lines, begins, free = list[str](), 0, room
-    for start, _end, cells in clusters(text):
-        if cells > free:
-            lines.append(text[begins:start])
-            begins, free = start, room
-        free -= cells
-    return [*lines, text[begins:]]
 
 
 def _answer(

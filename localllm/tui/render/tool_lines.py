@@ -14,7 +14,7 @@ from typing import cast
 from localllm.base.events import Json, ToolFinished, ToolStarted
 from localllm.base.i18n import ngettext
 from localllm.base.lazy_patterns import late_pattern
-from localllm.text.sanitising import clean, shorten
+from localllm.text.sanitising import clean, clusters, shorten
 from localllm.text.terminal_output import plain_output
 from localllm.tui.theme import Line, Span, Style
 
@@ -125,21 +125,56 @@ def finished_lines(event: ToolFinished, width: int, *, named: bool = False, with
     lines: list[Line] = [(mark, ("dim" if event.success else "", shorten(summary, max(0, width - 4))))]
     diff = event.payload.get("diff")
     if with_diff and isinstance(diff, str) and "file_path" in event.payload:
-        lines += diff_lines(diff, limit=DIFF_LINES)
+        lines += diff_lines(diff, width, limit=DIFF_LINES)
     return lines + _output_tail(event.payload, width)
 
 
-def diff_lines(diff: str, *, limit: int = 0) -> list[Line]:
-    """Format a unified diff in colour, with suspicious blanks visible; with `limit` only so many lines and the number
-    of the others."""
-    rows = diff.removesuffix("\n").split("\n")
+def diff_lines(diff: str, width: int, *, limit: int = 0) -> list[Line]:
+    """Format a unified diff in colour, in lines of at most `width` cells; with `limit` only so many of its rows and the
+    number of the others."""
+    rows = diff_rows(diff)
     shown = rows[:limit] if limit and len(rows) > limit + 1 else rows
-    lines: list[Line] = [((_diff_style(row), f"    {row[:1]}{visible_blanks(row[1:])}"),) for row in shown]
+    lines = [line for row in shown for line in folded(row, width)]
     if len(shown) < len(rows):
         lines.append(
             (("dim", "    " + ngettext("… {count} more line", "… {count} more lines", len(rows) - len(shown))),)
         )
     return lines
+
+
+def diff_rows(diff: str) -> list[Line]:
+    """Return the rows of a unified diff, each as its mark and its text, with suspicious blanks visible."""
+    found: list[Line] = []
+    for row in diff.removesuffix("\n").split("\n"):
+        style, text = _diff_style(row), visible_blanks(row[1:]).replace("\t", "    ")
+        found.append(((style, f"    {row[:1]}"), (style, text)))
+    return found
+
+
+def folded(row: Line, width: int) -> list[Line]:
+    """Wrap a row of mark and text with hanging indentation, so that no part can pass for a line of a question, or for
+    another row of the diff."""
+    (mark, indent), (style, text) = row
+    text = clean(text, keep_newlines=False)
+    room = max(10, width - len(indent))
+    if text.isascii():  # fast path: each character takes one cell
+        lines = [text[at : at + room] for at in range(0, len(text), room)] or [""]
+    else:
+        lines = _lines_of_cells(text, room)
+    indents = [indent, *[" " * len(indent)] * (len(lines) - 1)]
+    return [((mark, before), (style, line)) for before, line in zip(indents, lines, strict=True)]
+
+
+def _lines_of_cells(text: str, room: int) -> list[str]:
+    if 2 * len(text) <= room:  # no character takes more than two
+        return [text]
+    lines, begins, free = list[str](), 0, room
+    for start, _end, cells in clusters(text):
+        if cells > free:
+            lines.append(text[begins:start])
+            begins, free = start, room
+        free -= cells
+    return [*lines, text[begins:]]
 
 
 def _diff_style(row: str) -> Style:

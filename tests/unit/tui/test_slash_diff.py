@@ -97,3 +97,8 @@ async def test_what_cannot_be_shown_says_why(chat: Chat) -> None:
     assert "picture: it was not text" in shown
     assert "lost.txt: " in shown
     assert "old.txt: the text is the same" in shown
+
+
+async def test_a_long_line_goes_on_below_its_text(chat: Chat) -> None:
+    await chat.write("old.txt", "x" * 100 + "\n")
+    assert f"    +{'x' * 75}\n     {'x' * 25}\n" in await chat.shown()

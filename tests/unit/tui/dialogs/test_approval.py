@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from localllm.base.events import ConfirmationAnswered, ConfirmationRequested
-from localllm.tui.dialogs import approval
 from localllm.tui.dialogs.approval import Escaped, TerminalConfirmer, ask_yes_no
+from localllm.tui.render import tool_lines
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Line, Theme
 
@@ -315,7 +315,7 @@ async def test_rows_leave_the_pager_room_for_its_scroll_bar() -> None:
 
 async def test_plain_text_is_folded_without_a_look_at_each_sign(monkeypatch: pytest.MonkeyPatch) -> None:
     """That takes a second for a million of them, in which no key is read and no signal heard."""
-    monkeypatch.delattr(approval, "clusters")
+    monkeypatch.delattr(tool_lines, "clusters")
     person = Person("v", "n")
     detail = "+" + "x" * 1_000_000 + "\n+日本語"
     await person.confirmer.confirm(request(tool="write_file", detail_kind="diff", detail=detail))

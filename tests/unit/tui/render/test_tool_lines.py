@@ -1,5 +1,7 @@
 """Tool calls as lines for a person."""
 
+import pytest
+
 from localllm.base.events import ToolFinished, ToolStarted
 from localllm.text.sanitising import display_width
 from localllm.tui.render.tool_lines import DIFF_LINES, diff_lines, finished_lines, started_line
@@ -38,7 +40,7 @@ def test_an_outcome() -> None:
 
 def test_a_change_is_shown_in_colour_and_capped() -> None:
     diff = "--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\n same"
-    assert [line[0][0] for line in diff_lines(diff)] == ["dim", "dim", "hunk", "bad", "good", ""]
+    assert [line[0][0] for line in diff_lines(diff, 60)] == ["dim", "dim", "hunk", "bad", "good", ""]
     long = finished(file_path="a", diff="+x\n" * 100)
     shown = text(finished_lines(long, 60))
     assert len(shown) == DIFF_LINES + 2
@@ -47,7 +49,20 @@ def test_a_change_is_shown_in_colour_and_capped() -> None:
 
 
 def test_nothing_in_a_change_hides_behind_a_carriage_return() -> None:
-    assert text(diff_lines("+good\r-evil\x0b\u2028x\n")) == ["    +good\r-evil\x0b\u2028x"]
+    [shown] = text(diff_lines("+good\r-evil\x0b\u2028x\n", 60))
+    assert not {"\r", "\x0b", "\u2028"} & set(shown)
+
+
+@pytest.mark.parametrize("sign", ["x", "日"])
+def test_a_long_line_of_a_change_goes_on_below_its_text(sign: str) -> None:
+    line = sign * 100
+    for shown in (diff_lines(f"+{line}\n-b", 60), finished_lines(finished(file_path="a", diff=f"+{line}\n-b"), 60)[1:]):
+        first, *more, last = text(shown)
+        assert first.startswith(f"    +{sign}")
+        assert more
+        assert all(row.startswith(f"     {sign}") for row in more)
+        assert last == "    -b"
+        assert max(map(display_width, text(shown))) in (59, 60)
 
 
 def test_tabs_in_output_are_columns() -> None:
