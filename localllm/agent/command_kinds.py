@@ -122,10 +122,30 @@ _FAILED = late_pattern(
     re.MULTILINE,
 )
 _NOT_RUN = late_pattern(
+    # nothing to test
     r"\bRan 0 tests|\bno tests ran|\bcollected 0 items|^# tests 0$|\bNo tests? (?:files )?found|\[no test files\]"
-    r"|\bNo module named '?(?:pytest|unittest|nose2|tox|nox)\b|: command not found|\bMissing script: \"?test",
+    r"|^ERROR: file or directory not found: |\bMissing script: \"?test|No rule to make target [^\n,]{1,200}\. +Stop\."
+    # no such program
+    r"|: command not found"
+    r"|^(?:\S*/)?(?:sh|bash|env|make)(?:\[\d+\])?: [^\n]{1,200}: (?:not found|No such file or directory)"
+    r"|\*\*\* \[[^\]\n]*\] Error 12[67]$|\bNo module named '?(?:pytest|unittest|nose2|tox|nox)\b"
+    r"|python[\d.]*: (?:No module named |can't open file )|^Command not found: |^error: Failed to spawn: "
+    r"|^error: no such (?:sub)?command\b|\brustup could not choose a version\b|\bCommand \"[^\"\n]{1,200}\" not found"
+    r"|\bcould not determine executable to run|\bThis is not the tsc command you are looking for"
+    r"|\bcanceled due to missing packages"
+    # it could not be downloaded
+    r"|^npm (?:error|ERR!) code (?:EAI_AGAIN|ENOTFOUND|ENOTCACHED|ECONN\w+|ETIMEDOUT|ERR_SOCKET_TIMEOUT|E40[134]|E50\d)"
+    r"|^error: failed to (?:get|download|fetch|query)\b|\b(?:Plugin|Dependency)ResolutionException"
+    r"|^go: [^\n]{1,500}\bdial tcp\b|\bUnknownHostException: services\.gradle\.org",
     re.MULTILINE | re.IGNORECASE,
 )
+_RAN = late_pattern(
+    r"\b[1-9]\d* (?:passed|failed|passing|failing)\b|^(?:not )?ok \d|^ok[ \t]+\S+[ \t]+[\d(]|^--- FAIL|^FAIL\t"
+    r"|\btest result: |\bRan [1-9]\d* tests?\b",
+    re.MULTILINE,
+)
+"""Matches the result of tests that were run, in whose output anything may stand."""
+
 _LOOKED_AT = 8_000
 """Characters examined at the end of an output, where test runners report the result."""
 
@@ -133,10 +153,10 @@ _NOT_FOUND = (126, 127)
 
 
 def outcome(command: str, return_code: int, output: str) -> bool | None:
-    """Return whether a test or build succeeded, by its exit code; None if nothing was tested. Its output counts if
-    another part of the command may hide the code (`pytest | tail`)."""
+    """Return whether a test or build succeeded, by its exit code; None if nothing was tested, or it could not be run.
+    Its output counts if another part of the command may hide the code (`pytest | tail`)."""
     end = output[-_LOOKED_AT:]
-    if return_code in _NOT_FOUND or _NOT_RUN.search(end):
+    if return_code in _NOT_FOUND or (_NOT_RUN.search(end) and not _RAN.search(end)):
         return None
     if return_code:
         return False
