@@ -1,6 +1,7 @@
 """Run commands, for the rest of the program: most of the sandbox is only loaded at the first command."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
@@ -27,13 +28,13 @@ class CommandRunner(Protocol):
         ...
 
     @property
-    def has_others(self) -> bool:
-        """Whether another program of ours runs a command in the project at this moment."""
-        ...
-
-    @property
     def can_inspect(self) -> bool:
         """Whether `inspect` works here: not without a sandbox, nor if the project contains the user's home."""
+        ...
+
+    def hold_off(self, folders: Iterable[Path]) -> AbstractContextManager[bool]:
+        """Let no command of this user's programs start in a `with` block, which is given whether no other program runs
+        one in the project, or in one that is, holds or lies in one of `folders`. Raises TimeoutError."""
         ...
 
     def shows(self, path: Path) -> bool:
@@ -107,14 +108,13 @@ class LateRunner:
         return self._made.received if self._made else 0
 
     @property
-    def has_others(self) -> bool:
-        """See CommandRunner."""
-        return self._runner.has_others
-
-    @property
     def reason(self) -> str:
         """Why there is no sandbox; empty if there is one."""
         return self._runner.reason
+
+    def hold_off(self, folders: Iterable[Path]) -> AbstractContextManager[bool]:
+        """See CommandRunner."""
+        return self._runner.hold_off(folders)
 
     def prepare(self) -> None:
         """See SandboxRunner."""

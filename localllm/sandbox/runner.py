@@ -4,8 +4,8 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -140,11 +140,6 @@ class SandboxRunner:
         return self._hosts.received
 
     @property
-    def has_others(self) -> bool:
-        """See CommandRunner."""
-        return self._project.protected.has_others
-
-    @property
     def reason(self) -> str:
         """Why there is no sandbox; empty if there is one."""
         return str(self._probed.reason)
@@ -163,6 +158,10 @@ class SandboxRunner:
         """Restore protected files that commands had changed when their program was killed; return their paths. Raises
         OSError."""
         return self._project.protected.recover()
+
+    def hold_off(self, folders: Iterable[Path]) -> AbstractContextManager[bool]:
+        """See CommandRunner."""
+        return self._project.protected.hold_off(folders)
 
     def prepare(self) -> None:
         """Start the process that starts commands, and scan the project, so that the first command waits less. The level

@@ -1,7 +1,9 @@
 """Commit with git, or preview what would be committed."""
 
+import asyncio
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from localllm.sandbox.runner import CommandResult
 
 _MOST_NAMED = 10
+_MOST_TRIES = 50  # each fails at once while a command of another program starts, or that commits itself
+_BETWEEN_TRIES = 0.1  # seconds
 _MOST_LINES = 20  # of the hooks' output
 
 
@@ -47,9 +51,9 @@ class _Plan(NamedTuple):
 
 async def preview_commit(context: ToolContext, message: str, files: Sequence[str] = ()) -> Preview:
     """Preview a commit of git_commit."""
-    repository = await _open_to_commit(context)
-    plan = await _plan(repository, context, message, files)
-    await _ways_to_commit(context, repository, message)
+    async with _opened_to_commit(context) as repository:
+        plan = await _plan(repository, context, message, files)
+        await _ways_to_commit(context, repository, message)
     lines = [change_line(_letter(change, as_now=plan.as_now), change) for change in plan.changes]
     summary = ngettext(
         "Commit {count} file: {subject}",
@@ -60,16 +64,32 @@ async def preview_commit(context: ToolContext, message: str, files: Sequence[str
     return Preview(summary, "\n".join([message.strip(), "", *lines]))
 
 
-async def _open_to_commit(context: ToolContext) -> Repository:
-    """Open the repository where git can commit. Raises ToolExecutionError."""
+@asynccontextmanager
+async def _opened_to_commit(context: ToolContext) -> AsyncGenerator[Repository]:
+    """Open the repository where git can commit. Where that is outside the sandbox, no command starts meanwhile: it
+    could exchange what git is about to write to. Raises ToolExecutionError."""
     repository = await open_repository(context.root.path, context.runner)
     if repository.commits_in_sandbox:
-        return repository
-    if repository.is_in_sandbox and context.background.is_any_running:
-        raise ToolExecutionError("git_background")
-    if repository.is_in_sandbox and context.runner.has_others:
-        raise ToolExecutionError("git_other_program")
-    return await open_repository(context.root.path, context.runner, outside=True)
+        yield repository
+        return
+    with ExitStack() as stack:
+        if repository.is_in_sandbox:
+            if context.background.is_any_running:
+                raise ToolExecutionError("git_background")
+            await _hold_off_commands(context, repository, stack)
+        yield await open_repository(context.root.path, context.runner, outside=True)
+
+
+async def _hold_off_commands(context: ToolContext, repository: Repository, stack: ExitStack) -> None:
+    """Hold off commands until the end of the `stack`. Raises ToolExecutionError if a command of another program runs
+    in the repository, or another one holds them off for long."""
+    for _ in range(_MOST_TRIES):
+        with suppress(TimeoutError):
+            if stack.enter_context(context.runner.hold_off(repository.folders)):
+                return
+            break
+        await asyncio.sleep(_BETWEEN_TRIES)
+    raise ToolExecutionError("git_other_program")
 
 
 async def _plan(repository: Repository, context: ToolContext, message: str, files: Sequence[str]) -> _Plan:
@@ -167,13 +187,13 @@ async def _refuse_pointless(path: str, changes: Sequence[Change], repository: Re
 
 async def commit(context: ToolContext, message: str, files: Sequence[str]) -> ToolOutput:
     """Commit, for git_commit. Raises ToolExecutionError if nothing can be committed, or only by the user."""
-    repository = await _open_to_commit(context)
-    plan = await _plan(repository, context, message, files)
-    remarks = await _make(context, repository, _commit_of(plan, message))
-    head = await repository.head()
-    listed = await repository.run(
-        Question(("show", "-m", "--first-parent", "--relative", "--name-only", "--format=", "-z", head))
-    )
+    async with _opened_to_commit(context) as repository:
+        plan = await _plan(repository, context, message, files)
+        remarks = await _make(context, repository, _commit_of(plan, message))
+        head = await repository.head()
+        listed = await repository.run(
+            Question(("show", "-m", "--first-parent", "--relative", "--name-only", "--format=", "-z", head))
+        )
     names = [shown(name) for name in names_in(listed)]
     committed = Phrase(
         N_("Committed {hash} ({count} file): {subject}", "Committed {hash} ({count} files): {subject}"),

@@ -129,6 +129,11 @@ class Repository:
         return isinstance(self._git, SandboxedGit)
 
     @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folders with the files and the data of the repository."""
+        return (self.top, self._place.folder, self._place.common)
+
+    @property
     def commits_in_sandbox(self) -> bool:
         """Whether it can commit there as well: commands cannot write to repositories outside the project."""
         data = (self._place.folder, self._place.common)

@@ -1,10 +1,11 @@
 """The git tools, on real repositories; some of them mean harm."""
 
-import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Awaitable, Sequence
+import time
+from collections.abc import Awaitable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,9 +28,10 @@ class Project:
 
     levels: Sequence[Level] = LEVELS
 
-    def __init__(self, root: Path, *, init: bool = True) -> None:
+    def __init__(self, root: Path, *, init: bool = True, state: Path | None = None) -> None:
         root.mkdir(parents=True, exist_ok=True)
         self.root = root
+        self.state = state or root.parent / "state"
         if init:
             self.git("init", "--quiet", "--template=", "--initial-branch=main")
 
@@ -53,7 +55,7 @@ class Project:
         return ToolContext(
             root=ProjectRoot(self.root),
             settings=Settings(),
-            runner=SandboxRunner(self.root, state_folder=self.root.parent / "state", levels=self.levels),
+            runner=SandboxRunner(self.root, state_folder=self.state, levels=self.levels),
             output_limit=5_000,
             overflow_folder=self.root / ".localllm" / "tool-output",
         )
@@ -336,7 +338,7 @@ async def test_the_preview_names_what_would_be_committed(project: Project) -> No
 
 async def test_a_project_that_is_a_folder_of_a_repository(project: Project) -> None:
     project.commit("outside.txt")
-    inner = Project(project.root / "inner", init=False)
+    inner = Project(project.root / "inner", init=False, state=project.state)
     project.commit("inner/a.txt")
     project.write("outside.txt", "two\n")
     inner.write("a.txt", "two\n")
@@ -354,28 +356,54 @@ async def test_a_project_that_is_a_folder_of_a_repository(project: Project) -> N
     assert project.git("status", "--porcelain") == "M  outside.txt\n"
 
 
-async def test_outside_the_project_nothing_is_committed_beside_a_command_of_another_program(project: Project) -> None:
-    project.commit("outside.txt")
-    inner = Project(project.root / "inner", init=False)
-    project.commit("inner/a.txt")
-    inner.write("a.txt", "two\n")
-    command = """
+_RUNS_A_COMMAND = """
 import asyncio, sys
 from pathlib import Path
 from localllm.sandbox.runner import SandboxRunner
-root = Path(sys.argv[1])
-runner = SandboxRunner(root, state_folder=root.parent / "state")
+root, state = map(Path, sys.argv[1:])
+runner = SandboxRunner(root, state_folder=state)
 asyncio.run(runner.run("sleep 50", cwd=root, timeout=60))
 """
-    with subprocess.Popen([sys.executable, "-c", command, str(inner.root)]) as other:
+
+
+@contextmanager
+def command_of_another_program(root: Path, state: Path) -> Generator[None]:
+    with subprocess.Popen([sys.executable, "-c", _RUNS_A_COMMAND, str(root), str(state)]) as other:
         try:
-            runner = inner.context().runner
-            while not runner.has_others and other.poll() is None:
-                await asyncio.sleep(0.05)
-            assert await inner.fail(git_commit, message="m", files=["a.txt"]) == "git_other_program"
+            while not list(state.glob("commands/[!.]*")) and other.poll() is None:
+                time.sleep(0.05)
+            yield
         finally:
             other.kill()
+
+
+@pytest.mark.parametrize("beside", ["inner", ".", "other"])
+async def test_outside_the_project_nothing_is_committed_beside_a_command_of_another_program(
+    project: Project, beside: str
+) -> None:
+    project.commit("outside.txt")
+    inner = Project(project.root / "inner", init=False, state=project.state)
+    project.commit("inner/a.txt")
+    inner.write("a.txt", "two\n")
+    (project.root / beside).mkdir(exist_ok=True)
+    with command_of_another_program(project.root / beside, project.state):
+        assert await inner.fail(git_commit, message="m", files=["a.txt"]) == "git_other_program"
     await inner.run(git_commit, message="m", files=["a.txt"])
+
+
+async def test_in_a_work_tree_nothing_is_committed_beside_a_command_in_its_repository(
+    project: Project, tmp_path: Path
+) -> None:
+    project.commit()
+    project.git("worktree", "add", "--quiet", "-b", "side", str(tmp_path / "tree"))
+    tree = Project(tmp_path / "tree", init=False)
+    tree.write("a.txt", "tree\n")
+    unrelated = tmp_path / "unrelated"
+    unrelated.mkdir()
+    with command_of_another_program(project.root, tmp_path / "state"):
+        assert await tree.fail(git_commit, message="m") == "git_other_program"
+    with command_of_another_program(unrelated, tmp_path / "state"):
+        await tree.run(git_commit, message="m")
 
 
 async def test_worktrees_and_submodules(project: Project, tmp_path: Path) -> None:

@@ -6,23 +6,27 @@ If the program is killed meanwhile, its next start undoes what the command chang
 import os
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
 from localllm.base import logs
-from localllm.base.file_lock import try_lock
+from localllm.base.errors import ToolExecutionError
+from localllm.base.file_lock import FileLock, try_lock
+from localllm.base.i18n import Phrase
 from localllm.base.paths import is_recorded, records_name
 from localllm.base.regular_files import read_regular
 from localllm.sandbox.protect.protected_paths import Entry
 from localllm.sandbox.protect.repository_data import KnownData
 
+_PATIENCE = 30.0  # seconds to wait while git writes outside the sandbox
 _BEAT = 1.0  # seconds between two updates of the record's time
 _SLACK = 2_500_000_000  # nanoseconds after the last update during which the program may still have lived
 _LARGEST = 200_000_000  # bytes of a record
+_LONGEST_ROOT = 8_192  # bytes read of a record for its root
 
 
 class CommandRecord(KnownData, kw_only=True):
@@ -51,6 +55,15 @@ class CommandRecord(KnownData, kw_only=True):
     is_complete: bool = True
 
 
+class OthersRecord(NamedTuple):
+    """What stood in `folder` ("", or a path that ends in /) of this project before commands of another program, with
+    all paths below this project's root. `lived`: the latest time (ns) at which the program may have lived."""
+
+    record: CommandRecord
+    folder: str
+    lived: int
+
+
 class CommandRecords:
     """The record of this program's commands in the project at `root`, and those that killed programs have left in
     `folder` (None: nothing is recorded)."""
@@ -64,14 +77,25 @@ class CommandRecords:
         self._ended = threading.Event()
 
     def begin(self, record: CommandRecord) -> None:
-        """Write the record, which is kept until `end`. If it cannot be written, this is only logged."""
+        """Write the record, which is kept until `end`. If it cannot be written, this is only logged. Raises
+        ToolExecutionError while commands are held off for very long."""
         if self._folder is None:
             return
-        name = f"{os.getpid()}-{os.urandom(4).hex()}"
-        half = self._folder / f".{name}"
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._file = self._folder / f"{records_name(self._root)}{name}"
+            with FileLock(self._folder, _PATIENCE):
+                self._write(self._folder, record)
+        except TimeoutError as error:
+            reason = Phrase("another localllm has been committing for {seconds:.0f} s", seconds=_PATIENCE)
+            raise ToolExecutionError("command_failed_to_start", reason=reason) from error
+        except OSError as error:
+            logs.of("SANDBOX").warning("what stood at protected names is not recorded: %s", error)
+
+    def _write(self, folder: Path, record: CommandRecord) -> None:
+        name = f"{os.getpid()}-{os.urandom(4).hex()}"
+        half = folder / f".{name}"
+        try:
+            self._file = folder / f"{records_name(self._root)}{name}"
             self._fd = os.open(half, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             try_lock(self._fd)  # held as long as the program lives
             with open(self._fd, "wb", closefd=False) as out:
@@ -106,22 +130,53 @@ class CommandRecords:
             os.close(self._fd)
         self._file, self._fd = None, -1
 
+    @contextmanager
+    def hold_off(self, folders: Iterable[Path]) -> Generator[bool]:
+        """Let no command of any program start meanwhile; yield whether no other program runs one in the project, or in
+        one that is, holds or lies in one of `folders`. Raises TimeoutError if another one holds commands off."""
+        with ExitStack() as stack:
+            if self._folder:
+                try:
+                    self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                    stack.enter_context(FileLock(self._folder, 0))
+                except TimeoutError:
+                    raise
+                except OSError as error:  # then no program can record its commands there
+                    logs.of("SANDBOX").warning("commands cannot be held off: %s", error)
+            yield not any(_is_locked(file) for file, _ in self._others([self._root, *folders]))
+
     def is_of_others(self) -> bool:
-        """Return whether commands of another living program run in the project."""
-        return any(map(_is_locked, self._others()))
+        """Return whether commands of another living program run in the project, or in one above or below it."""
+        return any(_is_locked(file) for file, _ in self._others([self._root]))
 
-    def of_others(self) -> Iterator[CommandRecord]:
-        """Yield the records of other living programs that run commands in the project."""
-        for file in self._others():
+    def of_others(self) -> Iterator["OthersRecord"]:
+        """Yield the records of other programs in the project, and in those above and below it. Those of killed programs
+        are among them where the project is another: only the next start there undoes their changes."""
+        for file, root in self._others([self._root]):
             with suppress(OSError, ValueError, TypeError):  # it has just ended, or the record is of another version
-                if _is_locked(file):
-                    yield _decoded(read_regular(file, _LARGEST), str(self._root))
+                if (is_alive := _is_locked(file)) or root != self._root:
+                    lived = sys.maxsize if is_alive else file.stat().st_mtime_ns + _SLACK
+                    record = _decoded(read_regular(file, _LARGEST), str(self._root))
+                    above, below = _between(root, self._root), _between(self._root, root)
+                    moved = {
+                        f"{below}{path.removeprefix(above)}": was
+                        for path, was in record.before.items()
+                        if path.startswith(above)
+                    }
+                    yield OthersRecord(msgspec.structs.replace(record, before=moved, heads={}), below, lived)
 
-    def _others(self) -> list[Path]:
-        if self._folder is None or not is_recorded(self._root, self._folder):
-            return []
-        files = self._folder.glob(f"{records_name(self._root)}*")
-        return [file for file in files if file not in (self._file, self._taken)]
+    def _others(self, folders: Collection[Path]) -> Iterator[tuple[Path, Path]]:
+        """Yield the records of this project, and of those above and below the `folders`, each with its root."""
+        if self._folder is None:
+            return
+        with suppress(OSError):
+            ours = records_name(self._root)
+            for file in self._folder.iterdir():
+                if file in (self._file, self._taken) or file.name.startswith("."):
+                    continue
+                root = self._root if file.name.startswith(ours) else _root_of(file)
+                if root and any(root.is_relative_to(one) or one.is_relative_to(root) for one in folders):
+                    yield file, root
 
     def take_dead(self) -> Iterator[tuple[CommandRecord, int]]:
         """Yield the records of killed programs, each with the latest time (ns) at which the program may have lived;
@@ -147,14 +202,30 @@ class CommandRecords:
 
 
 def _encoded(record: CommandRecord) -> bytes:
+    """Encode the record, with its root in front, which is then read without the rest."""
     fields = msgspec.structs.asdict(record)
-    return msgspec.msgpack.encode({name: _with_paths(value, os.fsencode) for name, value in fields.items()})
+    encoded = msgspec.msgpack.encode({name: _with_paths(value, os.fsencode) for name, value in fields.items()})
+    return os.fsencode(record.root) + b"\0" + encoded
+
+
+def _root_of(file: Path) -> Path | None:
+    try:
+        with file.open("rb") as data:
+            root, end, _ = data.read(_LONGEST_ROOT).partition(b"\0")
+    except OSError:
+        return None  # it has just ended
+    return Path(os.fsdecode(root)) if end else None
+
+
+def _between(root: Path, folder: Path) -> str:
+    """Return the path from `root` to `folder`, with a slash at its end; "" if it does not lie below."""
+    return f"{folder.relative_to(root)}/" if folder != root and folder.is_relative_to(root) else ""
 
 
 def _decoded(data: bytes, root: str) -> CommandRecord:
     """Return the record, with its paths moved to `root`. Raises ValueError (of which msgspec's are subclasses) or
     TypeError."""
-    fields = msgspec.msgpack.decode(data, type=dict[str, Any])
+    fields = msgspec.msgpack.decode(data.partition(b"\0")[2], type=dict[str, Any])
     record = msgspec.convert({name: _with_paths(value, os.fsdecode) for name, value in fields.items()}, CommandRecord)
     start = f"{record.root}/"
     for name in ("folders", "alternates", "strange", "places"):

@@ -5,7 +5,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import TypeVar
@@ -171,14 +171,15 @@ class ProtectedFiles:
     def _leave_out_what_others_changed(self, before: dict[str, Entry]) -> None:
         """Take what commands of another program have changed to be as it was before them: that program will undo it,
         and it must not be restored here."""
-        for record in self._records.of_others():
-            for path in {*before, *record.before}:
+        for record, folder, lived in self._records.of_others():
+            lifetime = Lifetime(self._root, record, lived)
+            for path in {*(path for path in before if path.startswith(folder)), *record.before}:
                 now, theirs = before.get(path), record.before.get(path)
-                if (now and now.identity) == (theirs and theirs.identity):
+                if (now and now.identity) == (theirs and theirs.identity) or not lifetime.holds(path, now):
                     continue
                 if theirs:
                     before[path] = theirs
-                elif now and now.identity[4] >= record.begun:
+                else:
                     del before[path]
 
     def _look_at_named(
@@ -241,6 +242,10 @@ class ProtectedFiles:
     def has_others(self) -> bool:
         """Whether commands of another program run in the project."""
         return self._records.is_of_others()
+
+    def hold_off(self, folders: Iterable[Path]) -> AbstractContextManager[bool]:
+        """See CommandRecords."""
+        return self._records.hold_off(folders)
 
     @property
     def record(self) -> str:

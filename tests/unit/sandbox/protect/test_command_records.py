@@ -187,3 +187,17 @@ def test_the_next_start_undoes_what_the_end_would_have(open_folder: Path, before
         assert done.returncode == 0, done.stderr
         undone[how] = done.stdout.split()
     assert undone["killed"] == undone["ended"] != []
+
+
+def test_what_a_killed_program_left_in_a_project_within_does_not_count_as_there_before(
+    root: Path, tmp_path: Path
+) -> None:
+    quarantine = tmp_path / "state/quarantine"
+    inner = root / "sub"
+    subprocess.run(["git", "init", "-q", inner], check=True)
+    subprocess.run([sys.executable, "-c", KILLED, inner, quarantine], check=False)
+    outer = ProtectedFiles(root, quarantine)
+    outer.begin()
+    assert ".envrc" in ProtectedFiles(inner, quarantine).recover()
+    assert outer.end() == ()
+    assert not (inner / ".envrc").exists()

@@ -467,30 +467,6 @@ open(".git/HEAD", "w").write("ref: refs/heads/main")
 """
 
 
-def test_what_commands_of_another_program_have_changed_is_not_put_back(root: Path, tmp_path: Path) -> None:
-    put(root / ".vscode/tasks.json", "of the user")
-    put(root / ".envrc", "of the user")
-    theirs, ours = (ProtectedFiles(root, tmp_path / "state/quarantine") for _ in range(2))
-    theirs.begin()
-    put(root / "mise.toml", "evil")
-    put(root / ".vscode/tasks.json", "evil")
-    (root / ".envrc").unlink()
-    ours.begin()
-    assert theirs.end() == (".envrc", ".vscode/tasks.json", "mise.toml")
-    assert ours.end() == ()
-    assert not (root / "mise.toml").exists()
-    assert (root / ".vscode/tasks.json").read_text() == (root / ".envrc").read_text() == "of the user"
-
-
-def test_what_commands_of_another_program_have_left_is_undone_here_as_well(root: Path, tmp_path: Path) -> None:
-    theirs, ours = (ProtectedFiles(root, tmp_path / "state/quarantine") for _ in range(2))
-    theirs.begin()
-    put(root / "mise.toml", "evil")
-    ours.begin()
-    assert ours.end() == ("mise.toml",)
-    assert theirs.end() == ()
-
-
 _AS_NOBODY = """
 import os, subprocess, sys
 from pathlib import Path

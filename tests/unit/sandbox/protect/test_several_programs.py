@@ -1,0 +1,113 @@
+"""Two programs in one project, or in projects that lie in each other, take account of each other's commands."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from localllm.base.errors import ToolExecutionError
+from localllm.sandbox.protect import command_records
+from localllm.sandbox.protect.revert import ProtectedFiles
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    subprocess.run(["git", "init", "-q", tmp_path / "project"], check=True)
+    return (tmp_path / "project").resolve()
+
+
+def put(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def test_what_commands_of_another_program_have_changed_is_not_put_back(root: Path, tmp_path: Path) -> None:
+    put(root / ".vscode/tasks.json", "of the user")
+    put(root / ".envrc", "of the user")
+    theirs, ours = (ProtectedFiles(root, tmp_path / "state/quarantine") for _ in range(2))
+    theirs.begin()
+    put(root / "mise.toml", "evil")
+    put(root / ".vscode/tasks.json", "evil")
+    (root / ".envrc").unlink()
+    ours.begin()
+    assert theirs.end() == (".envrc", ".vscode/tasks.json", "mise.toml")
+    assert ours.end() == ()
+    assert not (root / "mise.toml").exists()
+    assert (root / ".vscode/tasks.json").read_text() == (root / ".envrc").read_text() == "of the user"
+
+
+def test_what_commands_of_another_program_have_left_is_undone_here_as_well(root: Path, tmp_path: Path) -> None:
+    theirs, ours = (ProtectedFiles(root, tmp_path / "state/quarantine") for _ in range(2))
+    theirs.begin()
+    put(root / "mise.toml", "evil")
+    ours.begin()
+    assert ours.end() == ("mise.toml",)
+    assert theirs.end() == ()
+
+
+@pytest.mark.parametrize("is_inner", [True, False])
+def test_what_commands_in_a_project_around_or_within_have_changed_is_not_put_back(
+    root: Path, tmp_path: Path, is_inner: bool
+) -> None:
+    put(root / "sub/.envrc", "of the user")
+    put(root / "sub/ready/tasks.json", "evil")
+    roots = [root, root / "sub"]
+    ours, theirs = (
+        ProtectedFiles(folder, tmp_path / "state/quarantine", 0) for folder in roots[:: -1 if is_inner else 1]
+    )
+    theirs.begin()
+    put(root / "sub/mise.toml", "evil")
+    (root / "sub/.envrc").unlink()
+    (root / "sub/ready").rename(root / "sub/.vscode")
+    ours.begin()
+    changed = {".envrc", ".vscode/tasks.json", "mise.toml"}
+    assert set(theirs.end()) == {f"sub/{path}" if is_inner else path for path in changed}
+    assert ours.end() == ()
+    assert not (root / "sub/mise.toml").exists()
+    assert not (root / "sub/.vscode/tasks.json").exists()
+    assert (root / "sub/.envrc").read_text() == "of the user"
+
+
+def test_what_the_user_changes_beside_a_project_within_stays(root: Path, tmp_path: Path) -> None:
+    (root / "sub").mkdir()
+    ours, theirs = (ProtectedFiles(folder, tmp_path / "state/quarantine", 0) for folder in (root, root / "sub"))
+    theirs.begin()
+    put(root / "mise.toml", "of the user")
+    ours.begin()
+    assert ours.end() == theirs.end() == ()
+    assert (root / "mise.toml").read_text() == "of the user"
+
+
+def test_no_command_starts_while_commands_are_held_off(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command_records, "_PATIENCE", 0)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    ours, theirs = (ProtectedFiles(folder, tmp_path / "state/quarantine") for folder in (root, elsewhere))
+    with ours.hold_off([]), pytest.raises(ToolExecutionError, match="another localllm has been committing"):
+        theirs.begin()
+    theirs.begin()
+    with pytest.raises(TimeoutError), ours.hold_off([]), ours.hold_off([]):
+        raise AssertionError
+    assert theirs.end() == ()
+
+
+@pytest.mark.parametrize(
+    ("folder", "is_alone"),
+    [("elsewhere", False), ("elsewhere/.git/worktrees/a", False), (".", False), ("else", True), ("other", True)],
+)
+def test_a_command_in_a_project_that_holds_or_lies_in_a_repository_is_noticed(
+    root: Path, tmp_path: Path, folder: str, is_alone: bool
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    ours, theirs = (ProtectedFiles(folder, tmp_path / "state/quarantine") for folder in (root, elsewhere))
+    theirs.begin()
+    with ours.hold_off([]) as found:
+        assert found
+    with ours.hold_off([tmp_path / folder]) as found:
+        assert found == is_alone
+    theirs.end()
+    with ours.hold_off([tmp_path / folder]) as found:
+        assert found
