@@ -32,7 +32,7 @@ from localllm.text.sanitising import clean, escape_json
 from localllm.tui.render.activity import Activity
 from localllm.tui.render.report import cost, failure_lines, notice_lines, split_error, unverified_lines
 from localllm.tui.render.screen import Screen
-from localllm.tui.render.tool_lines import finished_lines, started_line
+from localllm.tui.render.tool_lines import finished_lines, result_lines, started_line
 from localllm.tui.theme import choose_theme
 
 if TYPE_CHECKING:
@@ -178,8 +178,8 @@ class HeadlessPrinter:
                 self._activity.run_tool(event.name)
                 screen.print(*started_line(event, width))
             case ToolFinished():
-                lines = finished_lines(event, width, named=event.call_id != self._open_call)
-                screen.print_lines(lines if self._verbose or not event.success else lines[:1])
+                lines = finished_lines if self._verbose or not event.success else result_lines
+                screen.print_lines(lines(event, width, named=event.call_id != self._open_call))
             case Notice(text=text, level=level):
                 screen.print_lines(notice_lines(text, level, width))
             case Delegated():

@@ -8,7 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import cast
 
 from localllm.base.events import Json, ToolFinished, ToolStarted
@@ -16,6 +16,7 @@ from localllm.base.i18n import ngettext
 from localllm.base.lazy_patterns import late_pattern
 from localllm.text.sanitising import clean, clusters, shorten
 from localllm.text.terminal_output import plain_output
+from localllm.text.wrapping import break_offsets
 from localllm.tui.theme import Line, Span, Style
 
 _PLAIN = " \t\u3000"  # common blanks: Japanese text has its own
@@ -82,6 +83,7 @@ def lines_with_ends(text: str) -> Iterator[str]:
 
 DIFF_LINES = 24
 OUTPUT_LINES = 6
+RESULT_ROWS = 2
 _MAIN_ARGUMENTS = ("command", "file_path", "pattern", "query", "question", "url", "path")
 _SHOWN_AS_DIFF = ("content", "old_string", "new_string")
 _VALUE_WIDTH = 32
@@ -116,17 +118,26 @@ def _listed(value: Json) -> str:
 
 
 def finished_lines(event: ToolFinished, width: int, *, named: bool = False, with_diff: bool = True) -> list[Line]:
-    """Format the result, and below it the change or the end of a command's output.
+    """Format the result, and below it the change or the end of a command's output. `named`: see `result_lines`."""
+    lines = result_lines(event, width, named=named)
+    diff = event.payload.get("diff")
+    if with_diff and isinstance(diff, str) and "file_path" in event.payload:
+        lines += diff_lines(diff, width, limit=DIFF_LINES)
+    return lines + _output_tail(event.payload, width)
+
+
+def result_lines(event: ToolFinished, width: int, *, named: bool = False) -> list[Line]:
+    """Format the result alone, in a few rows of at most `width` cells.
 
     `named` repeats the tool's name, for a result that is not below its call.
     """
     mark: Span = ("good", "  ✓ ") if event.success else ("bad", "  ✗ ")
     summary = clean(f"{event.name}: {event.summary}" if named else event.summary, keep_newlines=False)
-    lines: list[Line] = [(mark, ("dim" if event.success else "", shorten(summary, max(0, width - 4))))]
-    diff = event.payload.get("diff")
-    if with_diff and isinstance(diff, str) and "file_path" in event.payload:
-        lines += diff_lines(diff, width, limit=DIFF_LINES)
-    return lines + _output_tail(event.payload, width)
+    room = max(0, width - 4)
+    borders = [0, *break_offsets(summary, max(2, room))[: RESULT_ROWS - 1], len(summary)]
+    rows = [shorten(summary[start:end].rstrip(), room) for start, end in pairwise(borders)]
+    style: Style = "dim" if event.success else ""
+    return [(mark if number == 0 else ("", "    "), (style, row)) for number, row in enumerate(rows)]
 
 
 def diff_lines(diff: str, width: int, *, limit: int = 0) -> list[Line]:

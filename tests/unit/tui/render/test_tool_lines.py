@@ -4,7 +4,14 @@ import pytest
 
 from localllm.base.events import ToolFinished, ToolStarted
 from localllm.text.sanitising import display_width
-from localllm.tui.render.tool_lines import DIFF_LINES, diff_lines, finished_lines, started_line
+from localllm.tui.render.tool_lines import (
+    DIFF_LINES,
+    RESULT_ROWS,
+    diff_lines,
+    finished_lines,
+    result_lines,
+    started_line,
+)
 from localllm.tui.theme import Line
 
 
@@ -36,6 +43,20 @@ def test_an_outcome() -> None:
     assert text(finished_lines(finished(), 60)) == ["  ✓ 120 lines"]
     assert text(finished_lines(finished(success=False, summary="no\nsuch file"), 60)) == ["  ✗ no␊such file"]
     assert text(finished_lines(finished(), 60, named=True)) == ["  ✓ a_tool: 120 lines"]
+
+
+def test_a_long_outcome_goes_on_in_a_second_row() -> None:
+    remark = "(Matched but for the form of quotes, dashes, spaces or full-width characters.)"
+    edited = finished(summary=f"Edited a.py: 1 replaced (line 4). {remark}", file_path="a.py", diff="+x")
+    first, second, change = text(finished_lines(edited, 80))
+    assert f"{first} {second.lstrip()}" == f"  ✓ Edited a.py: 1 replaced (line 4). {remark}"
+    assert second.startswith("    ")
+    assert change == "    +x"
+    assert text(result_lines(edited, 80)) == [first, second]
+    endless = text(result_lines(finished(summary="word " * 100), 60))
+    assert len(endless) == RESULT_ROWS
+    assert endless[-1].endswith("…")
+    assert max(map(display_width, endless)) <= 60
 
 
 def test_a_change_is_shown_in_colour_and_capped() -> None:
