@@ -396,6 +396,23 @@ async def test_a_state_that_is_none_is_not_taken_back(make_world: Callable[[Held
         assert store.load_state() is not None
 
 
+async def test_no_state_vouches_for_another_one(make_world: Callable[[HeldModel], World]) -> None:
+    """Rows are the server's: one that is done must not bring along one that is not, which would be resumed."""
+    world = make_world(HeldModel())
+    run = world.begin()
+    rows, client = f"{PREFIX}:rows:{job_of(world, run)}", world.board.client
+    forge(world, run, {"next": "done"})
+    client.hset(rows, "state:0", client.hget(rows, "state:1"))
+    forge(world, run, {"next": "search", "queries": [{"text": "another query"}]})
+    with pytest.raises(ResearchError) as caught:
+        await world.follow(run)
+    assert caught.value.key == "queue_damaged"
+    with RunStore(run_folder(world.asker, run)) as store:
+        state = store.load_state()
+    assert state is not None
+    assert (state.queries, state.title) == ([], "")
+
+
 def forge(world: World, run: str, fields: dict[str, Any], more: Sequence[StoredRow] = ()) -> None:
     """Have the server hold another state of a run, that has failed, and `more`."""
     name = job_of(world, run)

@@ -141,8 +141,11 @@ class Handover:
         """Yield what is believed of the rows that a worker saved for the run that was `asked`: whoever can write to the
         queue must not make this machine search for other things, or other folders, when it is resumed here."""
         states = [self._as_asked(row, asked) for row in rows if row.table == "state"]
-        if any(state.next == "done" for _key, state in states):
-            yield from (StoredRow("state", (key, encode_json(state))) for key, state in states)
+        if len(states) > 1:  # the last one is kept, so that another one must not vouch for it
+            raise ResearchError("queue_damaged", where=self._board.server.shown, reason=f"{len(states)} states")
+        if states and states[0][1].next == "done":
+            key, state = states[0]
+            yield StoredRow("state", (key, encode_json(state)))
             yield from (row for row in rows if row.table != "state")
         else:
             yield from (row for row in rows if row.table in _FOUND)
