@@ -27,7 +27,8 @@ from localllm.tui.commands.registry import (
     words_after,
 )
 from localllm.tui.dialogs.plan import Accepted, Answered, PlanAnswer
-from localllm.tui.render.report import exchange_lines, failure_lines, introduction_lines, notice_lines
+from localllm.tui.render.answer import print_exchange
+from localllm.tui.render.report import failure_lines, introduction_lines, notice_lines
 from localllm.tui.render.screen import Screen
 from localllm.tui.render.todos import in_progress_line, reminder_lines
 from localllm.tui.shell_escape import MARK, run_own
@@ -101,7 +102,7 @@ class Talk:
         keeping = self._chat.keeping
         for text in keeping.welcome:
             screen.print_lines(notice_lines(text, "info", screen.width))
-        screen.print_lines(exchange_lines(*keeping.stood, screen.width))
+        print_exchange(screen, *keeping.stood)
         notices = self._chat.notices() + [
             _("The alias “{name}” is not used: /{name} is a command of the program. Give it another name.", name=name)
             for name in self.registry.conflicts

@@ -13,7 +13,8 @@ from localllm.sessions.index import Session, about, state, when
 from localllm.text.sanitising import clean, display_width, shorten
 from localllm.tui.commands.context import ChatContext
 from localllm.tui.commands.registry import Choice, Outcome, SlashCall, slash, table
-from localllm.tui.render.report import exchange_lines, notice_lines, wrapped
+from localllm.tui.render.answer import print_exchange
+from localllm.tui.render.report import notice_lines, wrapped
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Style
 
@@ -82,7 +83,7 @@ async def resume(call: SlashCall) -> Outcome:
     by_number = dict(_numbered(there, call.chat.session_id))
     keeping = call.chat.keeping
     _say(call.screen, await keeping.resume(by_number[wanted].id if wanted in by_number else wanted))
-    call.screen.print_lines(exchange_lines(*keeping.stood, call.screen.width))
+    print_exchange(call.screen, *keeping.stood)
 
 
 @slash("rename", usage=N_("[name]"), forms=N_("/rename login page | name this session\n/rename | remove its name"))

@@ -1,14 +1,19 @@
-"""Show the model's answer while it is streamed."""
+"""Show the model's answer while it is streamed, and an earlier one in a few rows."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from localllm.text.markdown_blocks import Block, BlockSplitter, lines_of
 from localllm.text.sanitising import clean, cut_unfinished
+from localllm.text.wrapping import wrap
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Theme
 
 if TYPE_CHECKING:
     from localllm.tui.render.unfinished import Unfinished
+
+_MOST_BLOCKS = 20
+"""Blocks at either end of an earlier answer that are rendered, for the few rows of them that are shown."""
 
 
 def preload() -> None:
@@ -97,3 +102,37 @@ class AnswerView:
         from localllm.tui.render.markdown import render_block
 
         return render_block(block, self._screen.theme, self._screen.width)
+
+
+def print_exchange(screen: Screen, request: str, answer: str) -> None:
+    """Print the last request and answer of a conversation in a few rows, the answer rendered as when it was given."""
+    width = screen.width - 2
+    asked = _few([row for row in wrap(clean(request), width) if row.strip()], 2, 0)
+    screen.print_lines([(("dim", ("  " if number else "› ") + row),) for number, row in enumerate(asked)])
+    if screen.plain:
+        rows = [row for row in wrap(clean(answer), width) if row.strip()]
+    else:
+        rows = _rendered(answer, screen.theme, width)
+    screen.print_text("".join(f"  {row}\n" for row in _few(rows, 3, 2)))
+
+
+def _rendered(text: str, theme: Theme, width: int) -> list[str]:
+    """Render Markdown as rows without blank ones; of a long text those of its first and last blocks."""
+    splitter = BlockSplitter()
+    blocks = [block for block in [*splitter.feed(text), *splitter.finish()] if block.kind != "blank"]
+    if not blocks:
+        return []
+    from localllm.tui.render.markdown import render_block
+    from localllm.tui.render.rich_lines import is_blank
+
+    if len(blocks) > 2 * _MOST_BLOCKS:
+        blocks = [*blocks[:_MOST_BLOCKS], *blocks[-_MOST_BLOCKS:]]
+    rows = [row for block in blocks for row in render_block(block, theme, width).split("\n")]
+    return [row for row in rows if not is_blank(row)]
+
+
+def _few(rows: Sequence[str], first: int, last: int) -> Sequence[str]:
+    """Return the rows; if there are too many, the first and last ones with `…` in between."""
+    if len(rows) <= first + last + 1:
+        return rows
+    return [*rows[:first], "…", *rows[len(rows) - last :]]

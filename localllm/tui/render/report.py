@@ -37,20 +37,6 @@ def said_lines(text: str, width: int) -> list[Line]:
     return [(("bold", "  " if number else "› "), ("", row)) for number, row in enumerate(rows)]
 
 
-def exchange_lines(request: str, answer: str, width: int) -> list[Line]:
-    """Format the last request and answer of a conversation in a few lines."""
-    lines = [("› " if number == 0 else "  ") + row for number, row in enumerate(_few(request, width - 2, 2, 0))]
-    return [(("dim", line),) for line in [*lines, *("  " + row for row in _few(answer, width - 2, 3, 2))]]
-
-
-def _few(text: str, width: int, first: int, last: int) -> list[str]:
-    """Return the text in rows; if there are too many, the first and last ones with `…` in between."""
-    rows = [row.rstrip() for row in wrap(clean(text), width) if row.strip()]
-    if len(rows) <= first + last + 1:
-        return rows
-    return [*rows[:first], "…", *rows[len(rows) - last :]]
-
-
 def choice_lines(choices: Sequence[str], width: int) -> list[Line]:
     """Lay out choices side by side, without breaking one that fits on a line."""
     rows: list[str] = []

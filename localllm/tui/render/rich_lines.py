@@ -32,12 +32,17 @@ def painted(
     return [_without_trailing_space(line) for line in written.get().removesuffix("\n").split("\n")]
 
 
+def is_blank(line: str) -> bool:
+    """Whether nothing of a rendered line is visible."""
+    return not _COLOUR.sub("", line).strip()
+
+
 def without_blank_ends(lines: list[str]) -> list[str]:
     """Strip blank lines from both ends; keep at least one line."""
     first, last = 0, len(lines)
-    while first < last - 1 and not _COLOUR.sub("", lines[first]):
+    while first < last - 1 and is_blank(lines[first]):
         first += 1
-    while last > first + 1 and not _COLOUR.sub("", lines[last - 1]):
+    while last > first + 1 and is_blank(lines[last - 1]):
         last -= 1
     return lines[first:last]
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from localllm.text.markdown_blocks import BlockSplitter
 from localllm.text.sanitising import display_width
-from localllm.tui.render.answer import AnswerView, preload
+from localllm.tui.render.answer import AnswerView, preload, print_exchange
 from localllm.tui.render.code import Highlighter
 from localllm.tui.render.markdown import render_block
 from localllm.tui.render.rich_lines import console_for
@@ -141,3 +141,41 @@ def test_a_frame_costs_the_same_however_much_stands_above(begin: str, line: str)
         written.write(begin + line * (size // len(line)), 1_000)
         costs.append(calls_in(lambda shown=written: shown.write("w")))
     assert costs[1] < 1.2 * costs[0]
+
+
+def exchange(request: str, answer: str, theme: Theme = DARK) -> list[str]:
+    tty = Tty()
+    print_exchange(Screen(tty, theme), request, answer)
+    return shown(tty.getvalue()).split("\n")
+
+
+def test_where_a_conversation_stood_in_a_few_rows() -> None:
+    answer = "\n\n".join(f"{number} 割引を直しました。" * 6 for number in range(9))
+    for theme in (DARK, Theme(plain=True)):
+        rows = exchange("直して\n" * 40, answer, theme)
+        assert len(rows) == 3 + 6
+        assert rows[0] == "› 直して"
+        assert (rows[2], rows[6]) == ("  …", "  …")
+        assert rows[3].startswith("  0 割引")
+        assert rows[-1].endswith("8 割引を直しました。")
+        assert all(display_width(row) <= 80 for row in rows)
+        assert exchange("", "", theme) == [""]
+
+
+def test_the_answer_a_conversation_stood_at_is_rendered() -> None:
+    rows = exchange("go", "# Done\n\n**bold** and `code`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
+    assert rows == ["› go", "  Done", "  bold and code", "   a  b", "   ────", "   1  2"]
+    assert exchange("go", "**bold**", Theme(plain=True)) == ["› go", "  **bold**"]
+
+
+def test_of_a_long_answer_only_the_ends_are_rendered() -> None:
+    short, long = (calls_in(lambda n=n: exchange("go", "- **item**\n" * n)) for n in (100, 1_000))
+    assert exchange("go", "- **item**\n" * 1_000)[1:] == [
+        "   • item",
+        "   • item",
+        "   • item",
+        "  …",
+        "   • item",
+        "   • item",
+    ]
+    assert long < 4 * short

@@ -4,7 +4,7 @@ import pytest
 
 from localllm.base.events import Usage
 from localllm.text.sanitising import display_width
-from localllm.tui.render.report import cost, exchange_lines, wrapped
+from localllm.tui.render.report import cost, wrapped
 
 TOKENS = {"prompt_tokens": 1000, "completion_tokens": 20}
 
@@ -39,20 +39,6 @@ def test_the_speed_of_a_run_is_that_of_all_its_answers() -> None:
     assert (slow + fast).tokens_per_second == 5
     assert (slow + fast).first_token_seconds == 2
     assert Usage(completion_tokens=10).tokens_per_second == 0
-
-
-def test_where_a_conversation_stood_in_a_few_lines() -> None:
-    answer = "\n\n".join(f"{number} 割引を直しました。" * 3 for number in range(9))
-    lines = exchange_lines("直して\n" * 40, answer, 40)
-    texts = [text for line in lines for _, text in line]
-    assert len(texts) == 3 + 6
-    assert texts[0] == "› 直して"
-    assert (texts[2], texts[6]) == ("  …", "  …")
-    assert texts[3].startswith("  0 割引")
-    assert texts[-1].endswith("8 割引を直しました。")
-    assert all(display_width(text) <= 40 for text in texts)
-    assert {style for line in lines for style, _ in line} == {"dim"}
-    assert exchange_lines("", "", 80) == []
 
 
 @pytest.mark.parametrize("mark", ["! ", "    "])
