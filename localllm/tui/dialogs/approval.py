@@ -17,13 +17,8 @@ from localllm.tui.render.screen import Screen
 from localllm.tui.render.tool_lines import diff_rows, folded, lines_with_ends, visible_blanks
 from localllm.tui.theme import Line, Style
 
-_RISKS = {
-    "safe": N_("safe"),
-    "medium": N_("medium"),
-    "high": N_("high"),
-    "highest": N_("highest"),
-    "dangerous": N_("dangerous"),
-}
+_HIGH_RISKS = {"highest": N_("highest"), "dangerous": N_("dangerous")}
+"""The risks that are shown: above that of an ordinary change, which can be undone."""
 
 DANGEROUS = "dangerous"
 """The risk of a call that only a user at the keyboard may allow."""
@@ -200,8 +195,9 @@ class TerminalConfirmer:
         summary = visible_blanks(request.summary)
         if request.agent:
             summary = f"{clean(request.agent, keep_newlines=False)}: {summary}"
-        head = _("{summary} (risk: {risk})", summary=summary, risk=_(_RISKS[request.risk]))
-        texts: list[tuple[str, Style]] = [(head, "warning")]
+        if risk := _HIGH_RISKS.get(request.risk):
+            summary = _("{summary} (risk: {risk})", summary=summary, risk=_(risk))
+        texts: list[tuple[str, Style]] = [(summary, "warning")]
         if request.reason:
             reason = (
                 _(

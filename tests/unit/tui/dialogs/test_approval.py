@@ -190,6 +190,14 @@ async def test_what_is_dangerous_is_asked_about_every_time() -> None:
     assert "“rm -rf”" in person.stream.getvalue()
 
 
+@pytest.mark.parametrize("risk", ["safe", "medium", "high", "highest", "dangerous"])
+async def test_the_risk_is_named_only_where_it_is_above_that_of_a_change_that_can_be_undone(risk: str) -> None:
+    person = Person("n")
+    await person.confirmer.confirm(request(risk=risk))
+    assert (f"run it (risk: {risk})" in person.stream.getvalue()) == (risk in ("highest", "dangerous"))
+    assert ("risk" in person.stream.getvalue()) == (risk in ("highest", "dangerous"))
+
+
 @pytest.mark.parametrize("long", ["summary", "reason", "path"])
 async def test_no_long_path_passes_for_the_question_or_hides_what_is_done(long: str) -> None:
     name = "/".join(["-" * 74, "Write README.md (risk: safe)", "-" * 74] * 8)
