@@ -77,6 +77,10 @@ BELIEVED = (
             ".hg/hgrc",
             ".hg/hgrc-not-shared",
             ".hg/sharedpath",
+            ".hgsub",  # other repositories that every push goes to as well, and every update comes from
+            ".hg/store/data/~2ehgsub.i",  # the same in commits: their versions of `.hgsub`, under the names that the
+            ".hg/store/data/.hgsub.i",  # formats of the store have for it; `.hgsubstate` has versions alone
+            ".hg/data/.hgsub.i",
             ".hg/histedit-state",  # the interrupted work, as a pickle, which runs code when it is read
             ".sl/histedit-state",
             ".jj/repo/config.toml",
@@ -85,10 +89,16 @@ BELIEVED = (
             ".pijul/config",
             ".sl/config",
             ".sl/sharedpath",
+            "_darcs/prefs/defaultrepo",  # where pushes go
+            "_darcs/prefs/sources",
             "_darcs/prefs/defaults",
             "_darcs/prefs/prefs",
             "CVS/Root",
             ".bzr/branch/branch.conf",
+            ".bzr/branch/location",  # another branch, with settings of its own
+            ".bzr/branches",
+            ".bzr/branch.conf",  # where formats without `.bzr/branch` keep it
+            ".bzr/control.conf",
             ".p4config",
         ),
     ),
