@@ -8,8 +8,8 @@ Left out, because the user knowingly starts the project's own code there: Makefi
 .pnpmfile.cjs, .pnp.cjs (every `yarn install` writes it), .pre-commit-config.yaml and lefthook.yml, build.rs,
 conftest.py, the settings of linters, compilers and build tools. Also left out: what a shell sources only through a
 plugin that asks first (.env, and zpm's .in and .out), files that name versions and are written all the time
-(.tool-versions, .nvmrc, .java-version, global.json), and names that other source files have as well (startup.m of
-MATLAB).
+(.tool-versions, .nvmrc, .node-version, .sdkmanrc, .java-version, global.json), and names that other source files have
+as well (startup.m of MATLAB).
 """
 
 import msgspec
@@ -46,6 +46,7 @@ BELIEVED = (
             ".gitmodules",
         ),
     ),
+    Believer("git daemon, cgit", "serving the folder around: they publish what has it", (".git/git-daemon-export-ok",)),
     Believer("Git LFS", "getting or pushing large files", (".lfsconfig",)),  # the server, and so who gets the password
     Believer("git-review", "pushing a change", (".gitreview",)),  # where to
     Believer(
@@ -178,9 +179,9 @@ BELIEVED = (
     ),
     Believer("Lite XL, Lapce", "opening the folder", (".lite_project.lua", ".lapce")),
     Believer(
-        "language servers of Haskell, Clojure and Python",
+        "language servers of Rust, Haskell, Clojure and Python",
         "opening a file: they ask a command, or an interpreter, that these name",
-        ("hie.yaml", ".lsp", ".jedi"),
+        ("rust-analyzer.toml", "hie.yaml", ".lsp", ".jedi"),
     ),
     Believer(
         "vim and neovim",
