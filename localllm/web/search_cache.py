@@ -39,6 +39,10 @@ _PREFIX = "localllm:search:1:"
 _SECONDS = 2.0
 """Timeout of a cache: it exists to save time."""
 
+_LONGEST = 2 * _SECONDS
+_LARGEST = 10_000_000  # bytes
+"""Time and size of one answer of Redis."""
+
 _REST = 60.0
 """Seconds to skip a cache after a failure."""
 
@@ -165,7 +169,10 @@ class RedisCache:
 
     def get(self, key: str) -> bytes | None:
         """See CacheBackend."""
-        return self._do(lambda client: client.get(_PREFIX + key))
+        found = self._do(lambda client: client.get(_PREFIX + key))
+        if not isinstance(found, bytes | None):
+            raise CacheError("cache_failed", where=self._where, reason=type(found).__name__)
+        return found
 
     def put(self, key: str, value: bytes) -> None:
         """See CacheBackend."""
@@ -185,28 +192,19 @@ class RedisCache:
         self._do(lambda client: client.ping())
 
     def _do(self, work: Callable[[Any], Any]) -> Any:
+        from localllm.base.redis_client import connect_redis, redis_errors
+
         try:
-            import redis
+            errors = redis_errors()
         except ImportError as error:
             raise CacheError("cache_no_package", where=self._where) from error
         try:
-            self._client = self._client or self._connected(redis)
+            self._client = self._client or connect_redis(
+                self._url, password=self._password or None, silence=_SECONDS, longest=_LONGEST, largest=_LARGEST
+            )
             return work(self._client)
-        except (redis.RedisError, OSError, ValueError) as error:
+        except errors as error:
             raise CacheError("cache_failed", where=self._where, reason=_reason(error)) from error
-
-    def _connected(self, redis: Any) -> Any:
-        from redis.backoff import NoBackoff
-        from redis.retry import Retry
-
-        once = Retry(NoBackoff(), 0)
-        return redis.Redis.from_url(
-            self._url,
-            password=self._password or None,
-            socket_timeout=_SECONDS,
-            socket_connect_timeout=_SECONDS,
-            retry=once,
-        )
 
     @property
     def _where(self) -> str:

@@ -87,7 +87,7 @@ class Handover:
         """Wait until the run is done, and store its results in the history; return its state.
 
         `on_event` receives its events, `on_trouble` is called once if the server is unreachable, which is waited for.
-        Raises ResearchError if the run failed (what it found is in the history then) or no longer exists.
+        Raises ResearchError if the run failed (what it found is in the history then), is damaged or no longer exists.
         If cancelled, the workers continue.
         """
         folder = run_folder(self._data_folder, name)
@@ -101,6 +101,8 @@ class Handover:
                 patience = 0.0 if job is None or job.status in ("done", "failed") else _SECONDS
                 watched = await asyncio.to_thread(self._board.watch, ticket.job, position, patience)
             except ResearchError as error:
+                if error.key != "queue_server":
+                    raise
                 if not is_in_trouble:
                     on_trouble(error)
                 is_in_trouble = True

@@ -119,16 +119,17 @@ class JobBoard:
         return job
 
     def job(self, name: str) -> Job | None:
-        """Return the job with this id; None if there is none, or the id is invalid."""
+        """Return the job with this id; None if there is none, or the id is invalid. Raises ResearchError for a damaged
+        one."""
         if not _JOB_ID.fullmatch(str(name)):
             return None
-        with self.server.failing():
+        with self._decoding():
             found: dict[bytes, bytes] = self._redis.hgetall(_key(name, "job"))
-        if b"run" not in found:
-            return None
-        fields = {key.decode(): value.decode() for key, value in found.items()}
-        failure = decode_json(fields["failure"].encode(), Failure) if fields.get("failure") else None
-        return msgspec.convert({**fields, "id": name, "failure": failure}, Job, strict=False)
+            if b"run" not in found:
+                return None
+            fields = {key.decode(): value.decode() for key, value in found.items()}
+            failure = decode_json(fields["failure"].encode(), Failure) if fields.get("failure") else None
+            return msgspec.convert({**fields, "id": name, "failure": failure}, Job, strict=False)
 
     def begin(self, job: Job, worker: str) -> int:
         """Record that a worker has started; return the number of the attempt."""
@@ -167,12 +168,8 @@ class JobBoard:
 
     def rows(self, name: str) -> list[StoredRow]:
         """Return all rows of the run. Raises ResearchError for damaged rows."""
-        with self.server.failing():
-            found: list[bytes] = self._redis.hvals(_key(name, "rows"))
-        try:
-            return [_row_of(data) for data in found]
-        except msgspec.DecodeError as error:
-            raise ResearchError("queue_damaged", where=self.server.shown, reason=str(error)) from error
+        with self._decoding():
+            return [_row_of(data) for data in self._redis.hvals(_key(name, "rows"))]
 
     def tell(self, name: str, event: ResearchEvent) -> None:
         """Publish an event to followers."""
@@ -183,12 +180,12 @@ class JobBoard:
         """Return the events after `position` ("0": all), waiting up to `seconds` for them."""
         with self.server.failing():
             answer = self._redis.xread({_key(name, "events"): position}, count=100, block=max(1, int(seconds * 1_000)))
-        found: list[ResearchEvent] = []
-        for at, fields in answer[0][1] if answer else ():
-            position = at.decode()
-            with suppress(msgspec.DecodeError):  # from another version
-                found.append(_EVENT_DECODER.decode(fields[b"event"]))
-        return Watched(found, position)
+            found: list[ResearchEvent] = []
+            for at, fields in answer[0][1] if answer else ():
+                position = at.decode()
+                with suppress(msgspec.DecodeError):  # from another version
+                    found.append(_EVENT_DECODER.decode(fields[b"event"]))
+            return Watched(found, position)
 
     def forget(self, name: str) -> None:
         """Delete a job, and record this for a day: a worker may still assume that it has it."""
@@ -227,6 +224,15 @@ class JobBoard:
             renewal.join()
             with suppress(ResearchError), self.server.failing():
                 self._redis.eval(_RELEASE, 1, key, token)
+
+    @contextmanager
+    def _decoding(self) -> Generator[None]:
+        """Convert errors of the server, and of what it holds."""
+        with self.server.failing():
+            try:
+                yield
+            except msgspec.DecodeError as error:
+                raise ResearchError("queue_damaged", where=self.server.shown, reason=str(error).rstrip(".")) from error
 
     def _is_over(self, name: str, worker: str) -> bool:
         """Return whether `worker` no longer has the job it started; False if the server lost its data."""

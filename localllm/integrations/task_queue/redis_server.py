@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from localllm.base import offline
 from localllm.base.errors import ResearchError, ResearchUsageError
 from localllm.base.offline import offline_error_in
+from localllm.base.redis_client import connect_redis, redis_errors
 from localllm.config.loader import secret
 from localllm.text.sanitising import clean
 
@@ -16,7 +17,11 @@ _SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "valkey": "red
 """Address schemes, and their names in the package redis."""
 
 _SECONDS = 5.0
-"""Time limit of a request."""
+"""How long a server may be silent."""
+
+_LONGEST = 60.0  # seconds
+_LARGEST = 128_000_000  # bytes
+"""Time and size of one answer: all that a run has saved, with the texts of its pages, is one."""
 
 
 class QueueServer:
@@ -39,36 +44,19 @@ class QueueServer:
         """Create a redis client, without connecting. Raises ResearchUsageError for a missing package."""
         if not (find_spec("dramatiq") and find_spec("redis")):
             raise ResearchUsageError("queue_no_package")
-        import redis
-        from redis.backoff import NoBackoff
-        from redis.retry import Retry
-
-        options: dict[str, Any] = {} if urlsplit(self.url).password else {"password": self._password or None}
+        password = None if urlsplit(self.url).password else self._password or None
         with self.failing():
-            return _client_of(redis)(
-                self.url,
-                socket_timeout=_SECONDS,
-                socket_connect_timeout=_SECONDS,
-                retry=Retry(NoBackoff(), 0),
-                **options,
-            )
+            return connect_redis(self.url, password=password, silence=_SECONDS, longest=_LONGEST, largest=_LARGEST)
 
     @contextmanager
     def failing(self) -> Generator[None]:
         """Convert errors of the server to ResearchError."""
-        import redis
-
         try:
             yield
-        except (redis.RedisError, OSError, ValueError) as error:
+        except redis_errors() as error:
             said = str(offline_error_in(error) or error) or type(error).__name__
             reason = clean(said, keep_newlines=False).rstrip(".")
             raise ResearchError("queue_server", where=self.shown, reason=reason) from error
-
-
-def _client_of(redis: Any) -> Any:
-    """Return redis.Redis.from_url as Any, since the package is only partly typed."""
-    return redis.Redis.from_url
 
 
 def _is_address(url: str) -> bool:
