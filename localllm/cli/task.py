@@ -413,7 +413,7 @@ def _shown(moment: str | None) -> str:
         return ""
     try:
         return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
-    except ValueError:
+    except (ValueError, OverflowError):
         return clean(moment, keep_newlines=False)
 
 

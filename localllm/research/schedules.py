@@ -46,7 +46,23 @@ def make_schedule(every: str, at: str, now: datetime) -> Schedule | None:
 
 def first_time(schedule: Schedule) -> datetime:
     """Return the first due time. Raises ResearchUsageError."""
-    return _read(schedule.at)
+    return read_time(schedule.at)
+
+
+def read_time(at: str) -> datetime:
+    """Parse a date and time in ISO 8601; local time without a time zone. Raises ResearchUsageError."""
+    try:
+        read = datetime.fromisoformat(re.sub(r"^(\d{4})/(\d{1,2})/(\d{1,2})", _with_dashes, at.strip()))
+        return read.astimezone()
+    except (ValueError, OverflowError, OSError) as error:
+        raise ResearchUsageError("task_at", at=at) from error
+
+
+def check_schedule(schedule: Schedule) -> None:
+    """Check a schedule that may have been written by hand. Raises ResearchUsageError."""
+    first_time(schedule)
+    if schedule.every:
+        _parts(schedule.every)
 
 
 def next_time(schedule: Schedule, after: datetime) -> datetime | None:
@@ -54,7 +70,7 @@ def next_time(schedule: Schedule, after: datetime) -> datetime | None:
 
     Raises ResearchUsageError.
     """
-    first = _read(schedule.at)
+    first = read_time(schedule.at)
     if first > after:
         return first
     if not schedule.every:
@@ -80,16 +96,7 @@ def _moment(at: str, now: datetime) -> datetime:
         local = now.astimezone().replace(hour=int(match[1]), minute=int(match[2]), second=0, microsecond=0, tzinfo=None)
         today = local.astimezone()
         return today if today > now else (local + timedelta(days=1)).astimezone()
-    return _read(at)
-
-
-def _read(at: str) -> datetime:
-    """Parse a date and time in ISO 8601; local time without a time zone."""
-    try:
-        read = datetime.fromisoformat(re.sub(r"^(\d{4})/(\d{1,2})/(\d{1,2})", _with_dashes, at.strip()))
-        return read.astimezone()
-    except (ValueError, OverflowError, OSError) as error:
-        raise ResearchUsageError("task_at", at=at) from error
+    return read_time(at)
 
 
 def _with_dashes(match: re.Match[str]) -> str:

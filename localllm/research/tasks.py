@@ -21,7 +21,7 @@ from localllm.base.files import write_own
 from localllm.base.i18n import Phrase
 from localllm.base.regular_files import read_regular
 from localllm.research.run_store import RUN_ID, reserve_run
-from localllm.research.schedules import Schedule, next_time
+from localllm.research.schedules import Schedule, check_schedule, next_time, read_time
 
 TASKS = "task"
 
@@ -29,6 +29,8 @@ Status = Literal["scheduled", "running", "completed", "failed"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 
 _LARGEST = 200_000  # bytes of a file
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+_LONGEST_NUMBER = 100  # characters
 _MOST_RUNS, _LONGEST_ERROR = 100, 500  # runs of a task, the newest; characters
 
 
@@ -77,7 +79,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def is_due(self, now: datetime) -> bool:
         """Whether it is due. A `running` one is due as well, in case its runner is dead."""
         if self.status == "scheduled":
-            return self.next_run is None or datetime.fromisoformat(self.next_run) <= now
+            return self.next_run is None or read_time(self.next_run) <= now
         return self.status == "running"
 
 
@@ -254,19 +256,30 @@ def _task_of(text: str, file: Path) -> Task:
         values = cast("dict[str, Any]", _as_text(read))
         options = cast("dict[str, Any]", values.get("options") or {})
         values["options"] = {name: value for name, value in options.items() if value is not None}
-        return msgspec.convert(values, Task)
-    except (yaml.YAMLError, msgspec.ValidationError, AttributeError, ValueError, RecursionError) as error:
+        task = msgspec.convert(values, Task)
+        if task.next_run is not None:
+            read_time(task.next_run)
+        if task.schedule:
+            check_schedule(task.schedule)
+        return task
+    except ResearchUsageError as error:
+        raise ResearchError("task_damaged", file=file, reason=error.what.rstrip(".。")) from error
+    except (yaml.YAMLError, AttributeError, ValueError, LookupError, OverflowError, RecursionError) as error:  # of yaml
         reason = " ".join(str(error).split()).rstrip(".")
         raise ResearchError("task_damaged", file=file, reason=reason) from error
 
 
 def _composed(loader: Any, parent: Any, index: Any) -> Any:
-    """Compose a node as yaml does, but reject references, which could expand without limit."""
+    """Compose a node as yaml does, but reject references, which could expand without limit, and endless numbers such as
+    1:1:1, which take quadratic time."""
     import yaml
 
     if loader.check_event(yaml.AliasEvent):
         raise yaml.YAMLError("a reference (*) is not read")
-    return cast("Any", yaml.SafeLoader).compose_node(loader, parent, index)
+    node = cast("Any", yaml.SafeLoader).compose_node(loader, parent, index)
+    if node.tag in _NUMBERS and len(node.value) > _LONGEST_NUMBER:
+        raise yaml.YAMLError(f"a number of {len(node.value)} characters")
+    return node
 
 
 def _as_text(value: Any) -> Any:

@@ -150,6 +150,17 @@ def test_how_a_run_ends(
             assert not ended.is_due(LATER)
 
 
+ODD_VALUES = ["!!int ''", "!!float ''", "!!bool maybe", "1:" * 300 + "1.5", "1:" * 90_000 + "1", "9" * 5_000]
+ODD_TIMES = [
+    "next_run: abc",
+    "next_run: 9999-12-31T23:59:59-23:59",
+    "next_run: 0001-01-01T00:00:00+23:59",
+    "next_run: ''",
+    "schedule: {every: 1d}",
+    "schedule: {every: often, at: '2026-01-01'}",
+]
+
+
 @each(
     "text",
     [
@@ -167,6 +178,8 @@ def test_how_a_run_ends(
         f"id: 2026-0001\nprompt: {'x' * 200_000}\ncreated_at: '2026'\n",
         "[" * 199_000,
         "{a: " * 49_000,
+        *(f"id: 2026-0001\nprompt: x\ncreated_at: '2026'\noptions: {{x: {value}}}\n" for value in ODD_VALUES),
+        *(f"id: 2026-0001\nprompt: x\ncreated_at: '2026'\n{line}\n" for line in ODD_TIMES),
     ],
 )
 def test_a_file_that_is_no_task_is_told_and_the_others_are_there(tmp_path_factory: Any, text: str) -> None:
@@ -178,6 +191,15 @@ def test_a_file_that_is_no_task_is_told_and_the_others_are_there(tmp_path_factor
     assert [(fault.key, fault.code) for fault in faults] == [("task_damaged", "E6004")]
     with pytest.raises(ResearchError):
         store.read(first.id)
+
+
+@each("next_run", ["2026-01-01", "2026-01-01T00:00:00", "2026-01-01 09:30"])
+def test_a_time_that_was_written_by_hand_is_local(tmp_path_factory: Any, next_run: str) -> None:
+    store = TaskStore(tmp_path_factory.mktemp("work"))
+    first, second = add(store), add(store)
+    store.file(first.id).write_text(f"id: {first.id}\nprompt: x\ncreated_at: '2026'\nnext_run: {next_run}\n")
+    assert {task.id for task in store.due(NOW)} == {first.id, second.id}
+    assert [task.id for task in store.due(NOW - timedelta(days=365))] == [second.id]
 
 
 def test_a_failure_before_a_run_has_begun_is_none_of_the_run_before(store: TaskStore) -> None:
