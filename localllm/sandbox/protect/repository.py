@@ -130,7 +130,7 @@ class RepositoryCheck:
     def __init__(self) -> None:
         from localllm.sandbox.protect.repository_kinds import RepositoryKinds  # only git needs them, not each start
 
-        self._kinds = RepositoryKinds()
+        self._kinds = RepositoryKinds(is_for_git=True)
 
     def refuse_leads(self, place: Place, root: Path, allowed_includes: Sequence[Path] | None = None) -> None:
         """Raise ToolExecutionError("git_leads_out") for a symlink, a list of alternates or a common folder that leads

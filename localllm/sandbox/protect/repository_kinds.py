@@ -8,13 +8,14 @@ import os
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from localllm.sandbox.protect.folder_listings import FolderListings
 
 _FULL = re.compile(
     r"objects|refs|logs|reftable|hooks|NOTES_MERGE_WORKTREE|lfs/(?:objects|tmp|incomplete|cache|logs)"
-    r"|annex/(?!objects)[^/]+"
+    r"|annex/[^/]+"
 )
 """Folders that may contain many others, and files of any name."""
 
@@ -34,7 +35,7 @@ _FILES = re.compile(
 commit applies the stash it names, whatever is in it. No `postimage` of a conflict: the next merge with that conflict
 writes it to the file, whichever that is."""
 _RESOLUTIONS = "MERGE_RR"
-_NOT_ENTERED = "annex/objects"  # large; git itself never reads it
+_OF_ANNEX = "/annex/objects"  # large: up to three folders for each file; git-annex writes there, git never reads it
 _MOST_OF_LFS = 2_000  # folders; each object may have its own, and each costs some microseconds
 _SECONDS = 3.0  # for folders with many subfolders
 _MARKS = frozenset({"HEAD", "config", "objects", "refs"})
@@ -62,9 +63,11 @@ class Found(NamedTuple):
 
 
 class RepositoryKinds:
-    """Scans the data of repositories; folders that have not changed are not read again."""
+    """Scans the data of repositories; folders that have not changed are not read again. `is_for_git`: leaves out what
+    git itself never reads."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_for_git: bool = False) -> None:
+        self._is_for_git = is_for_git
         self._of_full = FolderListings(_is_odd_or_folder)
         self._of_others = FolderListings(_always)
 
@@ -75,12 +78,13 @@ class RepositoryKinds:
         if_closed: Callable[[str], object] = id,
         known: Collection[str] = (),
     ) -> Found:
-        """Scan at most `most` folders. Folders of no known kind are scanned last, and only those in `known`; everything
-        in them counts as of no known kind, too."""
+        """Scan at most `most` folders, the objects of git-annex after the rest. Folders of no known kind are scanned
+        last, and only those in `known`; everything in them counts as of no known kind, too."""
         found = Found([], [], is_complete=True)
         pending = [(top.folder, top) for top in tops]
+        large: list[tuple[str, Data]] = []
         looked = 0
-        for folder, top in pending:
+        for folder, top in chain(pending, large):
             inside = folder[len(top.folder) + 1 :]
             if not top.is_of_git or _FULL.fullmatch(inside):
                 looked += self._look_everywhere(folder, found, most - looked, if_closed, inside)
@@ -90,7 +94,11 @@ class RepositoryKinds:
                 data = top
                 if inside.startswith("modules/") and not _MARKS.isdisjoint(one.name for one in entries):
                     data, inside = Data(folder), ""
-                pending += _sorted(entries, data, f"{inside}/" if inside else "", found)
+                for inner, of in _sorted(entries, data, f"{inside}/" if inside else "", found):
+                    if not inner.endswith(_OF_ANNEX):
+                        pending.append((inner, of))
+                    elif not self._is_for_git:
+                        large.append((inner, of))
             if looked > most:
                 return found._replace(is_complete=False)
         others = [entry.path for entry in found.strange if entry.path in known]
@@ -121,7 +129,7 @@ def _sorted(entries: Iterable[os.DirEntry[str]], top: Data, inside: str, found: 
     `found`."""
     for entry in entries:
         path = f"{inside}{entry.name}"
-        is_known = bool(_FOLDERS.fullmatch(path) or _FULL.fullmatch(path) or path == _NOT_ENTERED)
+        is_known = bool(_FOLDERS.fullmatch(path) or _FULL.fullmatch(path))
         if not entry.is_dir(follow_symlinks=False):
             is_part = top.is_whole or inside or is_known or _FILES.fullmatch(path)
             if is_part and _is_strange(entry, path):
@@ -129,8 +137,7 @@ def _sorted(entries: Iterable[os.DirEntry[str]], top: Data, inside: str, found: 
         elif inside == "worktrees/":
             yield entry.path, Data(entry.path)
         elif is_known:
-            if path != _NOT_ENTERED:
-                yield entry.path, top
+            yield entry.path, top
         elif inside or top.is_whole:
             found.strange.append(entry)
 
