@@ -48,6 +48,7 @@ BELIEVED = (
     ),
     Believer("git daemon, cgit", "serving the folder around: they publish what has it", (".git/git-daemon-export-ok",)),
     Believer("Git LFS", "getting or pushing large files", (".lfsconfig",)),  # the server, and so who gets the password
+    Believer("DVC", "getting or pushing data, also by its git hooks", (".dvc/config", ".dvc/config.local")),
     Believer("git-review", "pushing a change", (".gitreview",)),  # where to
     Believer(
         "git",
