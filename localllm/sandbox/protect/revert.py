@@ -16,7 +16,7 @@ from localllm.base import logs
 from localllm.base.errors import SafetyViolationError
 from localllm.base.kept_outputs import is_kept_output
 from localllm.sandbox.dotfiles import git_settings_of_user
-from localllm.sandbox.protect.command_records import CommandRecord, CommandRecords, Lifetime
+from localllm.sandbox.protect.command_records import CommandRecord, CommandRecords, Lifetime, OthersRecord
 from localllm.sandbox.protect.git_index import IndexFiles
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges
 from localllm.sandbox.protect.indirect_targets import MOST_PLACES, Leads, links_to, trace
@@ -137,6 +137,7 @@ class ProtectedFiles:
         """Scan the project before a command. `last`: the state before the previous one."""
         begun = time.time_ns() - self._coarse
         reach, tops = Reach(_TIME_BEFORE), list[str]()
+        others = list(self._records.of_others())  # their commands may end during the scan, or begin
         before = self._walk.look(last.before, tops, reach)
         self._is_overlooked = False
         if self._first is None:
@@ -144,7 +145,7 @@ class ProtectedFiles:
         found, named, places = self._look_at_named(before, last.before, tops, reach)
         in_data = self._data.believe(reach, last.before)
         before = in_data | before | found
-        self._leave_out_what_others_changed(before)
+        self._leave_out_what_others_changed(before, [*others, *self._records.of_others()])
         self._index_files.believe(reach)
         settings = {path: entry for path, entry in {**last.before, **last.gone}.items() if is_git_settings(path)}
         gone = {path: entry for path, entry in settings.items() if path not in before}
@@ -168,10 +169,10 @@ class ProtectedFiles:
             is_complete=reach.is_complete,
         )
 
-    def _leave_out_what_others_changed(self, before: dict[str, Entry]) -> None:
+    def _leave_out_what_others_changed(self, before: dict[str, Entry], others: Iterable[OthersRecord]) -> None:
         """Take what commands of another program have changed to be as it was before them: that program will undo it,
         and it must not be restored here."""
-        for record, folder, lived in self._records.of_others():
+        for record, folder, lived in others:
             lifetime = Lifetime(self._root, record, lived)
             for path in {*(path for path in before if path.startswith(folder)), *record.before}:
                 now, theirs = before.get(path), record.before.get(path)

@@ -2,6 +2,7 @@
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,6 +67,24 @@ def test_what_commands_in_a_project_around_or_within_have_changed_is_not_put_bac
     assert not (root / "sub/mise.toml").exists()
     assert not (root / "sub/.vscode/tasks.json").exists()
     assert (root / "sub/.envrc").read_text() == "of the user"
+
+
+def test_what_a_command_of_another_program_has_changed_that_ends_during_the_scan_is_not_put_back(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = (ProtectedFiles(root, tmp_path / "state/quarantine") for _ in range(2))
+    theirs.begin()
+    put(root / "mise.toml", "evil")
+    scan = ours._look_at_named
+
+    def scan_while_theirs_ends(*arguments: Any) -> Any:
+        assert theirs.end() == ("mise.toml",)
+        return scan(*arguments)
+
+    monkeypatch.setattr(ours, "_look_at_named", scan_while_theirs_ends)
+    ours.begin()
+    assert ours.end() == ()
+    assert not (root / "mise.toml").exists()
 
 
 def test_what_the_user_changes_beside_a_project_within_stays(root: Path, tmp_path: Path) -> None:
