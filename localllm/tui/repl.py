@@ -330,6 +330,7 @@ class Terminal:
             toolbar=lambda: toolbar(chat, self._screen.width),
             mode=lambda: "" if chat.mode == "ask" else chat.mode,
             change_mode=lambda: next_mode(chat),
+            echo=lambda mode, text: self._screen.print_lines(said_lines(text, self._screen.width, mode)),
             theme=self._screen.theme,
         )
 

@@ -288,6 +288,13 @@ def test_a_chat_without_a_history_file(open_chat: Open, folder: Path) -> None:
 
 
 @needs_tmux
+def test_a_long_line_is_echoed_broken_between_words(open_chat: Open) -> None:
+    chat = open_chat()
+    ask(chat, "echo " * 15 + "between words")
+    chat.wait("You said: echo", "\n› " + "echo " * 14 + "echo\n  between words\n")
+
+
+@needs_tmux
 def test_typed_bytes_that_are_no_text(open_chat: Open) -> None:
     chat = open_chat()
     chat.press("-H", "ff", "61", "0d")

@@ -64,9 +64,12 @@ class ChatPrompt:
         theme: Theme,
         mode: Callable[[], str] = str,
         change_mode: Callable[[], None] = lambda: None,
+        echo: Callable[[str, str], None] = lambda _mode, _text: None,
     ) -> None:
-        """`mode` is shown before the line if it is not empty; `change_mode` is called for Shift+Tab."""
+        """`mode` is shown before the line if it is not empty; `change_mode` is called for Shift+Tab. `echo` prints mode
+        and text of a finished line in its place, broken between words; not with a plain theme."""
         self._mode = mode
+        self._echo = None if theme.plain else echo
         self._change_mode = change_mode
         self._toolbar = toolbar
         self._hint = ""
@@ -87,6 +90,7 @@ class ChatPrompt:
             style=_STYLE,
             color_depth=_depth(theme),
             input_processors=[NothingHidden()],
+            erase_when_done=not theme.plain,
         )
 
     async def ask(self, default: str = "") -> str:
@@ -94,7 +98,11 @@ class ChatPrompt:
         self._hint = ""
         size = self._session.output.get_size()
         begun = self._pastes.fold_tall(default, size.columns, size.rows)
-        said = await self._session.prompt_async(self._lead, default=begun, handle_sigint=False)
+        try:
+            said = await self._session.prompt_async(self._lead, default=begun, handle_sigint=False)
+        finally:
+            if self._echo is not None:
+                self._echo(self._mode(), self._session.default_buffer.text)
         return _encodable(self._pastes.whole(said))
 
     def _lead(self) -> StyleAndTextTuples:

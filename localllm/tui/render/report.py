@@ -31,10 +31,12 @@ def failure_lines(code: str, what: str, why: str, fix: str, width: int) -> list[
     return lines + (wrapped("→ ", fix, "", width) if fix else [])
 
 
-def said_lines(text: str, width: int) -> list[Line]:
-    """Format the user's input as the prompt leaves it on the screen."""
-    rows = wrap(clean(text), width - 2)
-    return [(("bold", "  " if number else "› "), ("", row)) for number, row in enumerate(rows)]
+def said_lines(text: str, width: int, mode: str = "") -> list[Line]:
+    """Format the user's input, behind the `mode` if it was shown before the line."""
+    mode = f"{clean(mode, keep_newlines=False)} " if mode else ""
+    indent = " " * (display_width(mode) + 2)
+    first, *rest = wrap(clean(text).replace("\t", "    "), width - len(indent))
+    return [(("warning", mode), ("bold", "› "), ("", first)), *((("", indent), ("", row)) for row in rest)]
 
 
 def choice_lines(choices: Sequence[str], width: int) -> list[Line]:

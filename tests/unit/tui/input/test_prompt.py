@@ -50,6 +50,27 @@ async def test_what_would_reorder_a_line_or_take_no_ink_is_seen(asks: str, enter
     assert "\u202e" not in screen.getvalue()
 
 
+@pytest.mark.parametrize(("plain", "echoed"), [(False, [("plan", "one\ntwo")]), (True, [])])
+async def test_a_finished_line_is_erased_and_echoed(plain: bool, echoed: list[tuple[str, str]]) -> None:
+    """Prompt_toolkit's own copy is broken in the middle of words. It stays where nothing can be erased."""
+    seen: list[tuple[str, str]] = []
+    suggester = Suggester(Path.cwd(), (), dict, lambda _name, _after: (), Path.cwd())
+    with create_pipe_input() as keys:
+        output = Vt100_Output(StringIO(), lambda: Size(24, 80), term="xterm", enable_cpr=False)
+        with create_app_session(input=keys, output=output):
+            prompt = ChatPrompt(
+                history_file=None,
+                suggester=suggester,
+                toolbar=str,
+                theme=Theme(plain=plain),
+                mode=lambda: "plan",
+                echo=lambda mode, text: seen.append((mode, text)),
+            )
+            keys.send_text("one\n" + "two\r")
+            assert await prompt.ask() == "one\ntwo"
+    assert seen == echoed
+
+
 def test_a_sign_of_several_characters_stays_one_where_it_is_selected() -> None:
     parts = [("class:selected", character) for character in "葛\U000e0100👨\u200d👩\u200b"]
     given = TransformationInput(BufferControl(), Document(), 0, lambda at: at, parts, 80, 24)

@@ -4,7 +4,7 @@ import pytest
 
 from localllm.base.events import Usage
 from localllm.text.sanitising import display_width
-from localllm.tui.render.report import cost, wrapped
+from localllm.tui.render.report import cost, said_lines, wrapped
 
 TOKENS = {"prompt_tokens": 1000, "completion_tokens": 20}
 
@@ -39,6 +39,17 @@ def test_the_speed_of_a_run_is_that_of_all_its_answers() -> None:
     assert (slow + fast).tokens_per_second == 5
     assert (slow + fast).first_token_seconds == 2
     assert Usage(completion_tokens=10).tokens_per_second == 0
+
+
+@pytest.mark.parametrize(("mode", "head"), [("", "› "), ("plan", "plan › ")])
+def test_what_was_said_is_broken_between_words(mode: str, head: str) -> None:
+    said = "change the long line " * 5
+    lines = ["".join(part for _, part in line) for line in said_lines(f"{said}\n\tx", 40, mode)]
+    assert lines[0].startswith(f"{head}change the")
+    assert all(line.startswith(" " * len(head)) for line in lines[1:])
+    assert " ".join(line[len(head) :] for line in lines[:-1]) == said.strip()
+    assert lines[-1] == f"{' ' * len(head)}    x"
+    assert max(map(display_width, lines)) <= 40
 
 
 @pytest.mark.parametrize("mark", ["! ", "    "])
