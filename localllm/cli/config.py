@@ -197,8 +197,12 @@ def _choose_file(command: Command) -> Command:
     return user(project(command))
 
 
+def _keys(_context: click.Context, _argument: click.Parameter, incomplete: str) -> list[str]:
+    return [key for key in all_settings() if key.startswith(incomplete)]
+
+
 @config.command()
-@click.argument("key")
+@click.argument("key", shell_complete=_keys)
 @click.pass_context
 def get(context: click.Context, key: str) -> None:
     """Print the current value of KEY, or of all keys below it."""
@@ -217,7 +221,7 @@ def get(context: click.Context, key: str) -> None:
 
 @config.command("set", context_settings={"ignore_unknown_options": True})
 @_choose_file
-@click.argument("key")
+@click.argument("key", shell_complete=_keys)
 @click.argument("values", nargs=-1, required=True, type=click.UNPROCESSED, metavar="VALUE...")
 @click.pass_context
 def set_(context: click.Context, choice: Choice, key: str, values: tuple[str, ...]) -> None:
@@ -235,7 +239,7 @@ def set_(context: click.Context, choice: Choice, key: str, values: tuple[str, ..
 
 @config.command("unset")
 @_choose_file
-@click.argument("key")
+@click.argument("key", shell_complete=_keys)
 @click.pass_context
 def unset_(context: click.Context, choice: Choice, key: str) -> None:
     """Remove KEY from the file, so that the value it overrides takes effect again."""

@@ -35,6 +35,9 @@ CLICK_TEXTS = (
     N_("{value!r} is not {choice}.", "{value!r} is not one of {choices}."),
     N_("{value!r} is not a valid {number_type}."),
     N_("{value} is not in the range {range}."),
+    N_("Choose from:\n\t{choices}"),
+    N_("Shell completion is not supported for Bash versions older than 4.4."),
+    N_("Couldn't detect Bash version, shell completion is not supported."),
 )
 """click's own texts that this program shows; click looks them up with gettext."""
 
@@ -53,18 +56,20 @@ def translate_click() -> None:
     system_gettext.textdomain(DOMAIN)
 
 
-def translate(command: click.Command) -> None:
-    """Translate the help of a command, its options and its subcommands."""
+def translate(command: click.Command, *, in_one_line: bool = False) -> None:
+    """Translate the help of a command, its options and its subcommands; `in_one_line`: as completions show it."""
     if command.help:
         text = gettext(inspect.cleandoc(command.help))
+        summary = text.partition("\n")[0]
         command.help = _laid_out(text, _COLUMNS)
-        command.short_help = _laid_out(text.partition("\n")[0], _SUMMARY_COLUMNS)
+        command.short_help = summary if in_one_line else _laid_out(summary, _SUMMARY_COLUMNS)
     for option in command.params:
         if isinstance(option, click.Option) and option.help:
-            option.help = _with_room(_laid_out(gettext(option.help), _OPTION_COLUMNS), option)
+            text = gettext(option.help)
+            option.help = text if in_one_line else _with_room(_laid_out(text, _OPTION_COLUMNS), option)
     if isinstance(command, click.Group):
         for each in command.commands.values():
-            translate(each)
+            translate(each, in_one_line=in_one_line)
 
 
 def _with_room(text: str, option: click.Option) -> str:

@@ -26,6 +26,7 @@ from localllm.cli.fast_start import Opening
 from localllm.cli.interruption import Interruption
 from localllm.cli.settings import overrides, print_error, say, take_back
 from localllm.config.loader import Loaded, load
+from localllm.config.registry import PROVIDERS
 from localllm.config.schema import LoggingSettings
 from localllm.config.trust import Answers
 from localllm.text.decoding import NotTextError, decode
@@ -33,6 +34,8 @@ from localllm.tui.headless import Headless, exit_code
 from localllm.tui.signals import ForcedEnd
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from localllm.tui.repl import Terminal
 
 
@@ -88,6 +91,10 @@ _LANGUAGES = ("en", "ja")
 _SECONDS_TO_CLOSE = 15.0  # for the session, its commands and connections; running threads are then abandoned
 _SLASHES = ("/", "／")
 
+PROGRAM = "localllm"
+COMPLETE_VARIABLE = "_LOCALLLM_COMPLETE"
+"""The variable by which the script of `localllm completion` asks for completions."""
+
 
 def run(arguments: list[str], opening: Opening | None = None) -> int:
     """Run the command line and return the exit code. Errors are printed only here. `opening`: the part of a chat shown
@@ -97,12 +104,15 @@ def run(arguments: list[str], opening: Opening | None = None) -> int:
         from localllm.cli.help import translate, translate_click
 
         translate_click()
-        if not {"-h", "--help"}.isdisjoint(arguments):
+        is_completion = bool(os.environ.get(COMPLETE_VARIABLE))
+        if is_completion or not {"-h", "--help"}.isdisjoint(arguments):
             os.environ["LANGUAGE"] = language()  # read by click; help starts no other program
-            translate(root)
+            translate(root, in_one_line=is_completion)
     debug = "--debug" in arguments
     try:
-        result = root.main(arguments, prog_name="localllm", standalone_mode=False, obj=opening)
+        result = root.main(
+            arguments, prog_name=PROGRAM, complete_var=COMPLETE_VARIABLE, standalone_mode=False, obj=opening
+        )
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
     except click.NoSuchOption as error:
@@ -152,8 +162,8 @@ def _misplaced(error: click.NoSuchOption) -> click.UsageError:
 
 
 LATE_COMMANDS = (
-    *("config", "debug", "doctor", "history", "init", "log", "market", "models", "rag", "research", "sandbox"),
-    *("serve", "task", "worker"),
+    *("completion", "config", "debug", "doctor", "history", "init", "log", "market", "models", "rag", "research"),
+    *("sandbox", "serve", "task", "worker"),
 )
 """Commands whose module, of the same name, is imported only when they are called."""
 
@@ -168,9 +178,24 @@ class _Commands(click.Group):
             if language() != "en":
                 from localllm.cli.help import translate
 
-                translate(command)
+                translate(command, in_one_line=ctx.resilient_parsing)
             return command
         return super().get_command(ctx, cmd_name)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Complete the names of commands without their help, which would import every command."""
+        from click.shell_completion import CompletionItem
+
+        names = [CompletionItem(name) for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
+
+
+def _providers(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in ("auto", *PROVIDERS) if name.startswith(incomplete)]
+
+
+_FILE = click.Path(readable=False)
+"""The name of a file, unchecked: shells complete it."""
 
 
 @click.group(
@@ -199,14 +224,15 @@ class _Commands(click.Group):
     type=click.Choice(["plan", "ask", "auto-edit", "auto"]),
     help="When to ask: plan only reads, auto asks only about dangerous commands and unknown addresses.",
 )
-@click.option("-m", "--model", metavar="NAME", help="The model to ask, or a .gguf file to run.")
+@click.option("-m", "--model", metavar="NAME", type=_FILE, help="The model to ask, or a .gguf file to run.")
 @click.option(
     "--provider",
     metavar="NAME",
+    shell_complete=_providers,
     help="Model provider: auto, lmstudio, ollama, openai, azure, gemini, gguf, embedded, scripted.",
 )
 @click.option("--base-url", metavar="URL", help="The address of an OpenAI-compatible server.")
-@click.option("--script", metavar="FILE", help="Play this file of turns instead of asking a model.")
+@click.option("--script", metavar="FILE", type=_FILE, help="Play this file of turns instead of asking a model.")
 @click.option("--lang", type=click.Choice(_LANGUAGES), help="The language of the program's messages.")
 @click.option("--trust-project", is_flag=True, help="For this run, trust all of the project's localllm.toml.")
 @click.option("--i-accept-no-sandbox", is_flag=True, help="Run commands even if they cannot be sandboxed.")

@@ -67,7 +67,7 @@ _KILLED = 128  # plus the signal's number, as in shells
 @click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Kill it after this time."
 )
-@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.argument("command", nargs=-1, type=click.Path(readable=False))  # shells complete the names of files
 @click.pass_context
 def sandbox(context: click.Context, *, probe: bool, json: bool, timeout: float | None, command: tuple[str, ...]) -> int:
     """Run one command as the assistant would: localllm sandbox -- COMMAND…

@@ -10,7 +10,7 @@ import pytest
 from localllm.cli.main import LATE_COMMANDS
 from localllm.text.wrapping import display_width
 
-ENGLISH = re.compile(r"[a-z]+ [a-z]+ [a-z]+")
+ENGLISH = re.compile(r"(?!localllm )\b[a-z]+ [a-z]+ [a-z]+")
 
 
 def said(*words: str, locale: str) -> str:
