@@ -104,7 +104,7 @@ def test_two_hundred_kills(project: Path, seed: int) -> None:
             assert done.returncode == 0, (number, done.stderr)
             assert done.stdout == "Going on.\n"
             check(server, asked, done.stderr, torn=torn)
-            said = re.search(r"broken off [a-z ]*|ends in the middle", done.stderr)
+            said = re.search(r"was interrupted [a-z ]*|ends in the middle", done.stderr)
             assert torn or bool(said) == is_unfinished(before.entries), (number, done.stderr)
             outcomes[said[0] if said else "nothing lost"] = outcomes.get(said[0] if said else "nothing lost", 0) + 1
             assert_record(project)
