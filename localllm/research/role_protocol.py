@@ -47,8 +47,12 @@ _FIELD = late_pattern(r"\{[a-z_]\w{0,40}(?::(?:,|g|,?\.\d[f%]|\?[^{}]{0,40}))?\}
 
 
 def in_words(said: Remark, language: str = "") -> str:
-    """Translate a remark to `language`, else the current one. A text that is not one of ours stays as it is, since
-    anyone who can write to a queue or a work folder can insert one."""
+    """Translate a remark to `language`, else the current one, in one line. A text that is not one of ours stays as it
+    is, since anyone who can write to a queue or a work folder can insert one."""
+    return " ".join(_translated(said, language).splitlines())
+
+
+def _translated(said: Remark, language: str) -> str:
     if any(re.search("[{}]", _FIELD.sub("", text)) for text in (said.text, said.plural)):
         return said.text
     text = Counted(said.text, said.plural) if said.plural else said.text

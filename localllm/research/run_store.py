@@ -296,5 +296,5 @@ class RunStore:
             raise ResearchError(
                 "research_disk", id=self.folder.name, folder=self.folder, reason=str(error).rstrip(".")
             ) from error
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, OverflowError) as error:  # a number of a queue's row that is too large
             raise self._damaged(str(error).rstrip(".")) from error

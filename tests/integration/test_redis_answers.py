@@ -1,5 +1,6 @@
 """A server at the address of a cache or a queue that answers garbage, a byte at a time, or without end."""
 
+import json
 import socket
 import threading
 import time
@@ -75,6 +76,14 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "_LARGEST", 5_000_000)
 
 
+@contextmanager
+def board(answer: Callable[[], Iterator[bytes]]) -> Generator[JobBoard]:
+    with server(answer) as url:
+        opened = JobBoard(QueueServer(url, {}))
+        yield opened
+        opened.client.close()
+
+
 ANSWERS: dict[str, Callable[[], Iterator[bytes]]] = {
     **{name: lambda data=data: iter([data]) for name, data in GARBAGE.items()},
     "drip": dripped,
@@ -92,7 +101,7 @@ async def test_no_search_fails_by_it(name: str) -> None:
         cache = SearchCache(RedisCache(url, 3_600.0), MemoryCache(3_600.0))
         began = time.monotonic()
         answer = await cache.answer("key", ask)
-        assert time.monotonic() - began < 4.0
+        assert time.monotonic() - began < 10.0
     assert answer == FOUND
     failure = cache.take_failure()
     assert failure is not None
@@ -101,19 +110,39 @@ async def test_no_search_fails_by_it(name: str) -> None:
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_a_queue_says_that_it_cannot_be_used(name: str) -> None:
-    with server(ANSWERS[name]) as url:
-        board = JobBoard(QueueServer(url, {}))
-        for request in (lambda: board.job("a" * 32), lambda: board.rows("a" * 32), lambda: board.watch("a", "0", 0.0)):
+    with board(ANSWERS[name]) as jobs:
+        for request in (lambda: jobs.job("a" * 32), lambda: jobs.rows("a" * 32), lambda: jobs.watch("a", "0", 0.0)):
             began = time.monotonic()
             with pytest.raises(ResearchError) as caught:
                 request()
             assert caught.value.key in ("queue_server", "queue_damaged")
-            assert time.monotonic() - began < 4.0
+            assert time.monotonic() - began < 10.0
 
 
-def test_a_job_of_another_form_is_damaged() -> None:
-    with server(lambda: iter([b"%2\r\n+run\r\n+2026-0001\r\n+status\r\n+lost\r\n"])) as url:
-        board = JobBoard(QueueServer(url, {}))
-        with pytest.raises(ResearchError) as caught:
-            board.job("a" * 32)
+@pytest.mark.parametrize("fields", [b"+status\r\n+lost\r\n", b"+worker\r\n+\xff\r\n", b"+failure\r\n+{\r\n"])
+def test_a_job_of_another_form_is_damaged(fields: bytes) -> None:
+    answer = b"%2\r\n+run\r\n+2026-0001\r\n" + fields
+    with board(lambda: iter([answer])) as jobs, pytest.raises(ResearchError) as caught:
+        jobs.job("a" * 32)
     assert caught.value.key == "queue_damaged"
+
+
+def test_a_message_that_is_no_event_is_passed_over() -> None:
+    with board(lambda: iter([b"%1\r\n+events\r\n*1\r\n*2\r\n+1-0\r\n*2\r\n+other\r\n+x\r\n"])) as jobs:
+        assert jobs.watch("a", "0", 0.0) == ([], "1-0")
+
+
+def test_the_names_in_a_job_are_of_one_line() -> None:
+    name = "x\nlocalllm: all is well \x1b[31m" + "y" * 1_000
+    failure = json.dumps({"code": name, "what": {"text": "It failed."}})
+    fields = b"".join(
+        b"$%d\r\n%s\r\n" % (len(text), text.encode())
+        for text in ("run", name, "worker", name, "status", "failed", "failure", failure)
+    )
+    with board(lambda: iter([b"%4\r\n" + fields])) as jobs:
+        job = jobs.job("a" * 32)
+    assert job
+    assert job.failure
+    for shown in (job.run, job.worker, job.failure.code):
+        assert shown.isprintable()
+        assert len(shown) < 300

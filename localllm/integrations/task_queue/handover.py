@@ -28,6 +28,7 @@ TICKET = "queue.json"
 """File in the folder of a run: the id under which it was handed over."""
 
 _LARGEST_TICKET = 10_000  # bytes
+_LONGEST_REASON = 1_000  # characters
 _SECONDS = 1.0
 _ASKERS = ("id", "question", "today", "language", "task", "started", "options")
 """Fields of the state that workers never change."""
@@ -120,9 +121,8 @@ class Handover:
                 break
         state = await asyncio.to_thread(self._take_back, folder, ticket.job)
         if job.failure:
-            raise ResearchError(
-                "queue_failed", id=name, worker=job.worker, code=job.failure.code, what=in_words(job.failure.what)
-            )
+            what = in_words(job.failure.what)[:_LONGEST_REASON]
+            raise ResearchError("queue_failed", id=name, worker=job.worker, code=job.failure.code, what=what)
         return state
 
     def _take_back(self, folder: Path, job: str) -> ResearchState:

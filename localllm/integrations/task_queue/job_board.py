@@ -32,6 +32,7 @@ from localllm.research.run_events import (
     StageBegun,
 )
 from localllm.research.run_store import StoredRow
+from localllm.text.sanitising import clean
 
 PREFIX = "localllm:research:1"
 KEPT_SECONDS = 7 * 86_400
@@ -39,6 +40,7 @@ KEPT_SECONDS = 7 * 86_400
 
 _FORGOTTEN_SECONDS = 86_400
 _EVENTS = 1_000
+_LONGEST_NAME = 200
 _AnyEvent = (
     StageBegun
     | QueryMade
@@ -129,7 +131,9 @@ class JobBoard:
                 return None
             fields = {key.decode(): value.decode() for key, value in found.items()}
             failure = decode_json(fields["failure"].encode(), Failure) if fields.get("failure") else None
-            return msgspec.convert({**fields, "id": name, "failure": failure}, Job, strict=False)
+            job = msgspec.convert({**fields, "id": name, "failure": failure}, Job, strict=False)
+        failure = failure and Failure(_shown(failure.code), failure.what)
+        return msgspec.structs.replace(job, run=_shown(job.run), worker=_shown(job.worker), failure=failure)
 
     def begin(self, job: Job, worker: str) -> int:
         """Record that a worker has started; return the number of the attempt."""
@@ -183,8 +187,8 @@ class JobBoard:
             found: list[ResearchEvent] = []
             for at, fields in answer[0][1] if answer else ():
                 position = at.decode()
-                with suppress(msgspec.DecodeError):  # from another version
-                    found.append(_EVENT_DECODER.decode(fields[b"event"]))
+                with suppress(msgspec.DecodeError):  # of another version, or none
+                    found.append(_EVENT_DECODER.decode(fields.get(b"event", b"")))
             return Watched(found, position)
 
     def forget(self, name: str) -> None:
@@ -231,7 +235,7 @@ class JobBoard:
         with self.server.failing():
             try:
                 yield
-            except msgspec.DecodeError as error:
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise ResearchError("queue_damaged", where=self.server.shown, reason=str(error).rstrip(".")) from error
 
     def _is_over(self, name: str, worker: str) -> bool:
@@ -276,6 +280,11 @@ def _row_of(data: bytes) -> StoredRow:
     if not all(isinstance(value, str | int | bytes) for value in values):
         raise msgspec.DecodeError(f"a value in {table[:20]}")
     return StoredRow(table, tuple(values))
+
+
+def _shown(name: str) -> str:
+    """Return a name of the server's in one line of plain text, in which it cannot pass for ours."""
+    return clean(name, keep_newlines=False)[:_LONGEST_NAME]
 
 
 def _key(job: str, kind: str) -> str:

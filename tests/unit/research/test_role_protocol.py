@@ -49,3 +49,8 @@ def test_what_every_error_says_is_one_of_ours(key: str) -> None:
 def test_what_is_none_of_ours_stays_as_it_stands(text: str, params: dict[str, object]) -> None:
     assert in_words(Remark(text, params)) == text  # type: ignore[arg-type]
     assert in_words(Remark("one", {"count": 2, **params}, text)) in ("one", text)  # type: ignore[dict-item]
+
+
+def test_no_remark_goes_on_in_another_line() -> None:
+    """A line of its own would pass for one of the program's."""
+    assert in_words(Remark("Failed.\r\nlocalllm: {a}", {"a": "all\u2028is well"})) == "Failed. localllm: all is well"

@@ -16,6 +16,7 @@ from localllm.research.run_store import (
     RunStore,
     StoredAnswer,
     StoredPage,
+    StoredRow,
     reserve_run,
     run_folder,
     text_hash,
@@ -150,6 +151,12 @@ def test_one_process_at_a_time_has_a_run(tmp_path: Path) -> None:
         holder.wait()
     with RunLock(tmp_path):
         pass
+
+
+def test_a_row_with_a_number_too_large_is_told(tmp_path: Path) -> None:
+    with RunStore(tmp_path) as store, pytest.raises(ResearchError) as told:
+        store.add_rows([StoredRow("state", (2**63, b"x"))])
+    assert told.value.key == "research_damaged"
 
 
 @pytest.mark.parametrize("name", ["2026-0009", "../x", "", "2026-1"])
