@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -109,7 +109,17 @@ async def _plan(repository: Repository, context: ToolContext, message: str, file
     if plan.as_now and (filtered := await repository.switched_off_filters(change.path for change in plan.changes)):
         path, name = next(iter(filtered.items()))
         raise ToolExecutionError("git_filtered", path=shown(path), filter=shown(name))
+    if plan.as_now and not repository.commits_in_sandbox and (link := _link_on_the_way(root, plan.changes)):
+        raise ToolExecutionError("git_behind_link", path=shown(link))
     return plan
+
+
+def _link_on_the_way(root: ProjectRoot, changes: Sequence[Change]) -> str:
+    """Return a link in place of a folder with changed files, or "": `git commit --only` would commit what is behind
+    it."""
+    paths = [path for change in changes for path in (change.path, change.old_path) if path]
+    folders = sorted({str(folder) for path in paths for folder in PurePosixPath(path).parents[:-1]})
+    return next((folder for folder in folders if os.path.islink(root.path / folder)), "")  # noqa: PTH114 - Path's may raise
 
 
 def _without_closed(plan: _Plan, closed: Sequence[str], message: str) -> _Plan:

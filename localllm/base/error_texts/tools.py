@@ -257,6 +257,12 @@ TOOLS = {
         "The commit would restore them outside the sandbox, whatever they contain.",
         "Ask the user to commit: git commit -m {message}",
     ),
+    "git_behind_link": ErrorText(
+        "E8093",
+        "Nothing was committed: {path} is a link in place of a folder with files that git tracks.",
+        "Outside the sandbox, git would commit what it finds behind the link as these files.",
+        "List the other files in files, or ask the user to commit the link.",
+    ),
     "git_closed": ErrorText(
         "E8089",
         "Nothing was committed: a rule forbids reading {paths}.",
