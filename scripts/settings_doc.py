@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 
 from localllm.config.editor import write_value
-from localllm.config.keys import Setting, all_settings
+from localllm.config.keys import Setting, all_settings, meaning
 from localllm.config.schema import HARMLESS, SECRET_VARIABLES, Section
 from localllm.config.values import describe
 
@@ -106,18 +106,9 @@ def summary(section: type[Section]) -> str:
 def row(setting: Setting) -> str:
     name = setting.key.rpartition(".")[2]
     default = "none" if setting.table else f"`{write_value(setting.default)}`"
-    cells = (f"`{name}`", str(describe(setting)), default, meaning(setting), mark(setting))
+    said = meaning(setting) or sys.exit(f"settings_doc: the schema does not say what {setting.key} means")
+    cells = (f"`{name}`", str(describe(setting)), default, said, mark(setting))
     return f"| {' | '.join(cells)} |"
-
-
-def meaning(setting: Setting) -> str:
-    """The entry `name: …` of the section's docstring, or of the one it derives from, up to the next entry."""
-    name = setting.key.rpartition(".")[2]
-    for section in setting.section.__mro__:
-        if found := re.search(rf"^{name}: (.+(?:\n(?!\w+: |$).+)*)", inspect.getdoc(section) or "", re.M):
-            words = " ".join(found[1].split())
-            return words[0].upper() + words[1:]
-    sys.exit(f"settings_doc: the schema does not say what {setting.key} means")
 
 
 CONDITIONS = {

@@ -256,7 +256,11 @@ class LocalLLMCode(Answerer):
 
     def news(self) -> list[Notice]:
         """Return notices before a request: a changed model, and changed settings."""
-        return [*super().news(), *self._settings_news.take()]
+        return [*super().news(), *(Notice(text=text) for text in self.settings_news())]
+
+    def settings_news(self) -> Sequence[str]:
+        """Return a notice of the settings files changed since the start or the last notice, if any."""
+        return self._settings_news.take()
 
     @property
     def sandbox_level(self) -> str:

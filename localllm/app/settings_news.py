@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from localllm.base.events import Notice
 from localllm.base.i18n import _
 from localllm.base.paths import SETTINGS_FILE, config_file
 
@@ -18,7 +17,7 @@ class SettingsNews:
         self._files = (config_file(environ), root / SETTINGS_FILE)
         self._known = _stamps(self._files)
 
-    def take(self) -> list[Notice]:
+    def take(self) -> list[str]:
         """Return a notice with the files changed since the last call; empty for none."""
         before, self._known = self._known, _stamps(self._files)
         changed = [str(file) for file in self._files if before[file] != self._known[file]]
@@ -28,7 +27,7 @@ class SettingsNews:
             "{files} changed. The change takes effect at the next start (localllm --continue resumes this session).",
             files=", ".join(changed),
         )
-        return [Notice(text=text)]
+        return [text]
 
 
 def _stamps(files: Iterable[Path]) -> dict[Path, Stamp | None]:

@@ -23,13 +23,14 @@ from localllm.config.values import parse_value
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-def set_value(file: Path, key: str, text: str) -> None:
-    """Set `key` in the settings file to the value parsed from `text` (see `values.parse_value`).
+def set_value(file: Path, key: str, text: str, where: object = None) -> None:
+    """Set `key` in the settings file to the value parsed from `text` (see `values.parse_value`); errors say
+    `where` it was given, by default on the command line.
 
     Only the value's own bytes change, or a line is added; file and table are created when missing. The result is
     validated before anything is written: ConfigurationError (E1001 to E1006) leaves the file as it was.
     """
-    value = msgspec.to_builtins(parse_value(key, text, Phrase("command line")))
+    value = msgspec.to_builtins(parse_value(key, text, where or Phrase("command line")))
     written = write_value(value)
     path = path_of(key)
     _edit(file, lambda old: _put(old, path, written), lambda data: _put_into(data, path, value))

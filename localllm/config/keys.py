@@ -1,5 +1,7 @@
 """Index all settings by dotted key, from the schema."""
 
+import inspect
+import re
 from collections.abc import Collection, Iterator
 from functools import cache
 from typing import Any
@@ -58,6 +60,16 @@ def _walk(section: type[Section], path: tuple[str, ...]) -> Iterator[Setting]:
             yield Setting(key=".".join(here), annotation=field.type, default={}, section=section, table=True)
         else:
             yield Setting(key=".".join(here), annotation=field.type, default=field.default, section=section)
+
+
+def meaning(setting: Setting) -> str:
+    """Return the entry `name: …` of the section's docstring, or of the one it derives from, up to the next entry."""
+    name = setting.key.rpartition(".")[2]
+    for section in setting.section.__mro__:
+        if found := re.search(rf"^{name}: (.+(?:\n(?!\w+: |$).+)*)", inspect.getdoc(section) or "", re.MULTILINE):
+            words = " ".join(found[1].split())
+            return words[0].upper() + words[1:]
+    return ""
 
 
 def find_setting(key: str, where: object) -> Setting:

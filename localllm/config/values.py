@@ -133,6 +133,14 @@ def _without_none(shape: Any) -> Any:
     return next(each for each in shape.types if not isinstance(each, shapes.NoneType))
 
 
+def words_of(setting: Setting) -> tuple[str, ...]:
+    """Return the words a setting, or each item of a list, can be; empty for numbers and other texts."""
+    if setting.annotation is bool:
+        return ("true", "false")
+    parts: Any = _choices(setting)  # of other types, what limits them
+    return tuple(word for word in parts if isinstance(word, str))
+
+
 def _choices(setting: Setting) -> tuple[str, ...]:
     """Return the valid words of a setting, or of each item of a list, in the order of the schema."""
     return _registered(setting) or get_args(_item_type(setting))

@@ -7,6 +7,7 @@ from localllm.base.i18n import N_, _, ngettext
 from localllm.llm.offline_servers import reachable_offline
 from localllm.text.sanitising import clean, shorten
 from localllm.tui.commands.background import ps, stop
+from localllm.tui.commands.config import config
 from localllm.tui.commands.context import ChatContext
 from localllm.tui.commands.context_window import compact, context
 from localllm.tui.commands.diff import diff
@@ -168,7 +169,7 @@ def unknown_command(screen: Screen, name: str, nearest: str) -> None:
 
 
 COMMANDS: list[SlashCommand] = [
-    *(help_, status, model, models, provider, mode, plan, tools, rules),
+    *(help_, status, model, models, provider, mode, plan, tools, rules, config),
     *(context, compact, panel, boss, research, market, ensemble, map_, analyze),
     *(todo, remember, forget, memory, init),
     *(rag, collections),

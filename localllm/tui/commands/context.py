@@ -17,6 +17,7 @@ from localllm.sessions.index import Session
 
 if TYPE_CHECKING:
     from localllm.agent.memory_editor import Remembering
+    from localllm.config.loader import Loaded
     from localllm.context.usage import WindowUse
     from localllm.ensemble.records import EnsembleResult, RunEvent
     from localllm.project.facts import ProjectAnalysis
@@ -315,6 +316,15 @@ class ChatContext(Protocol):
 
     @property
     def settings(self) -> Settings: ...
+
+    @property
+    def config(self) -> "Loaded":
+        """The settings as loaded at the start, with their origins."""
+        ...
+
+    def settings_news(self) -> Sequence[str]:
+        """Return a notice of the settings files changed since the start or the last notice, if any."""
+        ...
 
     @property
     def usage(self) -> Usage:

@@ -1,0 +1,103 @@
+"""/config: show, explain and set the settings."""
+
+import asyncio
+import os
+from collections.abc import Iterable
+
+from localllm.base.i18n import N_, _
+from localllm.base.paths import config_file
+from localllm.config.keys import all_settings, all_tables, find_setting, meaning, unknown_key
+from localllm.tui.commands.context import ChatContext
+from localllm.tui.commands.registry import Outcome, SlashCall, slash
+from localllm.tui.render.report import notice_lines, wrapped
+
+_COMMAND = "/config"
+
+
+def _keys(_chat: ChatContext) -> Iterable[str]:
+    return all_settings()
+
+
+def _values(_chat: ChatContext, key: str) -> Iterable[str]:
+    from localllm.config.values import words_of
+
+    setting = all_settings().get(key)
+    return words_of(setting) if setting else ()
+
+
+@slash(
+    "config",
+    usage=N_("[key [value]]"),
+    choices=_keys,
+    further=_values,
+    forms=N_(
+        "/config | what differs from the defaults, and where it was set\n"
+        "/config llm.max_tokens | the value of one, and what it means\n"
+        "/config ui.theme dark | set it in your own file, for the next start"
+    ),
+)
+async def config(call: SlashCall) -> Outcome:
+    """Show the settings that differ from the defaults; explain or set one."""
+    key, *value = call.arguments.split(None, 1) or [""]
+    if value:
+        await _set(call, key, _unquoted(value[0].strip()))
+    elif key:
+        _explain(call, key)
+    else:
+        _list(call)
+
+
+def _list(call: SlashCall) -> None:
+    from localllm.tui.render.settings_listing import changed_settings
+
+    screen = call.screen
+    rows = list(changed_settings(call.chat.config, screen.width - 2))
+    screen.print_lines((("", f"  {row}"),) for row in rows or [_("Every setting is at its default.")])
+    hint = _("/config KEY explains one, /config KEY VALUE sets it in {file}.", file=config_file())
+    all_of_them = _("localllm config show lists all of them.")
+    screen.print_lines(wrapped("  ", f"{hint}\n{all_of_them}", "dim", screen.width))
+
+
+def _explain(call: SlashCall, key: str) -> None:
+    """Show the value of `key` with its meaning, or the values of all settings below it."""
+    from localllm.config.editor import write_value
+    from localllm.config.values import describe
+    from localllm.tui.render.settings_listing import lines_of_setting, values_of
+
+    screen, loaded = call.screen, call.chat.config
+    setting = None if key in all_tables() else find_setting(key, _COMMAND)
+    values = values_of(loaded)
+    names = [name for name in values if name == key or name.startswith(f"{key}.")]
+    if not names and key not in all_settings():
+        raise unknown_key(key, _COMMAND)
+    for name in names:
+        rows = lines_of_setting(loaded, name, name, values[name], screen.width - 2)
+        screen.print_lines((("", f"  {row}"),) for row in rows)
+    if setting is None or key not in all_settings():
+        return
+    screen.print_lines(wrapped("  ", meaning(setting), "", screen.width))
+    if not setting.secret_variable:
+        kind = _("{kind}; default: {default}", kind=describe(setting), default=write_value(setting.default))
+        screen.print_lines(wrapped("  ", kind, "dim", screen.width))
+
+
+async def _set(call: SlashCall, key: str, value: str) -> None:
+    from localllm.config.editor import set_value
+    from localllm.config.loader import load
+    from localllm.tui.render.settings_listing import effect_notes
+
+    screen, file = call.screen, config_file()
+    await asyncio.to_thread(set_value, file, key, value, _COMMAND)
+    screen.print_lines(wrapped("  ", _("{key} is set in {file}.", key=key, file=file), "", screen.width))
+    news = call.chat.settings_news()
+    for note in effect_notes(load(call.chat.root, environ=os.environ), key, file):
+        screen.print_lines(notice_lines(note, "warning", screen.width))
+    for note in news:
+        screen.print_lines(notice_lines(note, "info", screen.width))
+
+
+def _unquoted(value: str) -> str:
+    """Remove the quotes around the whole value, which the shell would have removed."""
+    quote = value[:1]
+    is_quoted = len(value) > 1 and quote in ("'", '"') and value.find(quote, 1) == len(value) - 1
+    return value[1:-1] if is_quoted else value

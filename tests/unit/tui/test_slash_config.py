@@ -1,0 +1,141 @@
+"""/config: what differs from the defaults, what one means, and setting it."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from localllm.app.settings_news import SettingsNews
+from localllm.base.errors import ConfigurationError
+from localllm.config.loader import load
+from localllm.config.schema import SECRET_VARIABLES
+from localllm.tui.commands.builtin import COMMANDS
+from localllm.tui.commands.registry import SlashRegistry
+from tests.support.slash import said
+
+pytestmark = pytest.mark.anyio
+
+SECRET = "sk-do-not-show-me"
+
+
+class Chat:
+    """A chat in a project, with the settings that hold there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "project"
+        self.root.mkdir()
+        self.user = folder / "user" / "localllm.toml"
+
+    def begin(self, **overrides: str) -> "Chat":
+        named = {key.replace("__", "."): value for key, value in overrides.items()}
+        self.config = load(self.root, environ=os.environ, overrides=named)
+        self._news = SettingsNews(self.root, os.environ)
+        return self
+
+    def settings_news(self) -> Sequence[str]:
+        return self._news.take()
+
+
+@pytest.fixture
+def chat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Chat:
+    for name in [name for name in os.environ if name.startswith("LOCALLLM_") or name in SECRET_VARIABLES.values()]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("LOCALLLM_CONFIG_DIR", str(tmp_path / "user"))
+    return Chat(tmp_path)
+
+
+async def test_only_what_differs_is_listed_with_its_origin(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    chat.user.parent.mkdir()
+    chat.user.write_text('[llm]\nmax_tokens = 8192\ntemperature = 0.5\n[commands.aliases]\nreview = "Review it"\n')
+    (chat.root / "localllm.toml").write_text('[safety]\nallow = ["everything"]\n')
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    shown = await said(chat.begin(llm__model="qwen3"), "config")
+    lines = [" ".join(line.split()) for line in shown.splitlines()]
+    assert "llm.temperature = 0.5 # user localllm.toml:3" in lines
+    assert 'llm.model = "qwen3" # command line' in lines
+    assert 'commands.aliases.review = "Review it" # user localllm.toml:5' in lines
+    assert "# llm.openai.api_key: set (from OPENAI_API_KEY)" in lines
+    assert any("withheld" in line for line in lines)
+    assert "max_tokens" not in shown
+    assert SECRET not in shown
+
+
+async def test_at_the_defaults_it_says_so(chat: Chat) -> None:
+    shown = await said(chat.begin(), "config")
+    assert shown.startswith("  Every setting is at its default.\n")
+    assert str(chat.user) in "".join(shown.split())
+
+
+async def test_one_is_explained(chat: Chat) -> None:
+    shown = await said(chat.begin(ui__theme="dark"), "config ui.theme")
+    first, *rest = [" ".join(line.split()) for line in shown.splitlines()]
+    assert first == 'ui.theme = "dark" # command line'
+    assert '; default: "auto"' in rest[-1]
+    assert len(rest) > 1
+
+
+async def test_a_table_shows_what_is_in_it(chat: Chat) -> None:
+    shown = await said(chat.begin(), "config llm.lmstudio")
+    assert "llm.lmstudio.base_url = " in shown
+    assert "llm.openai" not in shown
+    assert "llm.lmstudio.base_url" in await said(chat, "config llm")
+    assert "commands.aliases.NAME" in " ".join((await said(chat, "config commands.aliases")).split())
+
+
+@pytest.mark.parametrize("line", ["config llm.modle", "config commands.aliases.none", "config llm.modle x"])
+async def test_what_there_is_not(chat: Chat, line: str) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        await said(chat.begin(), line)
+    assert raised.value.code == "E1003"
+    assert not chat.user.exists()
+
+
+async def test_it_is_set_in_the_users_file_and_said_once(chat: Chat) -> None:
+    (chat.root / "localllm.toml").write_text("# the project's\n")
+    shown = " ".join((await said(chat.begin(), "config ui.theme dark")).split())
+    assert chat.user.read_text() == '[ui]\ntheme = "dark"\n'
+    assert (chat.root / "localllm.toml").read_text() == "# the project's\n"
+    assert shown.count("next start") == 1
+    assert chat.settings_news() == []
+
+
+async def test_what_overrides_it_is_named(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCALLLM_UI_THEME", "light")
+    assert "It has no effect: LOCALLLM_UI_THEME" in " ".join((await said(chat.begin(), "config ui.theme dark")).split())
+
+
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [
+        ("llm.model 'phi 4'", 'model = "phi 4"'),
+        ("llm.model it's", 'model = "it\'s"'),
+        ("commands.aliases.review Review my changes", 'review = "Review my changes"'),
+        ("safety.deny a, b", 'deny = ["a", "b"]'),
+        ('safety.deny ["a", "b"]', 'deny = ["a", "b"]'),
+    ],
+)
+async def test_the_value_is_what_is_typed(chat: Chat, typed: str, written: str) -> None:
+    await said(chat.begin(), f"config {typed}")
+    assert chat.user.read_text().splitlines()[-1] == written
+
+
+@pytest.mark.parametrize(
+    ("typed", "code"), [("llm.max_tokens many", "E1004"), (f"llm.openai.api_key {SECRET}", "E1005")]
+)
+async def test_what_is_refused_leaves_the_file(chat: Chat, typed: str, code: str) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        await said(chat.begin(), f"config {typed}")
+    assert raised.value.code == code
+    assert SECRET not in str(raised.value)
+    assert not chat.user.exists()
+
+
+def test_keys_and_their_words_are_completed(chat: Chat) -> None:
+    registry = SlashRegistry(COMMANDS, {})
+    assert {"llm.model", "ui.theme"} <= {*registry.choices("config", chat)}
+    assert registry.choices("config", chat, "ui.theme") == ["auto", "dark", "light", "plain"]
+    assert registry.choices("config", chat, "offline") == ["true", "false"]
+    assert "ollama" in registry.choices("config", chat, "llm.provider")
+    assert registry.choices("config", chat, "llm.max_tokens") == []
+    assert registry.choices("config", chat, "nonsense") == []
