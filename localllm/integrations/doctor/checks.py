@@ -1,5 +1,6 @@
 """Run all checks; the failure of one does not affect the others."""
 
+import asyncio
 import os
 from collections.abc import Callable, Iterable, Sequence
 from subprocess import SubprocessError
@@ -46,7 +47,7 @@ async def examine(here: Surroundings, checks: Sequence[Check] = CHECKS) -> list[
         except _FAULTS as error:
             found.append(_failed(name, error))
     for check in checks:
-        found += _run(check, here)
+        found += await asyncio.to_thread(_run, check, here)  # so that the run can be interrupted
     return sorted(found, key=lambda finding: STATUSES.index(finding.status))
 
 

@@ -11,6 +11,7 @@ from localllm.tui.commands.config import config
 from localllm.tui.commands.context import ChatContext
 from localllm.tui.commands.context_window import compact, context
 from localllm.tui.commands.diff import diff
+from localllm.tui.commands.doctor import doctor
 from localllm.tui.commands.ensemble import ensemble
 from localllm.tui.commands.knowledge import collections, rag
 from localllm.tui.commands.market import market
@@ -169,7 +170,7 @@ def unknown_command(screen: Screen, name: str, nearest: str) -> None:
 
 
 COMMANDS: list[SlashCommand] = [
-    *(help_, status, model, models, provider, mode, plan, tools, rules, config),
+    *(help_, status, model, models, provider, mode, plan, tools, rules, config, doctor),
     *(context, compact, panel, boss, research, market, ensemble, map_, analyze),
     *(todo, remember, forget, memory, init),
     *(rag, collections),
