@@ -1,9 +1,7 @@
 """Commit with git, or preview what would be committed."""
 
-import asyncio
 import os
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import ExitStack, asynccontextmanager, suppress
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,7 +23,7 @@ from localllm.tools.git_repository import (
     by_kind,
     git_path,
     names_in,
-    open_repository,
+    opened_repository,
 )
 from localllm.tools.results import cap
 from localllm.tools.shell import remarks_on
@@ -34,8 +32,6 @@ if TYPE_CHECKING:
     from localllm.sandbox.runner import CommandResult
 
 _MOST_NAMED = 10
-_MOST_TRIES = 50  # each fails at once while a command of another program starts, or that commits itself
-_BETWEEN_TRIES = 0.1  # seconds
 _MOST_LINES = 20  # of the hooks' output
 
 
@@ -51,7 +47,7 @@ class _Plan(NamedTuple):
 
 async def preview_commit(context: ToolContext, message: str, files: Sequence[str] = ()) -> Preview:
     """Preview a commit of git_commit."""
-    async with _opened_to_commit(context) as repository:
+    async with opened_repository(context, to_commit=True) as repository:
         plan = await _plan(repository, context, message, files)
         await _ways_to_commit(context, repository, message)
     lines = [change_line(_letter(change, as_now=plan.as_now), change) for change in plan.changes]
@@ -62,34 +58,6 @@ async def preview_commit(context: ToolContext, message: str, files: Sequence[str
         subject=_subject(message),
     )
     return Preview(summary, "\n".join([message.strip(), "", *lines]))
-
-
-@asynccontextmanager
-async def _opened_to_commit(context: ToolContext) -> AsyncGenerator[Repository]:
-    """Open the repository where git can commit. Where that is outside the sandbox, no command starts meanwhile: it
-    could exchange what git is about to write to. Raises ToolExecutionError."""
-    repository = await open_repository(context.root.path, context.runner)
-    if repository.commits_in_sandbox:
-        yield repository
-        return
-    with ExitStack() as stack:
-        if repository.is_in_sandbox:
-            if context.background.is_any_running:
-                raise ToolExecutionError("git_background")
-            await _hold_off_commands(context, repository, stack)
-        yield await open_repository(context.root.path, context.runner, outside=True)
-
-
-async def _hold_off_commands(context: ToolContext, repository: Repository, stack: ExitStack) -> None:
-    """Hold off commands until the end of the `stack`. Raises ToolExecutionError if a command of another program runs
-    in the repository, or another one holds them off for long."""
-    for _ in range(_MOST_TRIES):
-        with suppress(TimeoutError):
-            if stack.enter_context(context.runner.hold_off(repository.folders)):
-                return
-            break
-        await asyncio.sleep(_BETWEEN_TRIES)
-    raise ToolExecutionError("git_other_program")
 
 
 async def _plan(repository: Repository, context: ToolContext, message: str, files: Sequence[str]) -> _Plan:
@@ -197,7 +165,7 @@ async def _refuse_pointless(path: str, changes: Sequence[Change], repository: Re
 
 async def commit(context: ToolContext, message: str, files: Sequence[str]) -> ToolOutput:
     """Commit, for git_commit. Raises ToolExecutionError if nothing can be committed, or only by the user."""
-    async with _opened_to_commit(context) as repository:
+    async with opened_repository(context, to_commit=True) as repository:
         plan = await _plan(repository, context, message, files)
         remarks = await _make(context, repository, _commit_of(plan, message))
         head = await repository.head()

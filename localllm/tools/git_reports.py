@@ -8,7 +8,7 @@ from localllm.safety.tool_definition import ToolOutput
 from localllm.text.decoding import NotTextError, decode
 from localllm.tools.context import ToolContext, not_shown
 from localllm.tools.git_execution import LARGEST_OUTPUT, Question
-from localllm.tools.git_repository import Change, Repository, Status, by_kind, names_in, open_repository
+from localllm.tools.git_repository import Change, Status, by_kind, names_in, opened_repository
 from localllm.tools.results import cap
 
 _SECTIONS = {
@@ -24,13 +24,10 @@ SHORT_HASH = 10
 """Characters of a hash shown to user and model."""
 
 
-async def _open(context: ToolContext) -> Repository:
-    return await open_repository(context.root.path, context.runner)
-
-
 async def status(context: ToolContext) -> ToolOutput:
     """Report the status, for git_status."""
-    found = await (await _open(context)).status(".")
+    async with opened_repository(context) as repository:
+        found = await repository.status(".")
     grouped, where = by_kind(found.changes), _where(found)
     lines = [where.english, *(line for kind, changes in grouped.items() for line in _section(kind, changes))]
     if not found.changes:
@@ -110,13 +107,13 @@ _DIFF = (
 
 async def diff(context: ToolContext, path: str, kind: tuple[str, ...]) -> ToolOutput:
     """Report a diff, for git_diff; `kind` are the options that select the compared changes."""
-    repository = await _open(context)
     hidden = not_shown(context, path)
     excluded = [f":(exclude,literal){folder}" for folder in hidden.paths]
-    raw, listed = await repository.ask(
-        Question((*_DIFF, *kind, "--", f":(literal){path}", *excluded), literal=False),
-        Question((*_DIFF, *kind, "--name-only", "-z", "--", path)),
-    )
+    async with opened_repository(context) as repository:
+        raw, listed = await repository.ask(
+            Question((*_DIFF, *kind, "--", f":(literal){path}", *excluded), literal=False),
+            Question((*_DIFF, *kind, "--name-only", "-z", "--", path)),
+        )
     names = names_in(listed)
     files = [shown(name) for name in names if not hidden.hides(name)]
     text = _text(raw)
@@ -145,7 +142,8 @@ def _text(raw: bytes) -> str:
 
 async def log(context: ToolContext, count: int, path: str) -> ToolOutput:
     """Report the log, for git_log."""
-    fields = names_in(await (await _open(context)).run(_log_of(count, path)))
+    async with opened_repository(context) as repository:
+        fields = names_in(await repository.run(_log_of(count, path)))
     commits = [
         {"hash": fields[i], "author": shown(fields[i + 1]), "date": fields[i + 2], "subject": shown(fields[i + 3])}
         for i in range(0, len(fields), 4)

@@ -7,7 +7,8 @@ import asyncio
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import ExitStack, asynccontextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from shlex import join, quote
@@ -19,6 +20,7 @@ from localllm.sandbox.command_runner import CommandRunner
 from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.git_index import IndexCheck
 from localllm.sandbox.protect.repository import Place, RepositoryCheck, find_place
+from localllm.tools.context import ToolContext
 from localllm.tools.git_execution import (
     ENVIRONMENT,
     LIST_SETTINGS,
@@ -43,6 +45,9 @@ _OPERATIONS = {
     "bisect": ("BISECT_LOG",),
 }
 """Operations in progress, and the files in the git folder that indicate them."""
+
+_MOST_TRIES = 50  # each fails at once while a command of another program starts, or that uses git itself
+_BETWEEN_TRIES = 0.1  # seconds
 
 _COMMIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
 
@@ -285,7 +290,40 @@ def _checks_of(root: Path) -> tuple[RepositoryCheck, IndexCheck]:
     return RepositoryCheck(), IndexCheck()
 
 
-async def open_repository(root: Path, runner: CommandRunner, *, outside: bool = False) -> Repository:
+@asynccontextmanager
+async def opened_repository(context: ToolContext, *, to_commit: bool = False) -> AsyncGenerator[Repository]:
+    """Open the repository that contains the project, for a `with` block.
+
+    Where git has to run outside the sandbox, no command runs or starts meanwhile: it could exchange what git reads and
+    writes for links to elsewhere. Raises ToolExecutionError git_not_a_repository, git_leads_out, git_index_refused,
+    git_background, git_other_program.
+    """
+    root, runner = context.root.path, context.runner
+    repository = await _open(root, runner)
+    if repository.commits_in_sandbox if to_commit else repository.is_in_sandbox:
+        yield repository
+        return
+    with ExitStack() as stack:
+        if await asyncio.to_thread(lambda: runner.level) != "none":
+            if context.background.is_any_running:
+                raise ToolExecutionError("git_background")
+            await _hold_off_commands(runner, repository, stack)
+        yield await _open(root, runner, outside=True)
+
+
+async def _hold_off_commands(runner: CommandRunner, repository: Repository, stack: ExitStack) -> None:
+    """Hold off commands until the end of the `stack`. Raises ToolExecutionError if a command of another program runs
+    in the repository, or another one holds them off for long."""
+    for _ in range(_MOST_TRIES):
+        with suppress(TimeoutError):
+            if stack.enter_context(runner.hold_off(repository.folders)):
+                return
+            break
+        await asyncio.sleep(_BETWEEN_TRIES)
+    raise ToolExecutionError("git_other_program")
+
+
+async def _open(root: Path, runner: CommandRunner, *, outside: bool = False) -> Repository:
     """Find the repository that contains `root`, verify it, and decide where git runs.
 
     It runs in the sandbox, except `outside` if requested, if there is no sandbox, or if that hides the repository.

@@ -391,6 +391,26 @@ async def test_outside_the_project_nothing_is_committed_beside_a_command_of_anot
     await inner.run(git_commit, message="m", files=["a.txt"])
 
 
+@pytest.mark.parametrize("tool", [git_status, git_diff, git_log, git_commit])
+async def test_where_git_runs_outside_it_is_not_run_beside_a_command(project: Project, tool: Tool) -> None:
+    project.commit("inner/a.txt")
+    project.git("remote", "add", "origin", f"https://bob:{'0a' * 8}@example.com/x.git")
+    inner = Project(project.root / "inner", init=False, state=project.state)
+    inner.write("a.txt", "two\n")
+    given = tool.parse({"message": "m"} if tool is git_commit else {})
+    context = inner.context()
+    running = await context.background.start(context.runner, "sleep 50", cwd=inner.root)
+    with pytest.raises(ToolExecutionError) as caught:
+        await tool.function(context, **given)
+    assert caught.value.key == "git_background"
+    running.kill()
+    await running.wait(60)
+    with command_of_another_program(project.root, project.state), pytest.raises(ToolExecutionError) as caught:
+        await tool.function(context, **given)
+    assert caught.value.key == "git_other_program"
+    await tool.function(context, **given)
+
+
 async def test_in_a_work_tree_nothing_is_committed_beside_a_command_in_its_repository(
     project: Project, tmp_path: Path
 ) -> None:

@@ -295,15 +295,15 @@ TOOLS = {
     ),
     "git_background": ErrorText(
         "E8057",
-        "Nothing was committed: the repository lies outside the project, and a command runs in the background.",
-        "It could change files while they are read outside the sandbox.",
-        "Stop it first (command_output), or ask the user to commit.",
+        "git was not run: it would have to run outside the sandbox, and a command runs in the background.",
+        "That command could exchange files while git uses them.",
+        "Stop it first (command_output), or ask the user to run git.",
     ),
     "git_other_program": ErrorText(
         "E8092",
-        "Nothing was committed: the repository lies outside the project, and another localllm runs a command in it.",
-        "It could change files while they are read outside the sandbox.",
-        "Try again when that command has ended, or ask the user to commit.",
+        "git was not run: it would have to run outside the sandbox, and another localllm runs a command in its folder.",
+        "That command could exchange files while git uses them.",
+        "Try again when that command has ended, or ask the user to run git.",
     ),
     "code_unsupported": ErrorText(
         "E8050", "There is no grammar for {path}.", "", "Supported: {known}. Use read_file instead."
