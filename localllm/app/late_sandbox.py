@@ -37,23 +37,25 @@ def late_runner(settings: Settings, root: Path, *, accept_no_sandbox: bool) -> L
 
         NetworkHosts.of(hosts)
 
-    def make() -> "SandboxRunner":
-        from localllm.sandbox.runner import SandboxRunner  # the first command comes after the first answer
+    return LateRunner(lambda: make_runner(settings, root, accept_no_sandbox=accept_no_sandbox))
 
-        unreadable, unwritable = closed_to_commands(settings.safety)
-        collections = user_folder(settings, os.environ)
-        if is_inside := collections.resolve().is_relative_to(root.resolve()):  # the home is the project, or rag.path
-            with suppress(OSError):  # a missing folder cannot be denied
-                collections.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return SandboxRunner(
-            root,
-            state_folder=state_folder(),
-            cache_folder=cache_folder(),
-            data_folder=data_folder(),
-            accept_no_sandbox=accept_no_sandbox,
-            unreadable=[*(root / path for path in unreadable), *([collections] if is_inside else [])],
-            unwritable=[root / path for path in unwritable],
-            network_hosts=hosts,
-        )
 
-    return LateRunner(make)
+def make_runner(settings: Settings, root: Path, *, accept_no_sandbox: bool) -> "SandboxRunner":
+    """Create the command runner of the project, with what the rules close to commands. Raises as `late_runner`."""
+    from localllm.sandbox.runner import SandboxRunner  # the first command comes after the first answer
+
+    unreadable, unwritable = closed_to_commands(settings.safety)
+    collections = user_folder(settings, os.environ)
+    if is_inside := collections.resolve().is_relative_to(root.resolve()):  # the home is the project, or rag.path
+        with suppress(OSError):  # a missing folder cannot be denied
+            collections.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return SandboxRunner(
+        root,
+        state_folder=state_folder(),
+        cache_folder=cache_folder(),
+        data_folder=data_folder(),
+        accept_no_sandbox=accept_no_sandbox,
+        unreadable=[*(root / path for path in unreadable), *([collections] if is_inside else [])],
+        unwritable=[root / path for path in unwritable],
+        network_hosts=settings.command_hosts,
+    )

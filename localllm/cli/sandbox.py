@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 import msgspec
 
+from localllm.app.late_sandbox import make_runner
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import N_, _
-from localllm.base.paths import cache_folder, state_folder
 from localllm.cli.interruption import finish
 from localllm.cli.settings import load_here, print_error, say
 from localllm.sandbox.backend import Network
@@ -81,13 +81,7 @@ def sandbox(context: click.Context, *, probe: bool, json: bool, timeout: float |
     project, loaded = load_here(context)
     safety = loaded.settings.safety
     accepted = bool(context.find_root().params["i_accept_no_sandbox"])
-    runner = SandboxRunner(
-        project,
-        state_folder=state_folder(),
-        cache_folder=cache_folder(),
-        accept_no_sandbox=accepted,
-        network_hosts=loaded.settings.command_hosts,
-    )
+    runner = make_runner(loaded.settings, project, accept_no_sandbox=accepted)
     try:
         if probe:
             return _show(runner, project, loaded.settings.command_hosts, as_json=json)

@@ -58,6 +58,14 @@ def test_it_runs_in_the_folder_one_is_in(project: Path) -> None:
     assert run(project / "sub" / "..", "sandbox", "--", "pwd")[1] == f"{project}\n"
 
 
+def test_what_the_rules_of_the_user_close_is_closed(project: Path) -> None:
+    (project / "key.txt").write_text("hunter2")
+    settings = project.parent / "home/.config/localllm/localllm.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('[safety]\ndeny = ["read_file(key.txt)"]\n')
+    assert "hunter2" not in run(project, "sandbox", "--", "cat", "key.txt")[1]
+
+
 def test_what_it_may_not_do_is_said(project: Path) -> None:
     code, _, err = run(project, "sandbox", "--", "mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; touch /etc/x")
     assert code == 1
