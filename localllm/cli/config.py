@@ -139,7 +139,7 @@ def path(choice: Choice) -> None:
 def trust(context: click.Context) -> None:
     """Trust the project's localllm.toml as it is now.
 
-    Shows which of its settings were ignored so far. If the file changes, you are asked again.
+    Shows those of its settings that need your trust. If the file changes, you are asked again.
     """
     loaded = _load(context)
     if loaded.left_out:  # as if it were trusted

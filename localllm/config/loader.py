@@ -14,7 +14,7 @@ from localllm.base.paths import SETTINGS_FILE, config_file
 from localllm.config.keys import PREFIX, all_settings, find_setting, nearest_key, path_of
 from localllm.config.reader import Layer, Origin, file_values, read_text
 from localllm.config.schema import KEY_VARIABLES, SECRET_VARIABLES, SafetyRule, Settings
-from localllm.config.trust import SERVERS, Answers, addresses_of, admitted, digest_of
+from localllm.config.trust import SERVERS, Answers, addresses_of, admitted, digest_of, is_always_admitted
 from localllm.config.values import checked, parse_value
 
 LOOKED_AT = "LOCALLLM_ALSO_LOOK_AT"
@@ -39,8 +39,8 @@ RESERVED_VARIABLES = frozenset(
 class HeldBack(msgspec.Struct, frozen=True, kw_only=True):
     """The settings file of an untrusted project that exceeds what it may set.
 
-    `digest` is that of the text that was read. `values`: what would change if it were trusted, by key; includes lists
-    that are partly in force, and the choice of a server to which no key is sent. `answer`: False if the user has
+    `digest` is that of the text that was read. `values`: each setting of the file that needs trust in some run, by key,
+    also where this run changes nothing, as the answer counts for all later runs. `answer`: False if the user has
     rejected this content, None if not asked yet.
     """
 
@@ -206,7 +206,8 @@ class _ProjectFile:
         self._answer: bool | None = None
         self._refused: dict[str, Json] = {}
         self._changed: dict[str, Json] = {}
-        self._unkeyed: dict[str, Json] = {}
+        self._conditional: dict[str, Json] = {}
+        self._lacks_key = False
 
     def read(self) -> str | None:
         """Return the text of the file, None if there is none that can be read."""
@@ -247,7 +248,8 @@ class _ProjectFile:
         if matters and not self._is_believed(text):
             self._changed, self.keyless, self.unchecked = changed, keyless, rules
             self._refused = {key: value for key, value in changed.items() if accepted[key] is None}
-            self._unkeyed = {key: says[key] for server, key in chosen.items() if self._has_key(server)}
+            self._conditional = {key: value for key, value in says.items() if not is_always_admitted(key, value)}
+            self._lacks_key = any(map(self._has_key, chosen))
         for key, value, origin in written:
             if key not in self._refused:
                 stack.put(key, accepted[key] if key in self._changed else value, origin)
@@ -294,11 +296,9 @@ class _ProjectFile:
     def held_back(self, stack: _Stack) -> HeldBack | None:
         """Return what the user can decide about, if a setting is withheld; None if the file has errors:
         trusting it would raise them, and correcting them changes the content."""
-        if self.faults or not (self.withheld(stack) or self._unkeyed):
+        if self.faults or not (self.withheld(stack) or self._lacks_key):
             return None
-        values = {key: value for key, value in self._changed.items() if value != stack.effective(key)}
-        values |= self._unkeyed
-        return HeldBack(file=self._file, digest=self._digest, values=values, answer=self._answer)
+        return HeldBack(file=self._file, digest=self._digest, values=self._conditional, answer=self._answer)
 
     def _is_believed(self, text: str) -> bool:
         if self._is_trusted is None:

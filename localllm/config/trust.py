@@ -131,8 +131,6 @@ def admitted(
     if value == effective:
         return value
     match key:
-        case "project.include_patterns" | "project.exclude_patterns":
-            return value if _is_short_list(value) else None
         case "safety.deny" | "safety.ask" | "safety.dangerous_commands" | "safety.rules":
             return _added(value, effective)
         case "llm.provider" | "llm.model":
@@ -140,8 +138,6 @@ def admitted(
         case "safety.mode":
             modes = get_args(Mode)
             allowed = modes.index(value) < modes.index(effective)
-        case _ if key in _SAFER:
-            allowed = value is _SAFER[key]
         case "agent.max_iterations" | "safety.command_timeout" | "llm.context_window":
             allowed = 0 < value < effective
         case "agent.time_limit" | "llm.max_tokens":  # 0 is no limit
@@ -150,11 +146,24 @@ def admitted(
             allowed = _is_note_in(root, value)
         case _ if key.startswith("llm.") and key.endswith(".base_url"):
             allowed = is_loopback(value)
-        case _ if key.startswith("commands.aliases."):
-            allowed = _is_plain_request(value)
         case _:
-            allowed = key in HARMLESS
+            allowed = is_always_admitted(key, value)
     return value if allowed else None
+
+
+def is_always_admitted(key: str, value: Json) -> bool:
+    """Return whether an untrusted project may set `value` whatever the other layers say, today and later."""
+    match key:
+        case "project.include_patterns" | "project.exclude_patterns":
+            return _is_short_list(value)
+        case "safety.dangerous_commands":  # every layer adds to it
+            return len(value) <= MOST_ITEMS
+        case _ if key in _SAFER:
+            return value is _SAFER[key]
+        case _ if key.startswith("commands.aliases."):
+            return _is_plain_request(value)
+        case _:
+            return key in HARMLESS
 
 
 def _stays_here(key: str, value: str, addresses: Mapping[str, str]) -> bool:

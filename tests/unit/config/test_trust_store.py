@@ -124,13 +124,38 @@ def place(tmp_path: Path) -> Place:
 
 class TestLoading:
     def test_what_is_held_back_and_what_it_says(self, place: Place) -> None:
-        place.file.write_text(FURTHER + "[llm]\nmodel = 'm'\n[agent]\nmax_iterations = 5\n")
+        place.file.write_text(FURTHER + "auto_backup = true\n[llm]\ntemperature = 0.5\n")
         held_back = place.load().held_back
         assert held_back is not None
         assert held_back.values == {"safety.allow": ("run_command(make)",)}
         assert held_back.file == place.file
         assert held_back.digest == digest_of(place.file.read_text())
         assert held_back.answer is None
+
+    @pytest.mark.parametrize(
+        ("project", "user", "environ"),
+        [
+            ("[safety]\nmode = 'auto'", "", {"LOCALLLM_SAFETY_MODE": "auto"}),
+            ("[safety]\nmode = 'auto'", "[safety]\nmode = 'auto'", {}),
+            ("[safety]\nmode = 'ask'", "", {}),
+            ("[safety]\nnetwork_hosts = ['pypi.org']", "", {"LOCALLLM_SAFETY_NETWORK_HOSTS": "pypi.org"}),
+            ("[safety]\ndeny = []", "", {}),
+            ("[web]\nenabled = true", "", {}),
+            ("[llm]\nprovider = 'gemini'", "[llm]\nprovider = 'gemini'", {}),
+            ("[llm]\nprovider = 'ollama'", "", {}),
+            ("[llm]\nmodel = 'm'", "", {}),
+            ("[llm.openai]\nbase_url = 'http://127.0.0.1:9'", "", {}),
+            ("[commands.aliases]\nship = '!make ship'", "[commands.aliases]\nship = '!make ship'", {}),
+        ],
+    )
+    def test_what_changes_nothing_in_this_run_is_shown_too(
+        self, place: Place, project: str, user: str, environ: dict[str, str]
+    ) -> None:
+        config_file(place.environ).write_text(user)
+        place.file.write_text(f"[agent]\nmax_iterations = 400\n{project}\n")
+        held_back = place.load(**environ).held_back
+        assert held_back is not None
+        assert len(held_back.values) == 2
 
     def test_lists_that_would_be_replaced_are_told_too(self, place: Place) -> None:
         config_file(place.environ).write_text("[safety]\ndeny = ['run_command(git push)']\n")
