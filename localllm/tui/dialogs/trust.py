@@ -140,7 +140,11 @@ _REACH: tuple[tuple[str, str], ...] = (
 
 def setting_lines(file: Path, values: Mapping[str, Json], width: int) -> list[Line]:
     """Format the settings, most severe first, with their effects, in at most `MAX_ROWS` rows; the rest is summarised by
-    its effects."""
+    its effects.
+
+    Only the name of `file` is shown: its folders came with the project, and long ones would push the settings off the
+    screen, or look like some.
+    """
     lines: list[Line] = []
     keys = sorted(values, key=gravity)
     is_cut = False
@@ -150,11 +154,11 @@ def setting_lines(file: Path, values: Mapping[str, Json], width: int) -> list[Li
         is_cut = is_cut or cut != text
         rows = list(_rows(key, cut, width))
         if len(lines) + len(rows) > MAX_ROWS:
-            return lines + wrapped("  ", _rest(keys[shown:], file), "warning", width)
+            return lines + wrapped("  ", _rest(keys[shown:], file.name), "warning", width)
         lines += rows
     if is_cut:
         lines += wrapped(
-            "  ", _("Not all of it is shown (…): read {file} before you say yes.", file=file), "warning", width
+            "  ", _("Not all of it is shown (…): read {file} before you say yes.", file=file.name), "warning", width
         )
     return lines
 
@@ -168,7 +172,10 @@ def ask_trust(
     def present() -> None:
         screen.print_lines(
             wrapped(
-                "! ", _("{file} wants more than a project may decide by itself:", file=file), "warning", screen.width
+                "! ",
+                _("{file} wants more than a project may decide by itself:", file=file.name),
+                "warning",
+                screen.width,
             )
         )
         screen.print_lines(setting_lines(file, values, screen.width))
@@ -218,7 +225,7 @@ def _note(key: str) -> str:
     return _(_REACHES[reach]) if reach else ""
 
 
-def _rest(keys: Sequence[str], file: Path) -> str:
+def _rest(keys: Sequence[str], file: str) -> str:
     """Summarise the settings that are not shown."""
     if notes := [note for note in dict.fromkeys(map(_note, keys)) if note]:
         what = "; ".join(notes)

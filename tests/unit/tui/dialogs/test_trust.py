@@ -22,7 +22,7 @@ from localllm.tui.dialogs.trust import MAX_ROWS, ask_trust, gravity, setting_lin
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Line, Theme
 
-FILE = Path("/shop/localllm.toml")
+FILE = Path("/shop", *(f"x{' ' * 76}ui.theme = 'dark'{number}" for number in range(40)), "localllm.toml")
 VALUES: dict[str, Any] = {"llm.max_retries": 9, "safety.allow": ("run_command(make)",)}
 QUESTION = "[y/N]"
 
@@ -57,7 +57,7 @@ class TestShowing:
         shown = plain(setting_lines(FILE, {**aliases, "safety.require_confirmation": False}, 100)).splitlines()
         assert len(shown) == MAX_ROWS + 1
         assert "safety.require_confirmation = false" in shown[0]
-        assert shown[-1] == f"  … and 19 more (what this word stands for): read {FILE} before you say yes."
+        assert shown[-1] == f"  … and 19 more (what this word stands for): read {FILE.name} before you say yes."
 
     def test_of_every_setting_it_is_known_how_grave_it_is(self) -> None:
         assert [key for key, _ in leaves(Settings()) if gravity(key) < 0] == []
@@ -90,7 +90,7 @@ class TestShowing:
         lines = setting_lines(FILE, {"safety.allow": ("x" * 900,), "commands.aliases.\x1b[2J\u202e": "日" * 400}, width)
         assert len(lines) <= MAX_ROWS + 3
         assert all(display_width(plain([line])) <= width for line in lines)
-        assert f"(…): read {FILE}" in " ".join(plain(lines).split())
+        assert f"(…): read {FILE.name}" in " ".join(plain(lines).split())
         assert not {"\x1b", "\u202e"} & set(plain(lines))
 
 
@@ -167,6 +167,8 @@ class TestAsking:
 
         assert person.asked(acts) is answer
         assert person.kept == ""
+        assert "! localllm.toml wants" in person.shown
+        assert "ui.theme" not in person.shown
 
     def test_what_was_typed_before_is_no_answer(self, person: Person) -> None:
         person.type("y\nexplain th")
