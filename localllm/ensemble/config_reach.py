@@ -39,11 +39,20 @@ def refuse_far_reach(config: EnsembleConfig, file: Path) -> None:
 
 def refuse_more_reach(config: EnsembleConfig, first: EnsembleConfig, file: Path) -> None:
     """Raise ConfigurationError if a changed file has effects it did not have at `first`, when its user named it: a
-    command may have written it since."""
-    named = {reach for reach, _reason in _far_reach(first)}
-    for reach, reason in _far_reach(config):
+    command may have written it since. New names of servers are refused as well: where they lead shows only later."""
+    named = {reach for reach, _reason in (*_far_reach(first), *_by_name(first))}
+    for reach, reason in (*_far_reach(config), *_by_name(config)):
         if reach not in named:
             raise ConfigurationError("ensemble_config_reaches_further", file=file, reason=reason)
+
+
+def _by_name(config: EnsembleConfig) -> Iterator[tuple[Reach, Phrase]]:
+    """Yield each server near by its name only, not by an IP address, with the reason to refuse it."""
+    for agent in (config.reviewer_agent, *config.worker_agents):
+        address = agent.base_url
+        if address and is_near(address) and not (is_loopback(address) or is_own_address(_host(address))):
+            reason = Phrase("It asks {address}, a name that may lead anywhere", address=agent.api_url)
+            yield ("address", address), reason
 
 
 def refuse_unnamed_servers(config: EnsembleConfig, file: Path) -> None:
@@ -84,13 +93,16 @@ def _agent_reach(agent: AgentConfig) -> Iterator[tuple[Reach, Phrase]]:
 def is_near(url: str) -> bool:
     """Whether a server is on this machine or in a private network, judging by its address or by a domain only private
     networks have."""
-    found = _URL.fullmatch(url)
-    if found is None:
-        return False
-    host = (found["v6"] or found["name"]).lower()
-    if found["v6"] or _NUMBER.fullmatch(host.rpartition(".")[2]):
+    host = _host(url)
+    if ":" in host or _NUMBER.fullmatch(host.rpartition(".")[2]):
         return is_own_address(host)
-    return "." not in host or host.endswith(_PRIVATE_ENDINGS)
+    return bool(host) and ("." not in host or host.endswith(_PRIVATE_ENDINGS))
+
+
+def _host(url: str) -> str:
+    """Return the host of a plain address, in lower case; empty for one that parsers may read differently."""
+    found = _URL.fullmatch(url)
+    return (found["v6"] or found["name"]).lower() if found else ""
 
 
 def is_on_this_machine(config: EnsembleConfig) -> bool:

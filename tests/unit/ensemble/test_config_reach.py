@@ -51,7 +51,15 @@ def test_a_file_that_was_only_found_may_not_reach_far(changes: dict[str, Any], w
     assert word in caught.value.why
 
 
-@each(("changes", "word"), [*FAR, ({"api_key_env": "MY_KEY", "api_url": "http://192.168.1.66"}, "MY_KEY")])
+@each(
+    ("changes", "word"),
+    [
+        *FAR,
+        ({"api_key_env": "MY_KEY", "api_url": "http://192.168.1.66"}, "MY_KEY"),
+        ({"api_url": "http://gpu.lan:8080"}, "gpu.lan"),
+        ({"api_url": "http://ai"}, "http://ai"),
+    ],
+)
 def test_a_file_that_has_changed_may_not_reach_further_than_it_did(changes: dict[str, Any], word: str) -> None:
     first = config(api_key_env="MY_KEY", check="make test")
     with pytest.raises(ConfigurationError) as caught:
@@ -60,7 +68,12 @@ def test_a_file_that_has_changed_may_not_reach_further_than_it_did(changes: dict
     assert word in caught.value.why
 
 
-@each(("changes", "word"), FAR)
+@each("address", ["http://192.168.1.66", "localhost:9", "http://127.0.0.1", "http://[::1]:9", "fd00::1"])
+def test_a_change_may_ask_more_servers_by_their_addresses(address: str) -> None:
+    refuse_more_reach(config(api_url=address), config(), FILE)
+
+
+@each(("changes", "word"), [*FAR, ({"api_url": "http://gpu.lan:8080"}, "gpu.lan")])
 def test_what_the_user_has_named_may_stay_and_go(changes: dict[str, Any], word: str) -> None:
     first = config(**changes)
     refuse_more_reach(first, first, FILE)
