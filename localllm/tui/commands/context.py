@@ -1,6 +1,6 @@
 """The interface of the program for the chat and its commands."""
 
-from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -19,13 +19,10 @@ if TYPE_CHECKING:
     from localllm.agent.memory_editor import Remembering
     from localllm.config.loader import Loaded
     from localllm.context.usage import WindowUse
-    from localllm.ensemble.records import EnsembleResult, RunEvent
     from localllm.project.facts import ProjectAnalysis
     from localllm.rag.knowledge_base import KnowledgeBase
-    from localllm.research.options import ResearchOptions
-    from localllm.research.records import ResearchState
-    from localllm.research.run_events import Forecast, ResearchEvent
     from localllm.sessions.transcript import Transcript
+    from localllm.tui.commands.run_context import EnsembleDesk, Market, Research
 
 
 class ToolInfo(Protocol):
@@ -132,73 +129,6 @@ class PastSessions(Protocol):
     @property
     def failure(self) -> str:
         """Why this session cannot be logged; "" if it can."""
-        ...
-
-
-class FinishedRun(Protocol):
-    """The result of a research run, and the file of its report."""
-
-    @property
-    def state(self) -> "ResearchState": ...
-
-    @property
-    def report(self) -> Path: ...
-
-
-class Research(Protocol):
-    """Research with the model of the chat. Methods raise LocalLLMError."""
-
-    def options(self, preset: str = "", docs: tuple[str, ...] = ()) -> "ResearchOptions":
-        """Return the options of a run: the settings, a preset, and these folders of documents."""
-        ...
-
-    def stored_options(self, name: str) -> "ResearchOptions":
-        """Return the options of the run `name`."""
-        ...
-
-    async def forecast(self, options: "ResearchOptions") -> "Forecast":
-        """Estimate a run."""
-        ...
-
-    async def run(
-        self, question: str, options: "ResearchOptions", on_event: "Callable[[ResearchEvent], None]"
-    ) -> FinishedRun:
-        """Answer a question; if cancelled, it can be resumed."""
-        ...
-
-    async def resume(self, name: str, on_event: "Callable[[ResearchEvent], None]") -> FinishedRun:
-        """Resume a run."""
-        ...
-
-
-class FinishedScan(Protocol):
-    """The result of a market scan: its id, its report in Markdown, and whether it is incomplete."""
-
-    @property
-    def id(self) -> str: ...
-
-    @property
-    def report(self) -> str: ...
-
-    @property
-    def partial(self) -> bool: ...
-
-
-class Market(Protocol):
-    """Market scans with the model of the chat. Methods raise LocalLLMError."""
-
-    async def scan(
-        self, theme: str, regions: tuple[str, ...], pages: int | None, on_event: "Callable[[ResearchEvent], None]"
-    ) -> FinishedScan:
-        """Scan the market of a theme; no regions means all, no pages the configured number."""
-        ...
-
-
-class EnsembleDesk(Protocol):
-    """The configured ensemble. Methods raise LocalLLMError."""
-
-    async def ask(self, prompt: str, on_event: "Callable[[RunEvent], None]") -> "EnsembleResult":
-        """Ask the workers and the reviewer; cancelling ends every request."""
         ...
 
 
@@ -424,17 +354,17 @@ class ChatContext(Protocol):
         ...
 
     @property
-    def research(self) -> Research:
+    def research(self) -> "Research":
         """Research with the current model."""
         ...
 
     @property
-    def market(self) -> Market:
+    def market(self) -> "Market":
         """Market scans with the current model."""
         ...
 
     @property
-    def ensemble(self) -> EnsembleDesk:
+    def ensemble(self) -> "EnsembleDesk":
         """The configured ensemble of models."""
         ...
 
