@@ -215,6 +215,11 @@ class LocalLLMCode(Answerer):
         return self._earlier_usage + self._conversation.usage
 
     @property
+    def last_answer(self) -> str:
+        """The last answer of this conversation, as Markdown; "" for none."""
+        return self._conversation.last_answer
+
+    @property
     def context_used(self) -> int:
         """Tokens of the conversation as last sent; 0 if unknown."""
         return self._conversation.context_used

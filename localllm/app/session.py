@@ -127,7 +127,7 @@ class Conversation:
     """A conversation with its own session log; `reopened` is an earlier one to resume.
 
     `usage` and `context_used` are tokens: of all requests so far, and of the conversation as last sent. `finished` is
-    the end of the last run. `title` is the user's name for it.
+    the end of the last run, `last_answer` the last one that was given. `title` is the user's name for it.
     """
 
     def __init__(self, project: Project, reopened: "Reopened | None" = None) -> None:
@@ -137,6 +137,7 @@ class Conversation:
         self.context_used = before.context_used if before else 0
         self.title = before.title if before else ""
         self.finished = RunFinished(status="interrupted", answer="")
+        self.last_answer = ""
         self.focus = Focus()
         self._project = project
         self._profile = self._fitting_profile()
@@ -307,6 +308,7 @@ class Conversation:
                 self.context_used = after
             case RunFinished():
                 self.finished = event
+                self.last_answer = event.answer if event.answer.strip() else self.last_answer
                 self._todo_news.seen()
                 logs.of("AGENT").info("run ended: %s after %d steps", event.status, event.steps)
             case RunStarted():

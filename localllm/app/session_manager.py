@@ -190,7 +190,9 @@ class Keeping:
         ConfigurationError without changing anything."""
         reopened = await self._reopen(wanted)
         self.stood = _last_exchange(reopened)
-        self._change_to(Conversation(self._project, reopened))
+        conversation = Conversation(self._project, reopened)
+        conversation.last_answer = self.stood[1]
+        self._change_to(conversation)
         self.welcome = _told_of(reopened)
         return self.welcome
 

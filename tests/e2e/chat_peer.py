@@ -133,6 +133,7 @@ class Chat:
         self._hears = False
         self.keeping = SimpleNamespace(welcome=[], stood=("", ""), known=[], title="", broken_off=lambda: "")
         self.unread: list[str] = []
+        self.last_answer = "Run this:\n\n```sh\necho one\n\techo \x1b[31mtwo\n```\n"
 
     def set_mode(self, mode: Mode) -> None:
         if mode == "auto" and "PEER_IN_AUTO" in os.environ:

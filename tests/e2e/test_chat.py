@@ -336,3 +336,11 @@ def test_piped_lines_are_requests_and_only_answers_go_to_stdout(folder: Path) ->
     assert "\nApproved: False by unattended.\n" in done.stdout
     assert "● run_command make test" in done.stderr
     assert "! A notice for the start." in done.stderr
+
+
+@needs_tmux
+def test_a_code_block_is_copied_through_tmux(open_chat: Open) -> None:
+    chat = open_chat(DISPLAY="", WAYLAND_DISPLAY="", WSL_DISTRO_NAME="")
+    ask(chat, "/copy 1")
+    chat.wait("Copied code block 1 by tmux: 2 lines.")
+    assert chat.clipboard() == "echo one\n\techo [31mtwo"

@@ -67,6 +67,10 @@ class Tmux:
             assert time.monotonic() < deadline, f"waited for {texts} and {last!r} without {gone!r}, saw:\n{screen}"
             time.sleep(0.03)
 
+    def clipboard(self) -> str:
+        """What a program has copied last."""
+        return self._tmux("show-buffer")
+
     def resize(self, columns: int, rows: int) -> None:
         self._tmux("resize-window", "-x", str(columns), "-y", str(rows))
 

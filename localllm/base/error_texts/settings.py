@@ -234,6 +234,31 @@ SETTINGS = {
         "A session can be exported as md, html or json; a report also as pdf.",
         "Use one of these, or a file name with that ending, such as notes.md.",
     ),
+    "copy_nothing": ErrorText("E1765", "There is no answer to copy yet."),
+    "copy_no_block": ErrorText(
+        "E1766",
+        "The last answer has no code block {wanted}.",
+        "Its code blocks: {count}.",
+        "/copy copies the whole answer.",
+    ),
+    "copy_too_long": ErrorText(
+        "E1767",
+        "That is too long for the clipboard of the terminal.",
+        "It has {size} characters in base64; terminals take {most}.",
+        "/copy N copies one code block; /export writes the session to a file.",
+    ),
+    "copy_nowhere": ErrorText(
+        "E1768",
+        "No clipboard can be reached from here.",
+        "This terminal has none, and no program for it was found (wl-copy, xclip, xsel).",
+        "/export writes the session to a file.",
+    ),
+    "copy_plain": ErrorText(
+        "E1769",
+        "Nothing was copied.",
+        "The output is plain: no terminal, TERM=dumb or ui.theme.",
+        "/export writes the session to a file.",
+    ),
     "session_nothing_before": ErrorText(
         "E1761", "Nothing was said before checkpoint {point}.", "", "/clear starts a new conversation."
     ),

@@ -10,6 +10,7 @@ from localllm.tui.commands.background import ps, stop
 from localllm.tui.commands.config import config
 from localllm.tui.commands.context import ChatContext
 from localllm.tui.commands.context_window import compact, context
+from localllm.tui.commands.copy import copy
 from localllm.tui.commands.diff import diff
 from localllm.tui.commands.doctor import doctor
 from localllm.tui.commands.ensemble import ensemble
@@ -176,6 +177,6 @@ COMMANDS: list[SlashCommand] = [
     *(rag, collections),
     *(diff, undo, redo, checkpoint, rewind),
     *(ps, stop),
-    *(sessions, resume, rename, fork, export_, clear, exit_),
+    *(sessions, resume, rename, fork, export_, copy, clear, exit_),
 ]
 """All commands, in the order of /help; add new ones here."""

@@ -257,6 +257,11 @@ class ChatContext(Protocol):
         ...
 
     @property
+    def last_answer(self) -> str:
+        """The last answer of this conversation, as Markdown; "" for none."""
+        ...
+
+    @property
     def usage(self) -> Usage:
         """Tokens of the session so far."""
         ...

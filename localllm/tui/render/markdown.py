@@ -176,6 +176,11 @@ class _Cells(_Markdown):
         self.tables: list[_SilentTable] = []
 
 
+def code_blocks(text: str) -> list[str]:
+    """Return the contents of the code blocks in Markdown, in order."""
+    return [token.content for token in _parser().parse(text) if token.type in ("fence", "code_block")]
+
+
 @cache
 def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).disable("image")

@@ -94,6 +94,20 @@ async def test_where_a_session_stood_that_is_gone_on_with(tmp_path: Path) -> Non
             assert app.keeping.stood == ("second", "two\n\nlines")
 
 
+async def test_the_last_answer_is_that_of_the_conversation(tmp_path: Path) -> None:
+    with WireServer([says("one"), says("two\n\nlines")]) as server:
+        async with app_over(tmp_path, server.url) as app:
+            assert app.last_answer == ""
+            await played(app, "first")
+            assert app.last_answer == "one"
+            await played(app, "second")
+        async with app_over(tmp_path, server.url) as app:
+            await app.keeping.resume()
+            assert app.last_answer == "two\n\nlines"
+            app.clear()
+            assert app.last_answer == ""
+
+
 async def test_a_session_that_was_broken_off_is_told_until_it_is_gone_on_with(tmp_path: Path) -> None:
     with WireServer([says("one"), says("two")]) as server:
         async with app_over(tmp_path, server.url) as app:
