@@ -146,6 +146,8 @@ def admitted(
             allowed = _is_note_in(root, value)
         case _ if key.startswith("llm.") and key.endswith(".base_url"):
             allowed = is_loopback(value)
+        case _ if key.startswith("commands.aliases."):
+            allowed = not effective and _is_plain_request(value)
         case _:
             allowed = is_always_admitted(key, value)
     return value if allowed else None
@@ -160,8 +162,6 @@ def is_always_admitted(key: str, value: Json) -> bool:
             return len(value) <= MOST_ITEMS
         case _ if key in _SAFER:
             return value is _SAFER[key]
-        case _ if key.startswith("commands.aliases."):
-            return _is_plain_request(value)
         case _:
             return key in HARMLESS
 

@@ -104,7 +104,10 @@ class Talk:
             screen.print_lines(notice_lines(text, "info", screen.width))
         print_exchange(screen, *keeping.stood)
         notices = self._chat.notices() + [
-            _("The alias “{name}” is not used: /{name} is a command of the program. Give it another name.", name=name)
+            _(
+                "The alias “{name}” is not used: /{name} is taken by a command or another alias. Give it another name.",
+                name=name,
+            )
             for name in self.registry.conflicts
         ]
         for text in notices:

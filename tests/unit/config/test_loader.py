@@ -93,12 +93,14 @@ class TestLayers:
 
     def test_a_layer_that_is_silent_leaves_the_others(self, place: Place) -> None:
         place.user.write_text('[llm]\nmodel = "user"\n[ui]\ntheme = "dark"\n[commands.aliases]\na = "A"\nb = "B"\n')
-        place.project.write_text('[ui]\nlanguage = "ja"\n[commands.aliases]\nb = "other"\n')
+        place.project.write_text('[ui]\nlanguage = "ja"\n[commands.aliases]\nb = "other"\nc = "C"\n')
         loaded = place.load(LOCALLLM_AGENT_MAX_ITERATIONS="7")
         assert loaded.settings.llm.model == "user"
         assert (loaded.settings.ui.theme, loaded.settings.ui.language) == ("dark", "ja")
-        assert loaded.settings.commands.aliases == {"a": "A", "b": "other"}
+        assert loaded.settings.commands.aliases == {"a": "A", "b": "B", "c": "C"}
         assert loaded.settings.agent.max_iterations == 7
+        assert loaded.withheld == ("commands.aliases.b",)
+        assert place.load(trusted=True).settings.commands.aliases["b"] == "other"
 
     def test_origins_say_who_and_where(self, place: Place) -> None:
         place.user.write_text('# mine\n[llm]\nmodel = "user"\ntemperature = 1\n')

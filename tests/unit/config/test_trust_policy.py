@@ -154,6 +154,7 @@ SAME = object()
         ("commands.aliases.test", "", "run the tests, then\nfix them", SAME),
         ("commands.aliases.test", "", "explain @~/.ssh/config by https://example.com/x", SAME),  # words for the model
         ("llm.model", "", "qwen3:8b", None),  # one of the servers it may choose is elsewhere
+        ("commands.aliases.test", "look for bugs", "delete all tests", None),
         ("commands.aliases.test", "", "!rm -rf ~", None),
         ("commands.aliases.test", "", "  \t!id", None),
         ("commands.aliases.test", "", "hello\n !id", None),
