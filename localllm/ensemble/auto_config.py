@@ -25,6 +25,9 @@ WORKER_SECONDS, REVIEWER_SECONDS = 180.0, 300.0
 """One machine loads its models one after the other and runs them slowly: the paper's 60 s assume a machine per
 model."""
 
+_LONGEST_ID = 150
+"""Longest name of a model that takes part: agents are named after it, and a file's names are short."""
+
 Look = Callable[[LLMSettings, Mapping[str, str]], Awaitable[Sequence[Server]]]
 """A server discovery function; `discover` is the real one."""
 
@@ -52,7 +55,7 @@ class _Model(msgspec.Struct, frozen=True):
 
 async def make_config(settings: LLMSettings, environ: Mapping[str, str], look: Look = discover) -> AutoConfig:
     """Generate a configuration with the models `look` finds: all chat models of ready servers, without embedding and
-    cloud models, and without other ensembles.
+    cloud models, those whose name is no plain short line, and without other ensembles.
 
     Raises LLMConnectionError if there is none.
     """
@@ -63,6 +66,8 @@ async def make_config(settings: LLMSettings, environ: Mapping[str, str], look: L
         if server.state == "ready"
         for info in server.models
         if not (runs_elsewhere(info.id) or is_embedding_name(info.id))
+        and info.id.isprintable()
+        and len(info.id) <= _LONGEST_ID
     ]
     if not models:
         addresses = ", ".join(server.base_url for server in servers) or "—"

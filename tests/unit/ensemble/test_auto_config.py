@@ -54,6 +54,13 @@ def test_the_largest_reviews_and_the_others_answer(models: list[ModelInfo], revi
     assert found.remarks == ()
 
 
+def test_a_name_that_is_no_plain_line_takes_no_part() -> None:
+    odd = [model(f"m{odd}x", "90B") for odd in ("\n", "\x9b", "\u202e", "\u2028", "y" * 200)]
+    found = made(ollama(model("small", "3B"), model("large", "8B"), model("モデル", "1B"), *odd))
+    assert found.config.reviewer_agent.model == "large"
+    assert workers(found) == ["small", "モデル"]
+
+
 def test_of_two_both_answer() -> None:
     found = made(ollama(model("small", "3B"), model("large", "8B")))
     assert found.config.reviewer_agent.model == "large"
