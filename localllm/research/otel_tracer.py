@@ -345,13 +345,17 @@ def _provider(receiver: Receiver, seconds: float) -> "tuple[TracerProvider, _Out
 
 
 def _session(outcome: _Outcome) -> Any:
-    """Create an HTTP session that records the outcome of its last request and ignores proxy variables."""
+    """Create an HTTP session that records the outcome of its last request and ignores proxy variables.
+
+    Only the head of an answer is read: a body may have no end.
+    """
     import requests
 
     class Session(requests.Session):
         def request(self, *arguments: Any, **options: Any) -> Any:
             try:
-                response = super().request(*arguments, **options)
+                response = super().request(*arguments, **(options | {"stream": True}))
+                response.close()
             except (requests.RequestException, OSError) as error:
                 outcome.problem = "timed out" if isinstance(error, requests.Timeout) else _reason(error)
                 raise

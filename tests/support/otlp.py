@@ -2,6 +2,8 @@
 
 import gzip
 import threading
+import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple
 
@@ -28,12 +30,13 @@ class ReceivedSpan(NamedTuple):
 
 class OTLPReceiver(LoopbackServer):
     """Answers every request with `status`; `spans` are all that came, `paths` and `headers` those of the requests. With
-    `hold` it does not answer before that is set."""
+    `hold` it does not answer before that is set. `endless`: an answer has no end, until the other side closes."""
 
-    def __init__(self, status: int = 200, hold: threading.Event | None = None) -> None:
+    def __init__(self, status: int = 200, hold: threading.Event | None = None, *, endless: bool = False) -> None:
         super().__init__(_Handler)
         self.status = status
         self.hold = hold
+        self.endless = endless
         self.bodies: list[bytes] = []
         self.paths: list[str] = []
         self.headers: list[dict[str, str]] = []
@@ -57,8 +60,13 @@ class _Handler(BaseHTTPRequestHandler):
         if self.owner.status == 200:
             self.owner.bodies.append(body)
         self.send_response(self.owner.status)
-        self.send_header("Content-Length", "0")
+        if not self.owner.endless:
+            self.send_header("Content-Length", "0")
         self.end_headers()
+        with suppress(OSError):  # closed
+            while self.owner.endless:
+                self.wfile.write(b"x" * 10_000)
+                time.sleep(0.001)
 
     def log_message(self, *_arguments: object) -> None:
         """Nothing is printed."""

@@ -134,6 +134,14 @@ async def test_a_run_that_stops_has_its_error_in_the_spans(tmp_path: Path, recei
     assert b"secret words" not in b"".join(receiver.bodies)
 
 
+async def test_of_an_answer_without_end_the_head_is_read(tmp_path: Path) -> None:
+    with OTLPReceiver(endless=True) as receiver:
+        tracer = a_tracer(receiver)
+        await a_run(tmp_path, tracer)
+        assert tracer.close() is None
+        assert receiver.spans
+
+
 @pytest.mark.parametrize("kind", ["none there", "refuses", "never answers"])
 async def test_a_dead_receiver_costs_a_run_nothing(tmp_path: Path, kind: str) -> None:
     release = threading.Event()
