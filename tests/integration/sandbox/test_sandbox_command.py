@@ -20,7 +20,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def start(project: Path, *arguments: str) -> "subprocess.Popen[str]":
-    home = project.parent / "home"
+    home = project.resolve().parent / "home"
     variables = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "MY_API_KEY": "secret"}
     return subprocess.Popen(
         [sys.executable, "-m", "localllm", *arguments],
