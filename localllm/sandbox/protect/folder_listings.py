@@ -9,6 +9,9 @@ SETTLED = 3_000_000_000
 """Nanoseconds. A folder changed more recently is not cached: it may change again within the same tick of the clock,
 which on some file systems is as coarse as two seconds (FAT)."""
 
+MOST_BYTES = 40_000_000
+"""Of the paths of folders that are scanned; each is held several times."""
+
 _MOST = 150_000  # folders cached
 _Entries = list[os.DirEntry[str]]
 _Identity = tuple[int, ...]
@@ -31,10 +34,14 @@ class FolderListings:
     The ctime of a folder changes whenever an entry is added, removed or replaced, and no program can set it back.
     """
 
-    def __init__(self, matters: Callable[[os.DirEntry[str]], bool], settled: int = SETTLED) -> None:
+    def __init__(
+        self, matters: Callable[[os.DirEntry[str]], bool], settled: int = SETTLED, most_bytes: int = MOST_BYTES
+    ) -> None:
         self._matters = matters
+        self._most_bytes = most_bytes
         self._settled = settled
         self._known: dict[str, tuple[_Identity, _Entries]] = {}
+        self._bytes = 0
         self._trees: dict[str, dict[str, tuple[_Identity, bool]]] = {}
         self._cut: set[str] = set()
 
@@ -61,8 +68,10 @@ class FolderListings:
         except OSError:
             return []
         if max(about.st_mtime_ns, about.st_ctime_ns) + self._settled < time.time_ns():
-            if len(self._known) >= _MOST:
+            self._bytes += len(path) * (1 + len(entries))
+            if len(self._known) >= _MOST or self._bytes > 2 * self._most_bytes:
                 self._known.clear()
+                self._bytes = 0
             self._known[path] = (identity, entries)
         else:
             self._known.pop(path, None)
@@ -77,7 +86,7 @@ class FolderListings:
         most: int = _MOST,
     ) -> tuple[list[str], bool]:
         """Return the folders at and below `top` with a `wanted` entry, and whether these are all: the search was
-        stopped neither by `deadline` (time.monotonic) nor by the limit of `most` folders.
+        stopped neither by `deadline` (time.monotonic) nor by the limit of `most` folders or the bytes of their paths.
 
         For trees of very many folders that rarely change: each costs one lstat. `wanted` has to be the same in every
         call.
@@ -85,6 +94,7 @@ class FolderListings:
         tree = self._trees.setdefault(top, {})
         changed = [] if tree else [top]
         stat_of = os.lstat
+        room = self._most_bytes - sum(map(len, tree))
         for path, (moment, _) in tree.items():
             try:
                 if _identity(stat_of(path)) != moment:
@@ -93,9 +103,11 @@ class FolderListings:
                 changed.append(path)
         while changed and time.monotonic() < deadline:
             path = changed.pop()
-            if len(tree) >= most and path not in tree:
-                self._cut.add(top)
-                continue
+            if path not in tree:
+                if len(tree) >= most or room < 0:
+                    self._cut.add(top)
+                    continue
+                room -= len(path)
             tree.pop(path, None)
             changed += self._enter(tree, path, wanted, if_closed)
         for path in changed:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from localllm.base.file_watch import NAMES, Touched, Watcher
-from localllm.sandbox.protect.folder_listings import FolderListings
+from localllm.sandbox.protect.folder_listings import MOST_BYTES, FolderListings
 from localllm.sandbox.protect.protected_paths import (
     IN_BARE,
     IN_GIT,
@@ -49,8 +49,9 @@ def look(
 class ProtectedWalk:
     """Scans one project repeatedly."""
 
-    def __init__(self, root: Path, watched_from: int = _WATCHED_FROM) -> None:
+    def __init__(self, root: Path, watched_from: int = _WATCHED_FROM, most_bytes: int = MOST_BYTES) -> None:
         self._root = root
+        self._most_bytes = most_bytes
         self._listings = FolderListings(_may_matter)
         self._watched_from = watched_from
         self._watched: _WatchedFolders | None = None
@@ -77,13 +78,15 @@ class ProtectedWalk:
         """Scan each folder; those unchanged since the last time are not read again."""
         fresh, known = deque([""]), deque[str]()
         reach, knows = search.reach, self._listings.knows
+        room = self._most_bytes
         for _ in range(_MOST_FOLDERS):
-            if not (fresh or known) or time.monotonic() > deadline:
+            if not (fresh or known) or time.monotonic() > deadline or room < 0:
                 break
             folder = fresh.popleft() if fresh else known.popleft()
             inside, _ = search.folder(folder)
             reach.visited.add(folder)
             for path in inside:
+                room -= len(path)
                 (known if knows(f"{self._root}/{path}") else fresh).append(path)
         reach.is_complete &= not (fresh or known)
         if self._can_watch and reach.is_complete and len(reach.visited) >= self._watched_from:
@@ -92,7 +95,7 @@ class ProtectedWalk:
     def _watch(self) -> None:
         """Start to watch the folders: the next scan still visits each of them."""
         try:
-            self._watched = _WatchedFolders(self._root)
+            self._watched = _WatchedFolders(self._root, self._most_bytes)
         except (OSError, ValueError):
             self._can_watch = False
 
@@ -118,8 +121,9 @@ class ProtectedWalk:
 class _WatchedFolders:
     """The folders of a project that the kernel watches, and their subfolders."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, most_bytes: int) -> None:
         self._root = root
+        self._most_bytes = most_bytes
         self._watcher = Watcher(root, NAMES)
         self._inside: dict[str, Collection[str]] = {}
         """For each scanned folder, its subfolders that are to be scanned."""
@@ -141,19 +145,22 @@ class _WatchedFolders:
         self._note(touched)
         pending = deque(sorted(self._again, key=lambda path: path.count("/")))
         pending += self._left
-        while pending and len(self._inside) < _MOST_FOLDERS and time.monotonic() <= deadline:
+        room = self._most_bytes - sum(map(len, self._inside))
+        while pending and len(self._inside) < _MOST_FOLDERS and time.monotonic() <= deadline and room >= 0:
             folder = pending.popleft()
             if not self._is_there(folder):
                 continue  # removed with a parent
             if folder not in self._inside and not self._add(folder):
                 return False
-            pending += self._look_into(folder, search)
+            new = self._look_into(folder, search)
+            room -= sum(map(len, new))
+            pending += new
         self._left = pending
         search.reach.is_complete &= not pending
         search.reach.visited |= self._inside.keys()
         return True
 
-    def _look_into(self, folder: str, search: "_Search") -> Iterable[str]:
+    def _look_into(self, folder: str, search: "_Search") -> list[str]:
         """Scan one folder; return its subfolders that are new."""
         before = self._inside.get(folder, ())
         inside, is_any = search.folder(folder)

@@ -14,6 +14,7 @@ from localllm.base.files import copy_content
 from localllm.sandbox.protect.folder_listings import SETTLED, FolderListings
 
 _MOST_FOLDERS = 50_000  # scanned, the nearest first
+_MOST_BYTES = 10_000_000  # of their paths
 _SHARE = 20  # scans take at most a twentieth of the time
 _AT_A_TIME = 0.5  # seconds; some 100,000 files
 _MOST_ROUNDS = 50
@@ -90,6 +91,7 @@ class Inventory:
         It reads at least one new folder, even if the time is up.
         """
         pending = [""]
+        room = _MOST_BYTES
         self.is_complete = True
         got_on = False
         for folder in pending:
@@ -102,7 +104,8 @@ class Inventory:
                 path = f"{folder}/{entry.name}" if folder else entry.name
                 if not entry.is_dir(follow_symlinks=False):
                     yield path, entry
-                elif len(pending) < _MOST_FOLDERS:
+                elif len(pending) < _MOST_FOLDERS and room >= 0:
+                    room -= len(path)
                     pending.append(path)
 
 

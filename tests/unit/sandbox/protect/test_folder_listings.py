@@ -154,3 +154,13 @@ def test_a_search_of_too_many_folders_says_so_every_time(tmp_path: Path) -> None
         _, is_complete = listings.search(str(tmp_path), lambda _: True, time.monotonic() + 10, most=5)
         assert not is_complete
         assert listings.size_of(str(tmp_path)) == 5
+
+
+def test_folders_with_very_long_paths_are_fewer(tmp_path: Path) -> None:
+    for number in range(9):
+        (tmp_path / f"{number}{'x' * 100}").mkdir()
+    listings = FolderListings(Counting(), SETTLED, most_bytes=500)
+    for _ in range(2):
+        _, is_complete = listings.search(str(tmp_path), lambda _: True, time.monotonic() + 10)
+        assert not is_complete
+        assert listings.size_of(str(tmp_path)) < 6

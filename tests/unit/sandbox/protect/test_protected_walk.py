@@ -96,6 +96,19 @@ def test_where_not_all_can_be_watched_all_is_asked_for(tmp_path: Path, monkeypat
     assert set(walk.look()) == {"a/.vscode/tasks.json"}
 
 
+@pytest.mark.parametrize("watched_from", [1, 1_000])
+def test_folders_with_very_long_paths_are_fewer(tmp_path: Path, watched_from: int) -> None:
+    walk = ProtectedWalk(tmp_path, watched_from, most_bytes=1_000)
+    walk.look()
+    top = tmp_path / ("x" * 200)
+    for number in range(9):
+        (top / str(number) / "deep").mkdir(parents=True)
+    reach = Reach()
+    walk.look(reach=reach)
+    assert not reach.is_complete
+    assert len(reach.visited) < 9
+
+
 def test_what_there_was_no_time_for_is_looked_at_the_next_time(tmp_path: Path) -> None:
     root = tmp_path.resolve()
     (root / "a/b").mkdir(parents=True)
