@@ -1,6 +1,6 @@
 """Run commands, for the rest of the program: most of the sandbox is only loaded at the first command."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from threading import Lock
@@ -32,9 +32,9 @@ class CommandRunner(Protocol):
         """Whether `inspect` works here: not without a sandbox, nor if the project contains the user's home."""
         ...
 
-    def hold_off(self, folders: Iterable[Path]) -> AbstractContextManager[bool]:
-        """Let no command of this user's programs start in a `with` block, which is given whether no other program runs
-        one in the project, or in one that is, holds or lies in one of `folders`. Raises TimeoutError."""
+    def hold_off(self, folders: Collection[Path]) -> AbstractContextManager[bool]:
+        """Let no command of this user's programs start in the project, or in one that is, holds or lies in one of
+        `folders`, in a `with` block, which is given False if another program runs one there now. Raises OSError."""
         ...
 
     def shows(self, path: Path) -> bool:
@@ -112,7 +112,7 @@ class LateRunner:
         """Why there is no sandbox; empty if there is one."""
         return self._runner.reason
 
-    def hold_off(self, folders: Iterable[Path]) -> AbstractContextManager[bool]:
+    def hold_off(self, folders: Collection[Path]) -> AbstractContextManager[bool]:
         """See CommandRunner."""
         return self._runner.hold_off(folders)
 

@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import cached_property, partial
 from pathlib import Path
@@ -159,7 +159,7 @@ class SandboxRunner:
         OSError."""
         return self._project.protected.recover()
 
-    def hold_off(self, folders: Iterable[Path]) -> AbstractContextManager[bool]:
+    def hold_off(self, folders: Collection[Path]) -> AbstractContextManager[bool]:
         """See CommandRunner."""
         return self._project.protected.hold_off(folders)
 

@@ -8,7 +8,7 @@ import os
 import posixpath
 import re
 from collections.abc import AsyncGenerator, Iterable, Sequence
-from contextlib import ExitStack, asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager
 from functools import lru_cache
 from pathlib import Path
 from shlex import join, quote
@@ -45,9 +45,6 @@ _OPERATIONS = {
     "bisect": ("BISECT_LOG",),
 }
 """Operations in progress, and the files in the git folder that indicate them."""
-
-_MOST_TRIES = 50  # each fails at once while a command of another program starts, or that uses git itself
-_BETWEEN_TRIES = 0.1  # seconds
 
 _COMMIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
 
@@ -307,20 +304,13 @@ async def opened_repository(context: ToolContext, *, to_commit: bool = False) ->
         if await asyncio.to_thread(lambda: runner.level) != "none":
             if context.background.is_any_running:
                 raise ToolExecutionError("git_background")
-            await _hold_off_commands(runner, repository, stack)
+            try:
+                is_alone = stack.enter_context(runner.hold_off(repository.folders))
+            except OSError as error:
+                raise ToolExecutionError("git_failed", reason=shown(f"{error.filename}: {error.strerror}")) from error
+            if not is_alone:
+                raise ToolExecutionError("git_other_program")
         yield await _open(root, runner, outside=True)
-
-
-async def _hold_off_commands(runner: CommandRunner, repository: Repository, stack: ExitStack) -> None:
-    """Hold off commands until the end of the `stack`. Raises ToolExecutionError if a command of another program runs
-    in the repository, or another one holds them off for long."""
-    for _ in range(_MOST_TRIES):
-        with suppress(TimeoutError):
-            if stack.enter_context(runner.hold_off(repository.folders)):
-                return
-            break
-        await asyncio.sleep(_BETWEEN_TRIES)
-    raise ToolExecutionError("git_other_program")
 
 
 async def _open(root: Path, runner: CommandRunner, *, outside: bool = False) -> Repository:

@@ -1,6 +1,6 @@
 """Single tools, called as the pipeline calls them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ class NoRunner:
     received = 0
     can_inspect = False
 
-    def hold_off(self, folders: Iterable[Path]) -> AbstractContextManager[bool]:
+    def hold_off(self, folders: Collection[Path]) -> AbstractContextManager[bool]:
         return nullcontext(True)
 
     def shows(self, path: Path) -> bool:

@@ -6,7 +6,8 @@ If the program is killed meanwhile, its next start undoes what the command chang
 import os
 import sys
 import threading
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+import time
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, cast
@@ -15,14 +16,16 @@ import msgspec
 
 from localllm.base import logs
 from localllm.base.errors import ToolExecutionError
-from localllm.base.file_lock import FileLock, try_lock
+from localllm.base.file_lock import FOLDER_PATIENCE, FileLock, try_lock
 from localllm.base.i18n import Phrase
 from localllm.base.paths import is_recorded, records_name
 from localllm.base.regular_files import read_regular
 from localllm.sandbox.protect.protected_paths import Entry
 from localllm.sandbox.protect.repository_data import KnownData
 
-_PATIENCE = 30.0  # seconds to wait while git writes outside the sandbox
+_PATIENCE = 30.0  # seconds to wait while git runs outside the sandbox
+_BETWEEN_LOOKS = 0.05  # seconds
+_HELD_OFF = ".held-off-"  # begins the names of the files that say where; those of records begin with a number
 _BEAT = 1.0  # seconds between two updates of the record's time
 _SLACK = 2_500_000_000  # nanoseconds after the last update during which the program may still have lived
 _LARGEST = 200_000_000  # bytes of a record
@@ -76,20 +79,29 @@ class CommandRecords:
         self._fd = -1
         self._ended = threading.Event()
 
-    def begin(self, record: CommandRecord) -> None:
-        """Write the record, which is kept until `end`. If it cannot be written, this is only logged. Raises
-        ToolExecutionError while commands are held off for very long."""
+    def wait(self) -> None:
+        """Wait while commands are held off here. Raises ToolExecutionError if that takes very long."""
+        deadline = time.monotonic() + _PATIENCE
+        while self._folder and any(_overlap([self._root], held) for held in _held_off(self._folder)):
+            if time.monotonic() > deadline:
+                reason = Phrase("another localllm has been running git here for {seconds:.0f} s", seconds=_PATIENCE)
+                raise ToolExecutionError("command_failed_to_start", reason=reason)
+            time.sleep(_BETWEEN_LOOKS)
+
+    def begin(self, record: CommandRecord) -> bool:
+        """Write the record, which is kept until `end`; return False where commands are held off. If it cannot be
+        written, this is only logged."""
         if self._folder is None:
-            return
+            return True
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with FileLock(self._folder, _PATIENCE):
+                if any(_overlap([self._root], held) for held in _held_off(self._folder)):
+                    return False
                 self._write(self._folder, record)
-        except TimeoutError as error:
-            reason = Phrase("another localllm has been committing for {seconds:.0f} s", seconds=_PATIENCE)
-            raise ToolExecutionError("command_failed_to_start", reason=reason) from error
         except OSError as error:
             logs.of("SANDBOX").warning("what stood at protected names is not recorded: %s", error)
+        return True
 
     def _write(self, folder: Path, record: CommandRecord) -> None:
         name = f"{os.getpid()}-{os.urandom(4).hex()}"
@@ -131,19 +143,20 @@ class CommandRecords:
         self._file, self._fd = None, -1
 
     @contextmanager
-    def hold_off(self, folders: Iterable[Path]) -> Generator[bool]:
-        """Let no command of any program start meanwhile; yield whether no other program runs one in the project, or in
-        one that is, holds or lies in one of `folders`. Raises TimeoutError if another one holds commands off."""
+    def hold_off(self, folders: Collection[Path]) -> Generator[bool]:
+        """Let no command of any program start meanwhile in the project, or in one that is, holds or lies in one of
+        `folders`; yield False if another program runs one there now. Raises OSError."""
+        folders = [self._root, *folders]
         with ExitStack() as stack:
-            if self._folder:
-                try:
-                    self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                    stack.enter_context(FileLock(self._folder, 0))
-                except TimeoutError:
-                    raise
-                except OSError as error:  # then no program can record its commands there
-                    logs.of("SANDBOX").warning("commands cannot be held off: %s", error)
-            yield not any(_is_locked(file) for file, _ in self._others([self._root, *folders]))
+            if self._folder is None:
+                yield True
+                return
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with FileLock(self._folder, FOLDER_PATIENCE):
+                is_alone = not any(_is_locked(file) for file, _ in self._others(folders))
+                if is_alone:
+                    stack.enter_context(_hold_file(self._folder, folders))
+            yield is_alone
 
     def is_of_others(self) -> bool:
         """Return whether commands of another living program run in the project, or in one above or below it."""
@@ -165,7 +178,7 @@ class CommandRecords:
                     }
                     yield OthersRecord(msgspec.structs.replace(record, before=moved, heads={}), below, lived)
 
-    def _others(self, folders: Collection[Path]) -> Iterator[tuple[Path, Path]]:
+    def _others(self, folders: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
         """Yield the records of this project, and of those above and below the `folders`, each with its root."""
         if self._folder is None:
             return
@@ -175,7 +188,7 @@ class CommandRecords:
                 if file in (self._file, self._taken) or file.name.startswith("."):
                     continue
                 root = self._root if file.name.startswith(ours) else _root_of(file)
-                if root and any(root.is_relative_to(one) or one.is_relative_to(root) for one in folders):
+                if root and _overlap(folders, [root]):
                     yield file, root
 
     def take_dead(self) -> Iterator[tuple[CommandRecord, int]]:
@@ -199,6 +212,39 @@ class CommandRecords:
                 finally:
                     os.close(fd)
                 file.unlink(missing_ok=True)
+
+
+@contextmanager
+def _hold_file(folder: Path, held: Iterable[Path]) -> Generator[None]:
+    """Keep a locked file that names the folders in which no command may start."""
+    name = f"{os.getpid()}-{os.urandom(4).hex()}"
+    half, file = folder / f".{name}", folder / f"{_HELD_OFF}{name}"
+    fd = os.open(half, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        try_lock(fd)
+        os.write(fd, b"\0".join(map(os.fsencode, held)))
+        half.replace(file)
+        yield
+    finally:
+        for one in (half, file):
+            with suppress(OSError):
+                one.unlink(missing_ok=True)
+        os.close(fd)
+
+
+def _held_off(folder: Path) -> Iterator[list[Path]]:
+    """Yield the folders in which each living program lets no command start."""
+    for file in folder.glob(f"{_HELD_OFF}*"):
+        if _is_locked(file):
+            with suppress(OSError):  # it has just ended
+                yield [Path(os.fsdecode(held)) for held in file.read_bytes().split(b"\0")]
+        else:
+            file.unlink(missing_ok=True)  # of a killed program
+
+
+def _overlap(some: Iterable[Path], others: Sequence[Path]) -> bool:
+    """Return whether one of the folders is, holds or lies in one of the others."""
+    return any(one.is_relative_to(other) or other.is_relative_to(one) for one in some for other in others)
 
 
 def _encoded(record: CommandRecord) -> bytes:

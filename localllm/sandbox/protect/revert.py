@@ -4,7 +4,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from threading import Lock
@@ -121,7 +121,12 @@ class ProtectedFiles:
         return tuple(sorted(changed))
 
     def begin(self) -> None:
-        """Record the state before a command. Raises as `end` if what the previous one changed could not be checked."""
+        """Record the state before a command. Raises as `end` if what the previous one changed could not be checked, and
+        ToolExecutionError while commands are held off for very long."""
+        while not self._begin():
+            self._records.wait()
+
+    def _begin(self) -> bool:
         with self._lock:
             if not self._running:
                 if self._is_unfinished:
@@ -130,8 +135,10 @@ class ProtectedFiles:
                 with suppress(OSError):
                     self._recover()
                 self._known = self._look_before(self._known)
-                self._records.begin(self._known)
+                if not self._records.begin(self._known):
+                    return False
             self._running += 1
+            return True
 
     def _look_before(self, last: CommandRecord) -> CommandRecord:
         """Scan the project before a command. `last`: the state before the previous one."""
@@ -244,7 +251,7 @@ class ProtectedFiles:
         """Whether commands of another program run in the project."""
         return self._records.is_of_others()
 
-    def hold_off(self, folders: Iterable[Path]) -> AbstractContextManager[bool]:
+    def hold_off(self, folders: Collection[Path]) -> AbstractContextManager[bool]:
         """See CommandRecords."""
         return self._records.hold_off(folders)
 

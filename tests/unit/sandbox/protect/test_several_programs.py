@@ -1,6 +1,7 @@
 """Two programs in one project, or in projects that lie in each other, take account of each other's commands."""
 
 import subprocess
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -97,19 +98,40 @@ def test_what_the_user_changes_beside_a_project_within_stays(root: Path, tmp_pat
     assert (root / "mise.toml").read_text() == "of the user"
 
 
-def test_no_command_starts_while_commands_are_held_off(
+def test_no_command_starts_where_commands_are_held_off(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(command_records, "_PATIENCE", 0)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     ours, theirs = (ProtectedFiles(folder, tmp_path / "state/quarantine") for folder in (root, elsewhere))
-    with ours.hold_off([]), pytest.raises(ToolExecutionError, match="another localllm has been committing"):
+    for held in (elsewhere / ".git", elsewhere, tmp_path):
+        with ours.hold_off([held]) as is_alone:
+            assert is_alone
+            for files in (ours, theirs):
+                with pytest.raises(ToolExecutionError, match="another localllm has been running git here"):
+                    files.begin()
+    with ours.hold_off([tmp_path / "else"]), ours.hold_off([tmp_path / "more"]):
         theirs.begin()
-    theirs.begin()
-    with pytest.raises(TimeoutError), ours.hold_off([]), ours.hold_off([]):
-        raise AssertionError
+        assert theirs.end() == ()
+
+
+def test_a_command_starts_when_git_has_ended(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = (ProtectedFiles(root, tmp_path / "state/quarantine") for _ in range(2))
+    with ExitStack() as stack:
+        stack.enter_context(ours.hold_off([]))
+        monkeypatch.setattr(command_records.time, "sleep", lambda _: stack.close())
+        theirs.begin()
     assert theirs.end() == ()
+
+
+def test_a_program_that_was_killed_holds_no_command_off(root: Path, tmp_path: Path) -> None:
+    files = ProtectedFiles(root, tmp_path / "state/quarantine")
+    left = tmp_path / "state/commands/.held-off-1-a"
+    put(left, str(root))
+    files.begin()
+    assert files.end() == ()
+    assert not left.exists()
 
 
 @pytest.mark.parametrize(
