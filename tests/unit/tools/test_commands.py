@@ -342,6 +342,12 @@ async def test_an_install_that_failed_names_the_sandbox(tmp_path: Path, command:
     assert "no network" not in (await use(run_command, context_with(tmp_path, Told(**result)), command="x")).for_model
 
 
+async def test_of_a_long_command_that_timed_out_only_the_beginning_is_searched(tmp_path: Path) -> None:
+    context = context_with(tmp_path, Told(timed_out=True, return_code=-9))
+    assert "no network" in (await use(run_command, context, command=f"npm {'x ' * 900} install")).for_model
+    assert "no network" not in (await use(run_command, context, command=f"npm {'x ' * 1_000} install")).for_model
+
+
 async def test_a_killed_server_is_told_how(tmp_path: Path) -> None:
     assert "start it with &" in await report(tmp_path, timed_out=True, return_code=-9)
 
