@@ -39,10 +39,17 @@ def check_companions(file: Path) -> None:
         raise sqlite3.OperationalError(error.strerror or str(error)) from error
 
 
-def check_schema(database: "sqlite3.Connection") -> None:
-    """Raise sqlite3.DatabaseError for a view or trigger: our queries would run foreign code."""
+def check_schema(database: "sqlite3.Connection", *tables: str) -> None:
+    """Raise sqlite3.DatabaseError if the database holds anything but the `tables` (CREATE TABLE IF NOT EXISTS …): with
+    views, triggers, generated columns, constraints and indexes, our queries would run foreign code."""
     import sqlite3
 
     database.execute("PRAGMA trusted_schema=OFF")
-    if database.execute("SELECT 1 FROM sqlite_master WHERE type NOT IN ('table', 'index') LIMIT 1").fetchone():
-        raise sqlite3.DatabaseError("it holds a view or a trigger")
+    own = {_normalised(table.replace(" IF NOT EXISTS", "", 1)) for table in tables}  # as SQLite keeps it
+    for (sql,) in database.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"):
+        if _normalised(str(sql)) not in own:
+            raise sqlite3.DatabaseError("it holds a table, view, trigger or index of another form")
+
+
+def _normalised(sql: str) -> str:
+    return " ".join(sql.split())

@@ -101,7 +101,7 @@ class Manifest:
         try:
             check_companions(self._file)
             with closing(sqlite3.connect(self._file, timeout=_SECONDS)) as database, database:
-                check_schema(database)
+                check_schema(database, *_TABLES)
                 for table in _TABLES:
                     database.execute(table)
                 yield database

@@ -169,9 +169,10 @@ class RunStore:
             self._db: sqlite3.Connection = sqlite3.connect(self._file, timeout=_SECONDS)
         try:
             with self._writing() as db:
-                check_schema(db)
+                tables = [table for table in map(str.strip, _TABLES.split(";")) if table]
+                check_schema(db, *tables)
                 db.execute("PRAGMA synchronous=FULL")
-                for table in filter(None, map(str.strip, _TABLES.split(";"))):
+                for table in tables:
                     db.execute(table)
         except BaseException:
             self._db.close()

@@ -146,7 +146,7 @@ class DiskCache:
             check_companions(self._file)
             self._file.touch(mode=0o600)
             with closing(sqlite3.connect(self._file, timeout=_SECONDS)) as db, db:
-                check_schema(db)
+                check_schema(db, _TABLE)
                 db.execute("PRAGMA synchronous=OFF")  # losing a cache in a power failure is harmless
                 db.execute(_TABLE)
                 yield db

@@ -137,7 +137,7 @@ class AgentLog:
             check_companions(file)
             file.touch(mode=0o600)
             with closing(sqlite3.connect(file, timeout=_SECONDS)) as db, db:
-                check_schema(db)
+                check_schema(db, _TABLE)
                 db.execute(_TABLE)
                 yield db
         except (sqlite3.Error, OSError) as error:

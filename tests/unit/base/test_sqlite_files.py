@@ -73,12 +73,19 @@ def test_files_that_cannot_be_looked_at_are_not_called_damaged(tmp_path: Path) -
     [
         "CREATE VIEW files AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT x FROM c",
         "CREATE TRIGGER t AFTER INSERT ON one BEGIN DELETE FROM one; END",
+        "CREATE TABLE files (x, y AS (hex(zeroblob(450000000))))",
+        "CREATE TABLE files (x CHECK (x < hex(zeroblob(450000000))))",
+        "CREATE VIRTUAL TABLE files USING fts5 (x)",
+        "CREATE INDEX i ON one (hex(x))",
+        "ALTER TABLE one ADD COLUMN z AS (hex(zeroblob(450000000)))",
     ],
 )
-def test_a_view_or_a_trigger_is_refused(tmp_path: Path, statement: str) -> None:
+def test_nothing_but_the_own_tables_is_accepted(tmp_path: Path, statement: str) -> None:
+    tables = "CREATE TABLE IF NOT EXISTS one (\n  x UNIQUE)", "CREATE TABLE IF NOT EXISTS two (x)"
     with closing(sqlite3.connect(tmp_path / "run.sqlite")) as database:
-        database.execute("CREATE TABLE one (x UNIQUE)")
-        check_schema(database)
+        check_schema(database, *tables)
+        database.execute(tables[0])
+        check_schema(database, *tables)
         database.execute(statement)
         with pytest.raises(sqlite3.DatabaseError, match="view"):
-            check_schema(database)
+            check_schema(database, *tables)
