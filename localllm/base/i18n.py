@@ -8,7 +8,7 @@ for the other when shown. The language is a setting of the process, as one progr
 import os
 from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, overload
 
 import msgspec
@@ -78,7 +78,11 @@ def _(text: str | Counted, /, **params: object) -> str:
 
 
 def translated(language: str, text: str | Counted, /, **params: object) -> str:
-    """Return the text in `language`, regardless of the current one, for documents with their own language."""
+    """Return the text in `language`, regardless of the current one, for documents with their own language.
+
+    A path is one line, whatever its folders are called: a line end in it could begin a forged line.
+    """
+    params = {name: _one_line(value) if isinstance(value, PurePath) else value for name, value in params.items()}
     if language == "en" or not text:  # the empty text is the catalogue's header
         return _form(text, params).format(**params)
     catalogue = _catalogue(language)
@@ -178,6 +182,10 @@ def _form(text: str | Counted, params: Mapping[str, object]) -> str:
     if ":?" not in text:
         return text
     return _COUNTED.sub(lambda found: plural(params[found[1]], found[2], found[3]), text)
+
+
+def _one_line(path: PurePath) -> str:
+    return str(path).replace("\n", "␊")
 
 
 def _is_one(params: Mapping[str, object]) -> bool:

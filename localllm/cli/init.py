@@ -76,7 +76,7 @@ def init(context: click.Context, work_dir: Path | None, clear: bool, refresh: bo
     steps = set_up(folder, notes=notes, services=services, stamp=stamp, refresh=refresh, analyse=analyse)
     made = make_work_folder(work, stamp=stamp if work_dir else "")
     start_log(settings.logging, work)
-    logs.of("CONFIG").info("init in %s", folder)
+    logs.of("CONFIG").info("init in %r", str(folder))
     _print_steps(folder, [*steps, *made] if work_dir else steps)
     if not work_dir:
         is_new = any(step.done == "made" for step in made)

@@ -4,6 +4,7 @@ import ast
 import re
 import string
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -216,3 +217,11 @@ def test_japanese_sentences_stand_in_a_row_without_a_blank() -> None:
     error = ConfigurationError("config_unreadable", file="a.toml", reason="権限がありません")
     assert str(error) == f"{error.what}{error.why}{error.fix}"
     assert str(Phrases([error.what_phrase, error.what_phrase])) == error.what * 2
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_a_path_is_one_line(language: str) -> None:
+    set_language(language)
+    error = ConfigurationError("config_unreadable", file=Path("/p\nlocalllm: forged/localllm.toml"), reason="x")
+    assert "\n" not in str(error)
+    assert "/p␊localllm: forged/localllm.toml" in error.what
