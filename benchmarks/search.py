@@ -51,10 +51,14 @@ def row(name: str, command: list[str], cwd: Path | None = None) -> None:
     best, memory = float("inf"), 0
     for _ in range(ROUNDS):
         began = time.perf_counter()
-        process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command, cwd=cwd, stdout=subprocess.PIPE, stderr=None if cwd is None else subprocess.DEVNULL
+        )
         output = process.stdout.read() if process.stdout else b""
-        _, _, used = os.wait4(process.pid, 0)
+        _, status, used = os.wait4(process.pid, 0)
         process.returncode = 0
+        if status and cwd is None:
+            sys.exit(f"{name} failed")
         seconds = float(output.split()[-1]) if cwd is None else time.perf_counter() - began
         best, memory = min(best, seconds), max(memory, used.ru_maxrss)
     print(f"{name:34} {best:8.2f} {memory / 1024:6.0f}", flush=True)
@@ -89,12 +93,14 @@ async def listed_by_glob(root: Path) -> object:
 
 def searching(pattern: str, *, literal: bool = False, use_ripgrep: bool = True) -> Callable[[Path], Awaitable[object]]:
     async def search(root: Path) -> object:
+        import msgspec
+
         from localllm.tools.search import Request, find
         from localllm.tools.search_backends import Query
         from tests.support.tools import make_context
 
         found = await find(make_context(root), Request(Query(pattern, literal=literal)), use_ripgrep=use_ripgrep)
-        return found._replace(hits=found.hits[:1])
+        return msgspec.structs.replace(found, hits=found.hits[:1])
 
     return search
 
