@@ -81,8 +81,7 @@ def say(text: str) -> None:
 
 
 def print_error(error: LocalLLMError) -> None:
-    """Print what, why and the fix, each on its own line."""
-    say(f"localllm: {error.code} {error.what}")
-    for line in (error.why, error.fix):
-        if line:
-            say(f"  {line}")
+    """Print what, why and the fix, each on its own line; further lines of a part are indented, so that none looks like
+    a line of the program's own."""
+    parts = (f"localllm: {error.code} {error.what}", error.why, error.fix)
+    say("\n  ".join(line for part in parts for line in part.splitlines()))

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 import pytest
 
-from localllm.cli.settings import load_here, overrides, take_back
+from localllm.base.errors import ConfigurationError
+from localllm.cli.settings import load_here, overrides, print_error, take_back
 
 NONE = dict.fromkeys(["script", "base_url", "provider", "model", "mode", "offline"])
 
@@ -100,3 +101,11 @@ def test_settings_that_a_killed_command_took_away_are_back_before_they_are_read(
     context.params = {**NONE, "trust_project": False, "lang": None}
     assert load_here(context)[1].settings.safety.deny == ("read_file(secret.txt)",)
     assert take_back(root) == 0
+
+
+def test_no_part_of_an_error_begins_a_line_of_the_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    print_error(ConfigurationError("config_unreadable", file="a\nlocalllm: forged", reason="b\nlocalllm: forged"))
+    first, *rest = capsys.readouterr().err.splitlines()
+    assert first.startswith("localllm: E")
+    assert rest
+    assert all(line.startswith("  ") for line in rest)
