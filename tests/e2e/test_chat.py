@@ -225,7 +225,7 @@ def test_japanese(open_chat: Open) -> None:
 
 @needs_tmux
 def test_commands(open_chat: Open) -> None:
-    chat = open_chat(columns=100, rows=64)
+    chat = open_chat(columns=100, rows=80)
     ask(chat, "/help")
     chat.wait(
         "/model [name] ", " Show the model, or switch to another; part of its name", "/review ", " stream review this"
