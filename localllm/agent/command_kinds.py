@@ -121,12 +121,14 @@ _FAILED = late_pattern(
     r"|\b(?:failures|errors|failed)[=:] ?[1-9]|\btest result: FAILED|\bBUILD FAILED|\*\*\* \[[^\]\n]*\] Error",
     re.MULTILINE,
 )
-_NOT_RUN = late_pattern(
-    # nothing to test
+_NOTHING_TO_TEST = late_pattern(
     r"\bRan 0 tests|\bno tests ran|\bcollected 0 items|^# tests 0$|\bNo tests? (?:files )?found|\[no test files\]"
-    r"|^ERROR: file or directory not found: |\bMissing script: \"?test|No rule to make target [^\n,]{1,200}\. +Stop\."
+    r"|^ERROR: file or directory not found: |\bMissing script: \"?test|No rule to make target [^\n,]{1,200}\. +Stop\.",
+    re.MULTILINE | re.IGNORECASE,
+)
+_NO_PROGRAM = late_pattern(
     # no such program
-    r"|: command not found"
+    r": command not found"
     r"|^(?:\S*/)?(?:sh|bash|env|make)(?:\[\d+\])?: [^\n]{1,200}: (?:not found|No such file or directory)"
     r"|\*\*\* \[[^\]\n]*\] Error 12[67]$|\bNo module named '?(?:pytest|unittest|nose2|tox|nox)\b"
     r"|python[\d.]*: (?:No module named |can't open file )|^Command not found: |^error: Failed to spawn: "
@@ -141,13 +143,17 @@ _NOT_RUN = late_pattern(
 )
 _RAN = late_pattern(
     r"\b[1-9]\d* (?:passed|failed|passing|failing)\b|^(?:not )?ok \d|^ok[ \t]+\S+[ \t]+[\d(]|^--- FAIL|^FAIL\t"
-    r"|\btest result: |\bRan [1-9]\d* tests?\b",
+    r"|\btest result: |\bRan [1-9]\d* tests?\b|\b\d+ examples?, \d|^FAILURES!|\b(?:Tests|Failed): +\d|\d% tests passed"
+    r"|\bBUILD (?:SUCCESSFUL|FAILED)\b|\b\d+ tests? completed|:\d+:\d+: (?:fatal )?error: ",
     re.MULTILINE,
 )
-"""Matches the result of tests that were run, in whose output anything may stand."""
+"""Matches the result of tests or compilers that were run, in whose output anything may stand."""
 
 _LOOKED_AT = 8_000
 """Characters examined at the end of an output, where test runners report the result."""
+
+_LAST_LINES = 12
+"""Lines at the end of an output in which it may say that there was no program to run."""
 
 _NOT_FOUND = (126, 127)
 
@@ -156,8 +162,11 @@ def outcome(command: str, return_code: int, output: str) -> bool | None:
     """Return whether a test or build succeeded, by its exit code; None if nothing was tested, or it could not be run.
     Its output counts if another part of the command may hide the code (`pytest | tail`)."""
     end = output[-_LOOKED_AT:]
-    if return_code in _NOT_FOUND or (_NOT_RUN.search(end) and not _RAN.search(end)):
+    is_hidden = bool(_HIDES_CODE.search(command))
+    if return_code in _NOT_FOUND or (_NOTHING_TO_TEST.search(end) and not _RAN.search(end)):
         return None
-    if return_code:
-        return False
-    return not (_HIDES_CODE.search(command) and _FAILED.search(end))
+    if (return_code or is_hidden) and not _RAN.search(end):
+        last = "\n".join([line for line in end.splitlines() if line.strip()][-_LAST_LINES:])
+        if _NO_PROGRAM.search(last):
+            return None
+    return not (return_code or (is_hidden and _FAILED.search(end)))

@@ -102,6 +102,13 @@ def test_a_command_is_for_what_its_weightiest_part_is_for(command: str, kind: st
         ("go test ./...", 0, "?   \tx/cmd\t[no test files]\nok  \tx/lib\t0.01s", True),
         ("go test ./...", 1, "?   \tx/cmd\t[no test files]\n--- FAIL: TestA\nFAIL\tx/lib\t0.01s", False),
         ("pytest", 1, "E  sh: 1: convert: not found\n=== 1 failed in 0.1s ===", False),
+        ("phpunit", 1, "sh: 1: stty: not found\nFAILURES!\nTests: 3, Assertions: 3, Failures: 1.", False),
+        ("rspec", 1, "sh: 1: git: not found\n3 examples, 1 failure", False),
+        ("dotnet test", 1, "sh: 1: git: not found\nFailed!  - Failed:     1, Passed:     2", False),
+        ("make", 2, "/bin/sh: 1: git: not found\nmain.c:3:1: error: expected ';'\nmake: *** [a.o] Error 1", False),
+        ("make", 2, "/bin/sh: 1: git: not found\n" + "cc -c a.c\n" * 12 + "make: *** [a.o] Error 1", False),
+        ("make", 0, "/bin/sh: 1: git: not found\ncc -c a.c", True),
+        ("npm run build", 0, "Error: Failed to fetch config, using the default\nbuilt", True),
     ],
 )
 def test_whether_a_test_went_well(command: str, code: int, output: str, went_well: bool | None) -> None:
