@@ -63,7 +63,7 @@ class Job:
 
     async def run(self, seconds: float) -> Done:
         """Run the command for at most `seconds`. Raises ToolExecutionError if it cannot be run."""
-        await asyncio.to_thread(self._protected.begin)
+        await asyncio.to_thread(self._protected.begin, lambda: self._stopped)
         watching = asyncio.ensure_future(self._watch()) if self._together else None
         statuses: tuple[int, ...] = ()
         try:

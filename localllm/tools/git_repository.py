@@ -307,7 +307,9 @@ async def opened_repository(context: ToolContext, *, to_commit: bool = False) ->
             try:
                 is_alone = stack.enter_context(runner.hold_off(repository.folders))
             except OSError as error:
-                raise ToolExecutionError("git_failed", reason=shown(f"{error.filename}: {error.strerror}")) from error
+                raise ToolExecutionError(
+                    "git_failed", reason=shown(str(error) or "the records of commands are locked")
+                ) from error
             if not is_alone:
                 raise ToolExecutionError("git_other_program")
         yield await _open(root, runner, outside=True)

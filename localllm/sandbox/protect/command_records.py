@@ -23,7 +23,8 @@ from localllm.base.regular_files import read_regular
 from localllm.sandbox.protect.protected_paths import Entry
 from localllm.sandbox.protect.repository_data import KnownData
 
-_PATIENCE = 30.0  # seconds to wait while git runs outside the sandbox
+PATIENCE = 30.0
+"""Seconds to wait while git runs outside the sandbox."""
 _BETWEEN_LOOKS = 0.05  # seconds
 _HELD_OFF = ".held-off-"  # begins the names of the files that say where; those of records begin with a number
 _BEAT = 1.0  # seconds between two updates of the record's time
@@ -79,12 +80,12 @@ class CommandRecords:
         self._fd = -1
         self._ended = threading.Event()
 
-    def wait(self) -> None:
-        """Wait while commands are held off here. Raises ToolExecutionError if that takes very long."""
-        deadline = time.monotonic() + _PATIENCE
+    def wait(self, deadline: float, is_stopped: Callable[[], bool]) -> None:
+        """Wait while commands are held off here. Raises ToolExecutionError after the `deadline` (time.monotonic), or
+        when the command was stopped."""
         while self._folder and any(_overlap([self._root], held) for held in _held_off(self._folder)):
-            if time.monotonic() > deadline:
-                reason = Phrase("another localllm has been running git here for {seconds:.0f} s", seconds=_PATIENCE)
+            if is_stopped() or time.monotonic() > deadline:
+                reason = Phrase("another localllm has been running git here for {seconds:.0f} s", seconds=PATIENCE)
                 raise ToolExecutionError("command_failed_to_start", reason=reason)
             time.sleep(_BETWEEN_LOOKS)
 
@@ -95,12 +96,12 @@ class CommandRecords:
             return True
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with FileLock(self._folder, _PATIENCE):
+            with FileLock(self._folder, PATIENCE):
                 if any(_overlap([self._root], held) for held in _held_off(self._folder)):
                     return False
                 self._write(self._folder, record)
         except OSError as error:
-            logs.of("SANDBOX").warning("what stood at protected names is not recorded: %s", error)
+            logs.of("SANDBOX").warning("what stood at protected names is not recorded: %r", error)
         return True
 
     def _write(self, folder: Path, record: CommandRecord) -> None:

@@ -16,7 +16,7 @@ from localllm.base import logs
 from localllm.base.errors import SafetyViolationError
 from localllm.base.kept_outputs import is_kept_output
 from localllm.sandbox.dotfiles import git_settings_of_user
-from localllm.sandbox.protect.command_records import CommandRecord, CommandRecords, Lifetime, OthersRecord
+from localllm.sandbox.protect.command_records import PATIENCE, CommandRecord, CommandRecords, Lifetime, OthersRecord
 from localllm.sandbox.protect.git_index import IndexFiles
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges
 from localllm.sandbox.protect.indirect_targets import MOST_PLACES, Leads, links_to, trace
@@ -120,11 +120,12 @@ class ProtectedFiles:
             self._known = ours
         return tuple(sorted(changed))
 
-    def begin(self) -> None:
+    def begin(self, is_stopped: Callable[[], bool] = lambda: False) -> None:
         """Record the state before a command. Raises as `end` if what the previous one changed could not be checked, and
-        ToolExecutionError while commands are held off for very long."""
+        ToolExecutionError while commands are held off for very long, or until it `is_stopped`."""
+        deadline = time.monotonic() + PATIENCE
         while not self._begin():
-            self._records.wait()
+            self._records.wait(deadline, is_stopped)
 
     def _begin(self) -> bool:
         with self._lock:

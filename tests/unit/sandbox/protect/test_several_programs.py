@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from localllm.base.errors import ToolExecutionError
-from localllm.sandbox.protect import command_records
+from localllm.sandbox.protect import command_records, revert
 from localllm.sandbox.protect.revert import ProtectedFiles
 
 
@@ -101,7 +101,7 @@ def test_what_the_user_changes_beside_a_project_within_stays(root: Path, tmp_pat
 def test_no_command_starts_where_commands_are_held_off(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command_records, "_PATIENCE", 0)
+    monkeypatch.setattr(revert, "PATIENCE", 0)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     ours, theirs = (ProtectedFiles(folder, tmp_path / "state/quarantine") for folder in (root, elsewhere))
@@ -123,6 +123,12 @@ def test_a_command_starts_when_git_has_ended(root: Path, tmp_path: Path, monkeyp
         monkeypatch.setattr(command_records.time, "sleep", lambda _: stack.close())
         theirs.begin()
     assert theirs.end() == ()
+
+
+def test_a_command_that_is_stopped_does_not_wait(root: Path, tmp_path: Path) -> None:
+    ours, theirs = (ProtectedFiles(root, tmp_path / "state/quarantine") for _ in range(2))
+    with ours.hold_off([]), pytest.raises(ToolExecutionError, match="has been running git here"):
+        theirs.begin(lambda: True)
 
 
 def test_a_program_that_was_killed_holds_no_command_off(root: Path, tmp_path: Path) -> None:
