@@ -20,7 +20,7 @@ from localllm.config.trust import Answers
 from localllm.text.sanitising import clean, json_report
 from localllm.tui.dialogs.trust import setting_lines
 from localllm.tui.render.screen import Screen
-from localllm.tui.render.settings_listing import effect_notes, file_lines, listing, values_of
+from localllm.tui.render.setting_lines import effect_notes, file_lines, listing, values_of
 from localllm.tui.theme import choose_theme
 
 

@@ -48,7 +48,7 @@ async def config(call: SlashCall) -> Outcome:
 
 
 def _list(call: SlashCall) -> None:
-    from localllm.tui.render.settings_listing import changed_settings
+    from localllm.tui.render.setting_lines import changed_settings
 
     screen = call.screen
     rows = list(changed_settings(call.chat.config, screen.width - 2))
@@ -62,7 +62,7 @@ def _explain(call: SlashCall, key: str) -> None:
     """Show the value of `key` with its meaning, or the values of all settings below it."""
     from localllm.config.editor import write_value
     from localllm.config.values import describe
-    from localllm.tui.render.settings_listing import lines_of_setting, values_of
+    from localllm.tui.render.setting_lines import lines_of_setting, values_of
 
     screen, loaded = call.screen, call.chat.config
     setting = None if key in all_tables() else find_setting(key, _COMMAND)
@@ -84,7 +84,7 @@ def _explain(call: SlashCall, key: str) -> None:
 async def _set(call: SlashCall, key: str, value: str) -> None:
     from localllm.config.editor import set_value
     from localllm.config.loader import load
-    from localllm.tui.render.settings_listing import effect_notes
+    from localllm.tui.render.setting_lines import effect_notes
 
     screen, file = call.screen, config_file()
     await asyncio.to_thread(set_value, file, key, value, _COMMAND)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from localllm.project.facts import ProjectAnalysis
     from localllm.rag.knowledge_base import KnowledgeBase
     from localllm.sessions.transcript import Transcript
-    from localllm.tui.commands.run_context import EnsembleDesk, Market, Research
+    from localllm.tui.commands.long_runs import EnsembleDesk, Market, Research
 
 
 class ToolInfo(Protocol):

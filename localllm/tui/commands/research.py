@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from localllm.research.options import ResearchOptions
     from localllm.research.run_events import ResearchEvent
-    from localllm.tui.commands.run_context import FinishedRun
+    from localllm.tui.commands.long_runs import FinishedRun
     from localllm.tui.render.research_progress import ResearchProgress
 
 _REPAINT_SECONDS = 0.25
