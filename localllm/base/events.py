@@ -3,7 +3,7 @@
 Events are immutable and serialise to one JSON object each, tagged with `type`.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
@@ -302,24 +302,3 @@ def encode(event: AgentEvent) -> bytes:
 def decode(line: bytes | str) -> AgentEvent:
     """Decode an event from a line of JSON. Raises msgspec.DecodeError (or its ValidationError)."""
     return msgspec.json.decode(line, type=AgentEvent)
-
-
-def join_deltas(events: Iterable[AgentEvent]) -> Iterator[AgentEvent]:
-    """Join consecutive text (or thinking) deltas into one each."""
-    held: TextDelta | ThinkingDelta | None = None
-    for event in events:
-        match held, event:
-            case (TextDelta(), TextDelta()) | (ThinkingDelta(), ThinkingDelta()):
-                held = type(held)(text=held.text + event.text)
-                continue
-            case None, _:
-                pass
-            case _:
-                yield held
-                held = None
-        if isinstance(event, TextDelta | ThinkingDelta):
-            held = event
-        else:
-            yield event
-    if held is not None:
-        yield held

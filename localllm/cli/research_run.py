@@ -48,7 +48,7 @@ class RunDisplay:
         """Refresh the display during a run with these options."""
         if title and not self._is_quiet:
             self._screen.print_lines(wrapped("▪ ", title, "bold", self._screen.width))
-        progress = ResearchProgress(self._screen, most=(options.max_search, options.max_validation))
+        progress = ResearchProgress(self._screen, most_rounds=options.max_validation)
         self._progress = None if self._is_quiet else progress
         painter = asyncio.create_task(self._keep_painting())
         try:

@@ -14,8 +14,7 @@ from localllm.base.lazy_patterns import late_pattern
 from localllm.research.claim_polarity import is_negated
 from localllm.research.model_calls import BudgetSpent
 from localllm.research.records import Claim, Section, Sentence
-from localllm.research.role_answers import NUMBER, TEXT, answer_schema, several
-from localllm.research.role_protocol import AnswerUnusable
+from localllm.research.role_answers import NUMBER, TEXT, AnswerUnusable, answer_schema, several
 from localllm.research.run_context import RunContext
 from localllm.text.quantities import quantities
 from localllm.text.quantity_agreement import agrees

@@ -89,14 +89,6 @@ def ids_in(text: str) -> list[str]:
     return list(dict.fromkeys(f"E{int(one)}" for one in numbers))
 
 
-def with_marks(sentence: Sentence) -> str:
-    """Format a sentence for a model, with its marks before the full stop."""
-    marks = "".join(f"[{one}]" for one in sentence.evidence)
-    stop = sentence.text[-1:] if sentence.text[-1:] in ".。!?！？" else ""
-    body = sentence.text.removesuffix(stop) if stop else sentence.text
-    return f"{body}{'' if stop in '。！？' and stop else ' '}{marks}{stop}" if marks else sentence.text
-
-
 def _bare(text: str) -> str:
     """Blank code fences and headings."""
     return _HEADING.sub("", _FENCE.sub("", text.replace("\r\n", "\n")))

@@ -21,8 +21,7 @@ from localllm.llm.messages import AssistantMessage, Completion, Message, SystemM
 from localllm.llm.overflow import overflow_of
 from localllm.research.note_cache import ROLES_KEPT, NoteCache
 from localllm.research.options import ResearchOptions
-from localllm.research.role_answers import Schema, UnreadableError, read_answer
-from localllm.research.role_protocol import AnswerUnusable
+from localllm.research.role_answers import AnswerUnusable, Schema, UnreadableError, read_answer
 from localllm.research.run_store import RunStore, StoredAnswer
 from localllm.research.tracing import ModelCall, NoTracer, RunTracer
 

@@ -13,8 +13,8 @@ import msgspec
 from localllm.research.cited_sentences import is_sentence, tidy
 from localllm.research.independence import origins
 from localllm.research.records import Label, Remark, ResearchState, Section, Source
+from localllm.research.remarks import in_words, remark
 from localllm.research.report_metadata import ReportMetadata, metadata_of
-from localllm.research.role_protocol import in_words, remark
 from localllm.research.unsupported_claims import REASONS, Judged, Standing, judged, reason_of, standing_of
 
 VERSION = 1

@@ -38,6 +38,10 @@ def answer_schema(**properties: Schema) -> Schema:
     }
 
 
+class AnswerUnusable(Exception):  # noqa: N818 - the name by which the roles are spoken of
+    """The model gave no answer in the requested form, even after a retry."""
+
+
 class UnreadableError(ValueError):
     """The answer is unusable; the message explains it to the model."""
 
@@ -51,6 +55,13 @@ def read_answer(text: str, schema: Schema, *, was_cut: bool = False) -> dict[str
     if found is None:
         raise UnreadableError("the answer was cut off" if was_cut else "it is not one JSON object")
     return cast("dict[str, Json]", _fitted(found, schema, "the answer"))
+
+
+def texts_of(answer: dict[str, Json] | str, name: str) -> list[str]:
+    """Return the stripped texts of a list in an answer; empty if there is no such list."""
+    given = answer.get(name) if isinstance(answer, dict) else None
+    items = cast("list[Json]", given) if isinstance(given, list) else []
+    return [" ".join(item.split()) for item in items if isinstance(item, str) and item.strip()]
 
 
 def _object_in(text: str, *, was_cut: bool) -> dict[str, Json] | None:

@@ -124,8 +124,3 @@ class RememberedRules:
 def rules_file(environ: Mapping[str, str] = os.environ) -> Path:
     """Return the path of the file with the rules of all projects; it may be missing."""
     return state_folder(environ) / "rules.json"
-
-
-def rule_of(tool: str, prefix: str, *, exact: bool) -> Rule:
-    """Build the allow rule for an answer; a prefix of "" or "." means the whole tool."""
-    return Rule(tool=tool, decision="allow", prefix=prefix if prefix not in ("", ".") else None, exact=exact)

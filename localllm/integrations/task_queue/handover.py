@@ -18,9 +18,9 @@ from localllm.integrations.task_queue.job_board import JobBoard
 from localllm.integrations.task_queue.research_worker import enqueue, open_broker
 from localllm.research.options import ResearchOptions
 from localllm.research.records import ResearchState
+from localllm.research.remarks import in_words
 from localllm.research.report_files import write_report
 from localllm.research.researcher import new_state
-from localllm.research.role_protocol import in_words
 from localllm.research.run_context import OnEvent, nobody
 from localllm.research.run_store import HISTORY, RunLock, RunStore, StoredRow, reserve_run, run_folder
 
@@ -77,10 +77,6 @@ class Handover:
             except OSError as error:
                 reason = error.strerror or str(error)
                 raise ResearchError("research_disk", id=name, folder=folder, reason=reason) from error
-
-    def is_handed_over(self, name: str) -> bool:
-        """Return whether workers have the run, and its results were not taken back yet."""
-        return _ticket(run_folder(self._data_folder, name)) is not None
 
     async def follow(
         self, name: str, on_event: OnEvent = nobody, on_trouble: Callable[[ResearchError], None] = lambda _error: None

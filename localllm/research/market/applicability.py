@@ -6,8 +6,7 @@ from typing import cast
 from localllm.research.claim_checks import refuse
 from localllm.research.market.insights import NotedInsight, check_claim
 from localllm.research.market.market_records import Applicability, Statement
-from localllm.research.role_answers import TEXT, answer_schema, several
-from localllm.research.role_protocol import AnswerUnusable
+from localllm.research.role_answers import TEXT, AnswerUnusable, answer_schema, several
 from localllm.research.run_context import RunContext
 
 _PART = several(text=TEXT, evidence=TEXT)

@@ -1,7 +1,6 @@
 """The input, intermediate records and result of a market scan; their JSON is camelCase and documented."""
 
-from inspect import cleandoc
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -273,13 +272,3 @@ class ResearcherInput(_Record, frozen=True, kw_only=True):
     theme: str
     session_id: str = ""
     constraints: Constraints = Constraints()
-
-
-def result_schema() -> dict[str, Any]:
-    """Return the JSON schema of a result, independent of the Python version: up to 3.12 docstrings keep their
-    indentation."""
-    schema = msgspec.json.schema(MarketResult)
-    for one in schema["$defs"].values():
-        if "description" in one:
-            one["description"] = cleandoc(one["description"])
-    return schema

@@ -93,7 +93,7 @@ async def _carry_out(call: SlashCall, asked: _Asked, options: "ResearchOptions")
     if not asked.resume:
         expected = forecast_said(await desk.forecast(options))
         _dim(call, _("Expected: {forecast}. Ctrl+C stops; what was found is saved.", forecast=expected))
-    progress = ResearchProgress(screen, most=(options.max_search, options.max_validation))
+    progress = ResearchProgress(screen, most_rounds=options.max_validation)
     run = asked.resume
 
     def show(event: "ResearchEvent") -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from localllm.base.i18n import N_, _, ngettext
 from localllm.research.records import STAGES, Label, Numbers, Stage
-from localllm.research.role_protocol import in_words
+from localllm.research.remarks import in_words
 from localllm.research.run_events import (
     ClaimChecked,
     Finished,
@@ -67,11 +67,11 @@ _LEAST_FOR_STAGES = 60
 
 
 class ResearchProgress:
-    """Show the events of a run on `screen`. `most` has the limits of pages per round, and of rounds."""
+    """Show the events of a run on `screen`. `most_rounds` limits the rounds of validation."""
 
-    def __init__(self, screen: Screen, *, most: tuple[int, int], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, screen: Screen, *, most_rounds: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._screen = screen
-        self._most_pages, self._most_rounds = most
+        self._most_rounds = most_rounds
         self._clock = clock
         self._now = clock()
         self._run = ""

@@ -2,8 +2,7 @@
 
 import pytest
 
-from localllm.research.cited_sentences import ids_in, is_sentence, read_sentences, tidy, with_marks
-from localllm.research.records import Sentence
+from localllm.research.cited_sentences import ids_in, is_sentence, read_sentences, tidy
 from tests.support.each import each
 
 ALLOWED = ("E1", "E2", "E17")
@@ -78,13 +77,6 @@ def test_references_of_the_models_own_are_taken_out(given: str, expected: str) -
 def test_paragraphs_and_items_are_kept() -> None:
     text = "First thing said [E1]. Second thing said [E2].\n\nThird thing said [E1].\n- Fourth thing said [E2]."
     assert [one.begins for one in read_sentences(text, ALLOWED).sentences] == ["", "", "paragraph", "item"]
-
-
-def test_a_model_sees_a_sentence_with_its_marks() -> None:
-    assert with_marks(Sentence("T1", "It opened.", ("E1", "E2"))) == "It opened [E1][E2]."
-    assert with_marks(Sentence("T1", "開業した。", ("E1",))) == "開業した[E1]。"
-    assert read(with_marks(Sentence("T1", "It opened.", ("E1", "E2")))) == [("It opened.", ("E1", "E2"))]
-    assert with_marks(Sentence("T1", "It opened.")) == "It opened."
 
 
 def test_ids_in_any_form() -> None:

@@ -9,8 +9,16 @@ from localllm.base.errors import LLMConnectionError, ResearchModelError
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import CompletionRequest
 from localllm.research.model_calls import WINDOW, BudgetSpent, Reply, Roles, prompt_of
-from localllm.research.role_answers import TEXT, TEXTS, YES_OR_NO, UnreadableError, answer_schema, choice, read_answer
-from localllm.research.role_protocol import AnswerUnusable
+from localllm.research.role_answers import (
+    TEXT,
+    TEXTS,
+    YES_OR_NO,
+    AnswerUnusable,
+    UnreadableError,
+    answer_schema,
+    choice,
+    read_answer,
+)
 from localllm.research.run_store import RunStore
 from tests.support.brains import Brain
 from tests.support.each import each

@@ -12,8 +12,8 @@ from localllm.config.research_settings import TraceSettings
 from localllm.llm.messages import CompletionRequest
 from localllm.research.otel_tracer import OpenTelemetryTracer, Receiver, open_tracer, receiver_of
 from localllm.research.records import STAGES, ResearchState
+from localllm.research.remarks import in_words
 from localllm.research.researcher import Researcher
-from localllm.research.role_protocol import in_words
 from tests.support.each import each
 from tests.support.otlp import OTLPReceiver, ReceivedSpan
 from tests.support.research_parts import (

@@ -8,7 +8,7 @@ import pytest
 
 from localllm.base.errors import ConfigurationError
 from localllm.safety.rules import Rule
-from localllm.safety.saved_rules import Remembered, RememberedRules, rule_of
+from localllm.safety.saved_rules import Remembered, RememberedRules
 
 MAKE = Rule(tool="run_command", decision="allow", prefix="make test", exact=True)
 DOCS = Rule(tool="edit_file", decision="allow", prefix="docs")
@@ -83,5 +83,3 @@ def test_those_of_the_user_lie_in_his_state_folder(tmp_path: Path) -> None:
     rules = RememberedRules.of_user(tmp_path, {"XDG_STATE_HOME": str(tmp_path / "state"), "HOME": str(tmp_path)})
     assert rules.file == tmp_path / "state" / "localllm" / "rules.json"
     assert rules.rules() == []
-    for prefix, whole in (("", None), (".", None), ("src", "src")):
-        assert rule_of("write_file", prefix, exact=False).prefix == whole

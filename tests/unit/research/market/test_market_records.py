@@ -1,11 +1,25 @@
 """The JSON of a scan, and the schema that is published of it."""
 
 import json
+from inspect import cleandoc
 from pathlib import Path
+from typing import Any
 
-from localllm.research.market.market_records import result_schema
+import msgspec
+
+from localllm.research.market.market_records import MarketResult
 
 PUBLISHED = Path(__file__).parents[4] / "docs" / "market-schema.json"
+
+
+def result_schema() -> dict[str, Any]:
+    """Return the JSON schema of a result, independent of the Python version: up to 3.12 docstrings keep their
+    indentation."""
+    schema = msgspec.json.schema(MarketResult)
+    for one in schema["$defs"].values():
+        if "description" in one:
+            one["description"] = cleandoc(one["description"])
+    return schema
 
 
 def test_the_published_schema_is_that_of_the_result() -> None:

@@ -62,7 +62,7 @@ def shown(language: str = "en") -> tuple[ResearchProgress, str]:
     set_language(language)
     out = io.StringIO()
     screen = Screen(out, Theme(plain=True))
-    progress = ResearchProgress(screen, most=(8, 3), clock=lambda: 0.0)
+    progress = ResearchProgress(screen, most_rounds=3, clock=lambda: 0.0)
     for event in events():
         progress.handle(event)
     return progress, out.getvalue()
