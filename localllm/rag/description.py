@@ -31,10 +31,15 @@ class Contents:
         self._titles: Counter[str] = Counter()
         self._words: Counter[str] = Counter()
 
+    @property
+    def is_full(self) -> bool:
+        """Whether no more passages are examined."""
+        return self._passages >= _MOST_PASSAGES
+
     def note(self, payloads: Iterable[Payload]) -> None:
         """Count the titles and words of these passages."""
         for payload in payloads:
-            if self._passages >= _MOST_PASSAGES:
+            if self.is_full:
                 return
             self._passages += 1
             self._titles.update(payload.headings[:2] or (_plain_name(payload.file),))

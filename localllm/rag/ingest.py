@@ -81,10 +81,11 @@ class Ingest:
         self._done = self._total = 0
         self._indexed = self._unchanged = self._removed = self._chunks = 0
         self._skipped: list[FileRecord] = []
+        self._taken: set[str] = set()
         self.has_closed = False
         """Passages were deleted because a rule now denies reading their file."""
         self.contents = Contents()
-        """Titles and words of the ingested passages."""
+        """Titles and words of the ingested passages, after `note_unchanged` of all."""
 
     async def run(self, roots: Sequence[Path]) -> IngestReport:
         """Ingest the files of the roots. Raises KnowledgeBaseError, and LLMConnectionError if the embedding model
@@ -107,6 +108,16 @@ class Ingest:
         finally:
             await asyncio.to_thread(writer.close)
         return await asyncio.to_thread(self._report, roots)
+
+    def note_unchanged(self) -> None:
+        """Add the passages of files that this ingest left as they were to `contents`, after `run`."""
+        files = [one for path, one in self._manifest.files().items() if path not in self._taken and one.record.chunks]
+        with self._store.reading(self._collection.name) as reader:
+            for known in (one for one in files if not self._is_closed(one.record.path)):
+                if self.contents.is_full:
+                    return
+                points = reader.fetch([point_id(known.record.path, number) for number in range(known.record.chunks)])
+                self.contents.note(sorted((one.payload for one in points), key=lambda one: one.number))
 
     def _report(self, roots: Sequence[Path]) -> IngestReport:
         return IngestReport(
@@ -157,6 +168,7 @@ class Ingest:
         prepared = await asyncio.to_thread(_prepare, record, chunks)
         prepared.before = known.record.chunks if known else 0
         self.contents.note(prepared.payloads)
+        self._taken.add(listed.path)
         prepared.known = msgspec.structs.replace(prepared.known, stamp=content.stamp)
         self._waiting.append(prepared)
         await self._embed(at_least=_EMBEDDED_AT_ONCE)

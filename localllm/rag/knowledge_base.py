@@ -194,8 +194,8 @@ class KnowledgeBase:
         finally:
             if selected.embedder:
                 await selected.embedder.aclose()
-        made, is_described = self._saved(store, report, description, ingest)
-        contents = ingest.contents.listed() if is_described and report.chunks else ""
+        made, is_described = await self._saved(store, report, description, ingest)
+        contents = ingest.contents.listed() if is_described and made.chunks else ""
         report = msgspec.structs.replace(report, contents=contents)
         if report.chunks and made.chunks - made.optimized >= max(_MANY, made.chunks // 5):
             if on_event:
@@ -390,7 +390,9 @@ class KnowledgeBase:
         store.create(collection)
         return store, collection
 
-    def _saved(self, store: Store, report: IngestReport, description: str, ingest: Ingest) -> tuple[Collection, bool]:
+    async def _saved(
+        self, store: Store, report: IngestReport, description: str, ingest: Ingest
+    ) -> tuple[Collection, bool]:
         """Save the record after an ingest, and return it with whether the description was regenerated: when half of the
         passages are new or some were denied by a rule, unless the user wrote it."""
         collection = msgspec.structs.replace(report.collection, updated=_now())
@@ -401,6 +403,7 @@ class KnowledgeBase:
         if description:
             collection = msgspec.structs.replace(collection, description=description, description_is_own=True)
         elif is_described:
+            await asyncio.to_thread(ingest.note_unchanged)
             collection = msgspec.structs.replace(collection, description=ingest.contents.described())
         store.save(collection)
         return collection, is_described

@@ -228,7 +228,7 @@ class IngestReport(msgspec.Struct, frozen=True, kw_only=True):
     chunks: int = 0
     """Chunks written, without those of unchanged files."""
     contents: str = ""
-    """Titles and words of these chunks, for a model that writes the description; "" if the description stays."""
+    """Titles and words of the collection, for a model that writes the description; "" if the description stays."""
     skipped: tuple[FileRecord, ...] = ()
     remarks: tuple[Phrase, ...] = ()
     """Such as that there is no embedding model, and how to get one."""

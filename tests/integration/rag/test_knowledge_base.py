@@ -141,6 +141,18 @@ def test_a_description_that_somebody_wrote_stays(knowledge: KnowledgeBase, docs:
     assert knowledge.collections() == []
 
 
+def test_a_later_description_is_of_the_whole_collection(knowledge: KnowledgeBase, docs: Path, tmp_path: Path) -> None:
+    asyncio.run(knowledge.ingest([docs], "docs"))
+    more = tmp_path / "more"
+    more.mkdir()
+    for name in ("Parking", "Canteen", "Keys", "Bicycles"):
+        (more / f"{name}.md").write_text(f"# {name}\n\nAsk at the desk.\n")
+    report = asyncio.run(knowledge.ingest([more], "docs"))
+    assert report.chunks == 4
+    assert {"- Setup", "- 休暇規則", "- Parking", "- Bicycles"} <= set(report.contents.splitlines())
+    assert "Parking" in knowledge.collection("docs").description
+
+
 def test_reindexing_finds_the_same(knowledge: KnowledgeBase, docs: Path) -> None:
     before = asyncio.run(knowledge.ingest([docs], "docs")).collection
     report = asyncio.run(knowledge.reindex("docs"))
