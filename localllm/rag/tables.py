@@ -25,6 +25,8 @@ _SAMPLE = 200
 """Rows sampled to classify the columns."""
 _LEAST_LETTERS = 15
 """Mean letters per value from which on a column contains text."""
+_LEAST_LETTERS_OF_NAMES = 2
+"""The same for a column that names what a row is about."""
 _LONGEST_TITLE = 120
 _MOST_ROWS = 1_000_000
 _LONGEST_ROW = 10_000_000  # characters
@@ -132,17 +134,27 @@ def row_blocks(rows: Iterable[tuple[int, Row]]) -> Iterator[Block]:
 
 
 def _text_columns(rows: Sequence[Row]) -> set[str]:
-    letters: dict[str, int] = {}
-    values: dict[str, int] = {}
+    """Return the columns that contain text; without any, those that name the rows: products, people, places."""
+    columns: dict[str, list[str]] = {}
     for row in rows:
         for name, value in row.items():
-            letters[name] = letters.get(name, 0) + sum(map(str.isalpha, value))
-            values[name] = values.get(name, 0) + 1
-    found = {name for name in letters if name.lower() in _TEXT_NAMES}
-    found = found or {name for name, count in letters.items() if count / values[name] >= _LEAST_LETTERS}
+            columns.setdefault(name, []).append(value)
+    found = {name for name in columns if name.lower() in _TEXT_NAMES}
+    found = found or {name for name, values in columns.items() if _letters(values) >= _LEAST_LETTERS * len(values)}
+    found = found or {name for name, values in columns.items() if _are_names(values)}
     if not found:
         raise NoTextColumnError
     return found
+
+
+def _letters(values: Sequence[str]) -> int:
+    return sum(sum(map(str.isalpha, value)) for value in values)
+
+
+def _are_names(values: Sequence[str]) -> bool:
+    """Whether the values are words that tell rows apart: no codes, dates or categories."""
+    letters, size = _letters(values), sum(map(len, values))
+    return letters >= max(_LEAST_LETTERS_OF_NAMES * len(values), size / 2) and 2 * len(set(values)) > len(values)
 
 
 def _of_lines(text: str) -> Iterator[tuple[int, Row]]:

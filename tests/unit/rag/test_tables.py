@@ -100,3 +100,28 @@ def test_a_line_of_blanks_has_no_parts() -> None:
     chunks = cut(plain_blocks(" x" * 10 + " " * 60_000 + "y"), 400, 50)
     assert chunks[0].text.startswith("x x")
     assert chunks[-1].text.strip().endswith("y")
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("sku,product,price\nA-100,Desk lamp,39.90\nB-7,Standing desk,489\n", "sku: A-100\nproduct: Desk lamp"),
+        ("氏名,内線\n田中,412\n佐藤,413\n", "氏名: 田中\n内線: 412"),
+        ("name,when\nMara,2026-11-02T08:00Z\nJonas,\n", "name: Mara\nwhen: 2026"),
+    ],
+)
+def test_rows_are_passages_where_a_column_names_them(text: str, first: str) -> None:
+    assert next(row_blocks(table_rows("x.csv", text))).text.startswith(first)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x,y\n1,2\n3,4\n",
+        "when,state\n" + "".join(f"2026-11-{day:02}T08:00Z,{'ok' if day % 3 else 'failed'}\n" for day in range(1, 20)),
+        "digest,size\n" + "".join(f"{day * 7919:012x},{day}\n" for day in range(1, 20)),
+    ],
+)
+def test_measurements_and_logs_are_no_passages(text: str) -> None:
+    with pytest.raises(NoTextColumnError):
+        list(row_blocks(table_rows("x.csv", text)))
