@@ -88,6 +88,8 @@ BELIEVED = (
             ".jj/repo/config.toml",
             ".jj/repo/store/git_target",
             ".jj/workspace-config.toml",
+            ".jj/repo/config-id",  # which settings in the home are the repository's, from jj 0.37 on
+            ".jj/workspace-config-id",
             ".pijul/config",
             ".sl/config",
             ".sl/sharedpath",

@@ -47,6 +47,7 @@ IN_OTHERS = {
     top: tuple(sorted(name.removeprefix(f"{top}/") for name in _NAMES if name.startswith(f"{top}/")))
     for top in {name.partition("/")[0] for name in _NAMES - WHOLE} - {".git"}
 }
+_IDS_OF_JJ = (".jj/repo/config-id", ".jj/workspace-config-id")
 _MOST_BENEATH = 10_000  # files below folders that are protected because something refers to them
 _NAMES_OF_HOOKS = (
     "applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg "
@@ -140,7 +141,13 @@ def new_folders(paths: Iterable[str], others: Iterable[str]) -> dict[str, list[s
 
 def may_be_read_only(path: str) -> bool:
     """Return whether ordinary work never changes a protected path: some folders hold data of git beside settings."""
-    return not (path.casefold().endswith((".git/modules", ".git/worktrees")) or is_unfinished_work(path))
+    return not (path.casefold().endswith((".git/modules", ".git/worktrees")) or is_written_in_work(path))
+
+
+def is_written_in_work(path: str) -> bool:
+    """Return whether ordinary work writes the file: it belongs to interrupted work, or is an id that jj replaces with
+    the same id when it does not find the settings in the home, as in a sandbox."""
+    return is_unfinished_work(path) or f"/{path}".casefold().endswith(tuple(f"/{name}" for name in _IDS_OF_JJ))
 
 
 def is_of_linked_work_tree(path: str) -> bool:

@@ -20,7 +20,6 @@ from localllm.sandbox.protect.command_records import PATIENCE, CommandRecord, Co
 from localllm.sandbox.protect.git_index import IndexFiles
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges
 from localllm.sandbox.protect.indirect_targets import MOST_PLACES, Leads, links_to, trace
-from localllm.sandbox.protect.interrupted_work import is_unfinished_work
 from localllm.sandbox.protect.protected_paths import (
     Entry,
     Reach,
@@ -28,6 +27,7 @@ from localllm.sandbox.protect.protected_paths import (
     is_git_settings,
     is_of_linked_work_tree,
     is_output,
+    is_written_in_work,
     look_at,
     may_be_read_only,
 )
@@ -270,7 +270,7 @@ class ProtectedFiles:
             path
             for path in self._known.before
             if not (
-                is_unfinished_work(path)
+                is_written_in_work(path)
                 or is_of_linked_work_tree(path)
                 or path in whole
                 or _lies_in(whole, path.rpartition("/")[0], known)

@@ -289,6 +289,19 @@ def test_a_file_that_tells_jj_of_another_repository_is_undone(root: Path) -> Non
     assert (root / "other/.jj/repo/store/type").is_file()
 
 
+@pytest.mark.parametrize("name", [".jj/repo/config-id", ".jj/workspace-config-id"])
+def test_jj_may_replace_its_id_by_the_same_and_no_other(root: Path, name: str) -> None:
+    put(root / name, "0" * 20)
+    files = ProtectedFiles(root, None)
+    for text, undone in (("0" * 20, ()), ("a" * 20, (name,))):
+        files.begin()
+        assert str(root / name) not in files.pins()[0]
+        put(root / "new", text)
+        (root / "new").replace(root / name)
+        assert files.end() == undone
+        assert (root / name).read_text() == "0" * 20
+
+
 def test_a_new_folder_of_very_many_files_is_moved_as_a_whole(root: Path, tmp_path: Path) -> None:
     put(root / ".idea/old.xml")
     put(root / ".claude/commands/old.md")
