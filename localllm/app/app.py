@@ -114,7 +114,7 @@ class LocalLLMCode(Answerer):
         self._explore = Explorer(self.llm_client, lambda: self.tool_system, loaded.settings.agent).tool()
         self._deep_research = research_tool(lambda: self.research, self.llm_client.estimate_tokens)
         tools = (*all_tools(), self._explore, self._deep_research)
-        safety, self._faulty_rules = usable_rules(loaded.settings.safety, loaded.unchecked, tools)
+        safety, self._faulty_rules = usable_rules(loaded.settings.safety, loaded.unchecked, tools, root)
         self.settings: Settings = msgspec.structs.replace(loaded.settings, safety=close_other_names(safety, root))
         self._remembered = RememberedRules.of_user(root, environ)
         self._policy = Policy(self.settings.safety, self._remembered.rules)

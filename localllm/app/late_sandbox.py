@@ -9,7 +9,7 @@ from localllm.base import logs
 from localllm.base.paths import cache_folder, data_folder, is_recorded, state_folder
 from localllm.config.schema import Settings
 from localllm.rag.locations import user_folder
-from localllm.safety.rules import closed_to_commands
+from localllm.safety.rules import closed_to_commands, leading_out
 from localllm.sandbox.command_runner import LateRunner
 
 if TYPE_CHECKING:
@@ -57,5 +57,6 @@ def make_runner(settings: Settings, root: Path, *, accept_no_sandbox: bool) -> "
         accept_no_sandbox=accept_no_sandbox,
         unreadable=[*(root / path for path in unreadable), *([collections] if is_inside else [])],
         unwritable=[root / path for path in unwritable],
+        leading_out=lambda: map(str, leading_out(settings.safety, root)),
         network_hosts=settings.command_hosts,
     )

@@ -15,12 +15,16 @@ from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import N_, _
 from localllm.cli.interruption import finish
 from localllm.cli.settings import load_here, print_error, say
+from localllm.config.loader import left_out_notice
+from localllm.safety.hard_links import close_other_names
+from localllm.safety.rules import usable_rules
 from localllm.sandbox.backend import Network
 from localllm.sandbox.probe import remedies
 from localllm.sandbox.runner import CommandResult, SandboxRunner
 from localllm.sandbox.self_test import Attempt, attempts
 from localllm.text.sanitising import clean, display_width, json_report
 from localllm.text.wrapping import wrap
+from localllm.tools.builtin import all_tools
 from localllm.tools.shell import remarks_on
 from localllm.tui.theme import Theme, choose_theme
 
@@ -79,9 +83,12 @@ def sandbox(context: click.Context, *, probe: bool, json: bool, timeout: float |
     if probe == bool(command) or (json and not probe) or (probe and timeout):
         raise click.UsageError(_("Give a command after --, or --probe (with or without --json)."))
     project, loaded = load_here(context)
-    safety = loaded.settings.safety
+    safety, faulty_rules = usable_rules(loaded.settings.safety, loaded.unchecked, all_tools(), project)
+    for error in (*loaded.left_out, *faulty_rules):
+        say(left_out_notice(error))
+    settings = msgspec.structs.replace(loaded.settings, safety=close_other_names(safety, project))
     accepted = bool(context.find_root().params["i_accept_no_sandbox"])
-    runner = make_runner(loaded.settings, project, accept_no_sandbox=accepted)
+    runner = make_runner(settings, project, accept_no_sandbox=accepted)
     try:
         if probe:
             return _show(runner, project, loaded.settings.command_hosts, as_json=json)

@@ -4,17 +4,20 @@ Written as text, a rule is `edit_file`, `edit_file(docs/)`, `run_command(git pus
 `fetch_page(https://example.org/docs)`: a tool, and a prefix of its command, path or address. `*` is every tool.
 """
 
+import os
 import posixpath
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 from urllib.parse import urlsplit
 
 import msgspec
 
+from localllm.base.directory_walk import DEEPEST
 from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, Phrase
@@ -38,6 +41,9 @@ _SHOWING_TOOLS = frozenset({_READING_TOOL, "search_files", "analyze_code", "git_
 """Tools whose output shows contents of the files they are given, that of write_file where it refuses."""
 WRITING_TOOL = "write_file"
 WRITING_TOOLS = frozenset({WRITING_TOOL, "edit_file", "create_file"})
+_OF_THE_MODEL = ("explore", "deep_research")
+"""Tools that are only created once a model is connected."""
+_LONGEST_NAME = 255  # bytes of a part of a path, NAME_MAX of Linux and macOS
 _HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 
 
@@ -56,6 +62,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     def whole(self) -> bool:
         """Whether it applies to every call of the tool."""
         return self.prefix is None
+
+    @property
+    def place(self) -> str:
+        """The path it is about, normalized: for rules `a/..` is the project, also where `a` is a link."""
+        return posixpath.normpath(self.prefix or "")
 
     @property
     def closes_reading(self) -> bool:
@@ -88,14 +99,23 @@ def closed_to_commands(settings: SafetySettings) -> tuple[list[str], list[str]]:
     """Return the project paths that deny rules close to reading, and those closed only to writing. A command could
     reach them by other names, so the sandbox must close them."""
     closing = [rule for rule in rules_of(settings) if closes_path(rule)]
-    unreadable = [rule.prefix or "" for rule in closing if rule.closes_reading]
-    return unreadable, [rule.prefix or "" for rule in closing if not rule.closes_reading]
+    unreadable = [rule.place for rule in closing if rule.closes_reading]
+    return unreadable, [rule.place for rule in closing if not rule.closes_reading]
 
 
 def closes_path(rule: Rule) -> bool:
     """Return whether it closes the files at a path to reading, or only to writing."""
     is_of_writing = rule.decision == "deny" and rule.prefix is not None and rule.tool in WRITING_TOOLS
     return rule.closes_reading or is_of_writing
+
+
+def leading_out(settings: SafetySettings, root: Path) -> list[Rule]:
+    """Return the rules that close, through links, what lies outside the project `root`."""
+    return [rule for rule in rules_of(settings) if closes_path(rule) and _leads_out(rule, root)]
+
+
+def _leads_out(rule: Rule, root: Path) -> bool:
+    return not Path(os.path.realpath(root / rule.place)).is_relative_to(os.path.realpath(root))
 
 
 def still_showing(settings: SafetySettings) -> list[str]:
@@ -115,13 +135,13 @@ def closed_to_reading(settings: SafetySettings, canonical: Callable[[str], str])
 def guarded_from_reading(settings: SafetySettings, canonical: Callable[[str], str]) -> list[str]:
     """Return the paths whose content is shown only after a question, as `closed_to_reading`."""
     rules = [rule for rule in rules_of(settings) if rule.guards_reading and rule.decision == "ask"]
-    return sorted({folder for rule in rules for folder in _leading(rule.prefix or "", canonical)})
+    return sorted({folder for rule in rules for folder in _leading(rule.place, canonical)})
 
 
 def asked_before_reading(settings: SafetySettings, canonical: Callable[[str], str]) -> list[str]:
     """Return these paths, and those that need confirmation before `read_file` reads them; "." for all."""
     asking = [
-        rule.prefix or "."
+        rule.place
         for rule in rules_of(settings)
         if rule.decision != "allow" and rule.tool in (_READING_TOOL, "*") and "://" not in (rule.prefix or "")
     ]
@@ -151,11 +171,14 @@ def check_rules(settings: SafetySettings, tools: Sequence[Tool]) -> None:
 
 
 def usable_rules(
-    settings: SafetySettings, added: Mapping[str, Sequence[str | SafetyRule]], tools: Sequence[Tool]
+    settings: SafetySettings, added: Mapping[str, Sequence[str | SafetyRule]], tools: Sequence[Tool], root: Path
 ) -> tuple[SafetySettings, list[ConfigurationError]]:
-    """Return the settings without the `added` rules, by the key of their list, that `check_rules` would refuse; and
-    the reasons. The others are checked: ConfigurationError. Examples of added rules are not tried: strangers wrote
-    them, and could make it take for ever."""
+    """Return the settings without the `added` rules, by the key of their list, that `check_rules` would refuse or that
+    lead out of the project `root`; and the reasons. The others are checked: ConfigurationError.
+
+    Strangers wrote the added rules. Their examples are not tried, as they could take for ever; and what they closed
+    outside might be what every command needs.
+    """
     usable: dict[str, list[str | SafetyRule]] = {}
     errors: list[ConfigurationError] = []
     for key, rules in added.items():
@@ -163,7 +186,9 @@ def usable_rules(
         usable[name] = [rule for rule in getattr(settings, name) if rule not in rules]
         for rule in map(_without_examples, rules):
             try:
-                check_rules(msgspec.structs.replace(SafetySettings(), **{name: (rule,)}), tools)
+                alone = msgspec.structs.replace(SafetySettings(), **{name: (rule,)})
+                check_rules(alone, tools)
+                _check_within(key, alone, root)
                 usable[name].append(rule)
             except ConfigurationError as error:
                 errors.append(error)
@@ -171,6 +196,12 @@ def usable_rules(
     settings = msgspec.structs.replace(settings, **kept)
     check_rules(settings, tools)
     return settings, errors[:MAXIMUM_FAULTS]
+
+
+def _check_within(setting: str, settings: SafetySettings, root: Path) -> None:
+    for rule in leading_out(settings, root):
+        target = os.path.realpath(root / rule.place)
+        raise ConfigurationError("rule_leads_out", setting=setting, rule=rule, target=target)
 
 
 def _without_examples(rule: str | SafetyRule) -> str | SafetyRule:
@@ -182,7 +213,7 @@ def _check(setting: str, text: str, rule: Rule | None, tools: Sequence[Tool]) ->
 
     if rule is None or (rule.prefix is not None and not is_usable(rule.tool, rule.prefix, tools)):
         raise ConfigurationError("rule_malformed", setting=setting, rule=text)
-    names = [tool.name for tool in tools]
+    names = [*(tool.name for tool in tools), *_OF_THE_MODEL]
     if rule.tool not in ("*", *names):
         nearest = next(iter(get_close_matches(rule.tool, names, n=1, cutoff=0)), "*")
         raise ConfigurationError("rule_unknown_tool", setting=setting, rule=text, nearest=nearest)
@@ -197,7 +228,10 @@ def is_usable(name: str, prefix: str, tools: Sequence[Tool]) -> bool:
     if any(tool.name == name and tool.fetches for tool in tools):
         has_host = urlsplit(prefix if "://" in prefix else f"//{prefix}").netloc
         return bool(has_host) and not re.search(r"[\s*]", prefix)
-    return not re.search(r"^[/~]|[*?]", prefix) and not posixpath.normpath(prefix).startswith("..")
+    names = prefix.split("/")
+    may_exist = len(names) <= DEEPEST and all(len(name.encode(errors="replace")) <= _LONGEST_NAME for name in names)
+    is_below = not posixpath.normpath(prefix).startswith("..")
+    return is_below and may_exist and not re.search(r"^[/~]|[*?\0]", prefix)
 
 
 def _check_examples(table: SafetyRule, rule: Rule, tools: Sequence[Tool]) -> None:

@@ -33,7 +33,8 @@ class Job:
 
     `together`: the command may run for long. All its output goes there as it comes, and what it must not change is
     restored now and then. `on_output` is called with each piece of its output. `lost` returns, at the end, what it
-    changed that was never in the project.
+    changed that was never in the project. `leading_out` returns the rules that close what lies outside, for the
+    error if it cannot be started.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Job:
         together: HeadAndTail | None = None,
         on_output: OnOutput | None = None,
         lost: Callable[[], Iterable[str]] = tuple,
+        leading_out: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         self._make_launch = make_launch
         self._toolchains = toolchains
@@ -54,6 +56,7 @@ class Job:
         self._together = together
         self._on_output = on_output
         self._lost = lost
+        self._leading_out = leading_out
         self._process: Process | None = None
         self._scratch: Scratch | None = None
         self._launch: Launch | None = None
@@ -69,6 +72,11 @@ class Job:
         try:
             outcome, ending = await self._run(seconds)
             statuses = self._scratch.statuses() if self._scratch else ()
+        except ToolExecutionError as error:
+            rules = ", ".join(self._leading_out()) if error.key == "command_failed_to_start" else ""
+            if not rules:
+                raise
+            raise ToolExecutionError("command_closed_out", reason=error.params["reason"], rules=rules) from error
         finally:
             try:
                 if watching:

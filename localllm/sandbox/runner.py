@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import cached_property, partial
 from pathlib import Path
@@ -83,6 +83,7 @@ class SandboxRunner:
     commands put at protected names is kept in `quarantine` of the first. `accept_no_sandbox`: run commands even if
     nothing confines them.
     `unreadable`, `unwritable`: what in the project is closed to commands, if the level supports that (not Landlock).
+    `leading_out`: returns the rules for them that now lead out of the project, for the error if a command cannot start.
     `network_hosts`: what commands may reach, as in `safety.network_hosts`. `output_cap`: bytes kept of stdout and of
     stderr; a command that writes 64 times as much is killed.
     `longest_background`: seconds that a background command may take.
@@ -99,6 +100,7 @@ class SandboxRunner:
         accept_no_sandbox: bool = False,
         unreadable: Sequence[Path] = (),
         unwritable: Sequence[Path] = (),
+        leading_out: Callable[[], Iterable[str]] = tuple,
         network_hosts: Sequence[str] = (),
         output_cap: int = 1_000_000,
         longest_background: float = LONGEST_BACKGROUND,
@@ -110,6 +112,7 @@ class SandboxRunner:
         own = (state_folder, cache_folder, None if inside else data_folder)
         self._own = tuple(folder for folder in own if folder)
         self._hidden = (*self._own, *unreadable)
+        self._leading_out = leading_out
         self._accept_no_sandbox = accept_no_sandbox
         self._hosts = NetworkHosts.of(network_hosts)
         self._output_cap = output_cap
@@ -289,6 +292,7 @@ class SandboxRunner:
             together=together,
             on_output=on_output,
             lost=partial(self._project.take_back, copies),
+            leading_out=self._leading_out,
         )
         return job, partial(self._result, severed.copied)
 

@@ -85,6 +85,12 @@ SETTINGS = {
         ),
         "Correct the rule.",
     ),
+    "rule_leads_out": ErrorText(
+        "E1037",
+        "{setting}: the rule “{rule}” leads out of the project, to {target}.",
+        "A project that is not trusted closes nothing outside it: every command may need what is there.",
+        "Remove the rule or the link, or, if you want it closed, put the rule into your own settings.",
+    ),
     "rule_unknown_tool": ErrorText(
         "E1017", "{setting}: the tool of the rule “{rule}” does not exist.", "", "Did you mean {nearest}?"
     ),

@@ -312,6 +312,12 @@ TOOLS = {
         "E8051", "{path} could not be analysed: {reason}.", "", "Use search_files or read_file instead."
     ),
     "command_failed_to_start": ErrorText("E8060", "The command was not run: {reason}."),
+    "command_closed_out": ErrorText(
+        "E8066",
+        "The command was not run: {reason}.",
+        "The following rules that deny lead out of the project, and close there what commands may need: {rules}.",
+        "The user can remove these rules from the settings (safety.deny, safety.rules), or the links in their paths.",
+    ),
     "command_needs_terminal": ErrorText(
         "E8065", "The command was not run: {program} would wait for a terminal, and there is none.", "", "{instead}"
     ),

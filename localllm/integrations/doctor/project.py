@@ -115,7 +115,8 @@ def settings(here: Surroundings) -> Iterator[Finding]:
     )
     for remark in here.loaded.remarks:
         yield warning("settings", str(remark), _("Correct the variable's name, or unset it."))
-    safety, faulty_rules = usable_rules(here.loaded.settings.safety, here.loaded.unchecked, all_tools())
+    loaded = here.loaded
+    safety, faulty_rules = usable_rules(loaded.settings.safety, loaded.unchecked, all_tools(), here.project)
     for error in (*here.loaded.left_out, *faulty_rules):
         yield warning(
             "settings",

@@ -73,8 +73,8 @@ class Covers:
 
     def _is_left_alone(self, path: str) -> bool:
         """Return whether the path is, or leads through, a symlink. It is not covered at the start either: the target
-        has its own name."""
-        return self.can_be_covered and os.path.realpath(path) != path
+        has its own name, and links that lead in a circle have none."""
+        return self.can_be_covered and (os.path.realpath(path) != path or os.path.islink(path))
 
     def close_again(self, path: str) -> bool:
         """Cover the path again, if that is possible and enough; return whether it is closed. For a replaced folder it

@@ -66,6 +66,28 @@ def test_what_the_rules_of_the_user_close_is_closed(project: Path) -> None:
     assert "hunter2" not in run(project, "sandbox", "--", "cat", "key.txt")[1]
 
 
+def test_a_project_that_is_not_trusted_closes_nothing_outside(project: Path) -> None:
+    (project / "system").symlink_to("/usr")
+    rules = ["read_file(system)", "*(/usr)", "write_file(../..)", "read_file(key)"]
+    (project / "localllm.toml").write_text(f"[safety]\ndeny = {json.dumps(rules)}\n")
+    (project / "key").write_text("closed")
+    code, out, err = run(project, "sandbox", "--", "echo ran; cat key")
+    assert (code, out) == (1, "ran\n")
+    assert all(rule in err for rule in rules[:3])
+    code, out, err = run(project, "--trust-project", "sandbox", "--", "echo ran")
+    assert (code, out) == (2, "")
+    assert "*(/usr)" in err
+
+
+def test_a_rule_of_the_user_closes_what_its_link_leads_to(project: Path) -> None:
+    (project / "system").symlink_to("/usr")
+    (project / "localllm.toml").write_text('[safety]\ndeny = ["read_file(system)"]\n')
+    code, out, err = run(project, "--trust-project", "sandbox", "--", "echo ran")
+    assert (code, out) == (125, "")
+    assert "E8066" in err
+    assert "read_file(system)" in err
+
+
 def test_what_it_may_not_do_is_said(project: Path) -> None:
     code, _, err = run(project, "sandbox", "--", "mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; touch /etc/x")
     assert code == 1

@@ -2,6 +2,7 @@
 
 import pytest
 
+from localllm.base.errors import ToolExecutionError
 from localllm.sandbox.backend import Level
 from localllm.sandbox.runner import SandboxRunner
 from tests.support.sandbox_world import World
@@ -74,4 +75,23 @@ async def test_what_the_user_makes_where_nothing_may_be_written_stays(world: Wor
     assert (project / "conf/prod.yml").read_text() == (project / "deploy/x").read_text() == "the user's\n"
     assert not (project / "deploy/y").exists()
     assert result.reverted == ()
+    runner.close()
+
+
+async def test_links_in_a_circle_keep_no_command_from_running(world: World) -> None:
+    (world.project / "circle").symlink_to("circle")
+    runner = SandboxRunner(world.project, unreadable=[world.project / "circle"])
+    assert (await runner.run("echo ran", cwd=world.project, timeout=20)).stdout == "ran\n"
+    runner.close()
+
+
+@pytest.mark.parametrize("is_said", [True, False])
+async def test_a_command_that_cannot_start_names_the_rules_that_lead_out(world: World, *, is_said: bool) -> None:
+    (world.project / "system").symlink_to("/usr")
+    rules = ["read_file(system)"] if is_said else []
+    runner = SandboxRunner(world.project, unreadable=[world.project / "system"], leading_out=lambda: rules)
+    with pytest.raises(ToolExecutionError) as found:
+        await runner.run("echo ran", cwd=world.project, timeout=20)
+    assert found.value.key == ("command_closed_out" if is_said else "command_failed_to_start")
+    assert "read_file(system)" in str(found.value.why) or not is_said
     runner.close()

@@ -1,6 +1,7 @@
 """Rules: what they cover, their examples, and what an answer makes of a command."""
 
 import posixpath
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -275,14 +276,30 @@ class TestOfOthers:
         table = SafetyRule(tool="run_command", prefix="make", decision="ask", match=("ls",))
         settings = msgspec.structs.replace(own, rules=(table,))
         usable, errors = usable_rules(
-            settings, {"safety.allow": ["nothing(x)", "run_command(a|b)"], "safety.rules": [table]}, TOOLS
+            settings, {"safety.allow": ["nothing(x)", "run_command(a|b)"], "safety.rules": [table]}, TOOLS, Path()
         )
         assert usable.allow == ("run_command(ls)",)
         assert usable.deny == own.deny
         assert [(rule.prefix, rule.match) for rule in usable.rules] == [("make", ())]
         assert [error.key for error in errors] == ["rule_unknown_tool", "rule_malformed"]
         with pytest.raises(ConfigurationError):
-            usable_rules(settings, {"safety.rules": [table]}, TOOLS)
+            usable_rules(settings, {"safety.rules": [table]}, TOOLS, Path())
+
+    @pytest.mark.parametrize("place", ["out", "out/file", "loose", "sub/../out"])
+    def test_those_that_lead_out_of_the_project_are_left_out_and_said(self, place: str, tmp_path: Path) -> None:
+        project = tmp_path / "project"
+        (project / "sub").mkdir(parents=True)
+        (project / "out").symlink_to("/usr")
+        (project / "loose").symlink_to("../missing")
+        table = SafetyRule(tool="*", decision="deny", prefix=place)
+        own = SafetySettings(deny=("read_file(out)",))
+        added = (f"read_file({place})", f"write_file({place})", "read_file(sub/..)", "write_file(out/../sub)")
+        settings = msgspec.structs.replace(own, deny=(*own.deny, *added), rules=(table,))
+        usable, errors = usable_rules(settings, {"safety.deny": added, "safety.rules": [table]}, TOOLS, project)
+        assert {"read_file(sub/..)", "write_file(out/../sub)"} <= {*usable.deny}
+        assert usable.rules == ()
+        assert [error.key for error in errors] == ["rule_leads_out"] * 3
+        assert f"“read_file({place})”" in str(errors[0])
 
     @each(
         ("deny", "tools"),
@@ -309,7 +326,7 @@ class TestOfOthers:
         def canonical(path: str) -> str:
             if path == "every":
                 raise SafetyViolationError("path_outside", path=path, root=".")
-            return {"link/": "real"}.get(path, path)
+            return {"link": "real"}.get(path, path)
 
         assert closed_to_reading(settings, canonical) == ["link", "real"]
         assert asked_before_reading(settings, canonical) == ["asked", "every", "link", "real"]

@@ -395,6 +395,7 @@ class TestCheckRules:
         [
             "*",
             "edit_file",
+            "explore",
             " read_file(src/) ",
             "*(secrets)",
             "read_file(app/[id]/page.tsx)",
@@ -419,6 +420,9 @@ class TestCheckRules:
             "edit_file(/etc)",
             "edit_file(~/x)",
             "edit_file(a/../../x)",
+            "read_file(a\0b)",
+            f"write_file({'a' * 256})",
+            f"read_file({'a/' * 64})",
         ],
     )
     @each("setting", ["allow", "deny"])
@@ -447,7 +451,7 @@ def test_a_rule_for_all_commands_allows_none_that_a_denied_one_may_hide_in() -> 
 
 def test_what_is_denied_to_the_file_tools_is_closed_to_commands() -> None:
     deny = ("read_file(secrets/)", "write_file(docs)", "edit_file(a.txt)", "run_command(git push)", "read_file")
-    assert closed_to_commands(SafetySettings(deny=deny)) == (["secrets/"], ["docs", "a.txt"])
+    assert closed_to_commands(SafetySettings(deny=deny)) == (["secrets"], ["docs", "a.txt"])
 
 
 @tool(risk=Risk.HIGH, paths=("file_path",), writes=("file_path",))
