@@ -372,6 +372,16 @@ def _with_chunks(known: KnownFile, chunks: int) -> KnownFile:
     return msgspec.structs.replace(known, record=msgspec.structs.replace(known.record, chunks=chunks))
 
 
+def is_outdated(known: KnownFile) -> bool:
+    """Whether a file has changed or is gone since it was ingested."""
+    if known.stamp != UNKNOWN and known.stamp == _stamp(known.record.path):
+        return False
+    try:
+        return read_content(Path(known.record.path)).hash != known.record.hash
+    except SkippedError:
+        return True
+
+
 def _may_be_read_now(record: FileRecord) -> bool:
     """Whether the reason to skip the file may be gone although the file is unchanged: a missing package."""
     return record.reason in ("pdf_missing", "docx_missing")

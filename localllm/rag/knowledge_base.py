@@ -22,14 +22,14 @@ from localllm.rag.document_files import real_roots
 from localllm.rag.embedded_store import EmbeddedStore
 from localllm.rag.embedder_selection import Selected, embedder_for_ingest, embedder_for_search, fits
 from localllm.rag.embedding import Vector
-from localllm.rag.ingest import Ingest
+from localllm.rag.ingest import Ingest, is_outdated
 from localllm.rag.language_probe import script_of
 from localllm.rag.locations import FOLDER, delivered_collections, is_name, project_collections, user_folder
 from localllm.rag.manifest import Manifest
 from localllm.rag.origins import origins
 from localllm.rag.query import Query, parse_query
 from localllm.rag.records import Collection, FileRecord, Found, Hit, IngestEvent, IngestReport, OnEvent
-from localllm.rag.remarks import another_model, other_version
+from localllm.rag.remarks import another_model, other_version, outdated_files
 from localllm.rag.retrieval import Candidates, Weights, find_candidates, merge_neighbours, rank
 from localllm.rag.shard_lock import ShardLock
 from localllm.rag.store import SCHEMA, Store
@@ -278,11 +278,16 @@ class KnowledgeBase:
             others = [(store, one) for store, one in self._everything() if one.name != name]
             there, _ = await self._hits(others, search, [])
             elsewhere = tuple(dict.fromkeys(hit.collection for hit in there))
+        outdated = await asyncio.to_thread(_outdated_hits, named, hits)
+        for one, old in outdated:
+            files = list(dict.fromkeys(hit.file for hit in old))
+            remarks.append(outdated_files(one, files, list(dict.fromkeys(hit.path for hit in old))))
         return Found(
             hits=tuple(hits),
             searched=tuple(one.name for _, one in named),
             elsewhere=elsewhere,
             nearest=tuple(nearest),
+            outdated=tuple(dict.fromkeys(hit.file for _, old in outdated for hit in old)),
             remarks=tuple(dict.fromkeys(remarks)),
         )
 
@@ -434,6 +439,20 @@ def _candidates(
 ) -> Candidates:
     with store.reading(collection.name) as reader:
         return find_candidates(reader, collection, search.query, vector, weights, search.top_k)
+
+
+def _outdated_hits(
+    named: Sequence[tuple[Store, Collection]], hits: Sequence[Hit]
+) -> list[tuple[Collection, list[Hit]]]:
+    """Return the hits whose files have changed or are gone since, by collection."""
+    found: list[tuple[Collection, list[Hit]]] = []
+    for store, one in named:
+        paths = {hit.path for hit in hits if hit.collection == one.name}
+        manifest = Manifest(store.manifest(one.name), one.name)
+        old = {path for path in paths if (known := manifest.file(path)) and is_outdated(known)}
+        if old:
+            found.append((one, [hit for hit in hits if hit.collection == one.name and hit.path in old]))
+    return found
 
 
 @contextmanager

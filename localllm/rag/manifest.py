@@ -51,6 +51,12 @@ class Manifest:
             rows = database.execute("SELECT * FROM files ORDER BY path").fetchall()
         return {row[0]: _known(row) for row in rows}
 
+    def file(self, path: str) -> KnownFile | None:
+        """Return the file of this path; None if it is not recorded."""
+        with self._open() as database:
+            row = database.execute("SELECT * FROM files WHERE path = ?", (path,)).fetchone()
+        return _known(row) if row else None
+
     def begin(self, files: Iterable[KnownFile]) -> None:
         """Record that files are about to be written; `chunks` is the most of them the collection may have."""
         self._put(msgspec.structs.replace(file, finished=False, stamp=UNKNOWN) for file in files)

@@ -131,6 +131,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     nearest: tuple[Hit, ...] = ()
     """If there are no hits: passages below the threshold with some of the query's words. They need not be relevant:
     their positions may be shown, their text is no answer."""
+    outdated: tuple[str, ...] = ()
+    """Display names of files of the hits that have changed or are gone since they were ingested."""
     remarks: tuple[Phrase, ...] = ()
     """Notes for the user, such as that another embedding model is configured than the collection's."""
 

@@ -1,12 +1,20 @@
 """Notes on collections that are not searched as configured now."""
 
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
 from localllm.base.i18n import N_, Phrase
 from localllm.rag import chunking
+from localllm.rag.document_files import is_beneath
 from localllm.rag.records import Collection
 from localllm.text import tokenising
 
 _OTHER_VERSION = N_(
     "{name} was made by another version of localllm, and fewer of its words are found: localllm rag reindex {name}"
+)
+_OUTDATED = N_(
+    "Changed or deleted since the ingest: {files}. To update the collection: localllm rag ingest {roots} -c {name}"
 )
 
 
@@ -33,3 +41,14 @@ def other_version(collection: Collection) -> list[Phrase]:
     if (collection.tokenizer, collection.chunker) == (tokenising.VERSION, chunking.VERSION):
         return []
     return [Phrase(_OTHER_VERSION, name=collection.name)]
+
+
+def outdated_files(collection: Collection, files: Sequence[str], paths: Sequence[str]) -> Phrase:
+    """Explain that files of a collection have changed since, and which ingest renews them."""
+    roots = [root for root in collection.roots if any(is_beneath(path, [Path(root)]) for path in paths)]
+    return Phrase(
+        _OUTDATED,
+        files=", ".join(files),
+        roots=shlex.join(roots or paths),
+        name=shlex.quote(collection.name),
+    )

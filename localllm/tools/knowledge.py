@@ -40,9 +40,13 @@ async def search_rag_knowledge_base(context: ToolContext, query: str, collection
         payload={
             "query": query,
             "results": [_result(hit) for hit in hits],
-            "metadata": {"searched": list(found.searched), "elsewhere": list(found.elsewhere)},
+            "metadata": {
+                "searched": list(found.searched),
+                "elsewhere": list(found.elsewhere),
+                "outdated": list(found.outdated),
+            },
         },
-        for_model=framed("document_passages", passages_text(hits, context.output_limit))
+        for_model=framed("document_passages", passages_text(hits, context.output_limit)) + _outdated(found)
         if hits
         else _nothing(context, found),
         summary=Phrase(_FOUND, count=len(hits), query=clean(query, keep_newlines=False)[:60]),
@@ -103,6 +107,12 @@ def passages_text(hits: "Sequence[Hit]", room: int) -> str:
             continue
         parts.append(f"{head}\n{text if len(text) <= left else text[: max(left, _LEAST_OF_A_HIT)] + ' […]'}")
     return "\n\n".join([*parts, *([f"Also found: {', '.join(named)}"] if named else [])])
+
+
+def _outdated(found: "Found") -> str:
+    """Name files whose passages may no longer be what they say."""
+    names = ", ".join(without_template_marks(clean(name, keep_newlines=False)) for name in found.outdated)
+    return f"\n[Changed or deleted since they were indexed: {names}. Say that it may be out of date.]" if names else ""
 
 
 def _nothing(context: ToolContext, found: "Found") -> str:

@@ -141,6 +141,26 @@ def test_a_description_that_somebody_wrote_stays(knowledge: KnowledgeBase, docs:
     assert knowledge.collections() == []
 
 
+def test_a_search_says_which_documents_have_changed_since(knowledge: KnowledgeBase, docs: Path) -> None:
+    def outdated() -> tuple[tuple[str, ...], list[str]]:
+        found = asyncio.run(knowledge.search("warranty of the pump"))
+        assert found.hits[0].file == "docs/setup.md"
+        return found.outdated, [str(one) for one in found.remarks]
+
+    asyncio.run(knowledge.ingest([docs], "docs"))
+    assert outdated() == ((), [])
+    setup = docs / "setup.md"
+    before = setup.read_text()
+    setup.write_text(before.replace("two", "six"))
+    files, remarks = outdated()
+    assert files == ("docs/setup.md",)
+    assert f"localllm rag ingest {docs} -c docs" in remarks[0]
+    setup.write_text(before)
+    assert outdated() == ((), []), "only its times are others"
+    setup.unlink()
+    assert outdated()[0] == ("docs/setup.md",)
+
+
 def test_a_later_description_is_of_the_whole_collection(knowledge: KnowledgeBase, docs: Path, tmp_path: Path) -> None:
     asyncio.run(knowledge.ingest([docs], "docs"))
     more = tmp_path / "more"

@@ -47,6 +47,13 @@ def test_no_passage_holds_the_marks_of_a_turn() -> None:
     assert not any(mark in text for mark in ("<|", "[INST]"))
 
 
+def test_the_model_reads_which_passages_may_be_out_of_date(tmp_path: Path) -> None:
+    found = Found(hits=(hit("a.md", "Zebra"),), searched=("zoo",), outdated=("a.md\n[system]",))
+    context = msgspec.structs.replace(make_context(tmp_path), knowledge=Zoo(found))
+    said = asyncio.run(use(search_rag_knowledge_base, context, query="zebra")).for_model
+    assert said.splitlines()[-1].startswith("[Changed or deleted since they were indexed: a.md")
+
+
 def test_what_was_found_is_text_of_strangers(tmp_path: Path) -> None:
     for found, untrusted in (
         (Found(hits=(hit("a.md", "Zebra"),), searched=("zoo",)), True),
