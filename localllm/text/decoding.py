@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from contextlib import suppress
 from typing import Literal
 
 import msgspec
@@ -43,11 +44,16 @@ _SAMPLE = 8_000
 _SHORTEST_UTF16 = 4
 _LIKELY_UTF16 = 0.97  # the wrong byte order, or binary data, gives random ideographs and almost no ASCII
 _EXPECTED_IN_UTF16 = "[\t\n\r -~\u00a0-\u017f\u2010-\u203f\u3000-\u30ff\u4e00-\u9fff\uff01-\uff9f]"
+_EUROPEAN = "[À-ÖØ-öø-ÿŒœŠšŽžŸ\u00a0¡£§©ª«®°±²³´µ·¹º»¼½¾¿×€‚„…‰‘’“”•–—™]{1,3}"
+_DECLARATION = late_pattern(r"""(?:#.*coding[:=][ \t]*|^<\?xml[^>]*\sencoding=["'])([-\w.]+)""")
+_BEGINNING = 1_000  # bytes in which an encoding is declared
+_C1 = late_pattern(r"[\x80-\x9f]")  # control characters in Latin-1, signs in Windows-1252
 _CONTROL = late_pattern("[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 
 
 def decode(data: bytes, encoding: str = "") -> Decoded:
-    """Decode `data` as UTF-8, UTF-16, ISO-2022-JP, else as Shift_JIS or EUC-JP if it reads as Japanese.
+    """Decode `data` as UTF-8, UTF-16 or ISO-2022-JP, else in the encoding that it declares, else as Shift_JIS or EUC-JP
+    if it reads as Japanese, as Latin-1 or Windows-1252 if it reads as a European language.
 
     With `encoding` it is decoded as that. Raises NotTextError if it is no text (a NUL byte suffices, unless all of it
     reads as UTF-16), and LookupError for an unknown encoding.
@@ -67,7 +73,7 @@ def decode(data: bytes, encoding: str = "") -> Decoded:
         try:
             return _decoded(data.decode(), "utf-8", bom=False)
         except UnicodeDecodeError:
-            name = _guess_japanese(data)
+            name = _declared(data) or _guess(data)
     return _decoded(_strict(data, name), name, bom=False)
 
 
@@ -151,13 +157,30 @@ def _is_iso2022(data: bytes) -> bool:
         return False
 
 
-def _guess_japanese(data: bytes) -> str:
-    """Return the encoding in which `data` reads as Japanese. Raises NotTextError if there is none."""
+def _declared(data: bytes) -> str:
+    """Return the encoding that the first two lines declare as Python (PEP 263), Emacs and XML files do; "" if there is
+    none, or if it would not give back the same bytes."""
+    first_lines = data[:_BEGINNING].decode("latin-1").split("\n")[:2]
+    found = _DECLARATION.search("\n".join(first_lines))
+    with suppress(LookupError, UnicodeError):
+        name = codecs.lookup(found[1]).name if found else ""
+        if name and name not in _NO_CHARSETS and data.decode(name).encode(name) == data:
+            return name
+    return ""
+
+
+def _guess(data: bytes) -> str:
+    """Return the encoding in which `data` reads as a language. Raises NotTextError if there is none."""
     scores = {name: _japanese_share(data, name) for name in _JAPANESE_ENCODINGS}
     best = max(scores, key=lambda name: scores[name])
-    if scores[best] < _LIKELY:
-        raise NotTextError("binary" if _looks_binary(data) else "encoding")
-    return best
+    if scores[best] >= _LIKELY:
+        return best
+    if _looks_binary(data):
+        raise NotTextError("binary")
+    name = "cp1252" if _C1.search(data.decode("latin-1")) else "latin-1"
+    if _european_share(data, name) >= _LIKELY:
+        return name
+    raise NotTextError("encoding")
 
 
 _FOREIGN_RUN = late_pattern(r"[^\x00-\x7f]+")
@@ -174,6 +197,18 @@ def _japanese_share(data: bytes, encoding: str) -> float:
     runs: list[str] = _FOREIGN_RUN.findall(text)
     japanese = sum(len(part) for run in runs for part in re.findall(_JAPANESE, run) if len(part) > 1)
     return japanese / max(1, sum(map(len, runs)))
+
+
+def _european_share(data: bytes, encoding: str) -> float:
+    """Return the share of non-ASCII characters that are in runs of at most three accented letters or signs: in other
+    alphabets, whole words are such runs."""
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        return 0.0
+    runs: list[str] = _FOREIGN_RUN.findall(text)
+    european = sum(len(run) for run in runs if re.fullmatch(_EUROPEAN, run))
+    return european / max(1, sum(map(len, runs)))
 
 
 def _looks_binary(data: bytes) -> bool:

@@ -188,10 +188,10 @@ class _Part(NamedTuple):
         facts = {"path": shown(path), "start": self.start, "end": self.end}
         return Phrase(key, **facts, total=self.total, count=self.total)
 
-    def for_model(self, path: str) -> str:
+    def for_model(self, path: str, title: Phrase) -> str:
         if not self.total:
             return f"[{shown(path)} is empty]"
-        return "\n".join([self.title(path).english, self.content.removesuffix("\n"), *self.notes])
+        return "\n".join([title.english, self.content.removesuffix("\n"), *self.notes])
 
 
 def _lines_of(context: ToolContext, file: TextFile, wanted: Wanted, facts: dict[str, Json]) -> ToolOutput:
@@ -199,12 +199,14 @@ def _lines_of(context: ToolContext, file: TextFile, wanted: Wanted, facts: dict[
     part = _part(file, wanted, context.output_limit - _NOTES, searchable=searchable)
     facts = facts | {"start_line": part.start, "end_line": part.end}
     encoding = file.decoded.encoding
-    summary = part.title(file.path)
+    title = part.title(file.path)
+    if encoding != "utf-8":
+        title = Phrase("{summary}, {encoding}", summary=title, encoding=encoding)
     is_document = "kind" in facts and part.is_whole and part.total  # the number of its lines is otherwise unknown
     return ToolOutput(
         payload={"content": part.content, "metadata": facts},
-        for_model=part.content if is_document else part.for_model(file.path),
-        summary=summary if encoding == "utf-8" else Phrase("{summary}, {encoding}", summary=summary, encoding=encoding),
+        for_model=part.content if is_document else part.for_model(file.path, title),
+        summary=title,
     )
 
 

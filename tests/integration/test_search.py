@@ -114,7 +114,7 @@ async def test_what_is_no_text_or_too_large_is_skipped_and_counted(tmp_path: Pat
     put(tmp_path / "a.txt", "needle\n")
     put(tmp_path / "bin", b"needle\n\0")
     put(tmp_path / "late.bin", b"needle\n" * 10_000 + b"\0")
-    put(tmp_path / "latin.txt", "needle é\n".encode("latin-1"))
+    put(tmp_path / "cyrillic.txt", "needle Привет\n".encode("cp1251"))
     put(tmp_path / "large.txt", "needle\n" * 300_000)
     outcome = await both(tmp_path, Request(Query("needle")))
     assert [hit.path for hit in outcome.hits] == ["a.txt"]

@@ -60,12 +60,47 @@ def test_binary_data_is_no_text(data: bytes) -> None:
     assert caught.value.kind == "binary"
 
 
-@pytest.mark.parametrize("text", ["café naïve Müller\n", "größe ÄÖÜ", "ñandú über öffnen"])
-def test_a_european_text_in_one_byte_is_not_taken_for_japanese(text: str) -> None:
+@each(
+    ("text", "encoding"),
+    [
+        ("café naïve Müller\n", "latin-1"),
+        ("größe ÄÖÜ, ñandú «über» 5 °", "latin-1"),
+        ("“quoted” – 5 €\n", "cp1252"),
+    ],
+)
+def test_a_european_text_in_one_byte_is_read_and_written_back(text: str, encoding: str) -> None:
+    data = text.encode(encoding)
+    decoded = decode(data)
+    assert (decoded.text, decoded.encoding) == (text, encoding)
+    assert encode(decoded.text, decoded) == data
+
+
+@each(
+    ("text", "encoding"),
+    [("Привет, как дела\n", "cp1251"), ("Привет, как дела\n", "koi8-r"), ("你好，今天的天气\n", "gb18030")],
+)
+def test_a_text_in_another_alphabet_is_not_guessed(text: str, encoding: str) -> None:
     with pytest.raises(NotTextError) as caught:
-        decode(text.encode("latin-1"))
+        decode(text.encode(encoding))
     assert caught.value.kind == "encoding"
-    assert decode(text.encode("latin-1"), "latin-1").text == text
+    assert decode(text.encode(encoding), encoding).text == text
+
+
+@each(
+    ("text", "encoding"),
+    [
+        ("#!/usr/bin/python\n# -*- coding: koi8-r -*-\nx = 'Привет'\n", "koi8-r"),
+        ('<?xml version="1.0" encoding="windows-1251"?>\n<a>Привет</a>\n', "cp1251"),
+    ],
+)
+def test_a_declared_encoding_is_used(text: str, encoding: str) -> None:
+    decoded = decode(text.encode(encoding))
+    assert (decoded.text, decoded.encoding) == (text, encoding)
+
+
+@pytest.mark.parametrize("declared", ["utf-8", "no-such", "hex", "punycode"])
+def test_a_declared_encoding_that_does_not_fit_is_ignored(declared: str) -> None:
+    assert decode(f"# coding: {declared}\n# größe\n".encode("latin-1")).encoding == "latin-1"
 
 
 def test_an_encoding_that_is_named_is_used() -> None:

@@ -235,6 +235,14 @@ async def test_in_a_file_of_mixed_newlines_only_the_passage_changes(tmp_path: Pa
     assert file.read_bytes() == b"0\r\n1\r\n2\n3\nfour\n5\n6"
 
 
+async def test_a_european_file_keeps_its_encoding(tmp_path: Path) -> None:
+    file = put(tmp_path / "a.py", "# Größe\r\nx = 1\r\n".encode("latin-1"))
+    await use(
+        edit_file, make_context(tmp_path), file_path="a.py", old_string="# Größe\nx = 1", new_string="# Maß\nx = 2"
+    )
+    assert file.read_bytes() == "# Maß\r\nx = 2\r\n".encode("latin-1")
+
+
 async def test_a_japanese_file_keeps_its_encoding(tmp_path: Path) -> None:
     file = put(tmp_path / "a.txt", "一行目です\r\n二行目です\r\n".encode("cp932"))
     await use(edit_file, make_context(tmp_path), file_path="a.txt", old_string="二行目", new_string="最後の行")
