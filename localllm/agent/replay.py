@@ -3,8 +3,6 @@
 Entries that do not fit, in a damaged or edited log, are skipped: the result is always valid.
 """
 
-from collections import deque
-from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -41,7 +39,7 @@ from localllm.sessions.entries import (
     Withdrawn,
 )
 from localllm.sessions.index import Session
-from localllm.sessions.log import SessionLog, SessionRead
+from localllm.sessions.log import SessionLog, SessionRead, SessionStream
 from localllm.sessions.store import Sessions
 from localllm.text.sanitising import clean, shorten
 
@@ -68,30 +66,31 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     typed: dict[str, str] = {}
 
 
-def replay(read: SessionRead, *, system: str, is_ours: bool = True) -> Replayed:
-    """Replay a log. A turn that was interrupted is still open in the result.
+def replay(read: SessionRead | SessionStream, *, system: str, is_ours: bool = True) -> Replayed:
+    """Replay a log, whose entries are taken once. A turn that was interrupted is still open in the result.
 
     `system` is used if the log has no system message. From a log that is not `is_ours` only the messages are used, as
     untrusted text: no system message, and nothing that would change files.
     """
     player = _Player(system, keeps_system=is_ours)
-    entries = read.entries
-    for entry in entries:
+    found = _Findings()
+    for entry in read.entries:
         player.play(entry)
+        found.add(entry)
     return Replayed(
         history=player.history,
         points=tuple(player.points) if is_ours else (),
-        changes=tuple(entry for entry in entries if isinstance(entry, Changed)) if is_ours else (),
-        tainted=not is_ours or Tainted() in entries,
-        has_downloaded=Tainted(by_command=True) in entries,
-        profile=_last(entry.name for entry in entries if isinstance(entry, Profiled)),
-        title=_last(entry.title for entry in entries if isinstance(entry, Titled)),
-        plan=_last(entry.text for entry in entries if isinstance(entry, Planned)) if is_ours else "",
-        usage=sum(map(_usage, entries), Usage()),
-        context_used=_context_used(entries),
-        turns=sum(isinstance(entry, RunStarted) for entry in entries),
-        lost=tuple(_lost(read, entries, player)),
-        typed={entry.words: entry.typed for entry in entries if isinstance(entry, Kept) and entry.typed is not None},
+        changes=tuple(found.changes) if is_ours else (),
+        tainted=not is_ours or found.is_tainted,
+        has_downloaded=found.has_downloaded,
+        profile=found.profile,
+        title=found.title,
+        plan=found.plan if is_ours else "",
+        usage=found.usage,
+        context_used=found.context_used,
+        turns=found.turns,
+        lost=tuple(_lost(read, found.last_run, player)),
+        typed=found.typed,
     )
 
 
@@ -163,9 +162,91 @@ def _point(entry: Pointed) -> Point:
     )
 
 
-def _lost(read: SessionRead, entries: Sequence[Entry], player: _Player) -> list[str]:
+class _Run:
+    """A run that has not ended: its request, its calls without a result by id, and whether the model was asked."""
+
+    def __init__(self, query: str) -> None:
+        self.query = query
+        self.begun: dict[str, ToolStarted] = {}
+        self.was_asked = False
+
+    def add(self, entry: Entry) -> None:
+        """Take note of an entry within it."""
+        self.was_asked |= isinstance(entry, Kept | MessageCompleted)
+        match entry:
+            case ToolStarted(call_id=call_id):
+                self.begun[call_id] = entry
+            case Kept(message=ToolMessage(call_id=call_id)):
+                self.begun.pop(call_id, None)
+            case _:
+                pass
+
+
+class _Findings:
+    """What a log contains beside the conversation, of the entries so far. `last_run`: None if it has ended."""
+
+    def __init__(self) -> None:
+        self.changes: list[Changed] = []
+        self.is_tainted = self.has_downloaded = False
+        self.profile = self.title = self.plan = ""
+        self.usage = Usage()
+        self.context_used = 0
+        self.turns = 0
+        self.typed: dict[str, str] = {}
+        self.last_run: _Run | None = None
+
+    def add(self, entry: Entry) -> None:
+        """Take note of the next entry."""
+        self._add_usage(entry)
+        if self.last_run:
+            self.last_run.add(entry)
+        match entry:
+            case RunStarted(query=query):
+                self.turns += 1
+                self.last_run = _Run(query)
+            case RunFinished():
+                self.last_run = None
+            case Changed():
+                self.changes.append(entry)
+            case Tainted(by_command=by_command):
+                self.has_downloaded |= by_command
+                self.is_tainted |= not by_command
+            case Profiled(name=name):
+                self.profile = name
+            case Titled(title=title):
+                self.title = title
+            case Planned(text=text):
+                self.plan = text
+            case Kept(words=words, typed=str(typed)):
+                self.typed[words] = typed
+            case _:
+                pass
+
+    def _add_usage(self, entry: Entry) -> None:
+        match entry:
+            case (
+                MessageCompleted(usage=usage)
+                | Consulted(usage=usage)
+                | Compacted(usage=usage)
+                | Delegated(event=MessageCompleted(usage=usage) | Compacted(usage=usage))
+            ):
+                self.usage += usage
+            case _:
+                pass
+        match entry:
+            case MessageCompleted(usage=usage) if used := usage.prompt_tokens + usage.completion_tokens:
+                self.context_used = used
+            case Compacted(after=after):
+                self.context_used = after
+            case Rewound():
+                self.context_used = 0
+            case _:
+                pass
+
+
+def _lost(read: SessionRead | SessionStream, last_run: _Run | None, player: _Player) -> list[str]:
     """Describe what the session has lost by a crash, or damage."""
-    lost = [*_broken_off(entries, player.history)]
+    lost = _broken_off(last_run, player.history) if last_run else []
     if read.is_torn:
         lost.append(_("The log ends in the middle of a line: the entry being written then is lost."))
     elif read.torn_lines:
@@ -187,15 +268,10 @@ def _lost(read: SessionRead, entries: Sequence[Entry], player: _Player) -> list[
     return lost
 
 
-def _broken_off(entries: Sequence[Entry], history: History) -> list[str]:
-    """Describe what the last run was doing when it was interrupted; empty if it was completed."""
-    numbers = [number for number, entry in enumerate(entries) if isinstance(entry, RunStarted | RunFinished)]
-    if not numbers or not isinstance(started := entries[numbers[-1]], RunStarted):
-        return []
-    request = _shown(started.query, _REQUEST)
-    rest = entries[numbers[-1] :]
+def _broken_off(run: _Run, history: History) -> list[str]:
+    """Describe what the last run was doing when it was interrupted; empty if nothing is missing."""
+    request, begun = _shown(run.query, _REQUEST), run.begun
     if history.open_calls:
-        begun = {entry.call_id: entry for entry in rest if isinstance(entry, ToolStarted)}
         running = [begun[call.id] for call in history.open_calls if call.id in begun]
         waiting = ", ".join(f"`{call.name}`" for call in history.open_calls if call.id not in begun)
         said = [
@@ -220,10 +296,9 @@ def _broken_off(entries: Sequence[Entry], history: History) -> list[str]:
                 )
             ]
         case _:
-            was_asked = any(isinstance(entry, Kept | MessageCompleted) for entry in rest)
             return (
                 []
-                if was_asked
+                if run.was_asked
                 else [_("The last run (“{request}”) was interrupted before the model was asked.", request=request)]
             )
 
@@ -240,37 +315,6 @@ def _shown(text: str, cells: int) -> str:
     return shorten(clean(" ".join(text.split()), keep_newlines=False), cells)
 
 
-def _usage(entry: Entry) -> Usage:
-    match entry:
-        case (
-            MessageCompleted(usage=usage)
-            | Consulted(usage=usage)
-            | Compacted(usage=usage)
-            | Delegated(event=MessageCompleted(usage=usage) | Compacted(usage=usage))
-        ):
-            return usage
-        case _:
-            return Usage()
-
-
-def _context_used(entries: Sequence[Entry]) -> int:
-    for entry in reversed(entries):
-        match entry:
-            case MessageCompleted(usage=usage) if used := usage.prompt_tokens + usage.completion_tokens:
-                return used
-            case Compacted(after=after):
-                return after
-            case Rewound():
-                return 0
-            case _:
-                pass
-    return 0
-
-
-def _last(texts: Iterable[str]) -> str:
-    return next(iter(deque(texts, maxlen=1)), "")
-
-
 class Reopened(NamedTuple):
     """A reopened session: its id, its locked log, open for writing, and its replayed state.
     `is_ours`: all of it was written by this user's program."""
@@ -285,12 +329,12 @@ def reopen(sessions: Sessions, session: Session) -> Reopened:
     """Open a session. Raises ConfigurationError session_open, session_unknown, session_unreadable."""
     log = sessions.open_log(session.id)
     try:
-        read = sessions.read(session.id)
-        is_adopted = any(isinstance(entry, Adopted) for entry in read.entries)
+        is_adopted = sessions.is_adopted(session.id)
         is_ours = sessions.is_ours(session) and not is_adopted
         if not (is_ours or is_adopted):  # for whoever reads the log later
             log.append(Adopted())
-        return Reopened(session.id, log, replay(read, system=system_prompt(), is_ours=is_ours), is_ours)
+        with sessions.stream(session.id) as read:
+            return Reopened(session.id, log, replay(read, system=system_prompt(), is_ours=is_ours), is_ours)
     except BaseException:
         log.close()
         raise

@@ -13,16 +13,19 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from localllm.app.session import Conversation, Project
 from localllm.base import logs
 from localllm.base.errors import ConfigurationError, LocalLLMError
+from localllm.base.events import ConfirmationAnswered, RunFinished, RunStarted, ToolFinished, ToolStarted
 from localllm.base.i18n import _, ngettext
 from localllm.base.project_state import tidy_caches
 from localllm.base.regular_files import clock_time
 from localllm.llm.messages import AssistantMessage, UserMessage
-from localllm.sessions.entries import Adopted, Ended, Entry, Planned, Tainted
+from localllm.sessions.entries import Adopted, Changed, Ended, Entry, Forked, Planned, Tainted
 from localllm.sessions.index import Session, requests
-from localllm.sessions.log import SessionLog, read_session
+from localllm.sessions.log import SessionLog, SessionStream
 from localllm.sessions.store import Pruned, Sessions
 from localllm.text.sanitising import clean, shorten
 
@@ -54,8 +57,11 @@ class Closing:
             log.close()
 
     def _end(self, log: SessionLog) -> bool:
-        entries = read_session(log.file).entries
-        if not entries or isinstance(entries[-1], Ended):
+        last: Entry | None = None
+        entries: list[Entry] = []
+        for last in SessionStream(log.file).entries:
+            entries += _in_brief(last)
+        if last is None or isinstance(last, Ended):
             return False
         self._remember(log.file.stem, entries, log.file.stat().st_mtime)
         log.append(Ended(time=time.time()))
@@ -105,6 +111,21 @@ class Closing:
 
         with _own_write(self._root, self._memory):
             MemoryFile(self._root, self._memory).edit(put)
+
+
+def _in_brief(entry: Entry) -> tuple[Entry, ...]:
+    """Return what `_remember` needs of an entry: without messages and results a log is small."""
+    match entry:
+        case ToolStarted(arguments={"command": command}):
+            return (msgspec.structs.replace(entry, arguments={"command": command}),)
+        case ToolFinished():
+            return (msgspec.structs.replace(entry, payload={}),)
+        case RunStarted() | RunFinished() | ConfirmationAnswered() | Changed() | Planned():
+            return (entry,)
+        case Tainted() | Adopted() | Forked() | Ended():
+            return (entry,)
+        case _:
+            return ()
 
 
 def _is_obeyed(root: Path, memory: str) -> bool:

@@ -25,7 +25,7 @@ from localllm.base.errors import ConfigurationError
 from localllm.base.events import AgentEvent, CommandOutput, Notice, TextDelta, ThinkingDelta
 from localllm.base.file_lock import try_lock
 from localllm.base.regular_files import open_regular
-from localllm.sessions.entries import Began, Entry, Record, decode, encode
+from localllm.sessions.entries import Adopted, Began, Entry, Record, decode, encode
 
 _BYTES = 32
 
@@ -179,17 +179,39 @@ class SessionRead(msgspec.Struct, frozen=True):
         return tuple(entry for entry in self.entries if not isinstance(entry, Record))
 
 
+class SessionStream:
+    """The entries of a log, each read when it is taken: a log can be many times the size of its conversation. They can
+    be taken once; `torn_lines` and `is_torn` are those of SessionRead, of the lines so far. Raises OSError."""
+
+    def __init__(self, file: Path) -> None:
+        self.torn_lines = 0
+        self.is_torn = False
+        self.entries = self._read(file)
+
+    def _read(self, file: Path) -> Iterator[Entry]:
+        for line in _lines(file):
+            try:
+                entry = decode(line)
+            except msgspec.DecodeError:
+                self.torn_lines, self.is_torn = self.torn_lines + 1, True
+            else:
+                self.is_torn = False
+                yield entry
+
+
 def read_session(file: Path) -> SessionRead:
     """Read the entries of a log. Raises OSError."""
-    found: list[Entry] = []
-    torn, is_torn = 0, False
+    stream = SessionStream(file)
+    return SessionRead(tuple(stream.entries), stream.torn_lines, stream.is_torn)
+
+
+def is_adopted(file: Path) -> bool:
+    """Return whether a log has an entry Adopted, without decoding the others. Raises OSError."""
     for line in _lines(file):
-        try:
-            found.append(decode(line))
-            is_torn = False
-        except msgspec.DecodeError:
-            torn, is_torn = torn + 1, True
-    return SessionRead(tuple(found), torn, is_torn)
+        with suppress(msgspec.DecodeError):
+            if Adopted.__name__.encode() in line and isinstance(decode(line), Adopted):
+                return True
+    return False
 
 
 def hold(fd: int, patience: float = PATIENCE) -> bool:

@@ -34,7 +34,9 @@ from localllm.sessions.log import (
     Seal,
     SessionLog,
     SessionRead,
+    SessionStream,
     hold,
+    is_adopted,
     lines_of,
     make_folder,
     new_session_id,
@@ -259,6 +261,17 @@ class Sessions:
         """Read the log of a session. Raises session_unreadable."""
         with self._explained(session_id):
             return read_session(self.file_of(session_id))
+
+    @contextmanager
+    def stream(self, session_id: str) -> Generator[SessionStream]:
+        """Read the log of a session entry by entry in a `with` block. Raises session_unreadable, also in the block."""
+        with self._explained(session_id):
+            yield SessionStream(self.file_of(session_id))
+
+    def is_adopted(self, session_id: str) -> bool:
+        """Return whether a log has an entry Adopted. Raises session_unreadable."""
+        with self._explained(session_id):
+            return is_adopted(self.file_of(session_id))
 
     def open_log(self, session_id: str, patience: float = PATIENCE) -> SessionLog:
         """Open a session's log to continue it, as SessionLog.resume; one in the project is adopted."""

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tracemalloc
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,11 +12,12 @@ import pytest
 
 from localllm.agent.replay import reopen
 from localllm.app.session_manager import Closing
-from localllm.base.events import ConfirmationAnswered, RunStarted
+from localllm.base.events import ConfirmationAnswered, RunStarted, ToolFinished
+from localllm.llm.messages import UserMessage
 from localllm.memory.document import Document
 from localllm.memory.session_records import last, put
 from localllm.safety.paths import ProjectRoot
-from localllm.sessions.entries import Changed, Ended, Entry, Forked, Resumed, Tainted
+from localllm.sessions.entries import Changed, Ended, Entry, Forked, Kept, Resumed, Tainted, Withdrawn
 from localllm.sessions.log import SessionLog
 from localllm.sessions.transcript import Gist, gist_of, record_of
 from localllm.snapshots.store import Snapshots
@@ -333,3 +335,24 @@ def test_a_session_that_is_begun_but_was_never_asked_anything_is_no_session(tmp_
     world.closing.close(log)
     assert not log.file.exists()
     assert not any(isinstance(entry, RunStarted) for entry in head())
+
+
+def test_memory_depends_on_what_a_session_keeps_not_on_its_log(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    shown = ToolFinished(call_id="c1", name="run_command", success=True, summary="ran", payload={"diff": "+" * 40_000})
+    log = begin(world.store, WORK)
+    for number in range(100):
+        for entry in (Kept(message=UserMessage(f"{number}" * 100_000)), shown, Withdrawn()):
+            log.append(entry)
+    log.close()
+    size = log.file.stat().st_size
+    session = world.store.find(log.file.stem)
+    tracemalloc.start()
+    try:
+        reopened = reopen(world.store, session)
+        assert len(reopened.replayed.history.messages) == 5
+        assert world.closing.close(reopened.log)
+        assert tracemalloc.get_traced_memory()[1] < size / 4
+    finally:
+        tracemalloc.stop()
+    assert world.records == 1
