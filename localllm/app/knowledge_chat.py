@@ -10,6 +10,7 @@ from localllm.agent.grounded_answers import GroundedAnswers
 from localllm.agent.history import History
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.system_prompt import system_prompt
+from localllm.base.errors import KnowledgeBaseError
 from localllm.base.events import AgentEvent, Json, RunFinished, ToolFinished
 from localllm.base.i18n import _, ngettext
 from localllm.config.schema import AgentSettings
@@ -22,7 +23,8 @@ from localllm.rag.records import Hit
 from localllm.sessions.entries import Entry, Kept
 from localllm.sessions.ipo_log import IpoLog
 from localllm.tools.builtin import KNOWLEDGE_TOOLS
-from localllm.tools.knowledge import search_rag_knowledge_base
+from localllm.tools.frames import framed
+from localllm.tools.knowledge import passages_text, search_rag_knowledge_base
 from localllm.tools.tool_system import ToolSystem
 
 
@@ -48,6 +50,7 @@ class KnowledgeChat:
         ipo: IpoLog | None = None,
     ) -> None:
         self._client = client
+        self._knowledge = knowledge
         self._tools = tools.part("", KNOWLEDGE_TOOLS, output_limit=output_limit(client))
         self._ipo = ipo
         self._hits: list[Hit] = []
@@ -58,7 +61,7 @@ class KnowledgeChat:
             client,
             self._tools,
             settings=settings,
-            middleware=[GroundedAnswers(search_rag_knowledge_base.name)],
+            middleware=[GroundedAnswers(search_rag_knowledge_base.name, self._search)],
             history=history,
             shows_pieces=False,
         )
@@ -93,6 +96,16 @@ class KnowledgeChat:
             if isinstance(event, RunFinished):
                 answer = event.answer or event.error
         return (answer, self.tools_used) if return_tool_info else answer
+
+    async def _search(self, question: str) -> str:
+        """Search for a question in the model's place, and return the passages for it; "" if there are none."""
+        try:
+            found = await self._knowledge.search(question)
+        except KnowledgeBaseError:  # a question without a word, or a collection that cannot be read
+            return ""
+        self._hits += found.hits
+        passages = passages_text(found.hits, output_limit(self._client))
+        return framed("document_passages", passages) if found.hits else ""
 
     def _note(self, event: ToolFinished) -> None:
         self.tools_used.append(ToolUse(event.name, event.success, event.payload))

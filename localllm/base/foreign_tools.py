@@ -47,6 +47,8 @@ _TOOLS = {
     "command_output": "bash_output get_terminal_output get_command_output command_status",
     "web_search": "search_web google_search google_web_search websearch internet_search brave_search",
     "fetch_page": "web_fetch fetch fetch_url read_url read_url_content open_url visit_webpage fetch_webpage",
+    "search_rag_knowledge_base": "rag_search search_rag search_knowledge_base knowledge_search knowledge_base_search"
+    " query_knowledge_base search_documents search_docs search_collections search_collection",
     "explore": "task agent dispatch_agent",
     NOTE: "think thinking sequential_thinking",
     PLAN: "update_plan todo_write write_todos update_todo_list manage_todo_list plan",
@@ -93,6 +95,8 @@ _ARGUMENTS = {
     "text": "content task todo item title id todo_id",
     "id": "bash_id shell_id command_id",
     "query": "search_term search_query q",
+    "search_rag_knowledge_base.query": "question text keywords keyword words",
+    "collection": "collection_name collections",
     "url": "uri address link",
     "question": "prompt task",
 }
@@ -103,7 +107,7 @@ _HARMLESS = (
     " task_progress tool_summary tool_action login shell tty subagent_type output_mode n line_numbers match_per_line"
     " complexity safe_to_auto_run blocking wait_ms_before_async is_new_file empty_file goal prompt"
     " code_markdown_language yield_time_ms block_until_ms max_output_tokens with_escalated_permissions"
-    " sandbox_permissions dangerously_disable_sandbox respect_git_ignore file_filtering_options"
+    " top_k num_results sandbox_permissions dangerously_disable_sandbox respect_git_ignore file_filtering_options"
 )
 """Arguments that can be dropped without changing the effect of a call."""
 

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -74,6 +75,30 @@ async def test_what_tools_were_used_is_told_where_it_is_asked(tmp_path: Path) ->
 async def test_an_answer_without_a_search_is_sent_back_once(tmp_path: Path) -> None:
     async with chat_over(tmp_path, [says("Ten years."), SEARCH, says("Two years [docs/pump.md:5].")]) as chat:
         assert (await ended(chat, "How long?")).answer == "Two years [docs/pump.md:5]."
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("search_rag_knowledge_base", {"question": "warranty of the pump", "top_k": 3}),
+        ("rag_search", {"keywords": "pump warranty", "collection_name": "manuals"}),
+    ],
+)
+async def test_other_names_of_the_search_and_its_arguments_are_understood(
+    tmp_path: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    async with chat_over(tmp_path, [calls((tool, arguments)), says("Two years [docs/pump.md:1-5].")]) as chat:
+        finished = await ended(chat, "How long?")
+    assert (finished.answer, finished.steps) == ("Two years [docs/pump.md:1-5].", 2)
+
+
+async def test_for_a_model_that_does_not_search_the_question_is_searched_for(tmp_path: Path) -> None:
+    wrong = calls(("search_rag_knowledge_base", {"about": "warranty"}))
+    turns = [wrong, says("Ten years."), wrong, says("Ten years."), says("Two years [docs/pump.md:1-5].")]
+    async with chat_over(tmp_path, turns) as chat:
+        finished = await ended(chat, "How long is the warranty of the pump?")
+    assert finished.answer == "Two years [docs/pump.md:1-5]."
+    assert finished.unverified == ()
 
 
 async def test_an_answer_without_a_reference_is_taken_and_said_to_have_none(tmp_path: Path) -> None:
