@@ -58,9 +58,9 @@ _NO = frozenset(
 )
 
 _ANSWER_IS = late_pattern(
-    r"\b(?:answer|result)\b(?:\s+(?:to\b[^.:\n]{1,60}?|here))?\s*(?:\*\*)?\s*(?:is|would\s+be|should\s+be|=|:)\s*(?:\*\*)?\s*:?\s*"
-    r"(?P<en>[^\n]{1,120}?)(?=\s*(?:[.!](?:\s|$)|\n|$))"
-    r"|(?:答え|解答|正解|回答|結論|解)(?:\*\*)?\s*(?:は、?|[:：=])\s*(?:\*\*)?\s*(?P<ja>[^\n。]{1,120})",
+    r"\b(?:answer|result)\b(?:\s++(?:to\b[^.:\n]{1,60}?|here))?\s*+(?:\*\*\s*+)?(?:is|would\s++be|should\s++be|=|:)"
+    r"\s*+(?:\*\*\s*+)?(?::\s*+)?(?P<en>[^\n]{1,120}?)(?=[^\S\n]*+(?:[.!](?:\s|$)|\n|$))"
+    r"|(?:答え|解答|正解|回答|結論|解)(?:\*\*)?\s*+(?:は、?|[:：=])\s*+(?:\*\*\s*+)?(?P<ja>[^\n。]{1,120})",
     re.IGNORECASE,
 )
 _CONCLUDING = ("answer", "result", "答", "解", "結論")
@@ -68,9 +68,9 @@ _CONCLUDING = ("answer", "result", "答", "解", "結論")
 
 _HASHES = late_pattern(r"^#### ?([^\n#]{1,80})$", re.MULTILINE)
 _BOXED = late_pattern(r"\\boxed\s?\{|\\fbox\s?\{")
-_BOLD_LINE = late_pattern(r"\s*(?:[-*>]\s)?\s*(?:\*\*|__)(?P<bold>[^*_\n]{1,80})(?:\*\*|__)\s*[.。!]?\s*")
+_BOLD_LINE = late_pattern(r"\s*+(?:[-*>]\s++)?(?:\*\*|__)(?P<bold>[^*_\n]{1,80})(?:\*\*|__)\s*+(?:[.。!]\s*+)?")
 _LABEL = late_pattern(
-    r"(?:the\s+)?(?:(?:final|correct|right|short)\s+)*(?:answer|result|最終回答|答え|解答|正解|回答|結論)\s*(?:is\b|は|[:：=])\s*",
+    r"(?:the\s++)?(?:(?:final|correct|right|short)\s++){0,4}(?:answer|result|最終回答|答え|解答|正解|回答|結論)\s*+(?:is\b|は|[:：=])\s*+",
     re.IGNORECASE,
 )
 _LATEX = (

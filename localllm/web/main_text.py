@@ -36,8 +36,8 @@ _LONGEST_ASIDE, _LONGEST_REQUEST = 200, 80  # characters of a line
 
 _DENSE = late_pattern("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ARTICLE_MARK = late_pattern(
-    r"""(?i)og:type["']?\s+content=["']?article|content=["']article["']\s+property=["']og:type"""
-    r"""|"@type"\s*:\s*\[?\s*"(?:\w*NewsArticle|Article|BlogPosting|LiveBlogPosting)\""""
+    r"""(?i)og:type["']?\s++content=["']?article|content=["']article["']\s++property=["']og:type"""
+    r"""|"@type"\s*+:\s*+(?:\[\s*+)?"(?:\w*NewsArticle|Article|BlogPosting|LiveBlogPosting)\""""
     r"""|itemtype=["']https?://schema\.org/(?:NewsArticle|Article|BlogPosting)"""
 )
 _LEADS_ELSEWHERE = late_pattern(

@@ -16,6 +16,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.config.schema import SafetySettings
 from localllm.ensemble.answer_text import without_thinking
 from localllm.ensemble.review_reply import read_review
+from localllm.ensemble.short_answers import short_answer
 from localllm.llm.discovery.http_get import Answer
 from localllm.llm.discovery.scan import recognise
 from localllm.safety.dangerous_commands import uses_network
@@ -26,6 +27,7 @@ from localllm.sandbox.git_config import parse
 from localllm.text.terminal_output import fold_repeats, plain_output
 from localllm.tools.builtin import TOOLS
 from localllm.tools.patch import parse_patch, patch_in_command, replacements_in
+from localllm.web.main_text import main_text
 
 
 def _settings(text: str) -> None:
@@ -56,6 +58,15 @@ def _orphan(text: str) -> None:
 
 def _calls(text: str) -> None:
     calls_in(text, Path(), announces)
+
+
+def _concluded(text: str) -> None:
+    short_answer(f"The answer is{text}" + "4 and more " * 15)
+
+
+def _page_with_metadata(text: str) -> None:
+    prose = "This is a sentence of an article, which is about one thing and says it in many words. " * 9
+    main_text(f'<html><body><article><p>{prose}</p></article><script>{{"@type":{text}}}</script></body></html>')
 
 
 def _web_page(text: str) -> None:
@@ -99,6 +110,8 @@ HOSTILE: list[tuple[Callable[[str], Any], str, int]] = [
     (admits_failing_tests, "tests ", 2_000),
     (says_changed, "i have ", 2_000),
     (is_plan, "\n", 5_000),
+    (_concluded, " ", 12),
+    (_page_with_metadata, " ", 4_000),
     (_web_page, "<title", 3_000),
     (_web_page, "<title>", 3_000),
     (_orphan, "\n", 80_000),
