@@ -16,6 +16,16 @@ _MAGIC = bytes.fromhex("d9d505f920a163d7")
 """Ends a journal that names a super-journal: https://www.sqlite.org/fileformat2.html#the_rollback_journal."""
 
 
+_OF_SQLITE = frozenset(
+    {
+        "CREATE TABLE sqlite_sequence(name,seq)",
+        "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
+        "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
+    }
+)
+"""The tables that SQLite itself adds, for AUTOINCREMENT and by ANALYZE, as it writes them: plain columns, no code."""
+
+
 def check_companions(file: Path) -> None:
     """Raise sqlite3.DatabaseError if opening the database would reach another file: a link in its place or beside it,
     or a journal that names a super-journal, which SQLite deletes after the rollback. Ours never have one, as they are
@@ -40,14 +50,15 @@ def check_companions(file: Path) -> None:
 
 
 def check_schema(database: "sqlite3.Connection", *tables: str) -> None:
-    """Raise sqlite3.DatabaseError if the database holds anything but the `tables` (CREATE TABLE IF NOT EXISTS …): with
-    views, triggers, generated columns, constraints and indexes, our queries would run foreign code."""
+    """Raise sqlite3.DatabaseError if the database holds anything but the `tables` (CREATE TABLE IF NOT EXISTS …) and
+    SQLite's own: with views, triggers, generated columns, constraints and indexes, our queries would run foreign
+    code."""
     import sqlite3
 
     database.execute("PRAGMA trusted_schema=OFF")
     own = {_normalised(table.replace(" IF NOT EXISTS", "", 1)) for table in tables}  # as SQLite keeps it
     for (sql,) in database.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"):
-        if _normalised(str(sql)) not in own:
+        if _normalised(str(sql)) not in own and sql not in _OF_SQLITE:
             raise sqlite3.DatabaseError("it holds a table, view, trigger or index of another form")
 
 

@@ -68,6 +68,39 @@ def test_files_that_cannot_be_looked_at_are_not_called_damaged(tmp_path: Path) -
         check_companions(tmp_path / "folder" / "run.sqlite")
 
 
+def test_what_sqlite_itself_adds_is_accepted(tmp_path: Path) -> None:
+    table = "CREATE TABLE IF NOT EXISTS one (number INTEGER PRIMARY KEY AUTOINCREMENT, x UNIQUE)"
+    with closing(sqlite3.connect(tmp_path / "run.sqlite")) as database:
+        database.execute(table)
+        database.executemany("INSERT INTO one (x) VALUES (?)", [(number,) for number in range(9)])
+        database.execute("ANALYZE")
+        names = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
+        assert {"sqlite_sequence", "sqlite_stat1"} < names
+        check_schema(database, table)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE TABLE sqlite_stat1(tbl,idx,stat AS (hex(zeroblob(450000000))))",
+        "CREATE TABLE sqlite_stat1(tbl,idx,stat CHECK (stat < hex(zeroblob(450000000))))",
+        "CREATE TABLE sqlite_stat5(tbl,idx,stat)",
+        "CREATE VIEW sqlite_stat1 AS SELECT 1 AS tbl, 2 AS idx, 3 AS stat",
+    ],
+)
+def test_other_tables_by_the_names_of_sqlites_own_are_not(tmp_path: Path, sql: str) -> None:
+    table = "CREATE TABLE IF NOT EXISTS one (x UNIQUE)"
+    with closing(sqlite3.connect(tmp_path / "run.sqlite")) as database:
+        database.execute(table)
+        database.execute("INSERT INTO one VALUES (1)")
+        database.execute("ANALYZE")
+        database.execute("PRAGMA writable_schema=ON")
+        database.execute("UPDATE sqlite_master SET sql = ? WHERE name = 'sqlite_stat1'", (sql,))
+        database.commit()
+        with pytest.raises(sqlite3.DatabaseError, match="view"):
+            check_schema(database, table)
+
+
 @pytest.mark.parametrize(
     "statement",
     [
