@@ -14,11 +14,12 @@ _ORDER: tuple[CommandKind, ...] = ("test", "build", "program", "files", "reading
 _PART_ENDS = late_pattern(r"&&|\|\||[;|\n]|(?<![<>&0-9])&(?!>)")
 _HERE_DOCUMENT = late_pattern(r"<<-?[ \t]*(['\"]?)(\w{1,40})\1([^\n]*)\n(?:[^\n]*\n)*?[ \t]*\2(?=\n|\Z)")
 _BEFORE = late_pattern(
-    r"[\s({]*(?:(?:[A-Za-z_]\w*=\S*|!|then|do|time|env|nice|command|exec|npx|bunx|xvfb-run|(?:uv|poetry|pdm|hatch"
-    r"|pipenv|rye) run"
-    r"|timeout(?: -\S+)* \S+|(?:pnpm|bundle|npm) exec(?: --)?)\s+)*"
+    r"[\s({]*(?:(?:[A-Za-z_]\w*=\S*|!|then|do|time|env|nice|command|exec|xvfb-run|timeout(?: -\S+)* \S+"
+    r"|(?:npx|bunx|uvx|(?:uv|poetry|pdm|hatch|pipenv|rye|pipx) run|uv tool run|(?:npm|pnpm|yarn|bundle) exec"
+    r"|(?:npm|bun) x|(?:pnpm|yarn) dlx)"
+    r"(?:\s+(?:(?:-p|--package|--with|--from|--python|--extra|--group|--spec)\s+\S+|-\S*))*)\s+)*"
 )
-"""Matches what may precede the program's name."""
+"""Matches what may precede the program's name; what runs another program may have options."""
 
 _LONGEST_COMMAND = 8_000
 
@@ -40,7 +41,9 @@ _RUNNERS = (
     "bazel bun cabal cargo composer dart deno dotnet flutter go gradle gradlew just lein make meson mix mvn mvnw ninja"
     " npm pnpm rake sbt stack swift task yarn zig"
 )
-_TEST_GOALS = late_pattern(r"(?:test|tests|check|spec|ci|t)(?:[:_-].*)?|verify|.*[:_-]tests?")
+_RUNNING = frozenset({"run", "run-script", "exec", "x"})
+"""Words of a runner before the name of a program or script."""
+_TEST_GOALS = late_pattern(r"(?:test|tests|nextest|check|spec|ci|t)(?:[:_-].*)?|verify|.*[:_-]tests?")
 _BUILD_GOALS = late_pattern(r"(?:build|compile|vet|clippy|typecheck|type-check|package|tsc)(?:[:_-].*)?")
 _GETTING = frozenset({"install", "i", "add", "ci", "get", "fetch", "init"})
 _TEST_FILE = late_pattern(
@@ -69,7 +72,7 @@ def _parts(command: str) -> Iterator[str]:
 
 def _kind(part: str) -> CommandKind:
     program, *words = part.split()
-    program = program.strip("'\"").rpartition("/")[2]
+    program = _bare(program)
     if re.fullmatch(r"python[\d.]*|py", program):
         return _python_kind(words)
     if program in _TESTERS.split() or _TEST_FILE.fullmatch(program):
@@ -102,7 +105,13 @@ def _script_kind(words: list[str]) -> CommandKind:
     if "--check" in words or words[:1] == ["-n"]:
         return "build"
     script = next((word for word in words if not word.startswith("-")), "")
-    return "test" if _TEST_FILE.fullmatch(script.strip("'\"").rpartition("/")[2]) else "program"
+    return "test" if _TEST_FILE.fullmatch(_bare(script)) else "program"
+
+
+def _bare(program: str) -> str:
+    """Return the name without quotes, folder, registry and version: `jest` for `npm:jest@29`."""
+    name = program.strip("'\"").removeprefix("npm:").rpartition("/")[2]
+    return name.partition("@")[0]
 
 
 def _goal_kind(words: list[str]) -> CommandKind | None:
@@ -110,9 +119,16 @@ def _goal_kind(words: list[str]) -> CommandKind | None:
     goals = [word for word in words if not word.startswith("-") and "=" not in word]
     if goals[:1] and goals[0] in _GETTING:
         return "files"
-    if any(_TEST_GOALS.fullmatch(goal) for goal in goals[:3]):
+    if any(_TEST_GOALS.fullmatch(goal) for goal in goals[:3]) or _run_by_runner(goals) in _TESTERS.split():
         return "test"
     return "build" if any(_BUILD_GOALS.fullmatch(goal) for goal in goals[:3]) else None
+
+
+def _run_by_runner(goals: list[str]) -> str:
+    """Return the program that a runner such as yarn runs, if it is one: `yarn jest`, `yarn workspace a run jest`."""
+    start = 2 if goals[:1] == ["workspace"] else 0
+    start += goals[start : start + 1] != [] and goals[start] in _RUNNING
+    return _bare(goals[start]) if goals[start:] else ""
 
 
 _HIDES_CODE = late_pattern(r"\||;|\|\||&\s|\n")
