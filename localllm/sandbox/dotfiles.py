@@ -90,8 +90,10 @@ def _git(environment: Mapping[str, str], home: Path, root: Path) -> dict[str, by
         if content := _read(_xdg(environment, home) / name):
             files[f".config/git/{name}"] = content
     kept: list[Setting] = []
-    for setting in git_settings_of_user(environment, root):
+    for file, setting in _settings_of_user(environment, root):
         if setting.section == "core" and setting.name in _LISTS:
+            if _is_in(root, file):
+                continue  # a command could name any file of the home there, and read it as its list
             if content := _read(_path(setting.value, home, home)):
                 files[f".config/git/{_LISTS[setting.name]}"] = content
         elif _is_kept(setting):
@@ -109,24 +111,35 @@ def git_settings_of_user(environment: Mapping[str, str], root: Path | None = Non
     Without `root`, with everything that may be included for any repository (its branch or its remotes may change), and
     with the settings of the machine.
     """
+    return [setting for _, setting in _settings_of_user(environment, root)]
+
+
+def _settings_of_user(environment: Mapping[str, str], root: Path | None) -> Iterator[tuple[Path, Setting]]:
+    """Yield the settings, each with the file that contains it."""
     home = Path(environment.get("HOME", ""))
     if not home.is_absolute():
-        return []
+        return
     named = environment.get("GIT_CONFIG_GLOBAL")
     files = [home / named] if named is not None else [_xdg(environment, home) / "config", home / ".gitconfig"]
     if root is None:
         files.insert(0, home / environment.get("GIT_CONFIG_SYSTEM", "/etc/gitconfig"))
-    return [setting for file in files for setting in _all(file, home, root, 0)]
+    for file in files:
+        yield from _all(file, home, root, 0)
 
 
-def _all(file: Path, home: Path, root: Path | None, depth: int) -> Iterator[Setting]:
+def _all(file: Path, home: Path, root: Path | None, depth: int) -> Iterator[tuple[Path, Setting]]:
     for setting in parse(_read(file)):
-        yield setting
+        yield file, setting
         is_include = setting.section == "include" or (
             setting.section == "includeif" and (root is None or _applies(setting.subsection, file, home, root))
         )
         if is_include and setting.name == "path" and depth < _MOST_INCLUDED:
             yield from _all(_path(setting.value, file.parent, home), home, root, depth + 1)
+
+
+def _is_in(root: Path, file: Path) -> bool:
+    """Return whether the file, with symlinks resolved, is in the folder."""
+    return Path(os.path.realpath(file)).is_relative_to(root)
 
 
 def _applies(condition: str, file: Path, home: Path, root: Path) -> bool:

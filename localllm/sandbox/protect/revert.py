@@ -19,6 +19,7 @@ from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.command_records import PATIENCE, CommandRecord, CommandRecords, Lifetime, OthersRecord
 from localllm.sandbox.protect.git_index import IndexFiles
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges
+from localllm.sandbox.protect.home_links import HomeLinks
 from localllm.sandbox.protect.indirect_targets import MOST_PLACES, Leads, links_to, trace
 from localllm.sandbox.protect.protected_paths import (
     Entry,
@@ -56,7 +57,8 @@ class ProtectedFiles:
 
     Commands may overlap: the state before the first of them counts for all. What a command put there is moved to
     `quarantine`, or deleted if that is None. Changes by somebody else meanwhile cannot be distinguished from a
-    command's. What protected files refer to (see `indirect_targets`) is protected as well. `coarse`: nanoseconds by
+    command's. What protected files refer to (see `indirect_targets`) and what the home's settings are symlinks to (see
+    `home_links`) is protected as well. `coarse`: nanoseconds by
     which file times may be off. `also`: absolute paths of others in the project, each a file, a symlink or nothing yet;
     `closed`: such as commands may create, but not as a symlink.
     """
@@ -78,6 +80,7 @@ class ProtectedFiles:
         self._running = 0
         self._known = CommandRecord()
         self._walk = ProtectedWalk(root)
+        self._home_links = HomeLinks(root, os.environ)
         self._data = RepositoryData(root)
         self._index_files = IndexFiles(root)
         self._first: frozenset[str] | None = None
@@ -150,7 +153,8 @@ class ProtectedFiles:
         self._is_overlooked = False
         if self._first is None:
             self._first = frozenset(reach.repositories)
-        found, named, places = self._look_at_named(before, last.before, tops, reach)
+        linkless = (*self._linkless, *sorted(self._home_links.targets()))
+        found, named, places = self._look_at_named(before, last.before, tops, reach, linkless)
         in_data = self._data.believe(reach, last.before)
         before = in_data | before | found
         self._leave_out_what_others_changed(before, [*others, *self._records.of_others()])
@@ -170,7 +174,7 @@ class ProtectedFiles:
             tops=tuple(tops),
             named=named,
             places=places,
-            linkless=self._linkless,
+            linkless=linkless,
             repositories=frozenset(reach.repositories),
             visited=frozenset(above_packages if reach.is_complete else reach.visited),
             last=reach.last,
@@ -192,15 +196,20 @@ class ProtectedFiles:
                     del before[path]
 
     def _look_at_named(
-        self, before: Mapping[str, Entry], known: Mapping[str, Entry], tops: list[str], reach: Reach
+        self,
+        before: Mapping[str, Entry],
+        known: Mapping[str, Entry],
+        tops: list[str],
+        reach: Reach,
+        linkless: Iterable[str],
     ) -> tuple[dict[str, Entry], tuple[str, ...], frozenset[str]]:
         """Follow what the protected files refer to, and what that does in turn; return the entries there, the paths,
         and the places (see Leads)."""
         leads = self._leads()
-        first = leads.of_user(self._absolute(reach.repositories)) | self._also
+        first = leads.of_user(self._absolute(reach.repositories)) | self._also | self._home_links.targets()
         found, named, is_complete = trace(self._root, leads, before, first, known, tops, reach)
         self._is_overlooked |= not is_complete or len(leads.places) > MOST_PLACES
-        found |= look_at(self._root, self._links(leads.places, self._linkless), known)
+        found |= look_at(self._root, self._links(leads.places, linkless), known)
         return found, tuple(sorted(named)), frozenset(leads.places)
 
     def named(self) -> frozenset[str]:
@@ -214,7 +223,7 @@ class ProtectedFiles:
             known = self._known.before
             entries = self._walk.look(known, tops, reach)
             leads = self._leads()
-            first = leads.of_user(self._absolute(reach.repositories)) | self._also
+            first = leads.of_user(self._absolute(reach.repositories)) | self._also | self._home_links.targets()
             named = trace(self._root, leads, entries, first, known, tops, reach)[1]
             return frozenset(named) | self._vacant(leads.places)
 

@@ -70,6 +70,15 @@ def test_a_program_that_settings_name(root: ProjectRoot) -> None:
     root.write_bytes("src/other.sh", b"")
 
 
+def test_what_settings_in_the_home_are_links_to(root: ProjectRoot) -> None:
+    home = root.path.parent
+    (root.path / "src/bashrc").touch()
+    (home / ".bashrc").symlink_to("project/src/bashrc")
+    with pytest.raises(SafetyViolationError, match="protected"):
+        root.write_bytes("src/bashrc", b"")
+    root.write_bytes("src/zshrc", b"")
+
+
 def test_what_an_editors_tasks_are_a_link_to(root: ProjectRoot) -> None:
     (root.path / ".vscode").mkdir()
     (root.path / ".vscode/tasks.json").symlink_to("../src/tasks.json")

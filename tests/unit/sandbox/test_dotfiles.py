@@ -128,3 +128,18 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
 def test_settings_of_a_repository(tmp_path: Path, text: str, secret: bool) -> None:
     (tmp_path / "config").write_text(text)
     assert is_git_secret(tmp_path / "config") == secret
+
+
+def test_lists_that_a_settings_file_in_the_project_names_are_not_read(tmp_path: Path) -> None:
+    """A command could write any name there."""
+    (tmp_path / "project").mkdir()
+    (tmp_path / "diary").write_text("private\n")
+    for settings in (tmp_path / "project/gitconfig", tmp_path / "mine"):
+        settings.write_text("[core]\n\texcludesFile = ~/diary\n[user]\n\tname = Me\n")
+    (tmp_path / ".gitconfig").symlink_to("project/gitconfig")
+    environment = {"HOME": str(tmp_path)}
+    files = settings_for(environment, tmp_path / "project")
+    assert ".config/git/ignore" not in files
+    assert b"Me" in files[".gitconfig"]
+    environment["GIT_CONFIG_GLOBAL"] = str(tmp_path / "mine")
+    assert settings_for(environment, tmp_path / "project")[".config/git/ignore"] == b"private\n"

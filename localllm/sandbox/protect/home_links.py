@@ -1,0 +1,78 @@
+"""Find the files of a project that settings in the user's home are: dotfiles in a repository, linked into the home.
+
+Shells, git and other programs read them there, by names that need not be protected ones (`~/.bashrc` →
+`dotfiles/bashrc`).
+"""
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from threading import Lock
+
+from localllm.sandbox.protect.folder_listings import FolderListings
+from localllm.sandbox.protect.symlinks import follow
+
+_IN_CONFIG = 2
+"""Levels of folders searched below `~/.config`; of other folders, only the entries."""
+
+_SKIPPED = frozenset({".cache", ".git"})
+_NAMING = ("BASH_ENV", "ENV", "PYTHONSTARTUP", "GIT_CONFIG_GLOBAL")
+"""Variables that name a file which shells, Python or git read each time."""
+
+_MOST_FOLDERS = 1_000
+_SHARE = 20  # a search takes at most a twentieth of the time
+
+
+class HomeLinks:
+    """The symlinks in the home's settings that lead into the project at `root`.
+
+    Searched are the names with a dot in the home and in the folders there, and `~/.config` two levels deeper. A symlink
+    to the whole project, or above it, does not count: then every file of the project would be the user's setting.
+    """
+
+    def __init__(self, root: Path, environment: Mapping[str, str]) -> None:
+        self._root = str(root)
+        self._environment = environment
+        self._listings = FolderListings(lambda entry: entry.is_symlink() or entry.is_dir(follow_symlinks=False))
+        self._lock = Lock()
+        self._found: frozenset[str] = frozenset()
+        self._fresh_until = 0.0
+
+    def targets(self) -> frozenset[str]:
+        """Return the paths below the root, separated by `/`, on the way of these symlinks and at their ends; not all of
+        them exist. If the search is slow, as of up to twenty times its duration ago."""
+        with self._lock:
+            begun = time.monotonic()
+            if begun >= self._fresh_until:
+                inside = f"{self._root}/"
+                ways = (step for path in (*self._named(), *self._links()) for step in follow(path))
+                self._found = frozenset(step.removeprefix(inside) for step in ways if step.startswith(inside))
+                self._fresh_until = time.monotonic() + _SHARE * (time.monotonic() - begun)
+            return self._found
+
+    def _named(self) -> Iterator[str]:
+        home = self._environment.get("HOME", "")
+        for name in _NAMING:
+            if value := self._environment.get(name):
+                yield os.path.join(home, value)  # noqa: PTH118 - strings
+
+    def _links(self) -> Iterator[str]:
+        home = self._environment.get("HOME", "")
+        if not home.startswith("/"):
+            return
+        settings = self._environment.get("XDG_CONFIG_HOME", "")
+        pending = [(home.rstrip("/"), -1), *([(settings.rstrip("/"), _IN_CONFIG)] if settings[:1] == "/" else [])]
+        for at, (folder, deeper) in enumerate(pending):
+            if at >= _MOST_FOLDERS:
+                return
+            for entry in self._listings.of(folder):
+                is_top = deeper < 0
+                if entry.name in _SKIPPED or (is_top and not entry.name.startswith(".")):
+                    continue
+                path = f"{folder}/{entry.name}"
+                if entry.is_symlink():
+                    yield path
+                elif deeper and path != self._root:
+                    in_top = _IN_CONFIG if entry.name == ".config" else 0
+                    pending.append((path, in_top if is_top else deeper - 1))

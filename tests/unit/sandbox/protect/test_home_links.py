@@ -1,0 +1,80 @@
+"""Files of a project that are the settings in a home."""
+
+import itertools
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from localllm.sandbox.protect import home_links
+from localllm.sandbox.protect.home_links import HomeLinks
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "dotfiles/nvim").mkdir(parents=True)
+    for folder in (".config/systemd/user", ".ssh", ".cache", ".local/bin", "notes"):
+        (tmp_path / folder).mkdir(parents=True)
+    return tmp_path
+
+
+def targets(home: Path, **environment: str) -> set[str]:
+    return set(HomeLinks(home / "dotfiles", {"HOME": str(home), **environment}).targets())
+
+
+@pytest.mark.parametrize(
+    ("link", "target", "found"),
+    [
+        (".bashrc", "dotfiles/bashrc", {"bashrc"}),
+        (".ssh/config", "../dotfiles/ssh_config", {"ssh_config"}),
+        (".config/nvim", "../dotfiles/nvim", {"nvim"}),
+        (".config/systemd/user/mine.service", "../../../dotfiles/mine.service", {"mine.service"}),
+        (".config/systemd/user/deeper", "/elsewhere", set[str]()),
+        (".local/bin/tool", "../../dotfiles/tool", set[str]()),  # a program, which its user starts himself
+        (".cache/build", "../dotfiles/build", set[str]()),
+        ("notes/draft", "../dotfiles/draft", set[str]()),
+        ("link", "dotfiles/link", set[str]()),
+        (".dotfiles", "dotfiles", set[str]()),  # the whole project
+        (".above", ".", set[str]()),
+    ],
+)
+def test_links_that_lead_into_the_project(home: Path, link: str, target: str, found: set[str]) -> None:
+    (home / link).symlink_to(target)
+    assert targets(home) == found
+
+
+def test_every_link_on_the_way(home: Path) -> None:
+    (home / "dotfiles/current").symlink_to("nvim")
+    (home / ".vimrc").symlink_to("dotfiles/current/vimrc")
+    assert targets(home) == {"current", "nvim/vimrc"}
+
+
+def test_links_within_a_project_in_the_home_are_its_own(home: Path) -> None:
+    project = home / ".dotfiles"
+    project.mkdir()
+    (project / "current").symlink_to("nvim")
+    assert not HomeLinks(project, {"HOME": str(home)}).targets()
+
+
+def test_settings_elsewhere(home: Path) -> None:
+    (home / "settings/git").mkdir(parents=True)
+    (home / "settings/git/config").symlink_to("../../dotfiles/gitconfig")
+    assert targets(home, XDG_CONFIG_HOME=str(home / "settings")) == {"gitconfig"}
+    assert targets(home, GIT_CONFIG_GLOBAL=str(home / "dotfiles/git")) == {"git"}
+    assert targets(home, BASH_ENV="dotfiles/env") == {"env"}
+
+
+def test_no_home() -> None:
+    assert not HomeLinks(Path("/project"), {}).targets()
+    assert not HomeLinks(Path("/project"), {"HOME": "relative"}).targets()
+
+
+def test_a_link_made_meanwhile(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = itertools.count()  # each search takes a second
+    monkeypatch.setattr(home_links, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    links = HomeLinks(home / "dotfiles", {"HOME": str(home)})
+    assert not links.targets()
+    (home / ".bashrc").symlink_to("dotfiles/bashrc")
+    assert not links.targets()
+    clock = itertools.count(100)
+    assert links.targets() == {"bashrc"}
