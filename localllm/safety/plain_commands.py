@@ -32,10 +32,12 @@ class PlainWord(msgspec.Struct, frozen=True):
 
 
 class PlainCommand(msgspec.Struct, frozen=True):
-    """A simple command, and the operator before it: "", "|", "||", "&&" or ";"."""
+    """A simple command, and the operator before it: "", "|", "||", "&&" or ";". `end`: where it ends in the line,
+    without `2>&1` and blanks."""
 
     words: tuple[PlainWord, ...]
     after: str = ""
+    end: int = 0
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -44,12 +46,12 @@ class PlainCommand(msgspec.Struct, frozen=True):
 
 
 def plain_commands(line: str) -> list[PlainCommand]:
-    """Return the commands of a plain line, in order; none if it is not plain."""
+    """Return the commands of a plain line without blanks around it, in order; none if it is not plain."""
     if len(line) > _LONGEST:
         return []
     commands: list[PlainCommand] = []
     words: list[PlainWord] = []
-    at, before = 0, ""
+    at, end, before = 0, 0, ""
     line = line.strip(" \t\n")
     while at < len(line):
         token = _TOKEN.match(line, at)
@@ -58,13 +60,14 @@ def plain_commands(line: str) -> list[PlainCommand]:
         at = token.end()
         if token.lastgroup == "word":
             words.append(_word(token[0]))
+            end = at
         elif token.lastgroup == "operator":
             if not words:
                 return []
-            commands.append(PlainCommand(tuple(words), before))
+            commands.append(PlainCommand(tuple(words), before, end))
             words, before = [], ";" if token[0] == "\n" else token[0]
     if words:
-        commands.append(PlainCommand(tuple(words), before))
+        commands.append(PlainCommand(tuple(words), before, end))
     return commands if words or before == ";" else []
 
 

@@ -54,7 +54,8 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     address. `touched`: the files the call changes that no argument names. `obeyed`: files to which instruction
     files for assistants are links. `is_file`: whether something in the project has that name.
     `only_reads`: the command is known only to read the project, in a sandbox that confines it. `kept`: the parts of
-    the command, by their words, that only remove what /undo restores.
+    the command, by their words, that only remove what /undo restores. `unfiltered`: the command without what only
+    filters its output; whoever allows it allows that, too.
     """
 
     tainted: bool = False
@@ -67,6 +68,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     is_file: Callable[[str], bool] = lambda _name: False
     only_reads: bool = False
     kept: frozenset[tuple[str, ...]] = frozenset()
+    unfiltered: str = ""
 
 
 class Policy:
@@ -105,7 +107,7 @@ class Policy:
         if rule := self._touching(call, "ask"):
             guards = any(rule.guards_reading and call.touches(rule) for rule in self._rules)
             return Verdict("ask", rule, guards=guards)
-        allowed = self._allowing(call)
+        allowed = self._allowing(call) or self._allowing(_unfiltered(call, tool, arguments, canonical, situation))
         if not allowed and not all(_is_named(url, situation) for url in call.fetched):
             return Verdict("ask", why="address", lasting=True)
         if situation.tainted and self._sends(call, situation, is_allowed=bool(allowed)):
@@ -171,6 +173,15 @@ class Policy:
 
     def _is_let_by_mode(self, tool: Tool) -> bool:
         return self.mode == "auto" or (self.mode == "auto-edit" and bool(tool.writes or tool.touches))
+
+
+def _unfiltered(
+    call: Call, tool: Tool, arguments: dict[str, Json], canonical: Callable[[str], str], situation: Situation
+) -> Call:
+    """Return the call without what only filters its output."""
+    if not situation.unfiltered:
+        return call
+    return Call(tool, arguments | {"command": situation.unfiltered}, canonical, situation.touched)
 
 
 def mode_of(settings: SafetySettings) -> Mode:

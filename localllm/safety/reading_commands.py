@@ -92,6 +92,10 @@ COMMANDS: dict[str, Reads] = {
 }
 """By program. No option here writes, runs another program, follows links or reads names from a file."""
 
+_FILTERS = frozenset({"cat", "cut", "egrep", "fgrep", "grep", "head", "nl", "sort", "tail", "tr", "uniq", "wc"})
+"""Of these, those that read only their input if they are given no path, except for a recursive `grep`."""
+_WALKING = late_pattern(r"-[a-zA-Z]*[rR]|--recursive")
+
 _TESTS = frozenset(
     {"-print", "-print0", "-prune", "-not", "-a", "-o", "-and", "-or", "!", "(", ")", ",", "-ls", "-quit", "-empty"}
     | {"-readable", "-executable", "-writable", "-true", "-false", "-xdev", "-mount", "-daystart", "-noleaf", "-depth"}
@@ -154,6 +158,23 @@ def only_reads(line: str, place: Place) -> bool:
     """Return whether the line only reads what `read_file` may read."""
     commands = plain_commands(line)
     return bool(commands) and all(_only_reads(command, place) for command in commands)
+
+
+def without_filters(line: str, place: Place) -> str:
+    """Return a plain line without its last `2>&1` and the commands behind pipes at its end that only filter what is
+    printed, such as `| tail -5`."""
+    commands = plain_commands(line)
+    while len(commands) > 1 and commands[-1].after == "|" and _only_filters(commands[-1], place):
+        commands.pop()
+    return line.strip()[: commands[-1].end] if commands else line.strip()
+
+
+def _only_filters(command: PlainCommand, place: Place) -> bool:
+    first, *words = command.words
+    if first.glob >= 0 or first.text not in _FILTERS or _is_of_project(first.text, place):
+        return False
+    walks = first.text.endswith("grep") and any(_WALKING.match(word.text) for word in words)
+    return not walks and _operands(words, COMMANDS[first.text]) == []
 
 
 def _only_reads(command: PlainCommand, place: Place) -> bool:

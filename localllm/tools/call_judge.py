@@ -22,6 +22,7 @@ class CommandFacts(msgspec.Struct, frozen=True):
 
     only_reads: bool = False
     kept: frozenset[tuple[str, ...]] = frozenset()
+    unfiltered: str = ""
 
 
 NO_FACTS = CommandFacts()
@@ -83,6 +84,7 @@ class CallJudge:
             is_file=self._is_file,
             only_reads=facts.only_reads,
             kept=facts.kept,
+            unfiltered=facts.unfiltered,
         )
         verdict = self._policy.judge(tool, arguments, root.relative, situation)
         if verdict.decision == "deny":
@@ -118,31 +120,33 @@ class CallJudge:
         with suppress(LocalLLMError):  # e.g. a folder outside: reported when it is run
             folder = root.relative(folder)
             if not self._policy.dangerous_part(command):
-                return CommandFacts(only_reads=self._only_reads(command, folder, root))
+                return self._of_harmless(command, folder, root)
             if self._context.settings.safety.auto_backup and not self._context.background.is_any_running:
                 from localllm.safety.recoverable_removals import recoverable_removals  # rarely needed
 
                 return CommandFacts(kept=recoverable_removals(command, folder, root, self._commands.would_bring_back))
         return NO_FACTS
 
-    def _only_reads(self, command: str, folder: str, root: ProjectRoot) -> bool:
-        from localllm.safety.reading_commands import Place, only_reads  # imported with the first command
+    def _of_harmless(self, command: str, folder: str, root: ProjectRoot) -> CommandFacts:
+        from localllm.safety.reading_commands import Place, only_reads, without_filters  # with the first command
         from localllm.sandbox.backend import BACKENDS
         from localllm.sandbox.dotfiles import git_settings_of_user
 
         closed = asked_before_reading(self._context.settings.safety, root.relative)
         settings = partial(git_settings_of_user, os.environ, root.path)
         place = Place(root.path, folder, root.relative, closed, os.environ.get("PATH", ""), settings)
-        if line_of(command).unreadable or not only_reads(command, place):
-            return False
+        if line_of(command).unreadable:
+            return NO_FACTS
         level = self._context.runner.level
-        return level in BACKENDS and BACKENDS[level].closes_names
+        is_confined = level in BACKENDS and BACKENDS[level].closes_names
+        reads = is_confined and only_reads(command, place)
+        return CommandFacts(only_reads=reads, unfiltered=without_filters(command, place))
 
-    def scope_of(self, tool: Tool, arguments: dict[str, Any], root: ProjectRoot) -> str:
-        """Return the scope of a lasting answer: the command, the host of the address, or the folder of the file; for a
-        file in the project root the file itself, as that folder contains everything."""
+    def scope_of(self, tool: Tool, arguments: dict[str, Any], root: ProjectRoot, facts: CommandFacts) -> str:
+        """Return the scope of a lasting answer: the command, without what only filters its output; the host of the
+        address; or the folder of the file, for one in the project root itself, as that folder contains everything."""
         if tool.name == COMMAND_TOOL:
-            return arguments["command"].strip()
+            return facts.unfiltered or arguments["command"].strip()
         if tool.fetches:
             from localllm.safety.web_addresses import site_of  # imported with the first address
 

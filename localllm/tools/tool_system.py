@@ -344,9 +344,8 @@ class ToolSystem:
         record.approval = verdict.rule or "policy"
         if verdict.decision == "ask":
             asked = await self._with_warning(tool, verdict, preview)
-            request = question(
-                tool, call, verdict, asked, self._judge.scope_of(tool, arguments, context.root), self._agent
-            )
+            scope = self._judge.scope_of(tool, arguments, context.root, facts)
+            request = question(tool, call, verdict, asked, scope, self._agent)
             record.approval = await self._ask(request, verdict, emit, preview)
             if not (preview and preview.plan) and await preview_of(context, tool, arguments) != preview:
                 raise ToolExecutionError("changed_while_asked", name=tool.name)

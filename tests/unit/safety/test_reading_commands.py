@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from localllm.safety.paths import ProjectRoot
-from localllm.safety.reading_commands import Place, only_reads
+from localllm.safety.reading_commands import Place, only_reads, without_filters
 from localllm.sandbox.git_config import Setting
 from tests.support.each import each
 from tests.support.tools import put
@@ -197,6 +197,38 @@ def test_an_absolute_path_into_the_project_and_one_from_a_folder(project: Path) 
 )
 def test_what_is_asked_about(project: Path, line: str) -> None:
     assert not reads(project, line)
+
+
+@each(
+    ("line", "rest"),
+    [
+        ("make test 2>&1 | tail -20", "make test"),
+        (" make test 2>&1 ", "make test"),
+        ("cd src && make 2>/dev/null | grep -iE 'error|warn' | sort -u | head", "cd src && make"),
+        ("make; ls | wc -l", "make; ls"),
+        ("make | grep -c x | tee log", "make | grep -c x | tee log"),
+        ("make | tail -5 README.md", "make | tail -5 README.md"),
+        ("make | grep -r x", "make | grep -r x"),
+        ("make | grep -in --recursive x", "make | grep -in --recursive x"),
+        ("make | tail -f", "make | tail -f"),
+        ("make | sort -o x", "make | sort -o x"),
+        ("make | grep x*", "make | grep x*"),
+        ("make | ./tail", "make | ./tail"),
+        ("make | xargs rm | tail", "make | xargs rm"),
+        ("make && tail -5", "make && tail -5"),
+        ("make > log | tail", "make > log | tail"),
+        ("make $X | tail", "make $X | tail"),
+        ("tail", "tail"),
+    ],
+)
+def test_what_only_filters_the_output_is_no_part_of_a_command(project: Path, line: str, rest: str) -> None:
+    assert without_filters(line, Place(project, ".", ProjectRoot(project).relative, search="/bin")) == rest
+
+
+def test_a_filter_of_the_project_is_a_part_of_a_command(project: Path) -> None:
+    put(project / "bin/tail", "#!/bin/sh\n").chmod(0o755)
+    place = Place(project, ".", ProjectRoot(project).relative, search=f"{project}/bin")
+    assert without_filters("make | tail", place) == "make | tail"
 
 
 def test_a_file_called_like_an_option_is_no_option(project: Path) -> None:

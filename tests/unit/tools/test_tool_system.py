@@ -372,6 +372,15 @@ class TestPolicy:
         assert [request.lasting for request in person.asked] == [True]
         assert [str(rule) for rule in RememberedRules(project.parent / "rules.json", project).rules()] == ["write_file"]
 
+    async def test_who_allows_a_command_allows_to_filter_its_output(self, project: Path) -> None:
+        person = Lasting(always="session", scope="touch a")
+        remembered = RememberedRules(project.parent / "rules.json", project)
+        tools = make_tools(project, confirmer=person, remembered=remembered)
+        allowed = ("touch a 2>&1 | tail -5", "touch a | grep -v x | head", "touch a")
+        for command in (*allowed, "touch a | tee log", "touch b | tail"):
+            await tools.execute_tool("run_command", command=command)
+        assert [request.scope for request in person.asked] == ["touch a", "touch a | tee log", "touch b"]
+
     async def test_what_may_last_is_the_command_or_the_folder_and_nothing_dangerous(self, project: Path) -> None:
         person = Lasting(always="session", scope="ls")
         remembered = RememberedRules(project.parent / "rules.json", project)
