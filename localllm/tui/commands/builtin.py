@@ -136,7 +136,7 @@ async def tools(call: SlashCall) -> Outcome:
         call.screen.print_lines(wrapped("  ", text, "good", call.screen.width))
 
 
-@slash("clear")
+@slash("clear", also=("new",))
 async def clear(call: SlashCall) -> Outcome:
     """Start a new conversation."""
     call.chat.clear()

@@ -52,6 +52,11 @@ def test_the_nearest_name(typed: str, nearest: str) -> None:
     assert registry(review="look").nearest(typed) == nearest
 
 
+@pytest.mark.parametrize(("typed", "command"), [("new", "clear"), ("quit", "exit"), ("analyse", "analyze")])
+def test_another_name_of_a_command(typed: str, command: str) -> None:
+    assert name_of(registry().find(typed)) == command
+
+
 def test_an_alias_is_expanded_with_what_follows() -> None:
     found = registry(review="Look at").find("review")
     assert isinstance(found, Alias)
