@@ -4,6 +4,7 @@ A quote that is not in the stored text, or differs from it in a number, a unit, 
 """
 
 from collections.abc import Sequence
+from itertools import islice
 
 import msgspec
 
@@ -36,6 +37,10 @@ _READ_TOKENS = 4_000
 
 _MOST_QUOTES = 8
 _SHORTEST = 12
+_MOST_CANDIDATES = 30
+"""Sentences of an unusable answer that are looked up in the page."""
+_STRING = late_pattern(r'"((?:[^"\\]|\\.)++)"')
+_MARKS = " \t*•-–>\"“”„,"
 _HEADING = late_pattern(r"\s{0,3}#{1,6}\s")
 _LEAD = 160
 """Characters before a sentence that are scanned for prompt injection."""
@@ -81,10 +86,21 @@ async def _quotes_of(run: RunContext, source: Source) -> list[str]:
     }
     try:
         answer = await run.roles.ask("reader", values, _NOTES)
-    except AnswerUnusable:
-        run.remark(remark(N_("The model could not take notes on {url}."), url=source.url))
-        return []
+    except AnswerUnusable as error:
+        said = _quotes_in(error.text, run.store.text(source.text_hash))
+        if not said:
+            run.remark(remark(N_("The model could not take notes on {url}."), url=source.url))
+        return said
     return texts_of(answer, "quotes") if answer["relevant"] else []
+
+
+def _quotes_in(answer: str, text: str) -> list[str]:
+    """Return the sentences of the page in an answer that is no object as asked for: a truncated one, a list, prose."""
+    lines = [line.strip(_MARKS) for line in answer.splitlines()]
+    sentences = [line[start:end].strip(_MARKS) for line in lines for start, end in split_sentences(line)]
+    strings = [found[1].replace('\\"', '"').replace("\\n", "\n") for found in _STRING.finditer(answer)]
+    candidates = dict.fromkeys(one for one in (*strings, *sentences) if len(one) >= _SHORTEST)
+    return [one for one in islice(candidates, _MOST_CANDIDATES) if quotes.find_quote(one, text)]
 
 
 def keep_quotes(run: RunContext, source: Source, said: Sequence[str]) -> None:

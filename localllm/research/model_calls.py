@@ -183,7 +183,7 @@ class Roles:
         try:
             return _read(answer, schema)
         except UnreadableError as error:
-            raise AnswerUnusable(f"{role}: {error}") from error
+            raise AnswerUnusable(f"{role}: {error}", answer.text) from error
 
     def room(self, role: str, max_tokens: int = 0) -> int:
         """Return the tokens available for all values of a request, as `estimate` counts them."""

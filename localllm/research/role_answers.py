@@ -39,7 +39,11 @@ def answer_schema(**properties: Schema) -> Schema:
 
 
 class AnswerUnusable(Exception):  # noqa: N818 - the name by which the roles are spoken of
-    """The model gave no answer in the requested form, even after a retry."""
+    """The model gave no answer in the requested form, even after a retry. `text` is the last one."""
+
+    def __init__(self, message: str, text: str = "") -> None:
+        super().__init__(message)
+        self.text = text
 
 
 class UnreadableError(ValueError):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.research.evidence import keep_quotes
+from localllm.research.evidence import keep_quotes, take_notes
 from localllm.research.records import ResearchState, Source
 from localllm.research.run_store import StoredPage
 from tests.support.research_parts import run_of
@@ -38,3 +38,25 @@ def test_headings_are_no_evidence(tmp_path: Path) -> None:
         source = Source(id="S1", url=URL, text_hash=page.text_hash, state="read")
         keep_quotes(run, source, ["# The tram of Port Averley", "Lines and stops", "It runs on 12 lines."])
     assert [one.text for one in state.evidence] == ["It runs on 12 lines."]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ('{"relevant": true, "quotes": ["It runs on 12 lines.", "It runs on', ["It runs on 12 lines."]),
+        ("The page says:\n- “It runs on 12 lines.”\n- It has 99 stops.", ["It runs on 12 lines."]),
+        ('1. "The \\"Blue Tram\\" carries 40,000 people a day."', ['The "Blue Tram" carries 40,000 people a day.']),
+        ("Sorry, I cannot help with that page.", []),
+    ],
+)
+async def test_of_an_unusable_answer_the_sentences_of_the_page_are_kept(
+    tmp_path: Path, said: str, kept: list[str]
+) -> None:
+    text = 'The "Blue Tram" carries 40,000 people a day.\n\nIt runs on 12 lines.'
+    state = ResearchState(id="2026-0001", question="How many lines has the tram?", today="2026-11-24")
+    with run_of(state, tmp_path, {"reader": said}) as (run, _brain):
+        page = run.store.keep_page(URL, StoredPage(URL), text)
+        await take_notes(run, [Source(id="S1", url=URL, text_hash=page.text_hash, state="read")])
+    assert [one.text for one in state.evidence] == kept
+    assert (not state.remarks) is bool(kept)
