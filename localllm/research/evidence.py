@@ -40,8 +40,9 @@ _SHORTEST = 12
 _MOST_CANDIDATES = 30
 """Sentences of an unusable answer that are looked up in the page."""
 _STRING = late_pattern(r'"((?:[^"\\]|\\.)++)"')
-_MARKS = " \t*•-–>\"“”„,"
-_HEADING = late_pattern(r"\s{0,3}#{1,6}\s")
+_MARKS = ' \t*•-–>"“”„,'
+_HEADING = late_pattern(r"\s{0,3}#{1,6}\s|--- page \d+ of \d+ ---\s*$")
+"""A heading of Markdown, or the mark of a PDF's page."""
 _LEAD = 160
 """Characters before a sentence that are scanned for prompt injection."""
 _LONGEST_MERGED = 900
@@ -118,15 +119,22 @@ def keep_quotes(run: RunContext, source: Source, said: Sequence[str]) -> None:
                 remark(N_("{url} gives instructions to language models; nothing from them was used."), url=source.url)
             )
             dropped += 1
-        elif len(text[whole.start : whole.end].strip()) >= _SHORTEST and not _is_heading(text[whole.start : whole.end]):
-            kept += add_evidence(run.state, source, text, whole)
+            continue
+        start = _after_headings(text, whole)
+        if len(text[start : whole.end].strip()) >= _SHORTEST:
+            kept += add_evidence(run.state, source, text, Span(start, whole.end))
     run.state.numbers.quotes_dropped += dropped
     run.tell(NotesTaken(run=run.state.id, source=source.id, evidence=kept, dropped=dropped))
 
 
-def _is_heading(passage: str) -> bool:
-    """Whether a passage of a Markdown document is nothing but headings, which state nothing."""
-    return all(_HEADING.match(line) for line in passage.splitlines() if line.strip())
+def _after_headings(text: str, span: Span) -> int:
+    """Return where a passage begins after its headings, which state nothing."""
+    start = span.start
+    for line in text[span.start : span.end].splitlines(keepends=True):
+        if line.strip() and not _HEADING.match(line):
+            break
+        start += len(line)
+    return start
 
 
 def _with_lead(text: str, span: Span) -> str:

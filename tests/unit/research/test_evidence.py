@@ -30,6 +30,16 @@ def test_orders_to_models_are_no_evidence(tmp_path: Path, quote: str) -> None:
     assert [said.params for said in state.remarks] == [{"url": URL}]
 
 
+@pytest.mark.parametrize("title", ["# Lines\n\n", "--- page 2 of 9 ---\n", "--- page 2 of 9 ---\n## Lines\n"])
+def test_a_passage_begins_after_its_headings(tmp_path: Path, title: str) -> None:
+    state = ResearchState(id="2026-0001", question="How many lines has the tram?", today="2026-11-24")
+    with run_of(state, tmp_path, {}) as (run, _brain):
+        page = run.store.keep_page(URL, StoredPage(URL), f"It is old.\n\n{title}It runs on 12 lines.")
+        source = Source(id="S1", url=URL, text_hash=page.text_hash, state="read")
+        keep_quotes(run, source, [f"{title}It runs on 12 lines."])
+    assert [one.text for one in state.evidence] == ["It runs on 12 lines."]
+
+
 def test_headings_are_no_evidence(tmp_path: Path) -> None:
     text = "# The tram of Port Averley\n\n## Lines and stops\n\nIt runs on 12 lines."
     state = ResearchState(id="2026-0001", question="How many lines has the tram?", today="2026-11-24")
