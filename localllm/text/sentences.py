@@ -27,7 +27,7 @@ _END = late_pattern(
 _TITLES = frozenset(
     """
     mr mrs ms dr prof st gen sen rep gov lt col capt sgt rev hon fig figs no nos vol vs eq art sec ch pp approx est ca
-    cf al e.g i.e eg ie jan feb mar apr jun jul aug sep sept oct nov dec mt ft pres supt messrs
+    cf al e.g i.e eg ie ext tel incl excl p jan feb mar apr jun jul aug sep sept oct nov dec mt ft pres supt messrs
     """.split()
 )
 _SHORT_FORMS = frozenset(

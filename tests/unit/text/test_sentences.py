@@ -17,6 +17,8 @@ from tests.support.each import each
         ),
         ("It rose in 2024.[3] It fell.", ["It rose in 2024.", "[3] It fell."]),
         ("", []),
+        ("Ask Mara (ext. 412) for a key. It is free.", ["Ask Mara (ext. 412) for a key.", "It is free."]),
+        ("Call tel. 030 12. See p. 7 (incl. 19 % tax).", ["Call tel. 030 12.", "See p. 7 (incl. 19 % tax)."]),
     ],
 )
 def test_sentences_end_where_they_end(text: str, parts: list[str]) -> None:
