@@ -61,11 +61,26 @@ class CommandRecord(KnownData, kw_only=True):
 
 class OthersRecord(NamedTuple):
     """What stood in `folder` ("", or a path that ends in /) of this project before commands of another program, with
-    all paths below this project's root. `lived`: the latest time (ns) at which the program may have lived."""
+    all paths below this project's root: only `begun` and `before` of the record. `lived`: the latest time (ns) at which
+    the program may have lived."""
 
     record: CommandRecord
     folder: str
     lived: int
+
+
+class _Before(msgspec.Struct, frozen=True):
+    """What is read of another program's record: decoding the rest of a large one takes far longer."""
+
+    begun: int = 0
+    before: dict[bytes, Entry] = {}
+
+
+class _ReadRecord(NamedTuple):
+    """A record of another program as it was read from a file; None if it is of another version."""
+
+    identity: tuple[int, int]
+    record: CommandRecord | None
 
 
 class CommandRecords:
@@ -77,6 +92,7 @@ class CommandRecords:
         self._root = root
         self._file: Path | None = None
         self._taken: Path | None = None
+        self._read: dict[Path, _ReadRecord] = {}
         self._fd = -1
         self._ended = threading.Event()
 
@@ -165,19 +181,37 @@ class CommandRecords:
 
     def of_others(self) -> Iterator["OthersRecord"]:
         """Yield the records of other programs in the project, and in those above and below it. Those of killed programs
-        are among them where the project is another: only the next start there undoes their changes."""
+        are among them where the project is another: only the next start there undoes their changes. Each is read once,
+        as it never changes: that of a killed program may be large and lie there for long."""
+        known, self._read = self._read, {}
         for file, root in self._others([self._root]):
-            with suppress(OSError, ValueError, TypeError):  # it has just ended, or the record is of another version
+            with suppress(OSError):  # it has just ended
                 if (is_alive := _is_locked(file)) or root != self._root:
-                    lived = sys.maxsize if is_alive else file.stat().st_mtime_ns + _SLACK
-                    record = _decoded(read_regular(file, _LARGEST), str(self._root))
-                    above, below = _between(root, self._root), _between(self._root, root)
-                    moved = {
-                        f"{below}{path.removeprefix(above)}": was
-                        for path, was in record.before.items()
-                        if path.startswith(above)
-                    }
-                    yield OthersRecord(msgspec.structs.replace(record, before=moved, heads={}), below, lived)
+                    about = file.stat()
+                    identity = about.st_ino, about.st_size
+                    read = known.get(file)
+                    if read is None or read.identity != identity:
+                        read = _ReadRecord(identity, self._read_before(file, root))
+                    self._read[file] = read
+                    if read.record:
+                        lived = sys.maxsize if is_alive else about.st_mtime_ns + _SLACK
+                        yield OthersRecord(read.record, _between(self._root, root), lived)
+
+    def _read_before(self, file: Path, root: Path) -> CommandRecord | None:
+        """Return `begun` and `before` of a record of the project at `root`, as far as it is about this project; None if
+        it is of another version. Raises OSError."""
+        try:
+            read = msgspec.msgpack.decode(read_regular(file, _LARGEST).partition(b"\0")[2], type=_Before)
+        except (ValueError, TypeError):
+            return None
+        above, below = _between(root, self._root), _between(self._root, root)
+        start = os.fsencode(above)
+        before = {
+            f"{below}{os.fsdecode(path[len(start) :])}": was
+            for path, was in read.before.items()
+            if path.startswith(start)
+        }
+        return CommandRecord(begun=read.begun, before=before)
 
     def _others(self, folders: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
         """Yield the records of this project, and of those above and below the `folders`, each with its root."""

@@ -1,6 +1,8 @@
 """Two programs in one project, or in projects that lie in each other, take account of each other's commands."""
 
+import os
 import subprocess
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -96,6 +98,37 @@ def test_what_the_user_changes_beside_a_project_within_stays(root: Path, tmp_pat
     ours.begin()
     assert ours.end() == theirs.end() == ()
     assert (root / "mise.toml").read_text() == "of the user"
+
+
+@pytest.mark.parametrize("is_inner", [True, False])
+def test_a_record_that_a_killed_program_left_around_or_within_is_read_once_and_counts(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_inner: bool
+) -> None:
+    put(root / "sub/.envrc", "of the user")
+    put(root / "sub/\udcff/.envrc", "of the user")
+    roots = [root, root / "sub"]
+    ours, theirs = (ProtectedFiles(one, tmp_path / "state/quarantine", 0) for one in roots[:: -1 if is_inner else 1])
+    theirs.begin()
+    (record,) = (tmp_path / "state/commands").glob("[!.]*")
+    left = record.with_name(f"{record.name}left")
+    left.write_bytes(record.read_bytes())  # no program holds it
+    os.utime(left, (time.time() + 100,) * 2)
+    read: list[Path] = []
+    monkeypatch.setattr(command_records, "read_regular", lambda file, _: read.append(file) or file.read_bytes())
+    names = ["sub/.envrc", "sub/\udcff/.envrc"]
+    for number in range(3):
+        for name in names:
+            (root / name).write_text("evil")
+        ours.begin()
+        if number == 1:
+            theirs._records.end()
+        assert sorted(ours.end()) == [name.removeprefix("sub/" if is_inner else "") for name in names]
+        assert all((root / name).read_text() == "of the user" for name in names)
+    assert sorted(read) == sorted([record, left])
+    left.write_bytes(left.read_bytes().partition(b"\0")[0] + b"\0of another version")
+    ours.begin()
+    assert sorted(read) == sorted([record, left, left])
+    ours.end()
 
 
 def test_no_command_starts_where_commands_are_held_off(
