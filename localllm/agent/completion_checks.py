@@ -303,7 +303,8 @@ class Finishing(Middleware):
     def _of_rest(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that code was changed after the last command."""
         if paths := self._facts.unchecked:
-            is_wanted = bool(self._facts.tests) or phrases.asks_for_check(_request(state))
+            is_known = bool(self._facts.tests or self._facts.known_test)
+            is_wanted = is_known or phrases.asks_for_check(_request(state))
             reason = (
                 Phrase("{command} could not be run after {paths} changed", command=command, paths=_listed(paths))
                 if (command := shorten(" ".join(self._facts.not_run.split()), _LONGEST_COMMAND))
@@ -330,20 +331,22 @@ class Finishing(Middleware):
 
     def _to_be_run(self, state: RunState, text: str, reason: Phrase, *, is_wanted: bool) -> Finding:
         """Return the finding of a missing test.
-        It is requested if that is sensible and needs no confirmation, or that of a person who has wanted tests and
-        refused nothing; a wrong claim is corrected in any case."""
+        It is requested if that is sensible and needs no confirmation, or that of a person who wanted tests, or would
+        read that they passed, and has refused nothing; a wrong claim is corrected in any case."""
         facts, passed, request = self._facts, phrases.says_tests_pass(text), _request(state)
-        command = facts.tests[-1].command if facts.tests else _ANY_TEST
+        command = facts.tests[-1].command if facts.tests else facts.known_test
         is_known = phrases.admits_not_run(text) and not passed
-        by_asking = not facts.was_refused and (bool(facts.tests) or phrases.asks_for_check(request))
+        by_asking = not facts.was_refused and (bool(facts.tests) or passed or phrases.asks_for_check(request))
         if (
             is_wanted
             and not is_known
             and not phrases.forbids_check(request)
-            and self._tools.may_run(command, by_asking=by_asking)
+            and self._tools.may_run(command or _ANY_TEST, by_asking=by_asking)
         ):
-            why = f"{_listed(facts.unchecked)} changed after the last test" if facts.unchecked else "No test was run"
-            return Finding("run_tests", reason, contradicts=False, params={"why": why})
+            changed = _listed(facts.unchecked)
+            why = f"{changed} changed, and no test was run since" if changed else "No test was run"
+            named = f": {command}" if command and len(command) <= _LONGEST_COMMAND else ""
+            return Finding("run_tests", reason, contradicts=False, params={"why": why, "command": named})
         return Finding("no_test" if passed else None, reason, contradicts=False)
 
 

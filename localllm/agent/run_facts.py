@@ -29,6 +29,8 @@ class RunFacts:
     """Records the results of a run's calls, counted from 1."""
 
     def __init__(self) -> None:
+        self.known_test = ""
+        """The command of the last test that was run, also in an earlier run."""
         self.begin()
 
     def begin(self) -> None:
@@ -93,6 +95,7 @@ class RunFacts:
             passed = outcome(command, int(payload["return_code"]), output)
             if passed is not None:
                 self.tests.append(TestRun(command, kind, passed, self.calls))
+                self.known_test = command if kind == "test" else self.known_test
                 self._checked_at = self.calls
             else:
                 self._not_run, self._not_run_at = command, self.calls

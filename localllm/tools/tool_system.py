@@ -170,7 +170,8 @@ class ToolSystem:
         if tool is None or all(spec.name != COMMAND_TOOL for spec in self._specs):
             return False
         try:
-            verdict = self._judge.judge(tool, tool.parse({"command": command}), self._context.root)
+            arguments, root = tool.parse({"command": command}), self._context.root
+            verdict = self._judge.judge(tool, arguments, root, facts=self._judge.examine_command(arguments, root))
         except LocalLLMError:
             return False
         is_approved = self._confirmer.answers == "yes" and not verdict.dangerous and verdict.why != "address"

@@ -61,6 +61,18 @@ async def test_tests_that_could_not_be_run_are_named(project: Path) -> None:
     assert result.unverified == ("./none/pytest -q could not be run after a.py changed",)
 
 
+@pytest.mark.parametrize(("mode", "is_told"), [("auto", True), ("ask", False)])
+async def test_tests_of_an_earlier_run_are_run_again_where_nobody_is_asked(
+    project: Path, mode: str, is_told: bool
+) -> None:
+    steps = [STEPS["edit"], STEPS["test_piped"], "Done: x is 2.", edit("x = 2", "x = 0"), "Done: x is 0."]
+    agent = agent_for(project, *steps, STEPS["test"], "All tests pass.", attended=True, mode=mode)
+    await agent.execute_query("Set x to 2 in a.py, and run the tests.")
+    result = await agent.execute_query("Set x to 0 in a.py.")
+    assert (f"Run the tests now: {TESTS}" in "".join(remarks(agent)[1:])) == is_told
+    assert bool(result.unverified) != is_told
+
+
 async def test_what_was_done_in_an_earlier_run_is_known(project: Path) -> None:
     agent = agent_for(project, STEPS["edit"], STEPS["test"], "All tests pass.", "Yes, all tests pass.", attended=True)
     await agent.execute_query("Set x to 2 and run the tests.")
