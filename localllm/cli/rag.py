@@ -167,9 +167,13 @@ def show(context: click.Context, name: str, json: bool) -> None:
 @click.argument("text", nargs=-1)
 @click.pass_context
 def describe(context: click.Context, name: str, text: tuple[str, ...]) -> None:
-    """Describe what the collection NAME holds and when to search it; without TEXT the next ingest does."""
-    changed = _open(context).describe(name, " ".join(text))
-    click.echo(f"{changed.name}: {clean(changed.description, keep_newlines=False) or _('(no description)')}")
+    """Describe what the collection NAME holds and when to search it; with "" the next ingest does.
+
+    Without TEXT, the description is printed.
+    """
+    knowledge = _open(context)
+    described = knowledge.describe(name, " ".join(text)) if text else knowledge.collection(name)
+    click.echo(f"{described.name}: {clean(described.description, keep_newlines=False) or _('(no description)')}")
 
 
 @rag.command()

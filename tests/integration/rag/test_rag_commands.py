@@ -86,6 +86,8 @@ def test_for_programs(call: Call) -> None:
 def test_a_description_of_ones_own_and_a_deletion(call: Call, tmp_path: Path) -> None:
     call("ingest", "docs", "-c", "manuals")
     assert "manuals: All about pumps." in call("describe", "manuals", "All", "about", "pumps.").output
+    assert "manuals: All about pumps." in call("describe", "manuals").output
+    assert "(no description)" in call("describe", "manuals", "").output
     refused = call("delete", "manuals")
     assert isinstance(refused.exception, KnowledgeBaseUsageError)
     assert "1 deleted." in call("delete", "manuals", "--yes").output
