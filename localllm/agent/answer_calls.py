@@ -18,18 +18,21 @@ _PLACEHOLDER = late_pattern(
 )
 _PATH = r"(?:[\w.@+-]+/)*(?:[\w.@+-]+\.[A-Za-z]\w{0,9}|Makefile|Dockerfile|Gemfile|Rakefile)"
 _NAME_LINE = late_pattern(
-    rf"[\s#>*_-]*(?:(?:file(?:name| path)?|path|ファイル(?:名)?)\s*[:：]\s*)?[`*\"'「]*(?P<path>{_PATH})"
-    r"[`*_\"'」]*\s*[:：]?[\s*_`]*",
+    rf"(?!.{{250}})[\s#>*_-]*(?:(?:file(?:name| path)?|path|ファイル(?:名)?)\s*[:：]\s*)?[`*\"'「]*(?P<path>{_PATH})"
+    r"[`*_\"'」]*+\s*+[:：]?[\s*_`]*+",
     re.IGNORECASE,
 )
-_INFO_NAME = late_pattern(rf"(?:[\w+#-]+[\s:]+)?(?:(?:title|file|filename|path)=)?[\"']?(?P<path>{_PATH})[\"']?")
+_INFO_NAME = late_pattern(
+    rf"(?!.{{250}})(?:[\w+#-]+[\s:]+)?(?:(?:title|file|filename|path)=)?[\"']?(?P<path>{_PATH})[\"']?"
+)
 _COMMENT_NAME = late_pattern(
-    rf"\s*(?:#|//|--|;|/\*|<!--)\s*(?:file(?:name)?:\s*)?(?P<path>{_PATH})\s*(?:\*/|-->)?\s*", re.IGNORECASE
+    rf"(?!.{{250}})\s*+(?:#|//|--|;|/\*|<!--)\s*+(?:file(?:name)?:\s*+)?(?P<path>{_PATH})\s*+(?:\*/|-->)?\s*+",
+    re.IGNORECASE,
 )
 _NAMED = late_pattern(rf"(?<![\w/.])(?:{_PATH})(?![\w/])", re.ASCII)
 _REPLACEMENT = late_pattern(
-    r"^<{5,9} ?SEARCH[^\n]*\n(?P<old>(?:(?!={5,9}$|<{5,9} ?SEARCH)[^\n]*\n)*)={5,9}\n"
-    r"(?P<new>(?:(?!>{5,9} ?REPLACE|<{5,9} ?SEARCH)[^\n]*\n)*)>{5,9} ?REPLACE[ \t]*$",
+    r"^<{5,9} ?SEARCH[^\n]*\n(?P<old>(?>(?:(?!={5,9}$|<{5,9} ?SEARCH)[^\n]*\n)*))={5,9}\n"
+    r"(?P<new>(?>(?:(?!>{5,9} ?REPLACE|<{5,9} ?SEARCH)[^\n]*\n)*))>{5,9} ?REPLACE[ \t]*$",
     re.MULTILINE,
 )
 _DIFF = late_pattern(r"^(?:<{5,9} ?SEARCH\b|\*\*\* Begin Patch\b|--- \S.*\n\+\+\+ \S|@@ -\d)", re.MULTILINE)

@@ -85,7 +85,9 @@ _OTHER = late_pattern(
     re.IGNORECASE,
 )
 _CLOSING = late_pattern(r"[\s*_#=\]】〉》」』>~–—-]*+")
-_TAG = late_pattern(r"\s*<(?P<close>/?)\s*(?P<name>h[1-6]|[a-z_ -]{4,24}|評価|最終回答)\s*>(?P<rest>.*)", re.IGNORECASE)
+_TAG = late_pattern(
+    r"\s*+<(?P<close>/?)\s*+(?P<name>h[1-6]|[a-z_ -]{4,24}|評価|最終回答)\s*+>(?P<rest>.*)", re.IGNORECASE
+)
 _UNDERLINE = late_pattern(r"\s*(?:={3,}|-{3,})\s*")
 _HTML = late_pattern(r"h[1-6]", re.IGNORECASE)
 _BRACKETS = "【[〈《「『■◆●▼▶◇□◎★"

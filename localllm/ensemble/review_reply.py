@@ -20,7 +20,7 @@ _FINAL_CHANNEL = late_pattern(r"<\|channel\|>final\s*(?:<\|[^|]{1,20}\|>\w*)?<\|
 _END_OF_CHANNEL = late_pattern(r"<\|(?:end|return|start|call)\|>")
 _BARE_CHANNELS = late_pattern(r"\Aanalysis(?=\S).*assistantfinal", re.DOTALL)
 _OUTER_FENCE = late_pattern(
-    r"\A(`{3,}|~{3,})[ \t]*(?:markdown|md|text|txt|plaintext)?[ \t]*\n(.*)\n\1[ \t]*\Z", re.DOTALL
+    r"\A(`{3,}|~{3,})[ \t]*+(?:(?:markdown|md|text|txt|plaintext)[ \t]*+)?\n(.*)\n\1[ \t]*\Z", re.DOTALL
 )
 
 _SHORT_PREFACE = 300

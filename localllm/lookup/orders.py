@@ -159,7 +159,9 @@ def _how_many(text: str) -> int:
 def _run(text: str, quotes: Sequence[str]) -> Order | None:
     if quotes:
         return Order(kind="run", text="\n".join(quotes))
-    match = re.search(r"\b(?:run|execute|exec)\s*:?\s*(?:the command\s*:?\s*)?(.+)$", text, re.IGNORECASE | re.DOTALL)
+    match = re.search(
+        r"\b(?:run|execute|exec)\s*+(?::\s*+)?(?:the command\s*+(?::\s*+)?)?(.+)$", text, re.IGNORECASE | re.DOTALL
+    )
     command = (match[1] if match else re.split(r"\s*を(?=.{0,12}(?:実行|走らせ))", text)[0]).strip().rstrip(".。!")
     first = next(iter(command.split()), "")
     if first in vocabulary.named("programs") or first.startswith("./"):

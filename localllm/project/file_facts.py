@@ -74,7 +74,7 @@ _OF_SCRIPTS = re.compile(
 _OF_JVM = re.compile(r"^import[ \t]+(?:static[ \t]+)?([\w.]+)", re.MULTILINE)
 _IMPORTS: dict[str, re.Pattern[str]] = {
     "Python": re.compile(r"^[ \t]*(?:from|import)[ \t]+([\w.]+)", re.MULTILINE),
-    "Go": re.compile(r"^(?:import[ \t]+|[ \t]+)(?:\w+[ \t]+)?\"([\w.-]+\.[\w.-]+/[\w./-]+)\"", re.MULTILINE),
+    "Go": re.compile(r"^(?:import[ \t]+|[ \t]+)(?:\w+[ \t]+)?\"([\w-]++\.[\w.-]++/[\w./-]++)\"", re.MULTILINE),
     "Rust": re.compile(r"^[ \t]*(?:pub )?use[ \t]+(\w+)", re.MULTILINE),
     "Ruby": re.compile(r"^[ \t]*require[ \t(]+['\"]([\w/-]+)", re.MULTILINE),
     **dict.fromkeys(("JavaScript", "TypeScript", "Vue", "Svelte", "Astro"), _OF_SCRIPTS),

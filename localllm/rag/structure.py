@@ -9,7 +9,7 @@ from localllm.code.outline import Definition, NotParsedError, outline
 from localllm.rag.chunking import Block
 from localllm.text.markdown_blocks import BlockSplitter
 
-_HEADING = late_pattern(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
+_HEADING = late_pattern(r" {0,3}(#{1,6})[ \t]++(.*?)[ \t]*+#*+[ \t]*+$")
 _UNDERLINED = late_pattern(r"([^\n]+)\n {0,3}(=+|-+)[ \t]*$")
 _MARKUP = late_pattern(r"[*_`]+|\[([^\]]*)\]\([^)]*\)")
 _LONGEST_TITLE = 120

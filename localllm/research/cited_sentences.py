@@ -16,14 +16,15 @@ from localllm.text.sentences import Span, split_sentences
 _ID = r"[EＥ]\s?[-#]?\d{1,5}"
 _BLANKS = r"(?:(?<!\s)\s++|)"  # all there are: each of a long run is tried once
 _MARK = late_pattern(
-    rf"{_BLANKS}[\[［【(（〔]\s*(?:(?:evidence|source|出典|証拠|根拠)\s*:?\s*)?(?P<ids>{_ID}(?:\s*(?:[,、，;；・/]|and|と)?\s*{_ID})*)\s*[\]］】)）〕]",
+    rf"{_BLANKS}[\[［【(（〔]\s*+(?:(?:evidence|source|出典|証拠|根拠)\s*+(?::\s*+)?)?"
+    rf"(?P<ids>{_ID}(?>(?:\s*+(?:(?:[,、，;；・/]|and|と)\s*+)?{_ID})*))\s*+[\]］】)）〕]",
     re.IGNORECASE,
 )
 _NUMBER = late_pattern(r"(?<!\d)\d{1,6}(?!\d)")
 _FOREIGN = late_pattern(  # a link, whose words stay; [3], [S2], 【4】; an address
     r"\[(?P<label>[^\]\n]{1,200})\]\([^)\s]{1,500}\)"
     rf"|{_BLANKS}"
-    r"[\[［【〔]\s*[SＳTＴ^]?\s*\d{1,4}(?:\s*[,、，;–—-]\s*[SＳTＴ]?\s*\d{1,4})*\s*[\]］】〕](?!\()"
+    r"[\[［【〔]\s*+(?:[SＳTＴ^]\s*+)?\d{1,4}(?>(?:\s*+[,、，;–—-]\s*+(?:[SＳTＴ]\s*+)?\d{1,4})*)\s*+[\]］】〕](?!\()"
     r"|<?(?:https?|ftp|file|javascript|data)://?[^\s<>「」（）()、。]+>?",
     re.IGNORECASE,
 )

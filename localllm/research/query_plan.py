@@ -31,7 +31,7 @@ _LONGEST_SUBJECT = 90
 
 _YEARS = late_pattern(r"(?:1[89]|20)\d\d年?|(?:昭和|平成|令和)(?:元|\d{1,2})年")
 _ENTITY = late_pattern(r"「[^」]{2,40}」|\"[^\"]{2,40}\"|[\u30a1-\u30fa\u30fc]{3,}|(?:[A-Z][\w.&-]+(?: (?=[A-Z]))?)+")
-_LEADING = late_pattern(r"^\s*(?:[-*・•]|\(?\d{1,2}[.)、:]|query\s*\d*\s*:)\s*", re.IGNORECASE)
+_LEADING = late_pattern(r"^\s*(?:[-*・•]|\(?\d{1,2}[.)、:]|query\s*+(?:\d++\s*+)?:)\s*", re.IGNORECASE)
 _OPENING = late_pattern(
     r"^(?:what|who|whom|when|where|why|how|which|is|are|was|were|do|does|did|can|please|tell|explain)\b", re.IGNORECASE
 )

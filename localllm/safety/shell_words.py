@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _MOST_ALTERNATIVES = 64  # words that a brace may expand to before it counts as computed
 _VARIABLE = late_pattern(r"\$(?:\{(\w+)\}|(\w+|[@*#?$!-]))")
 _GLOB = late_pattern(r"[*?\[]")
-_BRACE = late_pattern(r"\{([^{}]*,[^{}]*)\}")
+_BRACE = late_pattern(r"\{([^{},]*+,[^{}]*+)\}")
 _IN_QUOTES = late_pattern(r'\\([\\$`"\n])')
 _ANSI = late_pattern(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|c.|.)", re.DOTALL)
 _ANSI_NAMED = {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "E": "\x1b", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}

@@ -29,7 +29,7 @@ class _Program(msgspec.Struct, frozen=True):
     instead: str
 
 
-_QUITS = late_pattern(r"(?:\+|:)?\s*(?:.*[|\s:])?(?:w?q(?:a|all)?|x(?:a|all)?|cq)!?\s*")
+_QUITS = late_pattern(r"(?:\+|:)?(?:.*[|\s:])?(?:w?q(?:a|all)?|x(?:a|all)?|cq)!?\s*", re.DOTALL)
 _ASKS_FOR_HUNKS = late_pattern(r"-[acfqvuks]*p|--patch|--interactive")
 _NAMES_NO_COMMAND = late_pattern(r"-[Cc]|--git-dir|--work-tree|--namespace")
 
@@ -52,7 +52,7 @@ def _vi(arguments: Sequence[str], flow: Flow) -> bool:
 
 
 def _follows(arguments: Sequence[str], flow: Flow) -> bool:
-    follows = any(re.fullmatch(r"-[a-eg-zF\d]*[fF].*|--follow.*|--retry", word) for word in arguments)
+    follows = any(re.fullmatch(r"-[a-eg-z\d]*+[fF].*|--follow.*|--retry", word) for word in arguments)
     ends = flow.drained or flow.apart or flow.limited or any(word.startswith("--pid") for word in arguments)
     return follows and not ends and not (flow.fed and not _operands(arguments))
 

@@ -168,7 +168,7 @@ def _is_index(data: Path, copy: Path) -> bool:
 
 
 _WRITTEN = re.compile(
-    r"(?:.*/)?\.git/(?:modules/.+/|worktrees/[^/]+/)*(?:"
+    r"(?:.*/)?\.git/(?:worktrees/[^/]+/)*(?:modules/.+/)?(?:"  # what is below modules may have any name
     r"[A-Z_]+_(?:HEAD|MSG|MODE|EDITMSG)|HEAD|index|config|packed-refs|shallow|description|info/(?:exclude|sparse-checkout)"
     r"|(?:refs|logs)/.*|objects/(?!info/(?:http-)?alternates).*|lfs/objects/.*|)"
     r"|(?:.*/)?\.git/(?:modules/.+/)?worktrees/[^/]+/(?:commondir|gitdir)",

@@ -23,7 +23,7 @@ class Block(msgspec.Struct, frozen=True):
     text: str
 
 
-FENCE = re.compile(r" {0,3}(?:(?:[-*+]|\d{1,9}[.)])\s)?\s*+(`{3,}|~{3,})([^`\n]*)$")
+FENCE = re.compile(r" {0,3}(?:(?:[-*+]|\d{1,9}[.)])\s)?\s*+(`{3,}+|~{3,}+)([^`\n]*)$")
 """Matches a line that opens a fence, without line end; the first group is its marker."""
 
 _HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")

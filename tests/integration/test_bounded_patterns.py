@@ -73,6 +73,57 @@ TRIES = {
         assert [found[0] for found in _FOREIGN.finditer("a  [3] [b](c)[S2]")] == ["  [3]", "[b](c)", "[S2]"]
         assert _BEFORE_STOP.sub("", "a  . b ,") == "a. b,"
     """,
+    "lists of sources": """
+        from localllm.research.cited_sentences import _FOREIGN, _MARK
+        assert not _MARK.search("[" + "E1 " * 100_000 + "x")
+        assert not _FOREIGN.search("[" + "1,  " * 100_000 + "x")
+        assert _MARK.search("a [ source : E1, E2 and E3 ].")["ids"] == "E1, E2 and E3"
+        assert [_FOREIGN.sub("", text) for text in ("a [ S 1, 2 – T3 ]", "a [1]", "a [1](b)")] == ["a", "a", "a "]
+    """,
+    "files of git": """
+        from localllm.snapshots.repository_restore import _may_be_written
+        assert not _may_be_written("a/.git/" + "modules/a/" * 400 + "x")
+        for at in ("", "modules/a/", "worktrees/a/", "worktrees/a/modules/b/c/", "modules/a/modules/b/worktrees/c/"):
+            assert _may_be_written(f"a/.git/{at}HEAD") and not _may_be_written(f"a/.git/{at}hooks/post-commit")
+    """,
+    "a name on a line": """
+        from localllm.agent.answer_calls import _COMMENT_NAME, _INFO_NAME, _NAME_LINE, _REPLACEMENT
+        for text in ("*", "-", "_", "a.", "`", " "):
+            for pattern in (_COMMENT_NAME, _INFO_NAME, _NAME_LINE):
+                assert not pattern.fullmatch(text * 100_000 + "!") and not pattern.fullmatch(text * 80 + "!")
+        assert not _REPLACEMENT.search("<<<<<<< SEARCH\\n" + "\\n" * 100_000)
+        assert [_NAME_LINE.fullmatch(line)["path"] for line in ("**File: `a/b.py`**:", "### c.py", "- d.py")] == [
+            "a/b.py", "c.py", "d.py"
+        ]
+        assert _COMMENT_NAME.fullmatch("<!-- file: a.html -->")["path"] == "a.html"
+    """,
+    "lines of a document": """
+        from localllm.ensemble.review_headings import _TAG
+        from localllm.memory.notes import _DATED
+        from localllm.rag.structure import _HEADING
+        from localllm.text.markdown_blocks import FENCE
+        assert not _HEADING.match("#" + " " * 400 + "x#" + " " * 400 + "y\\n\\n")
+        assert [_HEADING.match(line)[2] for line in ("## a b ##", "# C#", "#  ", "# a # b")] == [
+            "a b", "C", "", "a # b"
+        ]
+        assert not FENCE.match("~" * 100_000 + "`") and FENCE.match("~~~~py").groups() == ("~~~~", "py")
+        assert not _DATED.match("2026-01-01" + " " * 100_000) and _DATED.match("(2026-01-01) : a")
+        assert not _TAG.fullmatch("<" + " " * 100_000) and _TAG.fullmatch("< final answer > a")["rest"] == " a"
+    """,
+    "files of a project": """
+        from localllm.project.file_facts import _IMPORTS
+        from localllm.project.manifests.dependencies import _gemfile
+        assert not _IMPORTS["Go"].search('import "' + ".a" * 100_000)
+        assert _IMPORTS["Go"].findall('import x "a.com/b"\\n\\t"go.uber.org/c"') == ["a.com/b", "go.uber.org/c"]
+        assert not list(_gemfile("", "gem" + " " * 100_000)) and list(_gemfile("", "gem ( 'a'")) == ["a"]
+    """,
+    "words of a command": """
+        from localllm.safety.shell_words import _BRACE
+        from localllm.safety.terminal_programs import _QUITS
+        assert not _BRACE.search("{" + "," * 100_000) and _BRACE.search("a{b,c,d}")[1] == "b,c,d"
+        assert not _QUITS.fullmatch("+" + " " * 100_000 + "y")
+        assert all(map(_QUITS.fullmatch, ("+qa!", ":wq", "+%s/a/b/ | x")))
+    """,
     "code in a command": """
         from localllm.safety.nested_commands import _CALL
         assert not _CALL.findall("_" * 400_000)

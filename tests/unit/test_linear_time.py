@@ -19,6 +19,7 @@ from localllm.ensemble.review_reply import read_review
 from localllm.ensemble.short_answers import short_answer
 from localllm.llm.discovery.http_get import Answer
 from localllm.llm.discovery.scan import recognise
+from localllm.research.cited_sentences import read_sentences, tidy
 from localllm.safety.dangerous_commands import uses_network
 from localllm.safety.plain_commands import plain_commands
 from localllm.safety.policy import Policy
@@ -69,6 +70,14 @@ def _page_with_metadata(text: str) -> None:
     main_text(f'<html><body><article><p>{prose}</p></article><script>{{"@type":{text}}}</script></body></html>')
 
 
+def _cited(text: str) -> None:
+    read_sentences(f"As measured [{text}and so on.", {"E1"})
+
+
+def _referenced(text: str) -> None:
+    tidy(f"As measured [{text}and so on.")
+
+
 def _web_page(text: str) -> None:
     async def ask(_path: str) -> Answer:
         return Answer(200, {"content-type": "text/html"}, text.encode())
@@ -111,6 +120,8 @@ HOSTILE: list[tuple[Callable[[str], Any], str, int]] = [
     (says_changed, "i have ", 2_000),
     (is_plan, "\n", 5_000),
     (_concluded, " ", 12),
+    (_cited, "E1 ", 5),
+    (_referenced, "1, ", 6),
     (_page_with_metadata, " ", 4_000),
     (_web_page, "<title", 3_000),
     (_web_page, "<title>", 3_000),

@@ -23,7 +23,7 @@ NEWEST_DATED = "2024-10-21"
 _UNDATED = frozenset({"v1", "preview", "latest"})
 """Versions of the v1 API, whose addresses contain no deployment."""
 
-_OPENAI_PATH = re.compile(r"(?P<prefix>.*?)/openai(?:/(?P<rest>.*))?")
+_OPENAI_PATH = re.compile(r"(?P<prefix>.*?)/openai(?:/(?P<rest>.*))?", re.DOTALL)
 _AZURE_HOST = re.compile(r"\.(azure\.(com|us|cn)|api\.cognitive\.microsoft\.com)$", re.IGNORECASE)
 
 

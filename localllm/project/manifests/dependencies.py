@@ -224,7 +224,9 @@ def _gradle(_: str, text: str) -> Iterator[str]:
 
 def _gemfile(_: str, text: str) -> Iterator[str]:
     yield from re.findall(
-        r"^[ \t]*(?:gem|\w+\.add_(?:runtime_|development_)?dependency)\s*\(?\s*['\"]([\w.-]+)['\"]", text, re.MULTILINE
+        r"^[ \t]*(?:gem|\w+\.add_(?:runtime_|development_)?dependency)\s*+(?:\(\s*+)?['\"]([\w.-]+)['\"]",
+        text,
+        re.MULTILINE,
     )
 
 

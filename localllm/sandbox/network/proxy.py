@@ -31,7 +31,7 @@ _CHUNK = 1 << 16
 _MOST_REMEMBERED = 100  # hosts
 _NOT_PASSED_ON = {b"host", b"connection", b"keep-alive", b"te", b"trailer", b"upgrade"}
 _ASK_FOR_PASSWORD = b'Proxy-Authenticate: Basic realm="localllm"\r\n'
-_HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n\0]*)")
+_HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*+([^\r\n\0]*)")
 _REQUEST = re.compile(rb"([A-Z]{1,20}) ([!-~]+) HTTP/1\.[01]")
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
