@@ -11,8 +11,10 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from localllm.base.regular_files import open_linkless
 from localllm.sandbox.git_config import Setting, parse, write
 from localllm.sandbox.git_programs import PROGRAM_NAMES
+from localllm.sandbox.symlinks import follow, leads_out
 
 CARGO = (".cargo/config.toml", ".cargo/config")
 
@@ -76,7 +78,7 @@ def settings_for(environment: Mapping[str, str], root: Path) -> dict[str, bytes]
     home = Path(environment.get("HOME", ""))
     if not home.is_absolute():
         return {}
-    return {**_git(environment, home, root), **_cargo(home)}
+    return {**_git(environment, home, root), **_cargo(home, root)}
 
 
 def _xdg(environment: Mapping[str, str], home: Path) -> Path:
@@ -87,14 +89,14 @@ def _xdg(environment: Mapping[str, str], home: Path) -> Path:
 def _git(environment: Mapping[str, str], home: Path, root: Path) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     for name in _LISTS.values():
-        if content := _read(_xdg(environment, home) / name):
+        if content := _read_own(_xdg(environment, home) / name, root):
             files[f".config/git/{name}"] = content
     kept: list[Setting] = []
     for file, setting in _settings_of_user(environment, root):
         if setting.section == "core" and setting.name in _LISTS:
             if _is_in(root, file):
                 continue  # a command could name any file of the home there, and read it as its list
-            if content := _read(_path(setting.value, home, home)):
+            if content := _read_own(_path(setting.value, home, home), root):
                 files[f".config/git/{_LISTS[setting.name]}"] = content
         elif _is_kept(setting):
             kept.append(setting)
@@ -128,7 +130,7 @@ def _settings_of_user(environment: Mapping[str, str], root: Path | None) -> Iter
 
 
 def _all(file: Path, home: Path, root: Path | None, depth: int) -> Iterator[tuple[Path, Setting]]:
-    for setting in parse(_read(file)):
+    for setting in parse(_read_own(file, root) if root else _read(file)):
         yield file, setting
         is_include = setting.section == "include" or (
             setting.section == "includeif" and (root is None or _applies(setting.subsection, file, home, root))
@@ -170,8 +172,8 @@ def _is_kept(setting: Setting) -> bool:
     return not any(holds_secret(text) for text in (subsection, name, value))
 
 
-def _cargo(home: Path) -> dict[str, bytes]:
-    texts = {name: _read(home / name).decode("utf-8", "replace") for name in CARGO}
+def _cargo(home: Path, root: Path) -> dict[str, bytes]:
+    texts = {name: _read_own(home / name, root).decode("utf-8", "replace") for name in CARGO}
     return {name: _plain_toml(text).encode() for name, text in texts.items() if text}
 
 
@@ -187,6 +189,16 @@ def _plain_toml(text: str) -> str:
 
 def _path(value: str, beside: Path, home: Path) -> Path:
     return home / value[2:] if value.startswith("~/") else beside / value
+
+
+def _read_own(file: Path, root: Path) -> bytes:
+    """Return the content of a file of the user; empty if a symlink in the project `root` leads to it from there, as a
+    command could make it lead to any file."""
+    if leads_out(root, str(file)):
+        return b""
+    with suppress(OSError), open_linkless(Path(follow(str(file))[-1])) as opened:
+        return opened.read(_MOST)
+    return b""
 
 
 def _read(file: Path) -> bytes:

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import msgspec
 
 from localllm.sandbox.dotfiles import CARGO, has_private_key, has_secret, is_git_secret
 from localllm.sandbox.protect.repository import around
+from localllm.sandbox.symlinks import leads_out
 
 _SECRET = re.compile(
     r"(?i)\.?credentials(\.(json|toml|ya?ml|xml|ini|conf|cfg|db|txt))?|[._]netrc|\.pypirc|\.git-credentials|\.env"
@@ -187,6 +188,8 @@ _SETTINGS_OF_ENVIRONMENTS = ("pip.conf", ".condarc", "etc/npmrc")  # hidden if t
 _GIT_SETTINGS = ("config", "config.worktree")  # as above
 _MOST_MODULES = 20_000  # folders
 
+_ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
+
 _NOT_HOMES = "/ /bin /dev /etc /lib /opt /proc /sbin /sys /usr /var"
 
 
@@ -220,24 +223,37 @@ def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), pro
     secrets += [file for home in homes for name in _SETTINGS_AMONG_TOOLCHAINS if has_secret(file := home / name)]
     secrets += [Path(path) for path in _SYSTEM_SECRETS.split() if os.access(path, os.R_OK)]
     secrets += [path for name in _SECRETS_NAMED_BY.split() if (path := Path(environment.get(name, ""))).is_absolute()]
-    found = [(name, _real([home / name])[0]) for home in homes for name in _toolchains(home) if _exists(home / name)]
-    programs = _programs(environment)
+    may_be_shown = partial(_is_chosen_by_user, project and project.resolve())
+    found = {
+        home: {
+            name: _real([path])[0] for name in _toolchains(home) if _exists(path := home / name) and may_be_shown(path)
+        }
+        for home in homes
+    }
+    programs = list(filter(may_be_shown, _programs(environment)))
     secrets += [file for folder in programs for name in _SETTINGS_OF_ENVIRONMENTS if has_secret(file := folder / name)]
     repository = around(project, [*homes, *map(Path, _ALWAYS_HIDDEN.split())]) if project else []
     places = [*repository, *(folder / ".git" for folder in (project.parents if project else ()))]
     secrets += [file for folder in places for file in _git_settings(folder) if is_git_secret(file)]
     closed = _real([*homes, *map(Path, _ALWAYS_HIDDEN.split()), *secrets, *also_hidden])
-    tools = _beneath(closed, _real([*(path for _, path in found), *programs]))
+    tools = _beneath(closed, _real([*(path for names in found.values() for path in names.values()), *programs]))
     hidden = tuple(dict.fromkeys((*closed, *_real(secrets_in(tools)))))
     return Visibility(
         homes=homes,
         hidden=hidden,
         shown=_beneath(hidden, dict.fromkeys((*tools, *_real(repository)))),
-        toolchains={
-            name: _real([home / name])[0] for home in homes[:1] for name in _toolchains(home) if _exists(home / name)
-        },
+        toolchains=found[homes[0]] if homes else {},
         links={name: real for path in programs if (name := os.path.abspath(path)) != str(real := _real([path])[0])},  # noqa: PTH100 - Path.absolute keeps `..`
     )
+
+
+def _is_chosen_by_user(project: Path | None, path: Path) -> bool:
+    """Return whether no symlink in the project leads to the folder outside, except to (a folder of) an environment, as
+    `.venv` often is one: a command, or whoever wrote the project, could lay open any folder by it."""
+    if not project or not leads_out(project, str(path)):
+        return True
+    real = Path(os.path.realpath(path))
+    return any(_exists(folder / mark) for folder in (real, real.parent) for mark in _ENVIRONMENT_MARKS)
 
 
 def _git_settings(data: Path) -> Iterator[Path]:
@@ -281,7 +297,7 @@ def _programs(environment: Mapping[str, str]) -> list[Path]:
     for folder in map(Path, environment.get("PATH", "").split(os.pathsep)):
         if folder.is_absolute():
             found.append(folder)
-            found += [folder.parent for mark in ("pyvenv.cfg", "conda-meta") if _exists(folder.parent / mark)]
+            found += [folder.parent for mark in _ENVIRONMENT_MARKS if _exists(folder.parent / mark)]
     return [folder for folder in found if _exists(folder)]
 
 

@@ -20,7 +20,7 @@ from localllm.sandbox.protect.protected_paths import (
     is_seen_from,
 )
 from localllm.sandbox.protect.repository import all_alternates, linked_data, linked_git
-from localllm.sandbox.protect.symlinks import SKIPPED, find_plain
+from localllm.sandbox.symlinks import SKIPPED, find_plain
 
 
 class HarmfulChanges:

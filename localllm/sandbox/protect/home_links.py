@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock
 
 from localllm.sandbox.protect.folder_listings import FolderListings
-from localllm.sandbox.protect.symlinks import follow
+from localllm.sandbox.symlinks import follow
 
 _IN_CONFIG = 2
 """Levels of folders searched below `~/.config`; of other folders, only the entries."""

@@ -17,7 +17,7 @@ from localllm.sandbox.protect.git_files import gitfile_target, line_of
 from localllm.sandbox.protect.git_settings import local_address, local_places, used_addresses
 from localllm.sandbox.protect.protected_paths import IN_BARE, Entry, Reach, is_git_settings, look_at, names_beneath
 from localllm.sandbox.protect.repository import Place, all_alternates, find_place, settings_of
-from localllm.sandbox.protect.symlinks import follow
+from localllm.sandbox.symlinks import follow
 
 _MOST_WORKTREES = 50
 _MOST_ROUNDS = 10  # of included config files, and of symlinks to symlinks

@@ -27,7 +27,7 @@ from localllm.sandbox.protect.protected_paths import (
     matters,
     names_repository,
 )
-from localllm.sandbox.protect.symlinks import SKIPPED
+from localllm.sandbox.symlinks import SKIPPED
 
 _OTHER_REPOSITORIES = frozenset({".hg", ".jj", ".sl", "_darcs", ".svn", ".bzr"})
 _IN_WORKTREE = (*IN_BARE, "gitdir")

@@ -16,7 +16,7 @@ from localllm.base.files import real_path
 from localllm.base.regular_files import NO_LINK, READ, opened
 from localllm.sandbox.git_config import Setting, parse
 from localllm.sandbox.protect.git_files import alternates_in, has_head, is_repository, led_to, said_in
-from localllm.sandbox.protect.symlinks import find_plain
+from localllm.sandbox.symlinks import find_plain
 
 _MOST_WHOLE = 1 << 22  # bytes of a config file or a list of alternates
 MOST_FOLDERS = 20_000

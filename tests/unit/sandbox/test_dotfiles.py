@@ -143,3 +143,19 @@ def test_lists_that_a_settings_file_in_the_project_names_are_not_read(tmp_path: 
     assert b"Me" in files[".gitconfig"]
     environment["GIT_CONFIG_GLOBAL"] = str(tmp_path / "mine")
     assert settings_for(environment, tmp_path / "project")[".config/git/ignore"] == b"private\n"
+
+
+@pytest.mark.parametrize("name", [".config/git/ignore", ".gitconfig", ".cargo/config.toml"])
+def test_a_link_of_the_project_leads_to_no_other_file_of_the_home(tmp_path: Path, name: str) -> None:
+    home, project = tmp_path, tmp_path / "project"
+    project.mkdir()
+    (home / "own").write_text("[user]\nname = 'me'\n")
+    (home / name).parent.mkdir(parents=True, exist_ok=True)
+    (home / name).symlink_to(project / "settings")
+    (project / "settings").symlink_to("real")
+    (project / "real").write_text("[user]\nname = 'me'\n")
+    assert name in settings_for({"HOME": str(home)}, project)
+    (project / "real").unlink()
+    (project / "real").symlink_to("../own")
+    assert name not in settings_for({"HOME": str(home)}, project)
+    assert name in settings_for({"HOME": str(home)}, tmp_path / "other")

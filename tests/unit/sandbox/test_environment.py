@@ -45,6 +45,23 @@ def test_programs_in_the_home_are_shown_with_their_environment(home: Path) -> No
     assert Path("/usr/bin") not in seen.shown  # seen anyway
 
 
+def test_a_project_does_not_choose_what_is_shown_of_the_home(home: Path) -> None:
+    """A command, or whoever wrote the project, could lay open any folder by a symlink there."""
+    project = home / "project"
+    (project / "own").mkdir(parents=True)
+    (project / "bin").symlink_to("../.ssh")
+    (project / "tools").symlink_to("own")
+    (project / ".venv").symlink_to("../venvs/a")
+    (home / ".local").mkdir()
+    (home / ".local/bin").symlink_to("../project/bin")
+    environment = {"HOME": str(home), "PATH": f"{project}/bin:{project}/tools:{project}/.venv/bin"}
+    seen = survey(environment, project=project)
+    assert home / ".ssh" not in (*seen.shown, *seen.links.values(), *seen.toolchains.values())
+    assert {home / "venvs/a", home / "venvs/a/bin", project / "own"} <= set(seen.shown)
+    elsewhere = survey(environment, project=home / "tools")
+    assert home / ".ssh" in elsewhere.shown
+
+
 @pytest.mark.parametrize("name", ["XDG_CONFIG_HOME", "KUBECONFIG", "XDG_RUNTIME_DIR"])
 def test_what_a_variable_says_is_secret_is_hidden(tmp_path: Path, name: str) -> None:
     assert (tmp_path / "x").resolve() in survey({name: str(tmp_path / "x")}).hidden

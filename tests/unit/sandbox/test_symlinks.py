@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.sandbox.protect.symlinks import find_plain, follow
+from localllm.sandbox.symlinks import find_plain, follow, leads_out
 
 
 @pytest.fixture
@@ -46,3 +46,14 @@ def test_the_links_on_the_way(root: Path) -> None:
 )
 def test_what_is_reached_through_no_link(root: Path, path: str, found: str | None) -> None:
     assert find_plain(root, root / path) == (root / found if found else None)
+
+
+def test_a_way_out_of_a_folder(root: Path) -> None:
+    (root.parent / "in").symlink_to("project/a")
+    (root / "n0").symlink_to("..")
+    for number in range(1, 60):
+        (root / f"n{number}").symlink_to(f"n{number - 1}")
+    ways = ("out", "out/x", "l/../out/x", "n3", "n59")
+    assert [way for way in ways if not leads_out(root, f"{root}/{way}")] == []
+    ways = ("a", "l/b", "out/project/a", "../in/b", "../elsewhere", "missing/x")
+    assert [way for way in ways if leads_out(root, f"{root}/{way}")] == []

@@ -30,6 +30,15 @@ def follow(path: str) -> list[str]:
     return [*found, at]
 
 
+def leads_out(root: Path, path: str) -> bool:
+    """Return whether the way of an absolute path leaves the folder `root` by a symlink there, or has too many: a
+    command, or whoever wrote the project, chose where to."""
+    inside = f"{root}/"
+    *links, real = follow(path)
+    is_inside = f"{real}/".startswith(inside) and len(links) <= _MOST_LINKS
+    return any(link.startswith(inside) for link in links) and not is_inside
+
+
 def find_plain(root: Path, path: Path) -> Path | None:
     """Return what an absolute path stands for in the folder `root` (symlinks resolved); None if that is elsewhere, or
     if the way there has a symlink or a package folder, which is not checked again."""
