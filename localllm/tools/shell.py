@@ -278,7 +278,10 @@ def _how_it_went(command: str, failed: Sequence[tuple[str, int, str]], result: "
     """Yield what exit status and output do not reveal."""
     for part, status, behind in failed:
         yield f"[{part} exited with {status} (its output was piped into {behind})]"
-    apart = [_in_brief(text) for text in line_of(command).script.apart]
+    line = line_of(command)
+    if any(f"cd: {path}: No such" in result.stderr for path in line.folders if path.startswith("/")):
+        yield "[Commands start in the project root: leave out the cd.]"
+    apart = [_in_brief(text) for text in line.script.apart]
     if result.left and apart and not result.timed_out:
         yield f"[Ended with the command: {'; '.join(apart)}. Put what needs it into the same command.]"
 

@@ -18,6 +18,7 @@ from localllm.sandbox.runner import CommandResult, SandboxLevel, SandboxRunner
 from localllm.tools import live_output
 from localllm.tools.context import ToolContext
 from localllm.tools.shell import run_command
+from tests.support.each import each
 from tests.support.sandbox_world import level_here
 from tests.support.tools import make_context, preview, use
 
@@ -289,6 +290,17 @@ async def test_what_is_hidden_is_said(tmp_path: Path, command: str, said: str) -
     done = await use(run_command, context_with(tmp_path, SandboxRunner(tmp_path)), command=command)
     assert done.success
     assert said in done.for_model
+
+
+@linux
+@each(("folder", "is_said"), [("/home/user/project", True), ("backend", False)])
+async def test_who_invents_a_folder_for_the_project_is_told_where_it_is(
+    tmp_path: Path, folder: str, is_said: bool
+) -> None:
+    command = f"cd {folder} && make test"
+    done = await use(run_command, context_with(tmp_path, SandboxRunner(tmp_path)), command=command)
+    assert not done.success
+    assert ("Commands start in the project root" in done.for_model) == is_said
 
 
 @pytest.mark.parametrize(("level", "is_said"), [("bubblewrap", True), ("landlock", False), ("none", False)])
