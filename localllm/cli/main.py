@@ -149,11 +149,20 @@ def _named_language(arguments: list[str]) -> str:
     return next((one for one in _LANGUAGES if f"--lang={one}" in said), "auto")
 
 
+_OF_OTHER_PROGRAMS = {"--json": "--output json", "--output-format": "--output", "--print": "--prompt"}
+_WITHOUT_COMMAND = {"prompt", "output", "continue_", "resume", "yes"}
+"""Parameters of the root command that a subcommand does not read."""
+
+
 def _misplaced(error: click.NoSuchOption) -> click.UsageError:
-    """Return the error; for an option before the command, with a note on its position."""
-    known = {name for one in root.params if isinstance(one, click.Option) for name in one.opts}
+    """Return the error; for an option that goes before the command, with a note on its position."""
+    options = [one for one in root.params if isinstance(one, click.Option) and one.name not in _WITHOUT_COMMAND]
     option = error.option_name
-    if option not in known or error.ctx is None or error.ctx.parent is None:
+    if error.ctx is None or error.ctx.parent is None:
+        if meant := _OF_OTHER_PROGRAMS.get(option):
+            return click.NoSuchOption(option, _("There is no {option}: use {meant}.", option=option, meant=meant))
+        return error
+    if not any(option in one.opts for one in options):
         return error
     called = " ".join(error.ctx.command_path.split()[1:])
     return click.UsageError(
@@ -182,12 +191,36 @@ class _Commands(click.Group):
             return command
         return super().get_command(ctx, cmd_name)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            if isinstance(error, click.NoSuchOption):
+                raise
+            raise _no_command(ctx, args, self.list_commands(ctx)) from error
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Complete the names of commands without their help, which would import every command."""
         from click.shell_completion import CompletionItem
 
         names = [CompletionItem(name) for name in self.list_commands(ctx) if name.startswith(incomplete)]
         return names + click.Command.shell_complete(self, ctx, incomplete)
+
+
+def _no_command(context: click.Context, words: list[str], commands: list[str]) -> click.UsageError:
+    """Return the error for a word that is no command: with the nearest one, or how to ask if it begins a question."""
+    import shlex
+    from difflib import get_close_matches
+
+    name = words[0]
+    if near := get_close_matches(name, commands, 1):
+        said = _("There is no command “{name}”. Did you mean “{near}”?", name=name, near=near[0])
+    else:
+        words_said = shlex.quote(" ".join(words))
+        said = _("There is no command “{name}”. To ask a question: localllm -p {words}", name=name, words=words_said)
+    return click.UsageError(said, context)
 
 
 def _providers(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[str]:

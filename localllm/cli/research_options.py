@@ -58,6 +58,7 @@ OPTIONS = (
         help="Search the documents in this folder as well.",
     ),
     click.option(
+        "-c",
         "--collection",
         "collections",
         multiple=True,

@@ -13,9 +13,26 @@ from localllm.cli.main import read_piped_input, run
         (["init", "--lang", "ja"], "--lang goes before the command: localllm --lang … init"),
         (["config", "show", "--debug"], "--debug goes before the command: localllm --debug … config show"),
         (["init", "--serv"], "No such option '--serv'"),
+        (["rag", "chat", "--continue"], "No such option '--continue'"),
+        (["--json", "-p", "hi"], "There is no --json: use --output json."),
     ],
 )
 def test_an_option_at_the_wrong_place(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["reserch", "x"], "There is no command “reserch”. Did you mean “research”?"),
+        (["why does it fail?"], "To ask a question: localllm -p 'why does it fail?'"),
+        (["why", "is", "$HOME", "empty"], "To ask a question: localllm -p 'why is $HOME empty'"),
+        (["rag", "serch"], "No such command 'serch'"),
+        (["--lag", "x"], "No such option '--lag'"),
+    ],
+)
+def test_a_word_that_is_no_command(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(arguments) == 2
     assert said in capsys.readouterr().err
 
