@@ -3,13 +3,21 @@
 import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import Literal
 
 import msgspec
 
 from localllm.base.lazy_patterns import late_pattern
+from localllm.safety.command_options import ASSIGNMENT, read_options
+from localllm.safety.shell_dialects import Reader
 from localllm.safety.shell_words import Word
 
-SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash", "csh", "tcsh"})
+_READERS: dict[str, Reader] = {
+    **dict.fromkeys(("bash", "rbash"), "bash"),
+    **dict.fromkeys(("sh", "dash", "ash", "ksh", "mksh"), "posix"),
+    **dict.fromkeys(("zsh", "fish", "csh", "tcsh"), "other"),
+}
+SHELLS = frozenset(_READERS)
 INTERPRETERS: dict[str, tuple[str, ...]] = {
     "python": ("-c",),
     "perl": ("-e", "-E"),
@@ -38,7 +46,6 @@ INTERPRETERS: dict[str, tuple[str, ...]] = {
 READERS = SHELLS | INTERPRETERS.keys() | {"powershell", "pwsh"}
 """Programs that run their standard input if given nothing else."""
 
-_ASSIGNMENT = late_pattern(r"\w+(?:\[.*\])?\+?=", re.DOTALL)
 _STRING = late_pattern(
     r"""'''(.*?)'''|\"\"\"(.*?)\"\"\"|'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`""", re.DOTALL
 )
@@ -49,6 +56,7 @@ _LOADER = late_pattern(r"ld(?:[-\d].*)?\.so(?:\..*)?", re.DOTALL)
 _CALL = late_pattern(r"(?<![\w.])([\w.]++)\s*+\(")
 _LISTS = late_pattern(r"\bqw\b|[(){}\[\]|/]")  # delimiters of words in perl and ruby: qw(git push), %x{git push}
 _UNKNOWN = Word("", computed=True)
+_STREAMS = ("/dev/stdin", "/dev/fd", "/proc/")
 _FIND_OPTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch"})
 _MOST_WORDS = 20_000  # of all commands that one `find` may run
 
@@ -56,12 +64,14 @@ _MOST_WORDS = 20_000  # of all commands that one `find` may run
 class Seen(msgspec.Struct, frozen=True):
     """What a command runs: commands, texts for a shell, and code in another language that may hold commands.
 
-    `through`: it runs only these, so it need not be judged itself. `opaque`: it runs something that cannot be seen.
+    `reader`: the shell that reads the texts; "same": the one that runs the command. `through`: it runs only these, so
+    it need not be judged itself. `opaque`: it runs something that cannot be seen.
     """
 
     commands: tuple[list[Word], ...] = ()
     texts: tuple[str, ...] = ()
     code: tuple[str, ...] = ()
+    reader: Reader | Literal["same"] = "posix"
     through: bool = False
     opaque: bool = False
 
@@ -75,13 +85,13 @@ def look_through(words: Sequence[Word]) -> Seen:
     if name == "busybox" and rest:
         return Seen((rest,), through=True)
     if name in SHELLS:
-        return _shell(rest)
+        return _shell(rest, _READERS[name])
     if name in INTERPRETERS:
         return _interpreter(rest, INTERPRETERS[name])
     if handler := _HANDLERS.get(name):
         return handler(rest)
     if name in _PREFIXES:
-        return _prefixed(rest, *_PREFIXES[name])
+        return _prefixed(rest, _PREFIXES[name])
     return Seen()
 
 
@@ -109,6 +119,11 @@ _RUNNERS = frozenset(_NAMES_OF_RUNNERS.split())
 version numbers are omitted, see `program_of`."""
 
 
+def reader_of(program: str) -> Reader:
+    """Return how a shell reads its texts."""
+    return _READERS.get(program, "posix")
+
+
 def program_of(word: Word) -> str:
     """Return the name of a program without folder, version and extension, in lower case."""
     return re.sub(r"(?<=[a-z])[\d.]+$", "", word.text.rpartition("/")[2].lower().removesuffix(".exe"))
@@ -123,79 +138,86 @@ def commands_in_code(code: str) -> tuple[list[list[Word]], list[str]]:
     return calls + together, [*(text for text in texts if len(text.split()) > 1), _LISTS.sub(" ; ", code)]
 
 
-_PREFIXES: dict[str, tuple[str, int, bool]] = {
-    # name: (short options that take a value, operands before the command, whether only the command is judged)
-    "timeout": ("ks", 1, True),
-    "nice": ("n", 0, True),
-    "ionice": ("cnp", 0, True),
-    "nohup": ("", 0, True),
-    "setsid": ("", 0, True),
-    "stdbuf": ("ioe", 0, True),
-    "time": ("fo", 0, True),
-    "command": ("", 0, True),
-    "builtin": ("", 0, True),
-    "exec": ("a", 0, True),
-    "coproc": ("", 0, True),
-    "chrt": ("TPD", 1, False),
-    "taskset": ("", 1, False),
-    "prlimit": ("po", 0, False),
-    "choom": ("np", 0, False),
-    "sudo": ("ughpCTrtDRU", 0, False),
-    "doas": ("uC", 0, False),
-    "pkexec": ("", 0, False),
-    "run0": ("", 0, False),
-    "strace": ("eopsPuEaI", 0, False),
-    "ltrace": ("eopsu", 0, False),
-    "unshare": ("", 0, False),
-    "nsenter": ("t", 0, False),
-    "chroot": ("", 1, False),
-    "caffeinate": ("tw", 0, True),
-    "unbuffer": ("", 0, True),
-    "systemd-run": ("pu", 0, False),
-    "firejail": ("", 0, False),
-    "bwrap": ("", 0, False),
-    "entr": ("", 0, False),
+class _Prefix(msgspec.Struct, frozen=True):
+    """A program that runs the command in its arguments, behind `operands` of its own. `harmless`, `others`: its options
+    (see `command_options`). `through`: with harmless options alone, only the command need be judged."""
+
+    harmless: str = ""
+    others: str = ""
+    operands: int = 0
+    through: bool = True
+
+
+_PREFIXES = {
+    "timeout": _Prefix("k: s: f p v kill-after: signal: foreground preserve-status verbose", operands=1),
+    "nice": _Prefix("n: adjustment: 0 1 2 3 4 5 6 7 8 9"),
+    "ionice": _Prefix("c: n: t class: classdata: ignore", "p: P: u: pid: pgid: uid:"),
+    "nohup": _Prefix(),
+    "setsid": _Prefix("c f w ctty fork wait"),
+    "stdbuf": _Prefix("i: o: e: input: output: error:"),
+    "time": _Prefix("p f: v q portability format: verbose quiet", "o: a output: append"),
+    "command": _Prefix("p v V"),
+    "builtin": _Prefix(),
+    "exec": _Prefix("c", "a: l"),  # some programs do what the name says by which they are called: `exec -a rm ls`
+    "coproc": _Prefix(),
+    "caffeinate": _Prefix("d i m s u t: w:"),
+    "unbuffer": _Prefix("p"),
+    "chrt": _Prefix(others="T: P: D:", operands=1, through=False),
+    "taskset": _Prefix(operands=1, through=False),
+    "prlimit": _Prefix(others="p: o:", through=False),
+    "choom": _Prefix(others="n: p:", through=False),
+    "sudo": _Prefix(others="u: g: h: p: C: T: r: t: D: R: U:", through=False),
+    "doas": _Prefix(others="u: C:", through=False),
+    "pkexec": _Prefix(through=False),
+    "run0": _Prefix(through=False),
+    "strace": _Prefix(others="e: o: p: s: P: u: E: a: I:", through=False),
+    "ltrace": _Prefix(others="e: o: p: s: u:", through=False),
+    "unshare": _Prefix(through=False),
+    "nsenter": _Prefix(others="t:", through=False),
+    "chroot": _Prefix(operands=1, through=False),
+    "systemd-run": _Prefix(others="p: u:", through=False),
+    "firejail": _Prefix(through=False),
+    "bwrap": _Prefix(through=False),
+    "entr": _Prefix(through=False),
 }
 
 
-def _after_options(rest: list[Word], valued: str, *, assignments: bool = False) -> list[Word]:
-    """Return what follows the options. `valued`: short options whose value is the next word."""
-    at = 0
-    while at < len(rest):
-        text = rest[at].text
-        if text == "--":
-            return rest[at + 1 :]
-        if text.startswith("-") and text != "-":
-            at += 2 if len(text) == 2 and text[1] in valued else 1
-        elif assignments and _ASSIGNMENT.match(text):
-            at += 1
-        else:
-            break
-    return rest[at:]
+def _prefixed(rest: list[Word], prefix: _Prefix) -> Seen:
+    options = read_options(rest, prefix.harmless, prefix.others, assignments=not prefix.through)
+    own, command = options.rest[: prefix.operands], options.rest[prefix.operands :]
+    is_plain = options.are_harmless and not any(word.computed for word in own)
+    return Seen((command,) if command else (), through=prefix.through and is_plain and bool(command))
 
 
-def _prefixed(rest: list[Word], valued: str, operands: int, through: bool) -> Seen:
-    command = _after_options(rest, valued, assignments=not through)[operands:]
-    return Seen((command,) if command else (), through=through and bool(command))
+_LETTERS_OF_SHELLS = frozenset("cefhlnuvxo")  # `-l` reads only what the user's home and the machine hold
+_WORDS_OF_SHELLS = frozenset({"--login", "--noprofile", "--norc"})
+_MODES = frozenset({"errexit", "noexec", "noglob", "nounset", "pipefail", "verbose", "xtrace"})
+"""Options of shells that name no file to run and change nothing about how a text is read; modes for `-o`."""
 
 
-def _shell(rest: list[Word]) -> Seen:
+def _shell(rest: list[Word], reader: Reader) -> Seen:
     """`bash -c TEXT`; a script file is not read, but one with a computed name is opaque."""
-    at, takes_text = 0, False
-    while at < len(rest) and rest[at].text[:1] in ("-", "+") and rest[at].text != "-":
+    at = 0
+    takes_text, is_plain, ends = False, reader != "other", False
+    while at < len(rest) and rest[at].text[:1] in ("-", "+") and not ends:
         text = rest[at].text
-        if not text.startswith("--"):
-            takes_text = takes_text or "c" in text[1:]
-            at += 1 if text[-1:] in "oO" and len(text) <= 3 else 0
-        elif text in ("--rcfile", "--init-file"):
-            at += 1
         at += 1
+        ends = text in ("-", "--")
+        if text.startswith("--"):
+            is_plain = is_plain and (ends or text in _WORDS_OF_SHELLS)
+            at += 1 if text in ("--rcfile", "--init-file") else 0
+        else:
+            takes_text = takes_text or "c" in text
+            modes = [word.text for word in rest[at : at + text.count("o") + text.count("O")]]
+            is_plain = is_plain and _LETTERS_OF_SHELLS.issuperset(text[1:]) and _MODES.issuperset(modes)
+            at += len(modes)
+    is_plain = is_plain and not any(word.computed for word in rest[:at])
     operand = rest[at] if at < len(rest) else None
     if operand is None:
-        return Seen(through=takes_text)
-    hidden = operand.computed or operand.text.startswith(("/dev/stdin", "/dev/fd", "/proc/"))
+        return Seen(through=takes_text and is_plain)
+    hidden = operand.computed or operand.text.startswith(_STREAMS)
     if takes_text:
-        return Seen(texts=(operand.text,), through=not hidden, opaque=hidden)
+        return Seen(texts=(operand.text,), reader=reader, through=is_plain and not hidden, opaque=hidden)
     return Seen(opaque=hidden)
 
 
@@ -209,46 +231,67 @@ def _interpreter(rest: list[Word], options: tuple[str, ...]) -> Seen:
     return Seen(opaque=bool(rest) and rest[0].computed and not rest[0].text)
 
 
-def _joined(rest: list[Word]) -> Seen:
-    """A command line given as several words: `eval`, `watch`."""
-    rest = _after_options(rest, "n")
-    hidden = any(word.computed for word in rest)
-    return Seen(texts=(" ".join(word.text for word in rest),), through=not hidden, opaque=hidden)
+def _eval(rest: list[Word]) -> Seen:
+    return _joined(rest, "", "same")
+
+
+def _watch(rest: list[Word]) -> Seen:
+    return _joined(rest, "n: d? t e g b c interval: differences? no-title errexit chgexit beep color", "posix")
+
+
+def _joined(rest: list[Word], harmless: str, reader: Reader | Literal["same"]) -> Seen:
+    """A command line given as several words."""
+    options = read_options(rest, harmless)
+    hidden = any(word.computed for word in options.rest)
+    text = " ".join(word.text for word in options.rest)
+    return Seen(texts=(text,), reader=reader, through=options.are_harmless and not hidden, opaque=hidden)
+
+
+_QUOTING = late_pattern(r"[\\'\"$#]")
+_OF_ENV = (
+    "i v 0 u: C: ignore-environment null unset: chdir: debug "
+    "default-signal? ignore-signal? block-signal? list-signal-handling"
+)
 
 
 def _env(rest: list[Word]) -> Seen:
-    for at, word in enumerate(rest):
-        if split := re.match(r"-[a-zA-Z]*S|--split-string=?", word.text):
-            first, later = (word.text[split.end() :], rest[at + 1 :])
-            if not first and later:
-                first, later = later[0].text, later[1:]
-            text = " ".join([first, *(_quoted(part.text) for part in later)])
-            return Seen(texts=(text.replace("\\_", " "),), opaque=any(part.computed for part in rest[at : at + 2]))
-        if not (word.text.startswith("-") or _ASSIGNMENT.match(word.text)):
-            break
-    command = _after_options(rest, "uC", assignments=True)
-    plain = not any(_ASSIGNMENT.match(word.text) for word in rest[: len(rest) - len(command)])
-    return Seen((command,) if command else (), through=plain and bool(command))
+    """`env NAME=value COMMAND`; the text of `-S` has a grammar of its own, which agrees with the shell's about plain
+    words only."""
+    if rest and rest[0].text == "-":
+        rest = [Word("-i"), *rest[1:]]
+    options = read_options(rest, _OF_ENV, "S: split-string: a: argv0: P:", assignments=True)
+    if text := next((value for name, value in options.given if name in ("S", "split-string")), ""):
+        inner = " ".join([text, *(_quoted(word.text) for word in options.rest)]).replace("\\_", " ")
+        before = rest[: len(rest) - len(options.rest)]
+        hidden = any(word.computed for word in before) or not text.isprintable() or bool(_QUOTING.search(text))
+        return Seen(texts=(inner,), opaque=hidden)
+    command = options.rest
+    plain = not any(ASSIGNMENT.match(word.text) for word in rest[: len(rest) - len(command)])
+    return Seen((command,) if command else (), through=plain and options.are_harmless and bool(command))
 
 
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
+_OF_XARGS = (
+    "0 r t x p o n: P: L: l? I: i? d: s: a: E: e? null no-run-if-empty verbose exit interactive open-tty "
+    "max-args: max-procs: max-lines? max-chars: replace? delimiter: arg-file: eof?"
+)
+
+
 def _xargs(rest: list[Word]) -> Seen:
-    command = _after_options(rest, "nPILdsaE")
-    replaced = next((later.text for word, later in pairwise(rest) if word.text == "-I"), "")
-    replaced = next((word.text[2:] for word in rest if word.text.startswith("-I") and word.text != "-I"), replaced)
-    if any(word.text == "-i" or word.text.startswith("--replace") for word in rest):
-        replaced = "{}"
+    options = read_options(rest, _OF_XARGS, "process-slot-var:")
+    command = options.rest
+    marks = [value or "{}" for name, value in options.given if name in ("I", "i", "replace")]
     if not command:
         return Seen()
-    inner = [Word(word.text, computed=True) if replaced and replaced in word.text else word for word in command]
-    return Seen((inner if replaced else [*inner, _UNKNOWN],), through=True)
+    inner = [Word(word.text, computed=True) if any(map(word.text.__contains__, marks)) else word for word in command]
+    return Seen((inner if marks else [*inner, _UNKNOWN],), through=options.are_harmless)
 
 
 def _parallel(rest: list[Word]) -> Seen:
-    command = _after_options(rest, "jNnL")
+    command = read_options(rest, "", "j: N: n: L:").rest
     text, mark, _ = " ".join(word.text for word in command).partition(":::")
     at = next((at for at, word in enumerate(command) if word.text.startswith(":::")), len(command))
     told = [*command[:at], *([_UNKNOWN] if mark else [])]
@@ -292,7 +335,7 @@ def _su(rest: list[Word]) -> Seen:
 
 
 def _flock(rest: list[Word]) -> Seen:
-    command = _after_options(rest, "wE")[1:]
+    command = read_options(rest, "", "w: E: timeout: conflict-exit-code:").rest[1:]
     if command and command[0].text in ("-c", "--command"):
         return Seen(texts=tuple(word.text for word in command[1:2]))
     return Seen((command,) if command else ())
@@ -311,24 +354,26 @@ def _rg(rest: list[Word]) -> Seen:
 
 def _bind(rest: list[Word]) -> Seen:
     """`bind -x '"KEY": COMMAND'`."""
-    return Seen(texts=tuple(word.text.rpartition('":')[2] for word in rest if '":' in word.text))
+    return Seen(texts=tuple(word.text.rpartition('":')[2] for word in rest if '":' in word.text), reader="same")
 
 
 def _trap(rest: list[Word]) -> Seen:
-    return Seen(texts=tuple(word.text for word in rest[:1]), opaque=bool(rest) and rest[0].computed)
+    hidden = bool(rest) and rest[0].computed
+    return Seen(texts=tuple(word.text for word in rest[:1]), reader="same", opaque=hidden)
 
 
 def _alias(rest: list[Word]) -> Seen:
-    return Seen(texts=tuple(word.text.partition("=")[2] for word in rest))
+    return Seen(texts=tuple(word.text.partition("=")[2] for word in rest), reader="same")
 
 
 def _source(rest: list[Word]) -> Seen:
-    hidden = bool(rest) and (rest[0].computed or rest[0].text.startswith(("/dev/stdin", "/dev/fd", "/proc/")))
+    hidden = bool(rest) and (rest[0].computed or rest[0].text.startswith(_STREAMS))
     return Seen(opaque=hidden)
 
 
 def _remote(rest: list[Word]) -> Seen:
-    return Seen(texts=(" ".join(word.text for word in _after_options(rest, "pilFoJLRDeEbcmSWw")[1:]),))
+    words = read_options(rest, "", " ".join(f"{letter}:" for letter in "pilFoJLRDeEbcmSWw")).rest
+    return Seen(texts=(" ".join(word.text for word in words[1:]),))
 
 
 def _last_words(rest: list[Word]) -> Seen:
@@ -387,8 +432,8 @@ def _of_alias(setting: str, value: str) -> str:
 
 
 _HANDLERS: dict[str, Callable[[list[Word]], Seen]] = {
-    "eval": _joined,
-    "watch": _joined,
+    "eval": _eval,
+    "watch": _watch,
     "env": _env,
     "xargs": _xargs,
     "parallel": _parallel,

@@ -1,16 +1,16 @@
 """Parse a bash command line into the commands it would run, with the shell's grammar."""
 
-import re
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
+from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from localllm.base.lazy_patterns import late_pattern
 from localllm.code.grammars import parser
+from localllm.safety.argument_texts import TOLD_TO_RUN, texts_in
 from localllm.safety.dangerous_commands import PRINTERS
 from localllm.safety.nested_commands import (
     READERS,
@@ -19,8 +19,10 @@ from localllm.safety.nested_commands import (
     look_through,
     may_be_run_by,
     program_of,
+    reader_of,
 )
 from localllm.safety.shell_breaks import overlooked
+from localllm.safety.shell_dialects import Reader, as_others_read, is_read_alike
 from localllm.safety.shell_flow import WRITING, Flow, Walk
 from localllm.safety.shell_quotes import MOST_TEXTS, read_quotes
 from localllm.safety.shell_words import WORD_NODES, Variable, Word, WordReader
@@ -28,16 +30,6 @@ from localllm.safety.shell_words import WORD_NODES, Variable, Word, WordReader
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
-
-_SAID = late_pattern(
-    r"-[a-z]*m|-[tbk]|--(?:message|title|body|notes|grep|author|date|format|pretty|description|trailer|regexp?)"
-)
-"""Options whose value is text for readers, or a pattern."""
-
-_SED_RUNS = late_pattern(r"(?:^|[;{\n\d$/!])\s*e(?:\s|$)|[^\w\s][gpiImM\d]*e[gpiImM\d]*\s*(?:[;}\n]|$)")
-_SED_MARKS = late_pattern(r"[^\w\s.-]")
-_TOLD_TO_RUN = late_pattern(r"^(?:[\w-]+=|\\?!+|[:+]+!*|\.?(?:shell|system|spawn)\s+|(?:EXEC|SYSTEM):)", re.IGNORECASE)
-"""Prefixes of command lines in languages of other programs: vim, psql, sqlite3, gdb, expect, socat."""
 
 _SETS_GIT = late_pattern(r"GIT_CONFIG_(?:PARAMETERS|COUNT|KEY_\d+|VALUE_\d+|GLOBAL|SYSTEM)")
 """Variables that may make git run anything: their values are settings."""
@@ -51,33 +43,7 @@ _FED = frozenset(
     {"at", "batch", "crontab", "ed", "ex", "vi", "vim", "gdb", "lldb", "sqlite", "psql", "mysql", "m", "dc"}
 )
 """Programs, besides shells, whose input can make them run a command. Names without trailing numbers."""
-_PRINTER_RUNS = late_pattern(r"--pre(?:=|$)|--pager(?:=|$)|-P|\+.?!")
 _COPIERS = frozenset({"cp", "ln", "mv", "install"})
-
-
-def texts_in(words: Sequence[Word]) -> Iterator[str]:
-    """Yield arguments of several words that the program may run: `rg --pre 'x y'`, `vim -c '!x y'`. Not messages,
-    printed text, search patterns, or sed programs that run nothing."""
-    name = program_of(words[0])
-    for before, word in pairwise(words):
-        option, given, _ = word.text.partition("=")
-        runs = _PRINTER_RUNS.match(word.text) or _PRINTER_RUNS.match(before.text)
-        if name in PRINTERS and not (runs and name in ("rg", "man", "less")):
-            continue
-        if name == "sed":
-            yield from (_of_sed(word.text) if _SED_RUNS.search(word.text) else ())
-            continue
-        text = _TOLD_TO_RUN.sub("", word.text)
-        is_told = text != word.text and not given
-        is_text = len(word.text.split()) < 2 and not is_told
-        if is_text or _SAID.fullmatch(option if given and option[:1] == "-" else before.text):
-            continue
-        yield text
-
-
-def _of_sed(program: str) -> Iterator[str]:
-    yield re.sub(r"^[\w-]+=", "", program)
-    yield _SED_MARKS.sub(" ; ", program)  # s/x/command/e
 
 
 def renamed_by(words: Sequence[Word]) -> dict[str, list[Word]]:
@@ -108,6 +74,11 @@ _MOST_CHARACTERS = 200_000  # of nested texts
 _SECONDS = 1.0  # for one line; a line of a thousand commands takes a tenth of it
 
 _MARK = late_pattern(r"\$\(|`")
+_OF_ENVIRONMENT = late_pattern(r"[A-Z_][A-Z0-9_]+")
+"""Names of variables that bash, or programs, may heed: PATH. A loop may set others without changing what runs."""
+
+_CALCULATION = late_pattern(r"[\d\s$()\[\]*/%<>!&|^~?:+-]*")  # in which nothing is set, nor evaluated by a variable
+_SETTING_EXPANSION = late_pattern(r"\$\{!?[\w@*#?!-]+(?:\[|:?=|:[^-+?])")  # `${x[PATH=5]}`, `${x:=5}`, `${x:PATH=5:1}`
 _MOST_MARKS = 50  # substitutions in one word
 _SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 _SPANS = _SUBSTITUTIONS | {"string", "raw_string", "ansi_c_string", "comment"}
@@ -152,21 +123,22 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_script(line: str) -> Script:
     """Parse `line`, and the nested texts that a shell would read. Raises nothing, whatever the line."""
-    texts = [_Text(line, flow=Flow())]
-    seen = {line: False}  # text → whether it was only a guess
+    texts = [_Text(line, flow=Flow(), reader="bash")]
+    seen = {(line, texts[0].reader): False}  # text, and who reads it → whether it was only a guess
     scripts: list[Script] = []
     deadline = time.monotonic() + _SECONDS
     while texts:
         text = texts.pop()
-        script, within = _Reader(text.text, deadline, text.flow).read()
+        script, within = _Reader(text, deadline).read()
         scripts.append(_only_guessed(script) if text.guessed else script)
         for part in within:
             is_guess = part.guessed or text.guessed
-            if part.text.strip() and (part.text not in seen or (seen[part.text] and not is_guess)):
-                seen[part.text] = is_guess
+            key = part.text, part.reader
+            if part.text.strip() and (key not in seen or (seen[key] and not is_guess)):
+                seen[key] = is_guess
                 texts.append(msgspec.structs.replace(part, guessed=is_guess))
         is_late = bool(texts) and time.monotonic() > deadline
-        if is_late or len(seen) > MOST_TEXTS or sum(map(len, seen)) - len(line) > _MOST_CHARACTERS:
+        if is_late or len(seen) > MOST_TEXTS or sum(len(text) for text, _ in seen) - len(line) > _MOST_CHARACTERS:
             scripts.append(Script(sound=False, opaque=True))
             break
     return Script(
@@ -184,11 +156,13 @@ def read_script(line: str) -> Script:
 
 
 class _Text(msgspec.Struct, frozen=True):
-    """A text to parse; `guessed` as in Command; `flow` of the shell that runs it, None if none does."""
+    """A text to parse; `guessed` as in Command; `flow` of the shell that runs it, None if none does; `reader`: that
+    shell."""
 
     text: str
     guessed: bool = False
     flow: Flow | None = None
+    reader: Reader = "posix"
 
 
 def _only_guessed(script: Script) -> Script:
@@ -199,11 +173,12 @@ def _only_guessed(script: Script) -> Script:
 class _Reader:
     """Parses one text."""
 
-    def __init__(self, text: str, deadline: float, flow: Flow | None = None) -> None:
+    def __init__(self, text: _Text, deadline: float) -> None:
         self._deadline = deadline
-        self._flow = flow
+        self._flow = text.flow
+        self._reader: Reader = text.reader
         self._walk: Walk | None = None
-        self._source = text.encode("utf-8", "surrogatepass")
+        self._source = text.text.encode("utf-8", "surrogatepass")
         self._words = WordReader(self._source)
         self._of = self._words.source_of
         self._changing: set[str] = set()
@@ -238,6 +213,8 @@ class _Reader:
             self._learn(node)
             self._take(node)
         self._compare(root, nodes)
+        if self._reader != "bash":
+            self._read_as_others(nodes)
         self._feed()
         is_left_alone = not sound or any(map(_shows_traps, self._commands))
         parts = () if is_left_alone else walk.last_pipeline(self._of)
@@ -267,6 +244,14 @@ class _Reader:
         except ValueError:
             return None
 
+    def _read_as_others(self, nodes: "Sequence[Node]") -> None:
+        """Read the text as a shell does that is not bash, if it reads it otherwise."""
+        if self._reader == "other" or not is_read_alike(nodes, self._of):
+            self._agreed = False
+            text = self._words.source(0, len(self._source))
+            if (other := as_others_read(text, self._reader)) != text:
+                self._within.append(_Text(other, guessed=True, reader=self._reader))
+
     def _compare(self, root: "Node", nodes: "Sequence[Node]") -> None:
         """Read what the grammar misses: some substitutions, commands, and nested back quotes."""
         text = self._source.decode("latin-1")
@@ -281,12 +266,14 @@ class _Reader:
         unread = ((start, end) for start, end in quotes.marks if start not in found and not _is_in(bodies, start))
         for start, end in islice(unread, MOST_TEXTS + 1):
             self._opaque = self._opaque or start < quotes.unsure
-            self._within.append(_Text(self._words.source(end, len(self._source)), guessed=True))
+            self._within.append(_Text(self._words.source(end, len(self._source)), guessed=True, reader=self._reader))
         for start in islice(overlooked(root, text, quotes.breaks), MOST_TEXTS):
             self._agreed = False
-            self._within.append(_Text(self._words.source(start + 1, len(self._source)), guessed=True))
-        self._within.extend(_Text(_as_text(text)) for text in quotes.renewed)
-        self._within.extend(_Text(_as_text(text), guessed=True) for text in quotes.in_bodies)
+            self._within.append(
+                _Text(self._words.source(start + 1, len(self._source)), guessed=True, reader=self._reader)
+            )
+        self._within.extend(_Text(_as_text(text), reader=self._reader) for text in quotes.renewed)
+        self._within.extend(_Text(_as_text(text), guessed=True, reader=self._reader) for text in quotes.in_bodies)
 
     def _assigned(self, node: "Node") -> str:
         """Return the variable that a node sets, or ""."""
@@ -304,6 +291,7 @@ class _Reader:
         for word in words:  # arithmetic, `${x@P}` and subscripts run commands in a value
             self._add_marked(word.text)
         if node.type == "for_statement":
+            self._assigns = self._assigns or bool(_OF_ENVIRONMENT.fullmatch(name))
             text, changes = (words[0].text if words else ""), len(words) != 1
         else:
             text, changes = " ".join(word.text for word in words), False
@@ -326,6 +314,10 @@ class _Reader:
                 self._add_subscripts(self._of(node))
             case "file_redirect":
                 self._add_redirect(node)
+            case "arithmetic_expansion":
+                self._assigns = self._assigns or not _CALCULATION.fullmatch(self._of(node))
+            case "expansion":
+                self._assigns = self._assigns or bool(_SETTING_EXPANSION.match(self._of(node)))
             case "herestring_redirect":
                 self._fed.extend(word.text for child in node.named_children for word in self._words.expanded(child))
             case "heredoc_body":
@@ -362,7 +354,8 @@ class _Reader:
             elif name == "command" and words[1:] and words[1].text in ("-v", "-V"):  # it only prints what that is
                 flow = None
             inner = flow if name in SHELLS or name == "eval" else None
-            self._within.extend(_Text(text, flow=inner) for text in seen.texts)
+            reader = self._reader if seen.reader == "same" else seen.reader
+            self._within.extend(_Text(text, flow=inner, reader=reader) for text in seen.texts)
             for code in seen.code:
                 self._add_code(code)
             self._opaque = self._opaque or seen.opaque
@@ -373,6 +366,7 @@ class _Reader:
         """Add further meanings of the words: program names defined earlier in the line, and
         texts of several words that a program may run."""
         name = words[0].text.rpartition("/")[2]
+        self._assigns = self._assigns or (name == "printf" and words[1:] != [] and words[1].text.startswith("-v"))
         if meant := self._renamed.get(name):
             pending.append([*meant, *words[1:]])
             del self._renamed[name]  # a name may be defined by itself: alias ls="ls -l"
@@ -400,10 +394,13 @@ class _Reader:
         if len(text) > _LONGEST_SUBSCRIPTED or len(marks) > _MOST_MARKS:
             self._opaque = True
             return
-        self._within.extend(_Text(text[found.end() :], guessed=True) for found in marks)
+        self._within.extend(_Text(text[found.end() :], guessed=True, reader=self._reader) for found in marks)
 
     def _add_redirect(self, node: "Node") -> None:
         operator = next((child.type for child in node.children if not child.is_named), "")
+        self._assigns = (
+            self._assigns or self._source[max(node.start_byte - 1, 0) : node.start_byte] == b"}"
+        )  # {PATH}>file sets PATH
         groups = self._words.groups(node.children_by_field_name("destination"))
         first, *more = [word for group in groups for word in group] or [Word("", computed=True)]
         if operator not in WRITING:
@@ -419,7 +416,7 @@ class _Reader:
             _runs_file(command.words[0]) or _is_fed(command) for command in self._commands
         ):  # a file that this line may have written
             printed = (word.text for command in self._commands if _prints(command) for word in command.words[1:])
-            texts = [_TOLD_TO_RUN.sub("", text) for text in [*self._fed, *printed]]
+            texts = [TOLD_TO_RUN.sub("", text) for text in [*self._fed, *printed]]
             self._within.extend(_Text(text, guessed=True) for text in texts)
         readers = {program_of(command.words[0]) for command in self._commands if _reads_input(command)}
         if not readers:
@@ -427,9 +424,10 @@ class _Reader:
         printing = [command for command in self._commands if _prints(command)]
         said = [word for command in printing for word in command.words[1:]]
         fed = [*self._fed, *(word.text for word in said), " ".join(word.text for word in said)]
-        if readers & SHELLS:
-            self._within.extend(map(_Text, fed))
-        else:
+        shells: set[Reader] = {reader_of(program) for program in readers & SHELLS}
+        for reader in shells:
+            self._within.extend(_Text(text, reader=reader) for text in fed)
+        if not shells:
             self._add_code("\n".join(fed))
         others = {program_of(command.words[0]) for command in self._commands if not command.guessed} - readers
         is_shown = bool(self._fed or said) and others <= _PASSING and not any(word.computed for word in said)
