@@ -15,6 +15,7 @@ from tests.ensemble_servers.play import MODEL, Play
 
 _FILLER_PIECE = 65_536
 _JSON = "application/json; charset=utf-8"
+_END = b"0\r\n\r\n"
 _VERSION = b'{"version":"0.32.0"}'
 
 
@@ -24,6 +25,9 @@ class OllamaServer:
     `asked`: every request as "POST /api/chat"; `chats`: the bodies of the chats; `heads`: their headers, names in lower
     case; `in_flight` and `most_in_flight`: chats that were taken and not yet answered, now and at most; `answered`:
     those whose answer was sent to its end; `aborted`: those whose client left before; `connections` that were opened.
+
+    Only the servers' thread counts, and it counts a chat before it sends the last bytes of the answer: a client that
+    has read an answer finds it counted.
     """
 
     def __init__(self, models: Mapping[str, Play]) -> None:
@@ -185,17 +189,17 @@ class _Connection(asyncio.Protocol):
             case "/api/chat":
                 await self._count_chat(headers, json.loads(body))
             case "/api/tags":
-                self._send(wire.tags(server.models))
+                self._write(_response(wire.tags(server.models)))
             case "/api/ps":
-                self._send(wire.running(server.models))
+                self._write(_response(wire.running(server.models)))
             case "/api/show" if play := server.played(json.loads(body)["model"]):
-                self._send(wire.shown(play))
+                self._write(_response(wire.shown(play)))
             case "/api/version":
-                self._send(_VERSION)
+                self._write(_response(_VERSION))
             case "/":
-                self._send(b"Ollama is running", content_type="text/plain; charset=utf-8")
+                self._write(_response(b"Ollama is running", content_type="text/plain; charset=utf-8"))
             case _:
-                self._send(wire.error("not found"), 404)
+                self._write(_response(wire.error("not found"), 404))
 
     async def _count_chat(self, headers: dict[str, str], body: dict[str, Any]) -> None:
         server = self._server
@@ -204,81 +208,78 @@ class _Connection(asyncio.Protocol):
         server.in_flight += 1
         server.most_in_flight = max(server.most_in_flight, server.in_flight)
         try:
-            await self._chat(body)
-            server.answered += 1
+            last = await self._chat(body)
         except asyncio.CancelledError:
             server.aborted += 1
             raise
         finally:
             server.in_flight -= 1
+        server.answered += 1
+        self._write(last)
 
-    async def _chat(self, body: dict[str, Any]) -> None:
+    async def _chat(self, body: dict[str, Any]) -> bytes:
+        """Send all of an answer but its last bytes, which are returned."""
         play = self._server.played(body["model"])
         if play is None:
-            self._send(wire.error(f"model '{body['model']}' not found"), 404)
-            return
+            return _response(wire.error(f"model '{body['model']}' not found"), 404)
         if play.gate is not None:
             await play.gate.passed()
         if play.delay:
             await asyncio.sleep(play.delay)
         if play.has_failed():
-            self._send(wire.error(play.error), play.status)
-        elif play.location:
-            self._send(b"", 307, extra=f"location: {play.location}\r\n")
-        elif play.raw is not None:
-            await self._send_slowly(play.raw, play.drip)
-        elif play.filler:
-            await self._send_filler(body["model"], play.filler, is_stream=body.get("stream", True))
-        elif body.get("stream", True):
-            await self._stream(play, body)
-        else:
-            counts = _counts(body, text := play.text(body))
-            whole = wire.whole(body["model"], text, play.thinking, *counts, play.done_reason)
-            if play.cut_after >= 0 or play.ends_after >= 0:
-                self._begin("application/json")
-                self._write(_chunk(whole[: len(whole) // 2]))
-                await self._break_off(is_reset=play.cut_after >= 0)
-            else:
-                await self._send_slowly(whole, play.drip)
+            return _response(wire.error(play.error), play.status)
+        if play.location:
+            return _response(b"", 307, extra=f"location: {play.location}\r\n")
+        if play.raw is not None:
+            return await self._send_slowly(play.raw, play.drip)
+        if play.filler:
+            return await self._send_filler(body["model"], play.filler, is_stream=body.get("stream", True))
+        if body.get("stream", True):
+            return await self._stream(play, body)
+        counts = _counts(body, text := play.text(body))
+        whole = wire.whole(body["model"], text, play.thinking, *counts, play.done_reason)
+        if play.cut_after >= 0 or play.ends_after >= 0:
+            self._begin("application/json")
+            self._write(_chunk(whole[: len(whole) // 2]))
+            return await self._break_off(is_reset=play.cut_after >= 0)
+        return await self._send_slowly(whole, play.drip)
 
-    async def _stream(self, play: Play, body: dict[str, Any]) -> None:
+    async def _stream(self, play: Play, body: dict[str, Any]) -> bytes:
         self._begin("application/x-ndjson")
         for number, line in enumerate(_lines(play, body)):
             if number == play.error_after:
-                self._write(_chunk(wire.error(play.error) + b"\n") + b"0\r\n\r\n")
-                return
+                return _chunk(wire.error(play.error) + b"\n") + _END
             if number in (play.cut_after, play.ends_after):
-                await self._break_off(is_reset=number == play.cut_after)
-                return
+                return await self._break_off(is_reset=number == play.cut_after)
             if number and play.between:
                 await asyncio.sleep(play.between)
             if play.drip:
                 await self._drip(line, play.drip)
             else:
                 self._write(_chunk(line))
-        self._write(b"0\r\n\r\n")
+        return _END
 
     async def _drip(self, data: bytes, seconds: float) -> None:
         for at in range(len(data)):
             self._write(_chunk(data[at : at + 1]))
             await asyncio.sleep(seconds)
 
-    async def _break_off(self, *, is_reset: bool) -> None:
-        if not is_reset:
+    async def _break_off(self, *, is_reset: bool) -> bytes:
+        if is_reset:
+            await asyncio.sleep(0.02)  # what was sent has arrived before the reset throws it away
+            self.reset()
+        else:
             self._transport.close()
-            return
-        await asyncio.sleep(0.02)  # what was sent has arrived before the reset throws it away
-        self.reset()
+        return b""
 
-    async def _send_slowly(self, data: bytes, drip: float) -> None:
+    async def _send_slowly(self, data: bytes, drip: float) -> bytes:
         if not drip:
-            self._send(data)
-            return
+            return _response(data)
         self._begin("application/json")
         await self._drip(data, drip)
-        self._write(b"0\r\n\r\n")
+        return _END
 
-    async def _send_filler(self, model: str, size: int, *, is_stream: bool) -> None:
+    async def _send_filler(self, model: str, size: int, *, is_stream: bool) -> bytes:
         self._begin("application/x-ndjson")
         before, after = wire.whole(model, "\0", "", 1, size).split(b"\\u0000")
         self._write(b"" if is_stream else _chunk(before))
@@ -286,19 +287,20 @@ class _Connection(asyncio.Protocol):
             text = "x" * _FILLER_PIECE
             self._write(_chunk(wire.text_line(model, text) if is_stream else text.encode()))
             await self._writable.wait()
-        self._write(_chunk(wire.end_line(model, 1, size) if is_stream else after) + b"0\r\n\r\n")
+        return _chunk(wire.end_line(model, 1, size) if is_stream else after) + _END
 
     def _begin(self, content_type: str) -> None:
         head = f"HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ntransfer-encoding: chunked\r\n\r\n"
         self._write(head.encode())
 
-    def _send(self, body: bytes, status: int = 200, *, content_type: str = _JSON, extra: str = "") -> None:
-        head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: {content_type}\r\n{extra}"
-        self._write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
-
     def _write(self, data: bytes) -> None:
         if not self._transport.is_closing():
             self._transport.write(data)
+
+
+def _response(body: bytes, status: int = 200, *, content_type: str = _JSON, extra: str = "") -> bytes:
+    head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: {content_type}\r\n{extra}"
+    return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
 
 
 def _lines(play: Play, body: dict[str, Any]) -> Iterator[bytes]:
