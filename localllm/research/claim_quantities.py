@@ -114,6 +114,8 @@ def _is_relative(quantity: Quantity, claim: str, passages: Sequence[str], today:
         return True
     if quantity.kind == "date" and not year:
         return bool(_LAST_MONTH.search(everything))
+    if quantity.kind == "date" and quantity.value % 100:
+        return False  # no year, fiscal or relative, implies a day
     if quantity.kind == "date" and _FISCAL.search(f"{claim}\n{everything}"):
         steps = (quantity._replace(value=quantity.value + step) for step in (-10_000, 10_000))
         if any(agrees(step, one) for step in steps for one in quantities(everything)):

@@ -131,3 +131,18 @@ def test_one_sentence_that_is_to_decide_it(claim: str, sentence: str, stands: bo
 )
 def test_what_is_only_said_in_other_words_stands(claim: str, passage: str, stands: bool) -> None:
     assert (refuse(claim, [passage], today="2026-11-24") is None) == stands
+
+
+@each(
+    ("claim", "passage", "stands"),
+    [
+        ("2024年3月期の売上高は64億円だった。", "2023年度の売上高は64億円だった。", True),
+        ("美術館は2023年7月15日に再び開館した。", "2024年度の入館者は31万8千人だった。", False),
+        ("美術館は2023年7月15日に再び開館した。", "美術館は2022年度に改修され、7月15日に再び開館した。", True),
+        ("The bridge was closed in 2025.", "The bridge was closed last year.", True),
+        ("The bridge was closed on 3 May 2025.", "The bridge was closed last year.", False),
+        ("The bridge was closed on 3 May 2025.", "The bridge was closed on 3 May last year.", True),
+    ],
+)
+def test_a_relative_or_fiscal_year_implies_a_year_but_no_day(claim: str, passage: str, stands: bool) -> None:
+    assert (refuse(claim, [passage], today="2026-11-24") is None) == stands
