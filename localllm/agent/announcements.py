@@ -192,7 +192,7 @@ _HALF_CALL = (
 )
 """Matches an unparsed call at the end: truncated, or of an unknown tool."""
 
-_LAST_CODE = r"(?m)^[ \t]*```(?P<info>[^`\n]*)(?>(?:\n(?![ \t]*```)[^\n]*)*)(?:\n[ \t]*```)?\s*\Z"
+_LAST_CODE = r"(?m)^[ \t]*```(?P<info>[^`\n]*+)(?>(?:\n(?![ \t]*```)[^\n]*)*)(?:\n[ \t]*```)?\s*\Z"
 _SHELLS = ("bash", "sh", "shell", "zsh", "console", "powershell")
 _FILE_NAME = r"[\w-]\.[a-zA-Z]\w{0,5}\b"
 _TOGETHER = r"(?i)\blet(?:'s| us)\b"

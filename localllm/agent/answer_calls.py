@@ -11,7 +11,7 @@ from localllm.base.events import Json, ToolCall
 from localllm.base.jsontext import encode_json
 from localllm.base.lazy_patterns import late_pattern
 
-_OPENING = late_pattern(r"[ ]{0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)")
+_OPENING = late_pattern(r"[ ]{0,3}(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<info>[^`\n]*)")
 _SHELLS = frozenset({"bash", "sh", "shell", "zsh", "console", "shell-session", "terminal"})
 _PLACEHOLDER = late_pattern(
     r"<(?:your|path|file|name|the)[\w /._-]*>|\bpath/to/|\byour[-_]\w+|\.\.\.[ \t]*$|…", re.MULTILINE | re.IGNORECASE

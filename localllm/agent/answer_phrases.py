@@ -63,7 +63,7 @@ _ASKED = (
     rf"|will you"
     r"|you should|you must|i (?:want|need|would like|'d like) you to|i'd like you to|let's|go ahead and"
     r"|help me(?: to)?|try to"
-    rf"|just|kindly|using \S+|in `?[\w./-]+`?)[,:]?\s+)*{_CHANGE}\b(?!\s*:)"
+    rf"|just|kindly|using \S++|in `?[\w./-]+`?)[,:]?\s+)*{_CHANGE}\b(?!\s*:)"
 )
 _ASKED_LATER = rf"(?i)(?:,| and| then| to)\s+(?:please |then |also )*{_CHANGE}\b"
 _WANTED = (

@@ -22,7 +22,7 @@ from localllm.lookup.answer_texts import TEXTS
 from localllm.lookup.entities import name_in, path_in, quoted_in
 from localllm.lookup.terms import japanese_in, terms_of
 
-_SITUATION = re.compile(r"\n*\[Project .+?, \d{4}-\d\d-\d\d\. Top level: .*\]\s*$", re.DOTALL)
+_SITUATION = re.compile(r"\n*\[Project [^\n]{1,500}?, \d{4}-\d\d-\d\d\. Top level: .*\]\s*$", re.DOTALL)
 _NOTES = re.compile(r"(?:\n\n\[Plan mode[^\[\]\n]*\])+\s*\Z")
 _FILE = re.compile(r'<file path="(?P<path>[^"\n]*)">\n(?P<text>.*?)\n</file>', re.DOTALL)
 _PIPED = re.compile(r"<stdin>\n(?P<text>.*?)\n</stdin>", re.DOTALL)

@@ -108,7 +108,7 @@ _EMAIL = late_pattern(
     r"(?<![A-Za-z0-9._%+-])(?<![A-Za-z0-9]')[A-Za-z0-9._%+-]++(?>(?:'[A-Za-z0-9._%+-]++)*)"
     r"@(?P<domain>(?:[A-Za-z0-9-]++\.)+[A-Za-z]{2,24})(?![A-Za-z0-9])(?P<path>:)?"
 )
-_NO_DOMAIN = late_pattern(r"v?\d+\.\d+.*|\d+x\.(?:png|jpe?g|gif|webp|svg|avif)", re.IGNORECASE)
+_NO_DOMAIN = late_pattern(r"v?\d+\.\d.*|\d+x\.(?:png|jpe?g|gif|webp|svg|avif)", re.IGNORECASE)
 """Matches a package version (`vue@3.0.0-rc.beta`), or an image with a density (`icon@2x.png`)."""
 
 

@@ -22,7 +22,7 @@ TextOf = Callable[[str], str | None]
 
 _ANSWERS = ("result", "answer", "final_answer", "summary", "message", "question", "text", "content", "output")
 _STATES = {"pending": "", "in_progress": "start", "doing": "start", "completed": "finish", "done": "finish"}
-_CHECKLIST = late_pattern(r"^[ \t]*(?:[-*]|\d+[.)])?[ \t]*\[([ xX~-])\](.+)$", re.MULTILINE)
+_CHECKLIST = late_pattern(r"^[ \t]*+(?:(?:[-*]|\d++[.)])[ \t]*+)?\[([ xX~-])\](.+)$", re.MULTILINE)
 _COMMON_WORDS = {"", "file", "files"}
 _MARKS = {" ": "", "x": "finish", "X": "finish", "-": "start", "~": "start"}
 

@@ -35,11 +35,11 @@ _WIKI = late_pattern(
     r"(?P<language>[a-z-]+)\.m\.(?P<wiki>wik(?:ipedia|tionary|ibooks|inews|iquote|isource|iversity|ivoyage)\.org)"
 )
 _AMP_CACHE = late_pattern(r"[a-z0-9-]+\.cdn\.ampproject\.org")
-_CACHED = late_pattern(r"/[cv]/(?P<secure>s/)?(?P<rest>[^/]+\.[^/]+.*)")
+_CACHED = late_pattern(r"/[cv]/(?P<secure>s/)?(?P<rest>[^/]+\.[^/].*)", re.DOTALL)
 """A path of the AMP cache (amp.dev, "AMP Cache URL format"): c for documents, v for the viewer, s for https."""
 
 _GOOGLE = late_pattern(r"google\.(?:com|[a-z]{2}|com?\.[a-z]{2})")
-_VIEWED = late_pattern(r"/amp/(?P<secure>s/)?(?P<rest>[^/]+\.[^/]+.*)")
+_VIEWED = late_pattern(r"/amp/(?P<secure>s/)?(?P<rest>[^/]+\.[^/].*)", re.DOTALL)
 """A path of Google's AMP viewer"""
 
 _ARTICLE = late_pattern(r"\d{4,}|[^-]+(?:-[^-]+){2,}|.+\.html?", re.IGNORECASE)

@@ -32,7 +32,7 @@ _SECONDS_TO_BEGIN, _SECONDS_BETWEEN_LOOKS = 5.0, 0.02
 _SNIFFED = 4_096
 _SHORTEST = 400  # characters; a shorter page is taken as a whole
 _CHARSET = re.compile(
-    rb"""<meta[^>]{0,300}?charset\s*=\s*["']?\s*([\w.:-]{1,40})|encoding=["']([\w.:-]{1,40})["']""", re.I
+    rb"""<meta[^>]{0,300}?charset\s*+=\s*+(?:["']\s*+)?([\w.:-]{1,40})|encoding=["']([\w.:-]{1,40})["']""", re.I
 )
 _WIDER = {"shift_jis": "cp932", "iso8859-1": "cp1252", "ascii": "cp1252", "euc_kr": "cp949", "gb2312": "gb18030"}
 """Supersets of encodings that browsers use for these names (encoding.spec.whatwg.org)."""

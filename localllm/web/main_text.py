@@ -44,7 +44,7 @@ _LEADS_ELSEWHERE = late_pattern(
     r"(?i)^\W*(?:read (?:more|also|next|on)|related(?: (?:articles?|stories|posts|topics))?|see (?:more|also)"
     r"|also (?:read|on)|don.?t miss|more (?:from|on|stories)|(?:click|tap) here|recommended|you (?:may|might) also like"
     r"|leggi anche|lire aussi|lee también|lesen sie auch|関連記事|関連リンク|あわせて読みたい|こちらもおすすめ)"
-    r"\s*(?:[:：|].*|\W*)$"
+    r"(?:\s*+[:：|].*|\W*)$"
 )
 _ASKS_SOMETHING = late_pattern(
     r"(?i)^\W*(?:share (?:this|on)|like this (?:story|article)|follow us|sign up (?:for|to)|subscribe (?:to|now)"

@@ -78,6 +78,10 @@ def _referenced(text: str) -> None:
     tidy(f"As measured [{text}and so on.")
 
 
+def _request(text: str) -> None:
+    asks_for_change(f"{text} it is so. I would change that?")
+
+
 def _web_page(text: str) -> None:
     async def ask(_path: str) -> Answer:
         return Answer(200, {"content-type": "text/html"}, text.encode())
@@ -120,6 +124,7 @@ HOSTILE: list[tuple[Callable[[str], Any], str, int]] = [
     (says_changed, "i have ", 2_000),
     (is_plan, "\n", 5_000),
     (_concluded, " ", 12),
+    (_request, "using a, ", 5),
     (_cited, "E1 ", 5),
     (_referenced, "1, ", 6),
     (_page_with_metadata, " ", 4_000),

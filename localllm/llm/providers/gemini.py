@@ -72,7 +72,7 @@ class _Answer(msgspec.Struct, rename="camel"):
     usage_metadata: _Usage | None = None
 
 
-_VERSION = re.compile(r"(.*?/v1[a-z0-9]*)(/.*)?")
+_VERSION = re.compile(r"(.*?/v1[a-z0-9]*)(/.*)?", re.DOTALL)
 _NO_TEXT = ("-tts", "-image", "embedding")
 """Parts of names of models that generate content, but speech or images."""
 

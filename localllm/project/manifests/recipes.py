@@ -23,7 +23,7 @@ _TESTING = re.compile(
     r"|mvnw? .*(?:test|verify)|gradlew? .*(?:test|check))\b"
 )
 _LONGEST = 120
-_STEP = re.compile(r"(\s*(?:- )?)run:\s*(.*)")
+_STEP = re.compile(r"(\s*(?:- )?)run:\s*+(.*)")
 
 
 def recipes(signs: Signs) -> Iterator[Command]:
