@@ -24,6 +24,7 @@ from localllm.tools.git_repository import (
     git_path,
     names_in,
     opened_repository,
+    with_folders,
 )
 from localllm.tools.results import cap
 from localllm.tools.shell import remarks_on
@@ -141,8 +142,7 @@ async def _choose(repository: Repository, root: ProjectRoot, files: Sequence[str
     if files:
         paths = [git_path(root, file) for file in files]
         changes = (await repository.status(*paths, each_new=True)).changes
-        for path in paths:
-            await _refuse_pointless(path, changes, repository, root)
+        await _refuse_pointless(paths, changes, repository, root)
         return _Plan(as_now=True, changes=changes, left_out=())
     changes = (await repository.status()).changes
     inside = by_kind(change for change in changes if not change.is_outside)
@@ -152,15 +152,19 @@ async def _choose(repository: Repository, root: ProjectRoot, files: Sequence[str
     return _Plan(as_now=True, changes=inside["modified"], left_out=inside["untracked"])
 
 
-async def _refuse_pointless(path: str, changes: Sequence[Change], repository: Repository, root: ProjectRoot) -> None:
-    """Refuse a file that is ignored or missing; an unchanged one may be named."""
-    folder = "" if path == "." else path + "/"
-    if any(path in (change.path, change.old_path) or change.path.startswith(folder) for change in changes):
-        return
-    if await repository.is_ignored(path):
-        raise ToolExecutionError("git_ignored", path=shown(path))
-    if not os.path.lexists(root.path / path):  # noqa: ASYNC240 - fast
-        raise root.missing(path)
+async def _refuse_pointless(
+    paths: Sequence[str], changes: Sequence[Change], repository: Repository, root: ProjectRoot
+) -> None:
+    """Refuse files that are ignored or missing; unchanged ones may be named."""
+    changed = {
+        above for change in changes for name in (change.path, change.old_path) if name for above in with_folders(name)
+    }
+    unchanged = [path for path in dict.fromkeys(paths) if path not in changed]
+    if unchanged and (ignored := await repository.ignored(unchanged)):
+        raise ToolExecutionError("git_ignored", path=shown(ignored[0]))
+    for path in unchanged:
+        if not os.path.lexists(root.path / path):  # noqa: ASYNC240 - fast
+            raise root.missing(path)
 
 
 async def commit(context: ToolContext, message: str, files: Sequence[str]) -> ToolOutput:

@@ -7,10 +7,10 @@ import asyncio
 import os
 import posixpath
 import re
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from shlex import join, quote
 from typing import NamedTuple
 
@@ -195,10 +195,14 @@ class Repository:
         filters = zip(fields[:-1:3], fields[2::3], strict=True)
         return {path: name for path, name in filters if name in self._git.switched_off}
 
-    async def is_ignored(self, path: str) -> bool:
-        """Return whether the untracked `path` is ignored."""
+    async def ignored(self, paths: Sequence[str]) -> list[str]:
+        """Return those of the unchanged or untracked `paths` that are ignored, or folders with something ignored."""
         options = ("--porcelain=v2", "--ignored", "--null")
-        return (await self.run(Question(("status", *options, "--", path)))).startswith(b"! ")
+        listed = os.fsdecode(await self.run(Question(("status", *options, "--", *paths)))).split("\0")
+        prefix = "" if self._root == self.top else f"{self._root.relative_to(self.top)}/"
+        names = {name[2:].removeprefix(prefix).rstrip("/") for name in listed if name.startswith("! ")}
+        around = {above for name in names for above in with_folders(name)}
+        return [path for path in paths if path in around or not names.isdisjoint(with_folders(path))]
 
     async def ways_to_commit(self) -> "WaysToCommit":
         """Return what the user's and the repository's settings require of a commit."""
@@ -432,3 +436,9 @@ def _parse_status(output: str, operation: str, prefix: str) -> Status:
         operation=operation,
         changes=tuple(change.seen_from(prefix) for change in changes) if prefix else tuple(changes),
     )
+
+
+def with_folders(path: str) -> Iterator[str]:
+    """Yield a path below the project and the folders above it, the project as "."."""
+    yield path
+    yield from map(str, PurePosixPath(path).parents)

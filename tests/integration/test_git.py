@@ -19,6 +19,8 @@ from localllm.sandbox.backend import LEVELS, Level
 from localllm.sandbox.runner import SandboxRunner
 from localllm.tools.context import ToolContext
 from localllm.tools.git import git_commit, git_diff, git_log, git_status
+from localllm.tools.git_execution import Question
+from localllm.tools.git_repository import Repository
 
 pytestmark = pytest.mark.anyio
 
@@ -293,6 +295,26 @@ async def test_commit_of_files_that_make_no_sense(project: Project) -> None:
     assert await project.fail(git_commit, message=" \n", files=["new.txt"]) == "git_no_message"
     output = await project.run(git_commit, message="-m", files=["new.txt", "a.txt"])
     assert output.payload["files"] == ["new.txt"]
+
+
+async def test_unchanged_names_are_looked_at_in_one_call(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (".gitignore", "a.txt", "b.txt", "lib/c.txt", "lib/d.txt"):
+        project.commit(name, "*.log\n")
+    project.write("lib/x.log")
+    asked: list[tuple[str, ...]] = []
+    run = Repository.run
+
+    async def counted(self: Repository, question: Question) -> bytes:
+        asked.append(question.arguments)
+        return await run(self, question)
+
+    monkeypatch.setattr(Repository, "run", counted)
+    for few in (["a.txt"], ["a.txt", "b.txt", "lib/c.txt", "lib/d.txt"]):
+        asked.clear()
+        assert await project.fail(git_commit, message="m", files=few) == "git_nothing_to_commit"
+        assert len([one for one in asked if "--ignored" in one]) == 1
+    for ignored in ("lib/x.log", "lib", "."):
+        assert await project.fail(git_commit, message="m", files=["a.txt", ignored]) == "git_ignored"
 
 
 async def test_a_link_and_a_deleted_file_can_be_named(project: Project) -> None:
