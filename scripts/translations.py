@@ -5,7 +5,8 @@
     .venv/bin/python scripts/translations.py --update   add what is missing (empty), drop what is unused, compile
 
 English texts are found in the code: the first argument of `_`, `N_`, `gettext`, `Phrase` and `ngettext`, the texts
-of an `ErrorText`, the docstring of a slash command or of one of the command line, and the `help` of an option.
+of an `ErrorText`, the docstring of a slash command or of one of the command line, the `help` of an option, and the
+meaning of a setting.
 """
 
 import argparse
@@ -22,6 +23,8 @@ from babel.messages.catalog import Catalog, Message
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
+from localllm.config.keys import all_settings, meaning
+
 PACKAGE = Path(__file__).resolve().parent.parent / "localllm"
 PO = PACKAGE / "locale" / "ja" / "LC_MESSAGES" / "localllm.po"
 
@@ -35,7 +38,13 @@ def texts(package: Path = PACKAGE) -> dict[Text, str]:
     for file, node in nodes(package):
         for text in texts_of(node):
             found.setdefault(text, file)
-    return found
+    return found | {text: file for file, text in meanings() if text not in found}
+
+
+def meanings() -> Iterator[tuple[str, str]]:
+    """What each setting means, with the file of its section."""
+    for setting in all_settings().values():
+        yield f"{setting.section.__module__.replace('.', '/')}.py", meaning(setting)
 
 
 def nodes(package: Path = PACKAGE) -> Iterator[tuple[str, ast.AST]]:

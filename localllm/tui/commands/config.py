@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Iterable
 
-from localllm.base.i18n import N_, _
+from localllm.base.i18n import N_, _, gettext
 from localllm.base.paths import config_file
 from localllm.config.keys import all_settings, all_tables, find_setting, meaning, unknown_key
 from localllm.tui.commands.context import ChatContext
@@ -75,7 +75,7 @@ def _explain(call: SlashCall, key: str) -> None:
         screen.print_lines((("", f"  {row}"),) for row in rows)
     if setting is None or key not in all_settings():
         return
-    screen.print_lines(wrapped("  ", meaning(setting), "", screen.width))
+    screen.print_lines(wrapped("  ", gettext(meaning(setting)), "", screen.width))
     if not setting.secret_variable:
         kind = _("{kind}; default: {default}", kind=describe(setting), default=write_value(setting.default))
         screen.print_lines(wrapped("  ", kind, "dim", screen.width))

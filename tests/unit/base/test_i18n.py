@@ -51,6 +51,8 @@ def code() -> Code:
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             given = {keyword.arg for keyword in node.keywords}
             calls.append(Said(f"{file}:{node.lineno}", name, node.args[0].value, given))
+    for file, text in translations.meanings():
+        texts.setdefault(text, file)
     return Code(texts, calls)
 
 

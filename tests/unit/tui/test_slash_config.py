@@ -8,6 +8,7 @@ import pytest
 
 from localllm.app.settings_news import SettingsNews
 from localllm.base.errors import ConfigurationError
+from localllm.base.i18n import set_language
 from localllm.config.loader import load
 from localllm.config.schema import SECRET_VARIABLES
 from localllm.tui.commands.builtin import COMMANDS
@@ -73,6 +74,16 @@ async def test_one_is_explained(chat: Chat) -> None:
     assert first == 'ui.theme = "dark" # command line'
     assert '; default: "auto"' in rest[-1]
     assert len(rest) > 1
+
+
+async def test_one_is_explained_in_japanese(chat: Chat) -> None:
+    set_language("ja")
+    try:
+        shown = await said(chat.begin(), "config agent.max_tool_calls")
+    finally:
+        set_language("en")
+    assert "  ツールを呼び出す回数の上限。0 なら無制限です。\n" in shown
+    assert "Maximum number" not in shown
 
 
 async def test_a_table_shows_what_is_in_it(chat: Chat) -> None:
