@@ -1,5 +1,9 @@
-"""`localllm serve` under more clients than it has places: answers or honest refusals, and neither memory nor open files
-grow."""
+"""`localllm serve` under more clients than it has places: answers or honest refusals, and neither the work of a
+request nor memory nor the open files grow.
+
+Phases end after a number of answers, and work is the processor's time of the server: nothing depends on how fast the
+machine is at that moment.
+"""
 
 import asyncio
 import json
@@ -17,16 +21,23 @@ from tests.support.serving import ServeWorld, Serving, configuration
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.timeout(300),
-    pytest.mark.skipif(sys.platform != "linux", reason="memory and open files are read in /proc"),
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(sys.platform != "linux", reason="work, memory and open files are read in /proc"),
 ]
 
 ROOT = Path(__file__).parents[2]
 FEW, MANY = 20, 200
 """Clients at once: within the places of the server, and far more."""
 
-SECONDS_FEW, SECONDS_MANY, WARM_UP = 15.0, 60.0, 15.0
-PAUSE = 0.25  # seconds of a client that was refused
+ANSWERS = 1_000
+"""Answers of a phase."""
+
+PAUSE = 40
+"""Answers that a client lets others have after it was refused."""
+
+REFUSAL = 0.2
+"""The most work of a refusal, as a share of an answer's."""
+
 MOST_MEMORY = 90_000_000  # bytes
 
 
@@ -40,28 +51,51 @@ def agents() -> Iterator[list[str]]:
         process.kill()
 
 
-class Client:
-    """Asks again and again over one connection. `answered` has the status of each answer."""
+class Crowd:
+    """What clients were answered so far, until there are so many answers. `statuses` counts them."""
 
-    def __init__(self, url: str, number: int, answered: Counter[int]) -> None:
+    def __init__(self, answers: int) -> None:
+        self.statuses: Counter[int] = Counter()
+        self._answers = answers
+        self._changed = asyncio.Condition()
+
+    @property
+    def is_done(self) -> bool:
+        return self.statuses[200] >= self._answers
+
+    async def count(self, status: int) -> None:
+        self.statuses[status] += 1
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def pause(self) -> None:
+        """Wait until others have had PAUSE answers."""
+        end = min(self.statuses[200] + PAUSE, self._answers)
+        async with self._changed:
+            await self._changed.wait_for(lambda: self.statuses[200] >= end)
+
+
+class Client:
+    """Asks again and again over one connection."""
+
+    def __init__(self, url: str, number: int, crowd: Crowd) -> None:
         self._place = urlsplit(url)
         self._number = number
-        self._answered = answered
+        self._crowd = crowd
 
-    async def ask_until(self, end: float) -> None:
-        """Ask until that time of the loop, each time something else."""
-        loop = asyncio.get_running_loop()
+    async def ask_until_done(self) -> None:
+        """Ask until the crowd has its answers, each time something else."""
         reader, writer = await asyncio.open_connection(self._place.hostname, self._place.port)
         asked = 0
-        while loop.time() < end:
+        while not self._crowd.is_done:
             asked += 1
             status, body = await self._ask(reader, writer, f"Question {asked} of client {self._number}?")
-            self._answered[status] += 1
+            await self._crowd.count(status)
             if status == 200:
                 assert body["metadata"]["successful_workers"] == 3
                 assert body["final_answer"]
             else:
-                await asyncio.sleep(PAUSE)
+                await self._crowd.pause()
         writer.close()
         await writer.wait_closed()
 
@@ -76,12 +110,24 @@ class Client:
         return int(told.split()[1]), json.loads(await reader.readexactly(size))
 
 
-async def crowd(url: str, clients: int, seconds: float) -> Counter[int]:
-    """So many clients at once; how often there was each status."""
-    answered: Counter[int] = Counter()
-    end = asyncio.get_running_loop().time() + seconds
-    await asyncio.gather(*(Client(url, number, answered).ask_until(end) for number in range(clients)))
-    return answered
+async def ask(url: str, clients: int, answers: int) -> Counter[int]:
+    """So many clients at once, until they have so many answers; how often there was each status."""
+    crowd = Crowd(answers)
+    await asyncio.gather(*(Client(url, number, crowd).ask_until_done() for number in range(clients)))
+    return crowd.statuses
+
+
+def worked(serving: Serving) -> float:
+    """Seconds of the processor's time so far."""
+    fields = Path(f"/proc/{serving.process.pid}/stat").read_text("ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def phase(serving: Serving, clients: int, answers: int = ANSWERS) -> tuple[Counter[int], float]:
+    """How often there was each status, and the seconds of work for it."""
+    before = worked(serving)
+    statuses = asyncio.run(ask(serving.url, clients, answers))
+    return statuses, worked(serving) - before
 
 
 def resident(serving: Serving) -> int:
@@ -98,17 +144,17 @@ def test_two_hundred_clients(tmp_path: Path, agents: list[str]) -> None:
     world = ServeWorld(tmp_path)
     world.configure(configuration(*agents))
     with world.serving() as serving:
-        few = asyncio.run(crowd(serving.url, FEW, SECONDS_FEW))
+        few, work_few = phase(serving, FEW)
         assert few.keys() == {200}
 
-        early = asyncio.run(crowd(serving.url, MANY, WARM_UP))
+        early, work_early = phase(serving, MANY)
         memory, files = resident(serving), open_files(serving)
-        many = early + asyncio.run(crowd(serving.url, MANY, SECONDS_MANY - WARM_UP))
+        late, work_late = phase(serving, MANY, 3 * ANSWERS)
 
-        again = asyncio.run(crowd(serving.url, FEW, SECONDS_FEW))  # what else the machine does may have changed
-
-        assert many.keys() <= {200, 429}
-        assert many[200] / SECONDS_MANY >= 0.8 * min(few[200], again[200]) / SECONDS_FEW
+        assert {*early, *late} == {200, 429}
+        for many, work in ((early, work_early), (late, work_late)):
+            assert work / (many[200] + REFUSAL * many[429]) <= 1.25 * work_few / few[200]
         assert resident(serving) <= min(1.1 * memory, MOST_MEMORY)
         assert open_files(serving) <= files + FEW
-        print(f"{few} in {SECONDS_FEW} s; {many} in {SECONDS_MANY} s; {resident(serving) / 1e6:.1f} MB, {files} files")
+        print(f"{few} {work_few:.1f} s; {early} {work_early:.1f} s; {late} {work_late:.1f} s of work")
+        print(f"{resident(serving) / 1e6:.1f} MB, {files} files")
