@@ -9,6 +9,7 @@ from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
 
 _LONGEST = 400
+_MOST_DIGITS = 15
 
 
 def short_reason(text: str) -> str:
@@ -89,10 +90,11 @@ def overflow_of(error: LLMConnectionError) -> Overflow | None:
 
 
 def _number(value: object) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
+    return value if isinstance(value, int) and 0 < value < 10**_MOST_DIGITS else 0
 
 
 def _first(patterns: tuple[str, ...], said: str) -> int:
-    """Return the number found by the first matching pattern."""
+    """Return the number found by the first matching pattern; 0 for one that no window has."""
     found = (re.search(pattern, said, re.IGNORECASE) for pattern in patterns)
-    return next((int(match[1].replace(",", "")) for match in found if match), 0)
+    digits = next((match[1].replace(",", "") for match in found if match), "0")
+    return int(digits) if len(digits) <= _MOST_DIGITS else 0

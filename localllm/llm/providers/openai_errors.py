@@ -381,7 +381,7 @@ def _seconds_until(http_date: str) -> float | None:
 
     try:
         return _within_reason((parsedate_to_datetime(http_date) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
 
 

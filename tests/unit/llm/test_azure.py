@@ -206,6 +206,10 @@ class TestWaits:
     async def test_a_header_that_cannot_be_read_is_none(self, value: str) -> None:
         assert (await failure(fails(429, "no", {"x-ratelimit-reset-tokens": value}))).retry_after is None
 
+    @pytest.mark.parametrize("year", ["99999999999 00:00:00 GMT", "2026 00:00:00 +999999999999999999"])
+    async def test_a_date_that_is_out_of_range_is_none(self, year: str) -> None:
+        assert (await failure(fails(429, "no", {"retry-after": f"Mon, 01 Jan {year}"}))).retry_after is None
+
 
 class TestReasoningModels:
     async def test_what_a_model_refuses_is_left_out_from_then_on(self) -> None:

@@ -41,6 +41,7 @@ def test_every_known_wording(known: dict[str, Any]) -> None:
             Overflow(43_205, 30_000),
         ),
         ("context_length_exceeded", Overflow()),
+        (f"prompt is too long: {'9' * 5_000} tokens > 4096 maximum", Overflow(0, 4096)),
     ],
 )
 def test_more_wordings(words: str, told: Overflow) -> None:
