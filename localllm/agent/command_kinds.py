@@ -17,7 +17,7 @@ _BEFORE = late_pattern(
     r"[\s({]*(?:(?:[A-Za-z_]\w*=\S*|!|then|do|time|env|nice|command|exec|xvfb-run|timeout(?: -\S+)* \S+"
     r"|(?:npx|bunx|uvx|(?:uv|poetry|pdm|hatch|pipenv|rye|pipx) run|uv tool run|(?:npm|pnpm|yarn|bundle) exec"
     r"|(?:npm|bun) x|(?:pnpm|yarn) dlx)"
-    r"(?:\s+(?:(?:-p|--package|--with|--from|--python|--extra|--group|--spec)\s+\S+|-\S*))*)\s+)*"
+    r"(?:\s+(?>(?:-p|--package|--with|--from|--python|--extra|--group|--spec)\s+\S+(?=\s)|-\S*(?=\s)))*)\s+)*"
 )
 """Matches what may precede the program's name; what runs another program may have options."""
 
