@@ -44,7 +44,7 @@ async def research(
     with ServedModel(answer) as server:
         settings = Settings(
             llm=LLMSettings(provider="lmstudio", lmstudio=ServerSettings(base_url=server.url)),
-            web=WebSettings(engines=("searxng",), searxng_url=web.search_url, proxy=web.proxy_url, timeout=10),
+            web=WebSettings(engines=("searxng",), searxng_url=web.search_url, proxy=web.proxy_url, timeout=120),
             research=ResearchSettings(),
         )
         folder.mkdir(parents=True, exist_ok=True)
