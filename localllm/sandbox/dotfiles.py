@@ -94,9 +94,10 @@ def _git(environment: Mapping[str, str], home: Path, root: Path) -> dict[str, by
     kept: list[Setting] = []
     for file, setting in _settings_of_user(environment, root):
         if setting.section == "core" and setting.name in _LISTS:
-            if _is_in(root, file):
+            named = _path(setting.value, home, home)
+            if _is_in(root, file) and not _is_in(root, named):
                 continue  # a command could name any file of the home there, and read it as its list
-            if content := _read_own(_path(setting.value, home, home), root):
+            if content := _read_own(named, root):
                 files[f".config/git/{_LISTS[setting.name]}"] = content
         elif _is_kept(setting):
             kept.append(setting)

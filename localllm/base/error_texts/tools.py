@@ -315,7 +315,7 @@ TOOLS = {
     "command_closed_out": ErrorText(
         "E8066",
         "The command was not run: {reason}.",
-        "The following rules that deny lead out of the project, and close there what commands may need: {rules}.",
+        "These deny rules lead out of the project, and close something that commands may need: {rules}.",
         "The user can remove these rules from the settings (safety.deny, safety.rules), or the links in their paths.",
     ),
     "command_needs_terminal": ErrorText(

@@ -5,6 +5,7 @@ Shells, git and other programs read them there, by names that need not be protec
 """
 
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,6 +21,7 @@ _SKIPPED = frozenset({".cache", ".git"})
 _NAMING = ("BASH_ENV", "ENV", "PYTHONSTARTUP", "GIT_CONFIG_GLOBAL")
 """Variables that name a file which shells, Python or git read each time."""
 
+_ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
 _MOST_FOLDERS = 1_000
 _SHARE = 20  # a search takes at most a twentieth of the time
 
@@ -27,12 +29,14 @@ _SHARE = 20  # a search takes at most a twentieth of the time
 class HomeLinks:
     """The symlinks in the home's settings that lead into the project at `root`.
 
-    Searched are the names with a dot in the home and in the folders there, and `~/.config` two levels deeper. A symlink
-    to the whole project, or above it, does not count: then every file of the project would be the user's setting.
+    Searched are the names with a dot in the home and in the folders there, and `~/.config` two levels deeper, outside
+    the project. A symlink to the whole project, or above it, does not count: then every file of the project would be
+    the user's setting. Nor does one to an environment (`~/.virtualenvs/x`), into which work installs packages.
     """
 
     def __init__(self, root: Path, environment: Mapping[str, str]) -> None:
         self._root = str(root)
+        self._inside = f"{root}/"
         self._environment = environment
         self._listings = FolderListings(lambda entry: entry.is_symlink() or entry.is_dir(follow_symlinks=False))
         self._lock = Lock()
@@ -45,27 +49,35 @@ class HomeLinks:
         with self._lock:
             begun = time.monotonic()
             if begun >= self._fresh_until:
-                inside = f"{self._root}/"
-                ways = (step for path in (*self._named(), *self._links()) for step in follow(path))
-                self._found = frozenset(step.removeprefix(inside) for step in ways if step.startswith(inside))
+                ways = (step for path in (*self._named(), *self._links()) for step in self._way(path))
+                self._found = frozenset(step.removeprefix(self._inside) for step in ways)
                 self._fresh_until = time.monotonic() + _SHARE * (time.monotonic() - begun)
             return self._found
+
+    def _way(self, path: str) -> list[str]:
+        way = [step for step in follow(path) if step.startswith(self._inside)]
+        is_environment = way and any(os.path.exists(f"{way[-1]}/{mark}") for mark in _ENVIRONMENT_MARKS)  # noqa: PTH110 - strings
+        return [] if is_environment else way
 
     def _named(self) -> Iterator[str]:
         home = self._environment.get("HOME", "")
         for name in _NAMING:
-            if value := self._environment.get(name):
-                yield os.path.join(home, value)  # noqa: PTH118 - strings
+            value = self._environment.get(name, "")
+            if value and (name != "ENV" or "/" in value):  # ENV=production is no file
+                value = re.sub(r"^(?:~|\$HOME|\$\{HOME\})(?=/)", lambda _: home, value)
+                yield os.path.join(self._root, value)  # noqa: PTH118 - strings
 
     def _links(self) -> Iterator[str]:
-        home = self._environment.get("HOME", "")
+        home = self._environment.get("HOME", "").rstrip("/")
         if not home.startswith("/"):
             return
-        settings = self._environment.get("XDG_CONFIG_HOME", "")
-        pending = [(home.rstrip("/"), -1), *([(settings.rstrip("/"), _IN_CONFIG)] if settings[:1] == "/" else [])]
+        settings = self._environment.get("XDG_CONFIG_HOME", "").rstrip("/")
+        pending = [(home, -1), *([(settings, _IN_CONFIG)] if settings.startswith("/") else [])]
         for at, (folder, deeper) in enumerate(pending):
             if at >= _MOST_FOLDERS:
                 return
+            if f"{folder}/".startswith(self._inside):
+                continue
             for entry in self._listings.of(folder):
                 is_top = deeper < 0
                 if entry.name in _SKIPPED or (is_top and not entry.name.startswith(".")):
@@ -73,6 +85,6 @@ class HomeLinks:
                 path = f"{folder}/{entry.name}"
                 if entry.is_symlink():
                     yield path
-                elif deeper and path != self._root:
+                elif deeper:
                     in_top = _IN_CONFIG if entry.name == ".config" else 0
                     pending.append((path, in_top if is_top else deeper - 1))

@@ -141,6 +141,10 @@ def test_lists_that_a_settings_file_in_the_project_names_are_not_read(tmp_path: 
     files = settings_for(environment, tmp_path / "project")
     assert ".config/git/ignore" not in files
     assert b"Me" in files[".gitconfig"]
+    (tmp_path / "project/gitconfig").write_text("[core]\n\texcludesFile = ~/.gitignore_global\n")
+    (tmp_path / "project/list").write_text("*.swp\n")
+    (tmp_path / ".gitignore_global").symlink_to("project/list")
+    assert settings_for(environment, tmp_path / "project")[".config/git/ignore"] == b"*.swp\n"
     environment["GIT_CONFIG_GLOBAL"] = str(tmp_path / "mine")
     assert settings_for(environment, tmp_path / "project")[".config/git/ignore"] == b"private\n"
 

@@ -53,7 +53,22 @@ def test_links_within_a_project_in_the_home_are_its_own(home: Path) -> None:
     project = home / ".dotfiles"
     project.mkdir()
     (project / "current").symlink_to("nvim")
-    assert not HomeLinks(project, {"HOME": str(home)}).targets()
+    (home / ".venv").mkdir()
+    (home / ".venv/lib64").symlink_to("lib")
+    (home / ".config/app").mkdir()
+    (home / ".config/app/link").symlink_to("../../notes")
+    (home / ".bashrc").symlink_to("dotfiles/bashrc")
+    for root in (project, home, home / ".config"):
+        assert not HomeLinks(root, {"HOME": str(home), "XDG_CONFIG_HOME": f"{home}/.config"}).targets()
+
+
+def test_an_environment_is_no_setting(home: Path) -> None:
+    (home / ".virtualenvs").mkdir()
+    (home / ".virtualenvs/mine").symlink_to("../dotfiles/.venv")
+    assert targets(home) == {".venv"}
+    (home / "dotfiles/.venv").mkdir()
+    (home / "dotfiles/.venv/pyvenv.cfg").touch()
+    assert targets(home) == set()
 
 
 def test_settings_elsewhere(home: Path) -> None:
@@ -61,7 +76,9 @@ def test_settings_elsewhere(home: Path) -> None:
     (home / "settings/git/config").symlink_to("../../dotfiles/gitconfig")
     assert targets(home, XDG_CONFIG_HOME=str(home / "settings")) == {"gitconfig"}
     assert targets(home, GIT_CONFIG_GLOBAL=str(home / "dotfiles/git")) == {"git"}
-    assert targets(home, BASH_ENV="dotfiles/env") == {"env"}
+    assert targets(home, BASH_ENV="./env") == targets(home, BASH_ENV="~/dotfiles/env") == {"env"}
+    assert targets(home, BASH_ENV="$HOME/dotfiles/env") == targets(home, ENV="${HOME}/dotfiles/env") == {"env"}
+    assert targets(home, ENV="production") == set()
 
 
 def test_no_home() -> None:
