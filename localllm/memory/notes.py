@@ -14,7 +14,7 @@ from localllm.memory.item_ids import Named, ids_of, one_of
 
 NoteKind = Literal["decisions", "preferences"]
 
-_DATED = re.compile(r"[(（\[]?(\d{4}-\d{2}-\d{2})(?!\d)[)）\]]?(?:\s++|\s*+[:：-]\s++)(?=\S)")
+_DATED = re.compile(r"[(（\[]?(\d{4}-\d{2}-\d{2})(?!\d)[)）\]]?(?:\s*+[:：-]\s++|\s++)(?=\S)")
 
 _BULLET = re.compile(r"^(?:[-*+:：]\s+)+")  # would be parsed as part of the date or the list
 
