@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from localllm.base.errors import KnowledgeBaseUsageError, LLMConnectionError
+from localllm.base.errors import KnowledgeBaseError, KnowledgeBaseUsageError, LLMConnectionError
 from localllm.base.i18n import Phrase
 from localllm.base.paths import project_folder
 from localllm.config.schema import Settings
@@ -444,12 +444,18 @@ def _candidates(
 def _outdated_hits(
     named: Sequence[tuple[Store, Collection]], hits: Sequence[Hit]
 ) -> list[tuple[Collection, list[Hit]]]:
-    """Return the hits whose files have changed or are gone since, by collection."""
+    """Return the hits whose files have changed or are gone since, by collection; none of a collection whose manifest
+    cannot be read."""
     found: list[tuple[Collection, list[Hit]]] = []
     for store, one in named:
         paths = {hit.path for hit in hits if hit.collection == one.name}
-        manifest = Manifest(store.manifest(one.name), one.name)
-        old = {path for path in paths if (known := manifest.file(path)) and is_outdated(known)}
+        if not paths:
+            continue
+        try:
+            manifest = Manifest(store.manifest(one.name), one.name)
+            old = {path for path in paths if (known := manifest.file(path)) and is_outdated(known)}
+        except (KnowledgeBaseError, ValueError, OSError):
+            continue
         if old:
             found.append((one, [hit for hit in hits if hit.collection == one.name and hit.path in old]))
     return found

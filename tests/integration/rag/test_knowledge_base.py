@@ -2,7 +2,9 @@
 
 import asyncio
 import shutil
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -159,6 +161,36 @@ def test_a_search_says_which_documents_have_changed_since(knowledge: KnowledgeBa
     assert outdated() == ((), []), "only its times are others"
     setup.unlink()
     assert outdated()[0] == ("docs/setup.md",)
+
+
+def test_a_search_works_where_the_manifest_cannot_be_read(knowledge: KnowledgeBase, docs: Path) -> None:
+    asyncio.run(knowledge.ingest([docs], "docs"))
+    [manifest] = (docs.parent / "data").rglob("files.sqlite")
+    for damage in ("a stamp", "all"):
+        if damage == "all":
+            manifest.write_text("no database" * 100)
+        else:
+            with closing(sqlite3.connect(manifest)) as database, database:
+                database.execute("UPDATE files SET stamp = 'x'")
+        found = asyncio.run(knowledge.search("warranty of the pump"))
+        assert (found.hits[0].file, found.outdated) == ("docs/setup.md", ()), damage
+
+
+def test_a_search_makes_no_folder_for_the_manifest_of_a_collection_without_hits(
+    knowledge: KnowledgeBase, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def manifest(_store: EmbeddedStore, name: str) -> Path:
+        asked.append(name)
+        raise KnowledgeBaseError("rag_no_space", folder=docs, reason="read-only")  # as a server's store does
+
+    asyncio.run(knowledge.ingest([docs], "docs"))
+    monkeypatch.setattr(EmbeddedStore, "manifest", manifest)
+    assert asyncio.run(knowledge.search("tensor decomposition of quantum chromodynamics")).hits == ()
+    assert asked == []
+    assert asyncio.run(knowledge.search("warranty of the pump")).hits[0].file == "docs/setup.md"
+    assert asked == ["docs"]
 
 
 def test_a_later_description_is_of_the_whole_collection(knowledge: KnowledgeBase, docs: Path, tmp_path: Path) -> None:
