@@ -121,9 +121,9 @@ def row_blocks(rows: Iterable[tuple[int, Row]]) -> Iterator[Block]:
     names = _text_columns([row for _, row in sample])
     room = _MOST_TEXT
     for number, row in chain(sample, rows):
-        kept = {name: value for name, value in row.items() if value and name.lower() not in _ID_NAMES}
         if names.isdisjoint(row):
             continue
+        kept = {name: value for name, value in row.items() if value and (name in names or not _is_id(name))}
         title = next((value for name, value in kept.items() if name.lower() in _TITLE_NAMES), "")
         text = "\n".join(kept.values() if len(kept) == 1 else (f"{name}: {value}" for name, value in kept.items()))
         room -= len(text)
@@ -134,17 +134,26 @@ def row_blocks(rows: Iterable[tuple[int, Row]]) -> Iterator[Block]:
 
 
 def _text_columns(rows: Sequence[Row]) -> set[str]:
-    """Return the columns that contain text; without any, those that name the rows: products, people, places."""
+    """Return the columns that contain text; without any, those that name the rows: products, people, places. An ID
+    counts as text only if it is a name, as in "key,value"."""
     columns: dict[str, list[str]] = {}
     for row in rows:
         for name, value in row.items():
             columns.setdefault(name, []).append(value)
     found = {name for name in columns if name.lower() in _TEXT_NAMES}
-    found = found or {name for name, values in columns.items() if _letters(values) >= _LEAST_LETTERS * len(values)}
+    found = found or {
+        name
+        for name, values in columns.items()
+        if not _is_id(name) and _letters(values) >= _LEAST_LETTERS * len(values)
+    }
     found = found or {name for name, values in columns.items() if _are_names(values)}
     if not found:
         raise NoTextColumnError
     return found
+
+
+def _is_id(name: str) -> bool:
+    return name.lower() in _ID_NAMES
 
 
 def _letters(values: Sequence[str]) -> int:

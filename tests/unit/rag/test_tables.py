@@ -1,5 +1,6 @@
 """The rows of tables, whatever stands between their cells; and texts that would take for ever, or end in an error."""
 
+import hashlib
 import time
 import tracemalloc
 from contextlib import suppress
@@ -108,6 +109,12 @@ def test_a_line_of_blanks_has_no_parts() -> None:
         ("sku,product,price\nA-100,Desk lamp,39.90\nB-7,Standing desk,489\n", "sku: A-100\nproduct: Desk lamp"),
         ("氏名,内線\n田中,412\n佐藤,413\n", "氏名: 田中\n内線: 412"),
         ("name,when\nMara,2026-11-02T08:00Z\nJonas,\n", "name: Mara\nwhen: 2026"),
+        ("key,value\napple,3\npear,4\n", "key: apple\nvalue: 3"),
+        ("ID,price\napple,3\npear,4\n", "ID: apple\nprice: 3"),
+        ("id\nalpha\nbeta\n", "alpha"),
+        ("url,views\nhttps://docs.example.com/pricing,3\nhttps://docs.example.com/team,4\n", "url: https://docs"),
+        ("id,product\n7,Desk lamp\n8,Standing desk\n", "Desk lamp"),
+        ("id,text\nalpha,One\nbeta,Two\n", "One"),
     ],
 )
 def test_rows_are_passages_where_a_column_names_them(text: str, first: str) -> None:
@@ -119,6 +126,7 @@ def test_rows_are_passages_where_a_column_names_them(text: str, first: str) -> N
     [
         "x,y\n1,2\n3,4\n",
         "when,state\n" + "".join(f"2026-11-{day:02}T08:00Z,{'ok' if day % 3 else 'failed'}\n" for day in range(1, 20)),
+        "hash,size\n" + "".join(f"{hashlib.sha256(b'%d' % n).hexdigest()},{n}\n" for n in range(19)),
         "digest,size\n" + "".join(f"{day * 7919:012x},{day}\n" for day in range(1, 20)),
     ],
 )
