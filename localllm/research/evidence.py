@@ -3,12 +3,14 @@
 A quote that is not in the stored text, or differs from it in a number, a unit, a negation or a name, is discarded.
 """
 
+import re
 from collections.abc import Sequence
 from itertools import islice
 
 import msgspec
 
 from localllm.base.i18n import N_
+from localllm.base.jsontext import decode_json
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.tokens import estimate_tokens
 from localllm.research.model_calls import BudgetSpent
@@ -40,6 +42,14 @@ _SHORTEST = 12
 _MOST_CANDIDATES = 30
 """Sentences of an unusable answer that are looked up in the page."""
 _STRING = late_pattern(r'"((?:[^"\\]|\\.)++)"')
+_VERDICT = late_pattern(r'"relevant"\s*+:\s*+(true|false)\b')
+_NOT_RELEVANT = late_pattern(
+    r"^\W*+not relevant\b"
+    r"|\b(?:page|text|document|article|source|content|it|this) (?:(?:is not|isn['’]t) relevant|is irrelevant)\b"
+    r"|(?:ページ|文書|本文|記事|内容)は[^。\n]{0,60}関[係連]性?[がはも]?(?:ありません|ない|なし|しない|しません)",
+    re.IGNORECASE,
+)
+"""The model's own words that a page tells nothing of the question."""
 _MARKS = ' \t*•-–>"“”„,'
 _HEADING = late_pattern(r"\s{0,3}#{1,6}\s|--- page \d+ of \d+ ---\s*$")
 """A heading of Markdown, or the mark of a PDF's page."""
@@ -88,7 +98,10 @@ async def _quotes_of(run: RunContext, source: Source) -> list[str]:
     try:
         answer = await run.roles.ask("reader", values, _NOTES)
     except AnswerUnusable as error:
-        said = _quotes_in(error.text, run.store.text(source.text_hash))
+        text = run.store.text(source.text_hash)
+        if _denies_relevance(error.text, text):
+            return []
+        said = _quotes_in(error.text, text)
         if not said:
             run.remark(remark(N_("The model could not take notes on {url}."), url=source.url))
         return said
@@ -97,11 +110,31 @@ async def _quotes_of(run: RunContext, source: Source) -> list[str]:
 
 def _quotes_in(answer: str, text: str) -> list[str]:
     """Return the sentences of the page in an answer that is no object as asked for: a truncated one, a list, prose."""
-    lines = [line.strip(_MARKS) for line in answer.splitlines()]
-    sentences = [line[start:end].strip(_MARKS) for line in lines for start, end in split_sentences(line)]
-    strings = [found[1].replace('\\"', '"').replace("\\n", "\n") for found in _STRING.finditer(answer)]
-    candidates = dict.fromkeys(one for one in (*strings, *sentences) if len(one) >= _SHORTEST)
+    strings = [_decoded(found[0]) for found in _STRING.finditer(answer)]
+    candidates = dict.fromkeys(one for one in (*strings, *_sentences(answer)) if len(one) >= _SHORTEST)
     return [one for one in islice(candidates, _MOST_CANDIDATES) if quotes.find_quote(one, text)]
+
+
+def _denies_relevance(answer: str, text: str) -> bool:
+    """Whether such an answer says that the page is not relevant: as a field, or in a sentence that is none of the
+    page's."""
+    if verdict := _VERDICT.search(answer):
+        return verdict[1] == "false"
+    denials = (one for one in _sentences(answer) if _NOT_RELEVANT.search(one))
+    return any(not quotes.find_quote(one, text) for one in islice(denials, _MOST_CANDIDATES))
+
+
+def _sentences(answer: str) -> list[str]:
+    lines = [line.strip(_MARKS) for line in answer.splitlines()]
+    return [line[start:end].strip(_MARKS) for line in lines for start, end in split_sentences(line)]
+
+
+def _decoded(literal: str) -> str:
+    """Return the text of a string of JSON, or of one that is nearly JSON."""
+    try:
+        return decode_json(literal, str)
+    except msgspec.DecodeError:
+        return literal[1:-1].replace('\\"', '"').replace("\\n", "\n")
 
 
 def keep_quotes(run: RunContext, source: Source, said: Sequence[str]) -> None:

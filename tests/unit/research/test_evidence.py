@@ -57,6 +57,9 @@ def test_headings_are_no_evidence(tmp_path: Path) -> None:
         ('{"relevant": true, "quotes": ["It runs on 12 lines.", "It runs on', ["It runs on 12 lines."]),
         ("The page says:\n- “It runs on 12 lines.”\n- It has 99 stops.", ["It runs on 12 lines."]),
         ('1. "The \\"Blue Tram\\" carries 40,000 people a day."', ['The "Blue Tram" carries 40,000 people a day.']),
+        ('["\\u0049t runs\\ton 12 lines.", "It runs \\on 99 lines."]', ["It runs on 12 lines."]),
+        ('{"relevant": true, "quotes": ["It is not relevant", "It runs on 12 lines.", "The', ["It runs on 12 lines."]),
+        ("The page says:\n- The fare is not relevant.\n- It runs on 12 lines.", ["It runs on 12 lines."]),
         ("Sorry, I cannot help with that page.", []),
     ],
 )
@@ -70,3 +73,22 @@ async def test_of_an_unusable_answer_the_sentences_of_the_page_are_kept(
         await take_notes(run, [Source(id="S1", url=URL, text_hash=page.text_hash, state="read")])
     assert [one.text for one in state.evidence] == kept
     assert (not state.remarks) is bool(kept)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "said",
+    [
+        '{"relevant": false, "quotes": ["It runs on 12 lines.", "It runs on',
+        '{"quotes": {"1": "It runs on 12 lines."}, "relevant" :false}',
+        'This page is not relevant: "It runs on 12 lines."',
+        "Not relevant.\n- It runs on 12 lines.",
+        "このページは質問と関係がありません。\n- It runs on 12 lines.",
+    ],
+)
+async def test_nothing_is_kept_of_a_page_that_an_unusable_answer_calls_irrelevant(tmp_path: Path, said: str) -> None:
+    state = ResearchState(id="2026-0001", question="How many lines has the tram?", today="2026-11-24")
+    with run_of(state, tmp_path, {"reader": said}) as (run, _brain):
+        page = run.store.keep_page(URL, StoredPage(URL), "The text of the page.\n\nIt runs on 12 lines.")
+        await take_notes(run, [Source(id="S1", url=URL, text_hash=page.text_hash, state="read")])
+    assert (state.evidence, state.remarks) == ([], [])
