@@ -37,7 +37,7 @@ _CHECKPOINT = 1_000
 """Chunks written before their files are recorded as finished."""
 _CHECKPOINT_SECONDS = 5.0
 _BATCH = 256
-"""Points written at once."""
+"""Points written or fetched at once."""
 _EMBEDDED_AT_ONCE = 32
 
 
@@ -114,10 +114,13 @@ class Ingest:
         files = [one for path, one in self._manifest.files().items() if path not in self._taken and one.record.chunks]
         with self._store.reading(self._collection.name) as reader:
             for known in (one for one in files if not self._is_closed(one.record.path)):
-                if self.contents.is_full:
-                    return
-                points = reader.fetch([point_id(known.record.path, number) for number in range(known.record.chunks)])
-                self.contents.note(sorted((one.payload for one in points), key=lambda one: one.number))
+                numbers = range(known.record.chunks)
+                for start in numbers[::_BATCH]:
+                    if self.contents.is_full:
+                        return
+                    batch = numbers[start : start + _BATCH]
+                    points = reader.fetch([point_id(known.record.path, number) for number in batch])
+                    self.contents.note(sorted((one.payload for one in points), key=lambda one: one.number))
 
     def _report(self, roots: Sequence[Path]) -> IngestReport:
         return IngestReport(

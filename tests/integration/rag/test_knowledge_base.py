@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -13,13 +13,14 @@ import pytest
 from localllm.base.errors import KnowledgeBaseError, KnowledgeBaseUsageError
 from localllm.config.rag_settings import RagSettings
 from localllm.config.schema import LLMSettings, OpenAISettings, Settings
-from localllm.rag import knowledge_base
+from localllm.rag import description, ingest, knowledge_base
 from localllm.rag.embedded_store import EmbeddedStore
 from localllm.rag.knowledge_base import KnowledgeBase
 from localllm.rag.query import Query, parse_query
 from localllm.rag.records import IngestEvent
 from localllm.rag.shard import Shard
 from localllm.rag.sparse_vectors import passage_vector
+from localllm.rag.store import Point
 from localllm.text.tokenising import terms
 
 
@@ -203,6 +204,29 @@ def test_a_later_description_is_of_the_whole_collection(knowledge: KnowledgeBase
     assert report.chunks == 4
     assert {"- Setup", "- 休暇規則", "- Parking", "- Bicycles"} <= set(report.contents.splitlines())
     assert "Parking" in knowledge.collection("docs").description
+
+
+def test_a_description_fetches_no_more_passages_than_it_examines(
+    knowledge: KnowledgeBase, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched: list[int] = []
+    fetch = Shard.fetch
+
+    def counted(shard: Shard, ids: Sequence[int]) -> list[Point]:
+        fetched.append(len(ids))
+        return fetch(shard, ids)
+
+    passages = [f"# Part {number}\n\n" + f"Word{number} of this part. " * 40 for number in range(9)]
+    (docs / "setup.md").write_text("\n\n".join(passages))
+    monkeypatch.setattr(Shard, "fetch", counted)
+    monkeypatch.setattr(ingest, "_BATCH", 2)
+    monkeypatch.setattr(description, "_MOST_PASSAGES", 0)
+    report = asyncio.run(knowledge.ingest([docs / "setup.md"], "docs"))
+    assert (report.chunks, report.collection.description) == (9, "")
+    monkeypatch.setattr(description, "_MOST_PASSAGES", 5)
+    report = asyncio.run(knowledge.ingest([docs / "setup.md"], "docs"))
+    assert (report.chunks, sum(fetched)) == (0, 6)
+    assert report.collection.description.startswith("Part 0; Part 1; Part 2; Part 3; Part 4")
 
 
 def test_reindexing_finds_the_same(knowledge: KnowledgeBase, docs: Path) -> None:
