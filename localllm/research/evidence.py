@@ -41,7 +41,7 @@ _MOST_QUOTES = 8
 _SHORTEST = 12
 _MOST_CANDIDATES = 30
 """Sentences of an unusable answer that are looked up in the page."""
-_STRING = late_pattern(r'"((?:[^"\\]|\\.)++)"')
+_STRING = late_pattern(r'"((?>(?:[^"\\]|\\.)+))"')
 _VERDICT = late_pattern(r'"relevant"\s*+:\s*+(true|false)\b')
 _NOT_RELEVANT = late_pattern(
     r"^\W*+not relevant\b"
