@@ -14,10 +14,7 @@ _SAID = late_pattern(
 )
 """Options whose value is text for readers, or a pattern."""
 
-_SED_RUNS = late_pattern(r"(?:^|[;{\n\d$/!IM])\s*e(?:\s|$)|[^\w\s][gpiImM\d]*e[gpiImM\d]*\s*(?:[;}\n]|$)")
-_SED_LETTERS = late_pattern(r"s(\w)[^\n]{0,500}?\1[^\n]{0,500}?\1[gpiImM\d]*e")  # saxaya: any letter may delimit
-_SED_DELIMITERS = late_pattern(r"s([\w.-])")
-_MOST_DELIMITERS = 8
+_SED_RUNS = late_pattern(r"(?:^|[;{\n\d$/!])\s*e(?:\s|$)|[^\w\s][gpiImM\d]*e[gpiImM\d]*\s*(?:[;}\n]|$)")
 _SED_MARKS = late_pattern(r"[^\w\s.-]")
 TOLD_TO_RUN = late_pattern(r"^(?:[\w-]+=|\\?!+|[:+]+!*|\.?(?:shell|system|spawn)\s+|(?:EXEC|SYSTEM):)", re.IGNORECASE)
 """Prefixes of command lines in languages of other programs: vim, psql, sqlite3, gdb, expect, socat."""
@@ -35,8 +32,7 @@ def texts_in(words: Sequence[Word]) -> Iterator[str]:
         if name in PRINTERS and not (runs and name in ("rg", "man", "less")):
             continue
         if name == "sed":
-            is_run = _SED_RUNS.search(word.text) or _SED_LETTERS.search(word.text)
-            yield from (_of_sed(word.text) if is_run else ())
+            yield from (_of_sed(word.text) if _SED_RUNS.search(word.text) else ())
             continue
         text = TOLD_TO_RUN.sub("", word.text)
         is_told = text != word.text and not given
@@ -49,5 +45,3 @@ def texts_in(words: Sequence[Word]) -> Iterator[str]:
 def _of_sed(program: str) -> Iterator[str]:
     yield re.sub(r"^[\w-]+=", "", program)
     yield _SED_MARKS.sub(" ; ", program)  # s/x/command/e
-    for delimiter in sorted(set(_SED_DELIMITERS.findall(program[:1_000])))[:_MOST_DELIMITERS]:
-        yield program.replace(delimiter, " ; ")
