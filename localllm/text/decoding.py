@@ -47,6 +47,12 @@ _EXPECTED_IN_UTF16 = "[\t\n\r -~\u00a0-\u017f\u2010-\u203f\u3000-\u30ff\u4e00-\u
 _EUROPEAN = "[À-ÖØ-öø-ÿŒœŠšŽžŸ\u00a0¡£§©ª«®°±²³´µ·¹º»¼½¾¿×€‚„…‰‘’“”•–—™]{1,3}"
 _DECLARATION = late_pattern(r"""(?:#.*coding[:=][ \t]*|^<\?xml[^>]*\sencoding=["'])([-\w.]+)""")
 _BEGINNING = 1_000  # bytes in which an encoding is declared
+_WIDER = {"shift_jis": ("cp932",), "iso8859-1": ("iso8859-1", "cp1252")}
+"""Declared encoding → those that its files really have, as for browsers."""
+_WESTERN = frozenset({"iso8859-1", "iso8859-15", "cp1252"})
+"""Encodings that tools declare without a look at the text."""
+_ODD_IN_WORD = late_pattern("[a-z][ÀÁ-ÖØ-ÞŒŠŽŸ•„‰™]")
+_ASCII = late_pattern(r"[\x00-\x7f]+")
 _C1 = late_pattern(r"[\x80-\x9f]")  # control characters in Latin-1, signs in Windows-1252
 _CONTROL = late_pattern("[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 
@@ -159,32 +165,73 @@ def _is_iso2022(data: bytes) -> bool:
 
 def _declared(data: bytes) -> str:
     """Return the encoding that the first two lines declare as Python (PEP 263), Emacs and XML files do; "" if there is
-    none, or if it would not give back the same bytes."""
+    none, or if it cannot be true: it would not give back the same bytes or the declaration itself, gives control
+    characters, or letters where the text reads as Japanese."""
     first_lines = data[:_BEGINNING].decode("latin-1").split("\n")[:2]
     found = _DECLARATION.search("\n".join(first_lines))
+    if not found:
+        return ""
     with suppress(LookupError, UnicodeError):
-        name = codecs.lookup(found[1]).name if found else ""
-        if name and name not in _NO_CHARSETS and data.decode(name).encode(name) == data:
-            return name
+        name = codecs.lookup(found[1]).name
+        for one in (*_WIDER.get(name, ()), name):
+            if one in _NO_CHARSETS or not _gives_back(data, one):
+                continue
+            text = data.decode(one)
+            is_wrong = one in _WESTERN and _japanese_encoding(data)
+            if found[0] in text and not _C1.search(text) and not is_wrong:
+                return one
     return ""
+
+
+def _gives_back(data: bytes, encoding: str) -> bool:
+    try:
+        return data.decode(encoding).encode(encoding) == data
+    except UnicodeError:
+        return False
+
+
+def _japanese_encoding(data: bytes) -> str:
+    """Return the encoding in which `data` reads as Japanese; "" if there is none."""
+    scores = {name: _japanese_share(data, name) for name in _JAPANESE_ENCODINGS}
+    best = max(scores, key=lambda name: scores[name])
+    return best if scores[best] >= _LIKELY else ""
 
 
 def _guess(data: bytes) -> str:
     """Return the encoding in which `data` reads as a language. Raises NotTextError if there is none."""
-    scores = {name: _japanese_share(data, name) for name in _JAPANESE_ENCODINGS}
-    best = max(scores, key=lambda name: scores[name])
-    if scores[best] >= _LIKELY:
-        return best
+    if name := _japanese_encoding(data):
+        return name
     if _looks_binary(data):
         raise NotTextError("binary")
     name = "cp1252" if _C1.search(data.decode("latin-1")) else "latin-1"
-    if _european_share(data, name) >= _LIKELY:
+    if _european_share(data, name) >= _LIKELY and not _is_damaged_utf8(data) and not _may_be_japanese(data):
         return name
     raise NotTextError("encoding")
 
 
+def _is_damaged_utf8(data: bytes) -> bool:
+    """Return whether at least half of the bytes that are not ASCII are valid UTF-8."""
+    valid = len(_ASCII.sub("", data.decode("utf-8", "ignore")).encode())
+    return 2 * valid >= len(_ASCII.sub("", data.decode("latin-1")))
+
+
+def _may_be_japanese(data: bytes) -> bool:
+    """Return whether `data` is valid Shift_JIS with single characters that mostly stand alone, as in 5月1日: accented
+    letters follow others."""
+    try:
+        text = data.decode("cp932")
+    except UnicodeDecodeError:
+        return False
+    starts = [found.start() for found in _FOREIGN_RUN.finditer(text) if _SINGLE.search(found[0])]
+    in_words = sum(at > 0 and text[at - 1].isalpha() for at in starts)
+    return bool(starts) and 2 * in_words <= len(starts)
+
+
 _FOREIGN_RUN = late_pattern(r"[^\x00-\x7f]+")
 _JAPANESE = "[\u2010-\u27bf\u3000-\u30ff\u3200-\u33ff\u4e00-\u9fff\uff01-\uff5e々〆ヶ]+"
+
+
+_SINGLE = late_pattern("[\u3000-\u30ff\u3200-\u33ff\u4e00-\u9fff\uff01-\uff60]|[\uff61-\uff9f]{2}")
 
 
 def _japanese_share(data: bytes, encoding: str) -> float:
@@ -207,7 +254,7 @@ def _european_share(data: bytes, encoding: str) -> float:
     except UnicodeDecodeError:
         return 0.0
     runs: list[str] = _FOREIGN_RUN.findall(text)
-    european = sum(len(run) for run in runs if re.fullmatch(_EUROPEAN, run))
+    european = sum(len(run) for run in runs if re.fullmatch(_EUROPEAN, run)) - len(_ODD_IN_WORD.findall(text))
     return european / max(1, sum(map(len, runs)))
 
 

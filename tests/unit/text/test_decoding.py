@@ -130,3 +130,47 @@ def test_a_last_newline_begins_no_line() -> None:
 def test_codecs_that_are_for_no_files_are_unknown(encoding: str) -> None:
     with pytest.raises(LookupError):
         decode(b"a-1", encoding)
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("2024年5月1日,100円", "cp932"),
+        ("x = 1  # 値", "cp932"),
+        ("name,ｱｲ", "cp932"),
+        ("# 中", "gbk"),
+        ("café naïve", "mac_roman"),
+    ],
+)
+def test_a_few_letters_of_another_writing_are_not_taken_for_accents(text: str, encoding: str) -> None:
+    with pytest.raises(NotTextError) as caught:
+        decode(text.encode(encoding))
+    assert caught.value.kind == "encoding"
+
+
+@pytest.mark.parametrize("damaged", [b"na\xefve\n", b"\xff\n"])
+def test_damaged_utf8_is_not_taken_for_another_encoding(damaged: bytes) -> None:
+    with pytest.raises(NotTextError):
+        decode("✓ déjà vu\n".encode() * 5 + damaged)
+
+
+@pytest.mark.parametrize(
+    ("text", "declared", "really"),
+    [
+        ("# 売上を計算する", "latin-1", "cp932"),
+        ("# 売上 ①～－髙㈱Ⅲ を計算する", "shift_jis", "cp932"),
+        ("# “quoted” – so", "iso-8859-1", "cp1252"),
+        ("# Año", "cp037", "latin-1"),
+        ("# Привет мир", "koi8-r", "koi8-r"),
+    ],
+)
+def test_a_declaration_that_cannot_be_true(text: str, declared: str, really: str) -> None:
+    whole = f"# -*- coding: {declared} -*-\n{text}\n"
+    decoded = decode(whole.encode(really))
+    assert (decoded.text, decoded.encoding) == (whole, really)
+    assert encode(decoded.text, decoded) == whole.encode(really)
+
+
+@pytest.mark.parametrize("text", ["für Straße", "20 °C, ±3 µm", "Été", "price: 5 €", "© 2024 Müller", "Åse, Øst"])
+def test_short_european_texts(text: str) -> None:
+    assert decode(text.encode("cp1252")).text == text
