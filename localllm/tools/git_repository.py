@@ -200,7 +200,10 @@ class Repository:
         options = ("--porcelain=v2", "--ignored", "--null")
         listed = os.fsdecode(await self.run(Question(("status", *options, "--", *paths)))).split("\0")
         prefix = "" if self._root == self.top else f"{self._root.relative_to(self.top)}/"
-        names = {name[2:].removeprefix(prefix).rstrip("/") for name in listed if name.startswith("! ")}
+        ignored = {name[2:].rstrip("/") for name in listed if name.startswith("! ")}
+        if not ignored.isdisjoint(with_folders(prefix.rstrip("/"))):
+            return list(paths)  # the whole project, in a repository around it
+        names = {name.removeprefix(prefix) for name in ignored}
         around = {above for name in names for above in with_folders(name)}
         return [path for path in paths if path in around or not names.isdisjoint(with_folders(path))]
 

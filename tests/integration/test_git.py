@@ -317,6 +317,15 @@ async def test_unchanged_names_are_looked_at_in_one_call(project: Project, monke
         assert await project.fail(git_commit, message="m", files=["a.txt", ignored]) == "git_ignored"
 
 
+async def test_a_project_that_the_repository_around_it_ignores(project: Project) -> None:
+    project.commit(".gitignore", "vendor/\n")
+    (project.root / "vendor/mine").mkdir(parents=True)
+    for name in ("vendor/mine", "vendor"):
+        inner = Project(project.root / name, init=False)
+        inner.write("a.txt")
+        assert await inner.fail(git_commit, message="m", files=["a.txt"]) == "git_ignored"
+
+
 async def test_a_link_and_a_deleted_file_can_be_named(project: Project) -> None:
     project.commit("a.txt")
     (project.root / "link").symlink_to("/etc/hostname")
