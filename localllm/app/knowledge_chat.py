@@ -24,7 +24,7 @@ from localllm.sessions.entries import Entry, Kept
 from localllm.sessions.ipo_log import IpoLog
 from localllm.tools.builtin import KNOWLEDGE_TOOLS
 from localllm.tools.frames import framed
-from localllm.tools.knowledge import passages_text, search_rag_knowledge_base
+from localllm.tools.knowledge import outdated_note, passages_text, search_rag_knowledge_base
 from localllm.tools.tool_system import ToolSystem
 
 
@@ -105,7 +105,7 @@ class KnowledgeChat:
             return ""
         self._hits += found.hits
         passages = passages_text(found.hits, output_limit(self._client))
-        return framed("document_passages", passages) if found.hits else ""
+        return framed("document_passages", passages) + outdated_note(found) if found.hits else ""
 
     def _note(self, event: ToolFinished) -> None:
         self.tools_used.append(ToolUse(event.name, event.success, event.payload))

@@ -46,7 +46,7 @@ async def search_rag_knowledge_base(context: ToolContext, query: str, collection
                 "outdated": list(found.outdated),
             },
         },
-        for_model=framed("document_passages", passages_text(hits, context.output_limit)) + _outdated(found)
+        for_model=framed("document_passages", passages_text(hits, context.output_limit)) + outdated_note(found)
         if hits
         else _nothing(context, found),
         summary=Phrase(_FOUND, count=len(hits), query=clean(query, keep_newlines=False)[:60]),
@@ -109,7 +109,7 @@ def passages_text(hits: "Sequence[Hit]", room: int) -> str:
     return "\n\n".join([*parts, *([f"Also found: {', '.join(named)}"] if named else [])])
 
 
-def _outdated(found: "Found") -> str:
+def outdated_note(found: "Found") -> str:
     """Name files whose passages may no longer be what they say."""
     names = ", ".join(without_template_marks(clean(name, keep_newlines=False)) for name in found.outdated)
     return f"\n[Changed or deleted since they were indexed: {names}. Say that it may be out of date.]" if names else ""

@@ -101,6 +101,15 @@ async def test_for_a_model_that_does_not_search_the_question_is_searched_for(tmp
     assert finished.unverified == ()
 
 
+async def test_passages_searched_for_are_said_to_be_out_of_date(tmp_path: Path) -> None:
+    turns = [says("Ten years."), says("Ten years."), says("Two years [docs/pump.md:1-5].")]
+    ipo = IpoLog(tmp_path / "ipo.log")
+    async with chat_over(tmp_path, turns, ipo) as chat:
+        (tmp_path / "docs/pump.md").write_text("# Pump\n\n## Warranty\n\nThree years.\n")
+        await ended(chat, "How long is the warranty of the pump?")
+    assert "[Changed or deleted since they were indexed: docs/pump.md" in ipo.file.read_text("utf-8")
+
+
 async def test_an_answer_without_a_reference_is_taken_and_said_to_have_none(tmp_path: Path) -> None:
     async with chat_over(tmp_path, [SEARCH, says("Two years.")]) as chat:
         finished = await ended(chat, "How long?")
