@@ -215,10 +215,10 @@ def _no_command(context: click.Context, words: list[str], commands: list[str]) -
     from difflib import get_close_matches
 
     name = words[0]
-    if near := get_close_matches(name, commands, 1):
+    if near := get_close_matches(name, commands, 1, cutoff=0.7):
         said = _("There is no command “{name}”. Did you mean “{near}”?", name=name, near=near[0])
     else:
-        words_said = shlex.quote(" ".join(words))
+        words_said = shlex.quote(" ".join(takewhile(lambda word: not word.startswith("-"), words)))
         said = _("There is no command “{name}”. To ask a question: localllm -p {words}", name=name, words=words_said)
     return click.UsageError(said, context)
 

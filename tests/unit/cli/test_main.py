@@ -27,7 +27,8 @@ def test_an_option_at_the_wrong_place(arguments: list[str], said: str, capsys: p
     [
         (["reserch", "x"], "There is no command “reserch”. Did you mean “research”?"),
         (["why does it fail?"], "To ask a question: localllm -p 'why does it fail?'"),
-        (["why", "is", "$HOME", "empty"], "To ask a question: localllm -p 'why is $HOME empty'"),
+        (["why", "is", "$HOME", "empty", "--json"], "To ask a question: localllm -p 'why is $HOME empty'\n"),
+        (["statsu"], "To ask a question: localllm -p statsu"),
         (["rag", "serch"], "No such command 'serch'"),
         (["--lag", "x"], "No such option '--lag'"),
     ],
