@@ -25,19 +25,19 @@ from localllm.safety.shell_breaks import overlooked
 from localllm.safety.shell_dialects import Reader, as_others_read, is_read_alike
 from localllm.safety.shell_flow import WRITING, Flow, Walk
 from localllm.safety.shell_quotes import MOST_TEXTS, read_quotes
+from localllm.safety.shell_variables import (
+    calculation_sets,
+    expansion_sets,
+    hides_git,
+    is_heeded,
+    names_program,
+    redirection_sets,
+)
 from localllm.safety.shell_words import WORD_NODES, Variable, Word, WordReader
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
-
-_SETS_GIT = late_pattern(r"GIT_CONFIG_(?:PARAMETERS|COUNT|KEY_\d+|VALUE_\d+|GLOBAL|SYSTEM)")
-"""Variables that may make git run anything: their values are settings."""
-
-_NAMES_PROGRAM = late_pattern(
-    r"\w*(?:PAGER|EDITOR|VISUAL|BROWSER|ASKPASS|EXTERNAL_DIFF|LESSOPEN|LESSCLOSE|_COMMAND|_RSH|_SSH)"
-)
-"""Variables whose value other programs run."""
 
 _FED = frozenset(
     {"at", "batch", "crontab", "ed", "ex", "vi", "vim", "gdb", "lldb", "sqlite", "psql", "mysql", "m", "dc"}
@@ -74,11 +74,6 @@ _MOST_CHARACTERS = 200_000  # of nested texts
 _SECONDS = 1.0  # for one line; a line of a thousand commands takes a tenth of it
 
 _MARK = late_pattern(r"\$\(|`")
-_OF_ENVIRONMENT = late_pattern(r"[A-Z_][A-Z0-9_]+")
-"""Names of variables that bash, or programs, may heed: PATH. A loop may set others without changing what runs."""
-
-_CALCULATION = late_pattern(r"[\d\s$()\[\]*/%<>!&|^~?:+-]*")  # in which nothing is set, nor evaluated by a variable
-_SETTING_EXPANSION = late_pattern(r"\$\{!?[\w@*#?!-]+(?:\[|:?=|:[^-+?])")  # `${x[PATH=5]}`, `${x:=5}`, `${x:PATH=5:1}`
 _MOST_MARKS = 50  # substitutions in one word
 _SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 _SPANS = _SUBSTITUTIONS | {"string", "raw_string", "ansi_c_string", "comment"}
@@ -291,14 +286,14 @@ class _Reader:
         for word in words:  # arithmetic, `${x@P}` and subscripts run commands in a value
             self._add_marked(word.text)
         if node.type == "for_statement":
-            self._assigns = self._assigns or bool(_OF_ENVIRONMENT.fullmatch(name))
+            self._assigns = self._assigns or is_heeded(name)
             text, changes = (words[0].text if words else ""), len(words) != 1
         else:
             text, changes = " ".join(word.text for word in words), False
             self._assigns = True
-            is_run = bool(_NAMES_PROGRAM.fullmatch(name))
+            is_run = names_program(name)
             self._within.extend(_Text(word.text, guessed=True) for word in words if is_run or _is_several(word))
-            self._opaque = self._opaque or _hides_git(name, text)
+            self._opaque = self._opaque or hides_git(name, text)
             if any(child.type == "+=" for child in node.children):
                 text, changes = self._words.known.get(name, Variable("")).value + text, True
         is_sure = not (changes or name in self._changing or any(word.computed for word in words))
@@ -315,9 +310,9 @@ class _Reader:
             case "file_redirect":
                 self._add_redirect(node)
             case "arithmetic_expansion":
-                self._assigns = self._assigns or not _CALCULATION.fullmatch(self._of(node))
+                self._assigns = self._assigns or calculation_sets(self._of(node))
             case "expansion":
-                self._assigns = self._assigns or bool(_SETTING_EXPANSION.match(self._of(node)))
+                self._assigns = self._assigns or expansion_sets(self._of(node))
             case "herestring_redirect":
                 self._fed.extend(word.text for child in node.named_children for word in self._words.expanded(child))
             case "heredoc_body":
@@ -378,7 +373,7 @@ class _Reader:
             self._add_subscripts(word.text)
             if "GIT_CONFIG" in word.text and program_of(words[0]) not in PRINTERS:  # env, export, sudo
                 variable, given, value = word.text.partition("=")
-                self._opaque = self._opaque or bool(given and _hides_git(variable, value))
+                self._opaque = self._opaque or bool(given and hides_git(variable, value))
 
     def _add_subscripts(self, text: str) -> None:
         """Add what bash runs in the subscript of a variable, even in quotes: `test -v 'a[$(x)]'`."""
@@ -398,9 +393,7 @@ class _Reader:
 
     def _add_redirect(self, node: "Node") -> None:
         operator = next((child.type for child in node.children if not child.is_named), "")
-        self._assigns = (
-            self._assigns or self._source[max(node.start_byte - 1, 0) : node.start_byte] == b"}"
-        )  # {PATH}>file sets PATH
+        self._assigns = self._assigns or redirection_sets(self._source, node.start_byte)
         groups = self._words.groups(node.children_by_field_name("destination"))
         first, *more = [word for group in groups for word in group] or [Word("", computed=True)]
         if operator not in WRITING:
@@ -470,11 +463,6 @@ def _runs_file(program: Word) -> bool:
 
 def _is_fed(command: Command) -> bool:
     return program_of(command.words[0]) in _FED
-
-
-def _hides_git(variable: str, value: str) -> bool:
-    """Return whether a variable gives git settings that are not read here."""
-    return bool(_SETS_GIT.fullmatch(variable)) and value not in ("/dev/null", "")
 
 
 def _is_several(word: Word) -> bool:
