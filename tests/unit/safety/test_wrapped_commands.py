@@ -15,7 +15,7 @@ def judge(line: str, settings: SafetySettings) -> Verdict:
 
 
 def allowed(line: str) -> bool:
-    words = ("ls", "echo", "grep", "git status", "printf")
+    words = ("ls", "echo", "grep", "git status", "printf", "[")
     return judge(line, SafetySettings(allow=tuple(f"run_command({one})" for one in words))).decision == "allow"
 
 
@@ -48,6 +48,12 @@ def allowed(line: str) -> bool:
         "bash --noprofile --norc -c ls",
         "sh -c 'ls -l 2>&1 | grep \"a b\" > /dev/null'",
         "sh -ec 'for f in a b; do ls \"$f\"; done; if ls; then echo $X; fi'",
+        "sh -c '[ -d src ] && ls src'",
+        "sh -c 'if ! [ \"$x\" != a ] && [ -f x -a -n y ]; then ls x; fi'",
+        "sh -c 'echo ${CI:-no} \"${x:+a b}\" ${x:-$y/z} ${x-} ${#x}'",
+        "sh -c 'echo ${x%.py} ${x%%.*} ${x#a} \"${x##*/}\"'",
+        "sh -c 'ls `git status` \"`ls`\"'",
+        'sh -c \'case "$1" in a|b*) ls;; *) echo "$1";; esac\'',
         "sh -c \"grep 'x$' a; echo '{}' \\\"$\\\"\"",
         "eval \"ls 'a'\"",
         "bash -c \"ls $'a'\"",
@@ -146,9 +152,22 @@ def test_what_another_shell_makes_of_a_text_is_dangerous(line: str) -> None:
     assert judge(line.replace("touch x", "rm -rf x"), SafetySettings(mode="auto")).dangerous
 
 
-@each("line", [*OTHERWISE[:9], "sh -c './{a,b}'", "sh -c 'ls {x}>y'", "sh -c '$\"ls\"'"])
+NOT_POSIX = [
+    "sh -c '[ a > b ]'",
+    "sh -c '[ a || ls ]'",
+    "sh -c 'echo ${x/a/b}'",
+    "sh -c 'echo ${x:0:5}'",
+    "sh -c 'echo ${!x}'",
+    "sh -c 'echo ${x^}'",
+    "sh -c 'echo \"${x:-\\}}\"'",
+    "sh -c 'case x in @(a)) ls;; esac'",
+    "sh -c 'ls `ls \\$x`'",
+]
+
+
+@each("line", [*OTHERWISE[:9], "sh -c './{a,b}'", "sh -c 'ls {x}>y'", "sh -c '$\"ls\"'", *NOT_POSIX])
 def test_no_rule_covers_what_shells_read_differently(line: str) -> None:
-    rules = tuple(f"run_command({one})" for one in ("echo", "find", "eval", "[[", "./a", "ls"))
+    rules = tuple(f"run_command({one})" for one in ("echo", "find", "eval", "[[", "[", "./a", "ls"))
     assert judge(line, SafetySettings(allow=rules)).decision == "ask"
 
 
