@@ -334,7 +334,7 @@ class Finishing(Middleware):
         It is requested if that is sensible and needs no confirmation, or that of a person who wanted tests, or would
         read that they passed, and has refused nothing; a wrong claim is corrected in any case."""
         facts, passed, request = self._facts, phrases.says_tests_pass(text), _request(state)
-        command = facts.tests[-1].command if facts.tests else facts.known_test
+        command = facts.known_test.strip()  # not that of a build
         is_known = phrases.admits_not_run(text) and not passed
         by_asking = not facts.was_refused and (bool(facts.tests) or passed or phrases.asks_for_check(request))
         if (
@@ -345,7 +345,8 @@ class Finishing(Middleware):
         ):
             changed = _listed(facts.unchecked)
             why = f"{changed} changed, and no test was run since" if changed else "No test was run"
-            named = f": {command}" if command and len(command) <= _LONGEST_COMMAND else ""
+            is_nameable = 0 < len(command) <= _LONGEST_COMMAND and not set("\n`") & set(command)
+            named = f": `{command}`" if is_nameable else ""
             return Finding("run_tests", reason, contradicts=False, params={"why": why, "command": named})
         return Finding("no_test" if passed else None, reason, contradicts=False)
 

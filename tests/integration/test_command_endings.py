@@ -69,8 +69,25 @@ async def test_tests_of_an_earlier_run_are_run_again_where_nobody_is_asked(
     agent = agent_for(project, *steps, STEPS["test"], "All tests pass.", attended=True, mode=mode)
     await agent.execute_query("Set x to 2 in a.py, and run the tests.")
     result = await agent.execute_query("Set x to 0 in a.py.")
-    assert (f"Run the tests now: {TESTS}" in "".join(remarks(agent)[1:])) == is_told
+    assert (f"Run the tests now: `{TESTS}" in "".join(remarks(agent)[1:])) == is_told
     assert bool(result.unverified) != is_told
+
+
+BUILD = call("run_command", command="python3 -B -m compileall -q .")
+
+
+@pytest.mark.parametrize(
+    ("done", "said"),
+    [
+        ([STEPS["test"], BUILD], f"Run the tests now: `{TESTS}`;"),
+        ([BUILD], "Run the tests now;"),
+        ([call("run_command", command=f"true\n{TESTS}")], "Run the tests now;"),
+    ],
+)
+async def test_the_tests_to_be_run_are_not_a_build(project: Path, done: list[dict[str, Any]], said: str) -> None:
+    agent = agent_for(project, STEPS["edit"], *done, edit("x = 2", "x = 0"), *["All tests pass."] * 4, mode="auto")
+    await agent.execute_query("Set x to 2 and run the tests, then set it to 0.")
+    assert said in remarks(agent)[0]
 
 
 async def test_what_was_done_in_an_earlier_run_is_known(project: Path) -> None:
