@@ -204,7 +204,7 @@ async def run_command(
     if failed:
         payload["failed_parts"] = [f"{part}: {status}" for part, status, _ in failed]
     remarks = [
-        *_how_it_went(command, failed, result),
+        *_how_it_went(command, folder, failed, result),
         *_lost(command, result),
         *(remark.english for remark in remarks_on(result, command)),
     ]
@@ -274,12 +274,14 @@ def _in_brief(text: str) -> str:
     return line if len(line) <= _LONGEST_NAMED else f"{line[: _LONGEST_NAMED - 2]} …"
 
 
-def _how_it_went(command: str, failed: Sequence[tuple[str, int, str]], result: "CommandResult") -> Iterator[str]:
+def _how_it_went(
+    command: str, folder: str, failed: Sequence[tuple[str, int, str]], result: "CommandResult"
+) -> Iterator[str]:
     """Yield what exit status and output do not reveal."""
     for part, status, behind in failed:
         yield f"[{part} exited with {status} (its output was piped into {behind})]"
     line = line_of(command)
-    if any(f"cd: {path}: No such" in result.stderr for path in line.folders if path.startswith("/")):
+    if folder == "." and any(f"cd: {path}: No such" in result.stderr for path in line.folders if path.startswith("/")):
         yield "[Commands start in the project root: leave out the cd.]"
     apart = [_in_brief(text) for text in line.script.apart]
     if result.left and apart and not result.timed_out:

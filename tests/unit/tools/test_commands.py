@@ -303,6 +303,15 @@ async def test_who_invents_a_folder_for_the_project_is_told_where_it_is(
     assert ("Commands start in the project root" in done.for_model) == is_said
 
 
+@linux
+async def test_a_command_for_another_folder_is_not_told_that_it_starts_in_the_root(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    context = context_with(tmp_path, SandboxRunner(tmp_path))
+    done = await use(run_command, context, command="cd /home/user/project && ls", working_dir="src")
+    assert not done.success
+    assert "Commands start in the project root" not in done.for_model
+
+
 @pytest.mark.parametrize(("level", "is_said"), [("bubblewrap", True), ("landlock", False), ("none", False)])
 async def test_a_file_in_a_folder_that_does_not_last_is_told(
     tmp_path: Path, level: SandboxLevel, is_said: bool
