@@ -136,9 +136,14 @@ class TestRetries:
 
 class TestWhoIsWaitedFor:
     async def test_a_quorum_is_enough(self) -> None:
-        held = Gate()
-        async with asking(GOOD, Play(gate=held), GOOD, Play(gate=held), quorum=2) as asked:
-            result = await asked.result()
+        quick, held = Gate(), Gate()
+        workers = [Play(answer="It is 42.", gate=quick), Play(gate=held)] * 2
+        async with asking(*workers, quorum=2) as asked:
+            run = asked.begin()
+            await quick.holds(2)
+            await held.holds(2)
+            quick.open()
+            result = await run
             assert [answer.has_failed for answer in result.answers] == [False, True, False, True]
             late = [answer for answer in result.answers if answer.has_failed]
             assert all(answer.is_cancelled for answer in late)
