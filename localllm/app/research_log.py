@@ -1,7 +1,7 @@
 """Log research events: RUN for the stages, WEB for searches and pages, LLM for the model's answers."""
 
 from localllm.base import logs
-from localllm.research.remarks import in_words
+from localllm.research.remark_texts import in_words
 from localllm.research.run_events import (
     ClaimChecked,
     Finished,

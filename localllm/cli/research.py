@@ -24,7 +24,7 @@ from localllm.cli.settings import print_error, say
 from localllm.research.options import ResearchOptions, options_for
 from localllm.research.otel_tracer import OpenTelemetryTracer, open_tracer
 from localllm.research.records import ResearchState
-from localllm.research.remarks import in_words
+from localllm.research.remark_texts import in_words
 from localllm.text.sanitising import clean
 
 

@@ -33,7 +33,7 @@ from localllm.research.local_documents import LocalDocuments
 from localllm.research.options import ResearchOptions
 from localllm.research.otel_tracer import open_tracer
 from localllm.research.records import ResearchState
-from localllm.research.remarks import in_words
+from localllm.research.remark_texts import in_words
 from localllm.research.schedules import make_schedule
 from localllm.research.tasks import STATUSES, Task, TaskStore
 from localllm.text.sanitising import clean, display_width, json_report, shorten

@@ -85,7 +85,7 @@ def _tell(job: "Job") -> None:
         case "done":
             say(_("Run {id}: done.", id=job.run))
         case "failed":
-            from localllm.research.remarks import in_words
+            from localllm.research.remark_texts import in_words
 
             what = f"{job.failure.code} {in_words(job.failure.what)}" if job.failure else ""
             say(_("Run {id}: failed. {what}", id=job.run, what=what))

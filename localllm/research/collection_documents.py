@@ -10,7 +10,7 @@ from localllm.rag.knowledge_base import KnowledgeBase
 from localllm.rag.records import Hit
 from localllm.research.local_documents import LocalDocument
 from localllm.research.records import Remark
-from localllm.research.remarks import remark
+from localllm.research.remark_texts import remark
 from localllm.text.sanitising import clean
 
 _LONGEST = 1_000_000

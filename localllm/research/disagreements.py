@@ -12,7 +12,7 @@ from localllm.research.claim_checks import support_score
 from localllm.research.claim_polarity import is_negated, is_reversed
 from localllm.research.independence import origins
 from localllm.research.records import Claim, Disagreement, ResearchState, Side
-from localllm.research.remarks import remark
+from localllm.research.remark_texts import remark
 from localllm.research.role_answers import YES_OR_NO, AnswerUnusable, answer_schema
 from localllm.research.run_context import RunContext
 from localllm.text.quantities import quantities

@@ -15,7 +15,7 @@ from localllm.research.cited_sentences import CitedText, is_sentence, read_sente
 from localllm.research.evidence_lines import batches, evidence_lines
 from localllm.research.outline import WRONG_SCRIPT, make_outline
 from localllm.research.records import Evidence, ResearchState, Section, Sentence
-from localllm.research.remarks import remark
+from localllm.research.remark_texts import remark
 from localllm.research.role_answers import AnswerUnusable
 from localllm.research.run_context import RunContext
 from localllm.text.scripts import is_in_language

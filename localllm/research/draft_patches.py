@@ -16,7 +16,7 @@ from localllm.research.draft import own_words, plain_form, write_section
 from localllm.research.evidence_lines import evidence_lines
 from localllm.research.outline import as_heading, best_need
 from localllm.research.records import Claim, Evidence, Patch, ResearchState, Section, Sentence
-from localllm.research.remarks import in_words, remark
+from localllm.research.remark_texts import in_words, remark
 from localllm.research.role_answers import TEXT, AnswerUnusable, answer_schema, choice
 from localllm.research.run_context import RunContext
 from localllm.research.unsupported_claims import (

@@ -15,7 +15,7 @@ from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.tokens import estimate_tokens
 from localllm.research.model_calls import BudgetSpent
 from localllm.research.records import Evidence, Query, ResearchState, Source
-from localllm.research.remarks import remark
+from localllm.research.remark_texts import remark
 from localllm.research.role_answers import TEXTS, YES_OR_NO, AnswerUnusable, answer_schema, texts_of
 from localllm.research.run_context import RunContext
 from localllm.research.run_events import NotesTaken

@@ -14,7 +14,7 @@ from localllm.base.regular_files import read_linkless
 from localllm.documents.notebooks import notebook_text
 from localllm.documents.pdf import PdfError
 from localllm.research.records import Remark
-from localllm.research.remarks import remark
+from localllm.research.remark_texts import remark
 from localllm.text.bm25 import Bm25
 from localllm.text.sanitising import clean
 from localllm.text.tokenising import terms

@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from localllm.base.i18n import N_
 from localllm.research.independence import origins
 from localllm.research.records import Claim, LedgerEntry, ResearchState
-from localllm.research.remarks import remark
+from localllm.research.remark_texts import remark
 from localllm.research.role_answers import TEXTS, AnswerUnusable, answer_schema, texts_of
 from localllm.research.run_context import RunContext
 from localllm.text.tokenising import terms

@@ -24,7 +24,7 @@ from localllm.base.offline import offline_error_in
 from localllm.config.research_settings import TraceSettings
 from localllm.llm.messages import Completion, Message
 from localllm.research.records import Remark, ResearchState, Stage
-from localllm.research.remarks import remark
+from localllm.research.remark_texts import remark
 from localllm.research.run_events import (
     ClaimChecked,
     NotesTaken,

@@ -9,7 +9,7 @@ from localllm.research.cited_sentences import ids_in, tidy
 from localllm.research.claim_checks import support_score
 from localllm.research.evidence_lines import evidence_lines
 from localllm.research.records import Evidence, ResearchState, Section
-from localllm.research.remarks import remark
+from localllm.research.remark_texts import remark
 from localllm.research.role_answers import TEXT, TEXTS, AnswerUnusable, answer_schema, several
 from localllm.research.run_context import RunContext
 from localllm.text.scripts import is_in_language

@@ -16,7 +16,7 @@ from localllm.base.lazy_patterns import late_pattern
 from localllm.research.model_calls import Roles
 from localllm.research.options import ResearchOptions
 from localllm.research.records import Brief, LedgerEntry, Purpose, Query, ResearchState
-from localllm.research.remarks import remark
+from localllm.research.remark_texts import remark
 from localllm.research.role_answers import TEXT, TEXTS, AnswerUnusable, answer_schema, texts_of
 from localllm.text import privacy_mask
 

@@ -13,7 +13,7 @@ import msgspec
 from localllm.research.cited_sentences import is_sentence, tidy
 from localllm.research.independence import origins
 from localllm.research.records import Label, Remark, ResearchState, Section, Source
-from localllm.research.remarks import in_words, remark
+from localllm.research.remark_texts import in_words, remark
 from localllm.research.report_metadata import ReportMetadata, metadata_of
 from localllm.research.unsupported_claims import REASONS, Judged, Standing, judged, reason_of, standing_of
 

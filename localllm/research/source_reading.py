@@ -9,7 +9,7 @@ from localllm.base import offline
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import N_
 from localllm.research.records import Source
-from localllm.research.remarks import remark
+from localllm.research.remark_texts import remark
 from localllm.research.run_context import RunContext, remark_of
 from localllm.research.run_events import PageRead
 from localllm.research.run_store import StoredPage

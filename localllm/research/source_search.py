@@ -12,7 +12,7 @@ from localllm.base.i18n import N_
 from localllm.base.jsontext import encode_json
 from localllm.research.query_plan import more_words
 from localllm.research.records import Purpose, Query, Remark, Source
-from localllm.research.remarks import in_words, remark
+from localllm.research.remark_texts import in_words, remark
 from localllm.research.run_context import RunContext, remark_of
 from localllm.research.run_events import QueryMade, SearchDone
 from localllm.research.run_store import StoredPage

@@ -12,7 +12,7 @@ import msgspec
 from localllm.base.i18n import N_
 from localllm.research.cited_sentences import is_sentence, tidy
 from localllm.research.records import Claim, Label, Patch, Remark, ResearchState, Section, Sentence, Unsupported
-from localllm.research.remarks import remark
+from localllm.research.remark_texts import remark
 
 Standing = Literal[Label, "unchecked"]
 """The state of a sentence: that of its worst claim, or unchecked."""

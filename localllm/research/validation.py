@@ -16,7 +16,7 @@ from localllm.research.independence import origins
 from localllm.research.model_calls import BudgetSpent
 from localllm.research.open_points import find_unanswered, has_single_source, ledger_of, needs_of, untold
 from localllm.research.records import Claim, Evidence, ResearchState, Sentence, Verdict
-from localllm.research.remarks import remark
+from localllm.research.remark_texts import remark
 from localllm.research.run_context import RunContext
 from localllm.research.run_events import ClaimChecked
 from localllm.research.unsupported_claims import freeze_supported

@@ -13,7 +13,7 @@ from localllm.base.lazy_patterns import late_pattern
 from localllm.research.claim_checks import Refusal, best_passages, refuse, refuse_quoted
 from localllm.research.independence import is_disputed_by_copies
 from localllm.research.records import Claim, Evidence, Label, Remark, ResearchState, Verdict
-from localllm.research.remarks import remark
+from localllm.research.remark_texts import remark
 from localllm.research.role_answers import TEXT, AnswerUnusable, answer_schema, choice
 from localllm.research.run_context import RunContext
 from localllm.text.quotes import Span, difference, find_quote, split_sentences, whole_sentences

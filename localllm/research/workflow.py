@@ -21,7 +21,7 @@ from localllm.research.forecast import forecast
 from localllm.research.model_calls import BudgetSpent
 from localllm.research.query_plan import aim_queries, normalise, plan_queries
 from localllm.research.records import ResearchState, Stage
-from localllm.research.remarks import remark
+from localllm.research.remark_texts import remark
 from localllm.research.report_files import write_report
 from localllm.research.run_context import RunContext, local_now
 from localllm.research.run_events import Finished, RoundDone, StageBegun

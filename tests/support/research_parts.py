@@ -13,7 +13,7 @@ from localllm.llm.messages import CompletionRequest
 from localllm.research.model_calls import Roles
 from localllm.research.options import ResearchOptions
 from localllm.research.records import ResearchState
-from localllm.research.remarks import in_words
+from localllm.research.remark_texts import in_words
 from localllm.research.run_context import Budget, RunContext
 from localllm.research.run_store import RunStore
 from localllm.web.meta_search import FoundPage, MetaAnswer, MetaSearch

@@ -18,7 +18,7 @@ from localllm.integrations.task_queue.job_board import JobBoard
 from localllm.integrations.task_queue.research_worker import enqueue, open_broker
 from localllm.research.options import ResearchOptions
 from localllm.research.records import ResearchState
-from localllm.research.remarks import in_words
+from localllm.research.remark_texts import in_words
 from localllm.research.report_files import write_report
 from localllm.research.researcher import new_state
 from localllm.research.run_context import OnEvent, nobody

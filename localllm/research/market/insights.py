@@ -14,7 +14,7 @@ from localllm.research.market.market_records import FoundResult, Insight, Market
 from localllm.research.market.sensitive_content import SensitiveContent
 from localllm.research.model_calls import BudgetSpent
 from localllm.research.records import Claim, Evidence, Source, Verdict
-from localllm.research.remarks import in_words, remark
+from localllm.research.remark_texts import in_words, remark
 from localllm.research.role_answers import TEXT, AnswerUnusable, answer_schema, several
 from localllm.research.run_context import RunContext, local_now
 from localllm.research.run_events import ClaimChecked

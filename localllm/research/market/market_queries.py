@@ -22,7 +22,7 @@ from localllm.research.market.market_records import (
     region_of,
 )
 from localllm.research.model_calls import BudgetSpent
-from localllm.research.remarks import remark
+from localllm.research.remark_texts import remark
 from localllm.research.role_answers import TEXT, AnswerUnusable, answer_schema, choice, several
 from localllm.research.run_context import RunContext, local_now
 from localllm.text import privacy_mask

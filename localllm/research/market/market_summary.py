@@ -9,7 +9,7 @@ from localllm.research.market.applicability import judgement
 from localllm.research.market.insights import Findings, NotedInsight, check_claim
 from localllm.research.market.market_records import PURPOSES, Applicability
 from localllm.research.model_calls import BudgetSpent
-from localllm.research.remarks import remark
+from localllm.research.remark_texts import remark
 from localllm.research.role_answers import TEXT, TEXTS, AnswerUnusable, answer_schema, several, texts_of
 from localllm.research.run_context import RunContext
 

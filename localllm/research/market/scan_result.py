@@ -21,7 +21,7 @@ from localllm.research.market.market_records import (
 from localllm.research.market.market_summary import Digest
 from localllm.research.market.search_result_processor import SearchResultProcessor
 from localllm.research.market.sensitive_content import SensitiveContent
-from localllm.research.remarks import in_words
+from localllm.research.remark_texts import in_words
 from localllm.research.run_context import RunContext, local_now
 
 _NOT_ASKED = N_("It was not searched for: the window of the model is too small for all queries.")

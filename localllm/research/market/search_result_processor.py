@@ -11,7 +11,7 @@ from localllm.research.market.market_records import GLOBAL, JAPANESE, Applicabil
 from localllm.research.market.scan_events import ApplicabilityDone, PurposeDone
 from localllm.research.market.sensitive_content import SensitiveContent
 from localllm.research.model_calls import BudgetSpent
-from localllm.research.remarks import remark
+from localllm.research.remark_texts import remark
 from localllm.research.run_context import RunContext
 from localllm.web.canonical_urls import canonical_url
 

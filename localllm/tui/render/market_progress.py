@@ -12,7 +12,7 @@ from localllm.research.market.scan_events import (
     ScanStarted,
     SearchesDone,
 )
-from localllm.research.remarks import in_words
+from localllm.research.remark_texts import in_words
 from localllm.research.run_events import PageRead, RemarkMade, ResearchEvent
 from localllm.text.sanitising import clean, shorten
 from localllm.tui.render.report import notice_lines, wrapped

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from localllm.base.i18n import N_, _, ngettext
 from localllm.research.records import STAGES, Label, Numbers, Stage
-from localllm.research.remarks import in_words
+from localllm.research.remark_texts import in_words
 from localllm.research.run_events import (
     ClaimChecked,
     Finished,

@@ -17,7 +17,7 @@ from localllm.research.records import (
     Sentence,
     Verdict,
 )
-from localllm.research.remarks import remark
+from localllm.research.remark_texts import remark
 from tests.support.brains import Brain
 from tests.support.research_parts import Say, evidence_of, role_of, run_of
 from tests.unit.research.test_draft import FACTS, FACTS_JA, found_state

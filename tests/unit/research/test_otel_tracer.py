@@ -12,7 +12,7 @@ from localllm.config.research_settings import TraceSettings
 from localllm.llm.messages import CompletionRequest
 from localllm.research.otel_tracer import OpenTelemetryTracer, Receiver, open_tracer, receiver_of
 from localllm.research.records import STAGES, ResearchState
-from localllm.research.remarks import in_words
+from localllm.research.remark_texts import in_words
 from localllm.research.researcher import Researcher
 from tests.support.each import each
 from tests.support.otlp import OTLPReceiver, ReceivedSpan

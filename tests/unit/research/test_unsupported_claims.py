@@ -1,7 +1,7 @@
 """What does not stand is taken out, narrowed or marked; what stands is not touched."""
 
 from localllm.research.records import Claim, Label, ResearchState, Section, Sentence, Verdict
-from localllm.research.remarks import remark
+from localllm.research.remark_texts import remark
 from localllm.research.unsupported_claims import judged, settle_draft
 
 

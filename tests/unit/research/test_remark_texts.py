@@ -7,7 +7,7 @@ import pytest
 from localllm.base.error_texts import ERRORS
 from localllm.base.i18n import N_
 from localllm.research.records import Remark
-from localllm.research.remarks import in_words, remark
+from localllm.research.remark_texts import in_words, remark
 
 
 def test_values_are_put_into_the_texts_of_ours() -> None:
