@@ -23,7 +23,7 @@ _HEEDED = late_pattern(
 _CALCULATION = late_pattern(r"[\d\s$()\[\]*/%<>!&|^~?:+-]*")  # in which nothing is set, nor evaluated by a variable
 
 _SETTING_EXPANSION = late_pattern(
-    r"\$\{[!#]?[\w@*#?!-]+(?:\[(?:[@*]|-?[0-9]+)\])?+"
+    r"\$\{[!#]?[\w@*#?!-]+(?>(?:\[(?:[@*]|-?[0-9]+)\])?)"
     r"(?:\[|:?=|:(?![-+?]|\s*-?[0-9]+(?::\s*-?[0-9]+)?\}))"
 )
 """What sets a variable, or may by evaluating one: `${x[PATH=5]}`, `${x:=5}`, `${x:PATH=5:1}`. Not `${x[0]}`, nor
