@@ -51,7 +51,7 @@ class KnowledgeChat:
     ) -> None:
         self._client = client
         self._knowledge = knowledge
-        self._tools = tools.part("", KNOWLEDGE_TOOLS, output_limit=output_limit(client))
+        self._tools = tools.part("", KNOWLEDGE_TOOLS, output_limit=output_limit(client), knowledge=knowledge)
         self._ipo = ipo
         self._hits: list[Hit] = []
         self.tools_used: list[ToolUse] = []

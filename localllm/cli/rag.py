@@ -3,8 +3,8 @@
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Coroutine, Generator, Sequence
-from contextlib import AsyncExitStack, contextmanager, suppress
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,17 +15,16 @@ from localllm.app.chat_client import open_chat_client
 from localllm.base.errors import KnowledgeBaseUsageError
 from localllm.base.events import Json
 from localllm.base.i18n import _, ngettext
+from localllm.cli.ingest_output import ingest_progress, print_ingest_report, print_skipped
 from localllm.cli.interruption import InterruptedRun, finish
 from localllm.cli.settings import load_here, say
 from localllm.rag.chat_model import ChatModel
 from localllm.rag.knowledge_base import KnowledgeBase
 from localllm.rag.locations import delivered_collections, delivered_remark
-from localllm.rag.records import Collection, FileRecord, Found, IngestEvent, IngestReport, OnEvent
+from localllm.rag.records import Collection, Found, IngestReport
 from localllm.safety.closed_files import closed_files
-from localllm.text.sanitising import clean, json_report, shorten
+from localllm.text.sanitising import clean, json_report
 
-_MOST_SKIPPED = 20
-"""Skipped files listed; `localllm rag show NAME` lists all."""
 _SHOWN_OF_A_HIT = 500  # characters
 EXIT_LEFT_ALONE = 1
 _LONGEST_WAIT = 120.0
@@ -62,7 +61,7 @@ def ingest(
     from the folders are removed from the collection. If interrupted, it resumes when run again.
     """
     try:
-        with _progress() as on_event:
+        with ingest_progress() as on_event:
 
             def taken_in(knowledge: KnowledgeBase) -> Coroutine[Any, Any, IngestReport]:
                 return knowledge.ingest(paths, collection, on_event, description=description, in_project=in_project)
@@ -71,7 +70,7 @@ def ingest(
     except (InterruptedRun, KeyboardInterrupt):
         say(_("Interrupted. What has been taken in so far is kept; the same command takes in the rest."))
         raise
-    _print_report(finish(lambda: _described_by_model(context, report)), json=json)
+    print_ingest_report(finish(lambda: _described_by_model(context, report)), json=json)
 
 
 @rag.command()
@@ -80,9 +79,9 @@ def ingest(
 @click.pass_context
 def reindex(context: click.Context, name: str, json: bool) -> None:
     """Rebuild the collection NAME after a change of the embedding model or the passage size."""
-    with _progress() as on_event:
+    with ingest_progress() as on_event:
         report = finish(lambda: _with(context, lambda knowledge: knowledge.reindex(name, on_event)))
-    _print_report(finish(lambda: _described_by_model(context, report)), json=json)
+    print_ingest_report(finish(lambda: _described_by_model(context, report)), json=json)
 
 
 @rag.command()
@@ -159,7 +158,7 @@ def show(context: click.Context, name: str, json: bool) -> None:
         if one.why is None:
             count = ngettext("{count} passage", "{count} passages", one.chunks)
             click.echo(f"  {clean(one.file, keep_newlines=False)}  {count}")
-    _print_skipped([one for one in files if one.why], most=len(files))
+    print_skipped([one for one in files if one.why], most=len(files))
 
 
 @rag.command()
@@ -279,6 +278,14 @@ def eval_(context: click.Context, file: Path, collection: str, top_k: int, json:
 @click.argument("words", nargs=-1, metavar="[QUESTION]")
 @click.option("-p", "--prompt", metavar="TEXT", help="Answer this and exit.")
 @click.option(
+    "-c",
+    "--collection",
+    "collections",
+    metavar="NAME",
+    multiple=True,
+    help="Answer from this collection only; can be given several times.",
+)
+@click.option(
     "--ipo",
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -291,7 +298,14 @@ def eval_(context: click.Context, file: Path, collection: str, top_k: int, json:
     help="With -p: the answer as text, as one JSON object, or every event as a JSON line.",
 )
 @click.pass_context
-def chat(context: click.Context, words: tuple[str, ...], prompt: str | None, ipo: Path | None, output: str) -> int:
+def chat(
+    context: click.Context,
+    words: tuple[str, ...],
+    prompt: str | None,
+    collections: tuple[str, ...],
+    ipo: Path | None,
+    output: str,
+) -> int:
     """Answer QUESTION, or a series of questions, from the collections alone, each statement with its reference; exit or
     quit leaves.
     """
@@ -302,7 +316,15 @@ def chat(context: click.Context, words: tuple[str, ...], prompt: str | None, ipo
     prompt = " ".join(words) or prompt
     project, loaded = load_here(context)
     accept_no_sandbox: bool = context.find_root().params["i_accept_no_sandbox"]
-    return run_chat(project, loaded, prompt, ipo, output, accept_no_sandbox=accept_no_sandbox)  # pyright: ignore[reportArgumentType]
+    return run_chat(
+        project,
+        loaded,
+        prompt,
+        ipo,
+        output,  # pyright: ignore[reportArgumentType]
+        collections=collections,
+        accept_no_sandbox=accept_no_sandbox,
+    )
 
 
 def _delivered(context: click.Context, own: Sequence[Collection]) -> list[str]:
@@ -360,78 +382,6 @@ async def _described_by_model(context: click.Context, report: IngestReport) -> I
         return report
     described = _open(context).describe(report.collection.name, text, is_own=False)
     return msgspec.structs.replace(report, collection=described)
-
-
-@contextmanager
-def _progress() -> Generator[OnEvent]:
-    """Show a progress bar during an ingest, if standard error is a terminal."""
-    if not sys.stderr.isatty():
-        yield _say_who_waits
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(_("looking for files"), total=None)
-
-        def on_event(event: IngestEvent) -> None:
-            _say_who_waits(event)
-            name = escape(shorten(clean(event.file, keep_newlines=False), max(20, bar.console.width - 45)))
-            bar.update(task, total=event.total or None, completed=event.done, description=name)
-
-        yield on_event
-
-
-def _say_who_waits(event: IngestEvent) -> None:
-    if event.kind == "waiting":
-        say(_("Waiting: {who} has locked the collection.", who=event.detail))
-    elif event.kind == "resumed":
-        say(_("Resuming an interrupted ingest."))
-
-
-def _print_report(report: IngestReport, *, json: bool) -> None:
-    for remark in report.remarks:
-        say(str(remark))
-    if json:
-        fields: dict[str, Json] = {
-            "collection": msgspec.to_builtins(report.collection),
-            "indexed": report.indexed,
-            "unchanged": report.unchanged,
-            "removed": report.removed,
-            "chunks": report.chunks,
-            "skipped": [{**msgspec.to_builtins(one), "why": str(one.why)} for one in report.skipped],
-        }
-        click.echo(json_report(fields))
-        return
-    click.echo(
-        _(
-            "{name}: {indexed} indexed (passages: {chunks}), {unchanged} unchanged, {removed} gone, {skipped} skipped",
-            name=report.collection.name,
-            indexed=f"{report.indexed:,}",
-            chunks=f"{report.chunks:,}",
-            unchanged=f"{report.unchanged:,}",
-            removed=f"{report.removed:,}",
-            skipped=f"{len(report.skipped):,}",
-        )
-    )
-    telling = [one for one in report.skipped if one.reason != "empty"]
-    _print_skipped(telling, most=_MOST_SKIPPED, name=report.collection.name)
-    if empty := len(report.skipped) - len(telling):
-        said = ngettext("  skipped {count} file without any text", "  skipped {count} files without any text", empty)
-        click.echo(said)
-    if not report.collection.files:
-        say(_("The collection is empty: there was nothing to take in."))
-    if report.collection.description and report.chunks:
-        click.echo(f"  {clean(report.collection.description, keep_newlines=False)}")
-
-
-def _print_skipped(skipped: Sequence[FileRecord], *, most: int, name: str = "") -> None:
-    for one in skipped[:most]:
-        click.echo(clean(_("  skipped {file}: {why}", file=one.file, why=one.why or ""), keep_newlines=False))
-    if len(skipped) > most:
-        click.echo(_("  and {count} more: localllm rag show {name}", count=len(skipped) - most, name=name))
 
 
 def _print_collection(one: Collection, place: str) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from localllm.base.i18n import _
 from localllm.cli.interruption import Interruption
 from localllm.cli.settings import print_error, say
 from localllm.config.loader import Loaded
+from localllm.rag.knowledge_base import KnowledgeBase
 from localllm.sessions.ipo_log import IpoLog
 from localllm.tui.headless import Headless, OutputFormat, exit_code, read_lines
 from localllm.tui.signals import ForcedEnd, add_handlers
@@ -31,26 +32,34 @@ def run_chat(
     ipo: Path | None,
     output: OutputFormat,
     *,
+    collections: Sequence[str],
     accept_no_sandbox: bool,
 ) -> int:
-    """Answer `prompt`, or every typed line; return the exit code. Raises LocalLLMError."""
+    """Answer `prompt`, or every typed line, from these collections, or all; return the exit code. Raises
+    LocalLLMError."""
     front_end = Headless(output if prompt else "text")
     app = LocalLLMCode(
         project, loaded, front_end, environ=os.environ, here=Path.cwd(), accept_no_sandbox=accept_no_sandbox
     )
+    if (knowledge := app.knowledge()) is None:
+        raise KnowledgeBaseUsageError("rag_no_collections")
+    knowledge.limit_to(collections)
     forced_end = ForcedEnd()
     try:
-        return asyncio.run(_run(app, front_end, prompt, IpoLog(ipo) if ipo else None, forced_end))
+        return asyncio.run(_run(app, knowledge, front_end, prompt, IpoLog(ipo) if ipo else None, forced_end))
     finally:
         forced_end.call_off()
 
 
 async def _run(
-    app: LocalLLMCode, front_end: Headless, prompt: str | None, ipo: IpoLog | None, forced_end: ForcedEnd
+    app: LocalLLMCode,
+    knowledge: KnowledgeBase,
+    front_end: Headless,
+    prompt: str | None,
+    ipo: IpoLog | None,
+    forced_end: ForcedEnd,
 ) -> int:
     code = InternalError.exit_code
-    if (knowledge := app.knowledge()) is None:
-        raise KnowledgeBaseUsageError("rag_no_collections")
     await app.initialize()
     try:
         async with knowledge:

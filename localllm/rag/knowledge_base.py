@@ -70,6 +70,8 @@ class KnowledgeBase:
         self._closed = closed
         self._user = _user_store(settings, environ)
         self._project: Store = EmbeddedStore(project_collections(root, environ), "project")
+        self._only: frozenset[str] = frozenset()
+        """The names of the collections that are used; empty for all."""
         self._embedders: dict[str, Selected] = {}
         """The embedders of collections, by model name."""
 
@@ -95,6 +97,12 @@ class KnowledgeBase:
         """The folder of the user's own collections; it need not exist."""
         return user_folder(self._settings, self._environ)
 
+    def limit_to(self, names: Sequence[str]) -> None:
+        """Use these collections only, as if there were no others; all if `names` is empty. Raises
+        KnowledgeBaseUsageError for a missing one."""
+        self._only = frozenset()
+        self._only = frozenset(self._find(name)[1].name for name in names)
+
     def staleness(self, collection: Collection) -> list[Phrase]:
         """Explain why a collection is not searched as configured now, and the fix."""
         embedder = collection.embedder
@@ -104,8 +112,7 @@ class KnowledgeBase:
     def collections(self) -> list[Collection]:
         """List all collections by name; one of the project hides one of the user's of the same name. Cheap: reads one
         small file each."""
-        found = {one.name: one for store in (self._user, self._project) for one in store.collections()}
-        return [found[name] for name in sorted(found)]
+        return [one for _, one in self._everything()]
 
     def collection(self, name: str) -> Collection:
         """Return the collection of this name. Raises KnowledgeBaseUsageError."""
@@ -259,7 +266,8 @@ class KnowledgeBase:
         query = query.strip()[:_LONGEST_QUERY]
         if not query:
             raise KnowledgeBaseUsageError("rag_empty_query")
-        name = name or self._settings.rag.collection
+        if not name and self._settings.rag.collection in (self._only or (self._settings.rag.collection,)):
+            name = self._settings.rag.collection
         named = [self._find(name)] if name else self._all()
         count = top_k or self._settings.rag.top_k
         parsed = parse_query(query)
@@ -340,7 +348,7 @@ class KnowledgeBase:
     def _everything(self) -> list[tuple[Store, Collection]]:
         found: dict[str, tuple[Store, Collection]] = {}
         for store in (self._user, self._project):
-            found |= {one.name: (store, one) for one in store.collections()}
+            found |= {one.name: (store, one) for one in store.collections() if one.name in (self._only or (one.name,))}
         return [found[name] for name in sorted(found)]
 
     def _all(self) -> list[tuple[Store, Collection]]:

@@ -39,7 +39,7 @@ from localllm.snapshots.recorder import CommandSnapshots
 from localllm.snapshots.store import Snapshots
 from localllm.tools.call_judge import NO_FACTS, CallJudge, preview_of
 from localllm.tools.change_history import ChangeHistory
-from localllm.tools.context import ToolContext, holds_commands
+from localllm.tools.context import Knowledge, ToolContext, holds_commands
 from localllm.tools.foreign_calls import Translator, alike, answer_in, is_finishing, noted, own_name
 from localllm.tools.kept_pages import KeptPages
 from localllm.tools.registry import first_line, parse_arguments
@@ -192,11 +192,15 @@ class ToolSystem:
         self._judge.said += f"\n{said}"
         self._context.focus.heard(said + beside)
 
-    def part(self, agent: str, tools: Sequence[Tool], *, output_limit: int) -> "ToolSystem":
-        """Return a system with read-only `tools` for the sub-agent `agent`, named in its confirmations."""
+    def part(
+        self, agent: str, tools: Sequence[Tool], *, output_limit: int, knowledge: Knowledge | None = None
+    ) -> "ToolSystem":
+        """Return a system with read-only `tools` for the sub-agent `agent`, named in its confirmations.
+        `knowledge`: the collections that it searches; by default those of the session."""
+        knowledge = knowledge or self._context.knowledge
         made = ToolSystem(
             tools,
-            msgspec.structs.replace(self._context, seen=SeenFiles(), output_limit=output_limit),
+            msgspec.structs.replace(self._context, seen=SeenFiles(), output_limit=output_limit, knowledge=knowledge),
             policy=self._policy,
             confirmer=self._confirmer,
             snapshots=self._snapshots,

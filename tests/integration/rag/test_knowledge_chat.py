@@ -110,6 +110,36 @@ async def test_passages_searched_for_are_said_to_be_out_of_date(tmp_path: Path) 
     assert "[Changed or deleted since they were indexed: docs/pump.md" in ipo.file.read_text("utf-8")
 
 
+async def test_a_chat_limited_to_a_collection_knows_of_no_other(tmp_path: Path) -> None:
+    leave = tmp_path / "leave.md"
+    leave.write_text("# Leave\n\nA year has twenty days of leave, and the pump room none.\n")
+    with WireServer(
+        [
+            calls(("search_rag_knowledge_base", {"query": "warranty of the pump"})),
+            calls(("search_rag_knowledge_base", {"query": "warranty of the pump", "collection": "manuals"})),
+            says("Twenty days [leave.md:1-3]."),
+        ],
+        models=("qwen3-8b",),
+    ) as server:
+        async with chat_over(tmp_path, []):
+            pass  # it leaves the collection "manuals" behind
+        async with app_over(tmp_path, server.url, provider="lmstudio") as app:
+            knowledge = app.knowledge()
+            assert knowledge is not None
+            await knowledge.ingest([leave], "staff")
+            app.clear()
+            knowledge.limit_to(["staff"])
+            ipo = IpoLog(tmp_path / "ipo.log")
+            chat = KnowledgeChat(app.llm_client, app.tool_system, knowledge, settings=app.settings.agent, ipo=ipo)
+            await ended(chat, "How long is the warranty of the pump?")
+    said = ipo.file.read_text("utf-8")
+    assert "- staff" in said
+    assert "- manuals" not in said
+    assert "two years" not in said
+    assert [one.name for one in knowledge.collections()] == ["staff"]
+    assert "There is no collection manuals. Available: staff." in said
+
+
 async def test_an_answer_without_a_reference_is_taken_and_said_to_have_none(tmp_path: Path) -> None:
     async with chat_over(tmp_path, [SEARCH, says("Two years.")]) as chat:
         finished = await ended(chat, "How long?")
