@@ -145,6 +145,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "`{name}` does not occur in this project.",
         "このプロジェクトに `{name}` は現れません。",
     ),
+    "no_passage": (
+        "I found no passage about this in your collections. Without a model I match words only: ask with words the documents use.",
+        "コレクションの中に該当する箇所は見つかりませんでした。モデルがないため単語の一致だけで探しています。文書で使われている言葉で尋ねてください。",
+    ),
     "no_path": (
         "There is no {path} in this project.",
         "このプロジェクトに {path} はありません。",
@@ -212,6 +216,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "open_todos": (
         "Open TODOs, says {file}:",
         "未完了の TODO（{file}）:",
+    ),
+    "passages": (
+        "Without a model I can only quote the passages that match your words best:",
+        "モデルがないため、質問の言葉に最も近い箇所を引用します:",
     ),
     "preferences": (
         "Preferences, says {file}:",

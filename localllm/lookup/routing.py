@@ -10,7 +10,7 @@ from localllm.base.errors import LocalLLMError
 from localllm.base.paths import open_storage
 from localllm.config.loader import load
 from localllm.llm.messages import CompletionRequest
-from localllm.lookup import answers, overview
+from localllm.lookup import answers, overview, passage_quotes
 from localllm.lookup.conversation import Call, Talk, read_talk
 from localllm.lookup.index import ProjectIndex
 from localllm.lookup.orders import git_calls, next_call, order_in, report
@@ -32,6 +32,8 @@ class _Reads(NamedTuple):
 def next_step(request: CompletionRequest, root: Path, environ: Mapping[str, str]) -> tuple[Call, ...] | str:
     """Return the next tool calls, or the answer."""
     talk = read_talk(request)
+    if passage_quotes.is_asked(talk):
+        return passage_quotes.next_step(talk)
     if talk.calls and all(call.result is not None for call in talk.calls):
         return "\n\n".join(report(talk, root, call) for call in talk.calls)
     order = order_in(talk.question)

@@ -161,3 +161,17 @@ async def test_the_log_has_a_turn_that_failed_and_the_next_one(tmp_path: Path) -
     assert '[Function Call]: search_rag_knowledge_base(query="warranty of the pump", collection="Manuals")' in text
     assert "[docs/pump.md:1-5] manuals" in text
     assert "[IPO: TURN FAILED]" in text
+
+
+async def test_without_a_model_the_embedded_engine_quotes_what_the_collections_say(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "pump.md").write_text("# Pump\n\nIt is blue. The pump has a warranty of two years.\n")
+    async with app_over(tmp_path, provider="embedded") as app:
+        knowledge = KnowledgeBase(app.settings, tmp_path, {"LOCALLLM_STATE_DIR": str(tmp_path / "state")})
+        await knowledge.ingest([docs], "manuals")
+        app.clear()
+        chat = KnowledgeChat(app.llm_client, app.tool_system, knowledge, settings=app.settings.agent)
+        finished = await ended(chat, "How long is the warranty of the pump?")
+    assert finished.answer.splitlines()[2:] == ["- The pump has a warranty of two years. [docs/pump.md:1-3]"]
+    assert (finished.steps, finished.unverified) == (2, ())
