@@ -264,6 +264,10 @@ _NOTHING_NEEDED = (
     r"|すでに|既に|(?:変更|修正|対応|追加)(?:の必要)?(?:は|が)?(?:不要|必要(?:は)?(?:ありません|ない)"
     r"|必要がありません|ありません)|見つかりません(?:でした)?|存在しません|問題(?:は)?(?:ありません|なし)"
 )
+_REVERTED = (
+    r"(?i)\b(?:revert(?:ed|ing)?|restor(?:ed|ing)|undid|undone|roll(?:ed|ing)? back|put back|unchanged"
+    r"|as (?:it was|they were) before)\b|元に戻|元どおり|元通り|取り消し|復元|巻き戻"
+)
 _STILL_FAILS = (
     r"(?i)\b(?:still|now|keeps?|currently)? ?(?:fails|failing|fail)\b(?! (?:case|path|state|fast|gracefully)\b)"
     r"|\b(?:does|do) not pass\b|(?:does|do)n't pass\b|\b(?:is|are) (?:still )?red\b|\bbroken\b|[1-9]\d* fail(?:ed"
@@ -334,6 +338,11 @@ def admits_failure(answer: str) -> bool:
 def needs_nothing(answer: str) -> bool:
     """Return whether it says that no change is needed, or its target does not exist."""
     return bool(re.search(_NOTHING_NEEDED, _ends(answer)))
+
+
+def says_reverted(answer: str) -> bool:
+    """Return whether it says that something is again as it was before."""
+    return bool(re.search(_REVERTED, _ends(answer)))
 
 
 def admits_failing_tests(answer: str) -> bool:

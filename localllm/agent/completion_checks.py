@@ -204,7 +204,7 @@ class Finishing(Middleware):
 
     async def _findings(self, state: RunState, text: str) -> list[Finding]:
         """Return all that contradicts the answer, or was not checked, the most urgent first."""
-        found = [*self._of_failed_edit(text), *await self._of_syntax(text)]
+        found = [*self._of_failed_edit(text), *await self._of_syntax(text), *await self._of_reverted(state, text)]
         of_tests = list(self._of_tests(state, text))
         return [
             *found,
@@ -229,12 +229,27 @@ class Finishing(Middleware):
         return [
             Finding(
                 "syntax_error" if is_denied else None,
-                Phrase("{path} has had a syntax error since it was changed", path=path),
+                Phrase("{path} still holds a part of a merge conflict", path=path)
+                if one.in_conflict
+                else Phrase("{path} has had a syntax error since it was changed", path=path),
                 is_denied,
-                {"path": path, "errors": errors},
+                {"path": path, "errors": one.errors},
             )
-            for path, errors in broken.items()
+            for path, one in broken.items()
         ]
+
+    async def _of_reverted(self, state: RunState, text: str) -> list[Finding]:
+        """Return that the answer claims a change, though the files are again as they were before the run. Where
+        something was committed, the change may be on another branch."""
+        facts = self._facts
+        if not phrases.says_changed(text) or phrases.admits_failure(text) or phrases.says_reverted(text):
+            return []
+        if not phrases.asks_for_change(_request(state)):
+            return []
+        if not await asyncio.to_thread(self._tools.changes.are_reverted, self._position, facts.changed):
+            return []
+        reason = Phrase("the answer claims a change, but the files are as they were before it")
+        return [Finding("reverted", reason, contradicts=not facts.has_committed)]
 
     def _of_tests(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that the last test failed, or that the answer claims passed tests which did not pass."""

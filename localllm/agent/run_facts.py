@@ -45,6 +45,8 @@ class RunFacts:
         self.was_refused = False
         self.may_have_changed = False
         """Whether a call has succeeded whose changes are not tracked."""
+        self.has_committed = False
+        """Whether git may have committed: the changes of the files are on a branch, then."""
         self.tests: list[TestRun] = []
         self._checked_at = 0
         self._not_run, self._not_run_at = "", 0
@@ -65,6 +67,7 @@ class RunFacts:
         if tool in _EDITORS:
             self._note_edit(result, changed)
         elif result.success and tool not in _READERS.split():
+            self.has_committed = self.has_committed or tool == "git_commit"
             self.may_have_changed = True
         self.changed |= changed
 
@@ -88,6 +91,7 @@ class RunFacts:
             self._in_background[number] = command
         if payload.get("return_code") is None:
             return
+        self.has_committed = self.has_committed or ("git" in command and "commit" in command)
         kind = command_kind(command)
         if kind in ("test", "build"):
             changed = {path: at for path, at in changed.items() if is_code(path)}  # without caches and reports

@@ -13,6 +13,7 @@ from localllm.base.i18n import N_, Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.code.grammars import language_of
 from localllm.code.outline import MAX_BYTES, Definition, NotParsedError, Outline, outline
+from localllm.text.conflict_markers import left_markers
 from localllm.text.data_formats import new_fault
 
 _LOSSES = {
@@ -160,7 +161,10 @@ def detect_code_destruction(old: str, new: str, path: str) -> CodeLoss | None:
 
 
 def new_errors(path: str, old: str, new: str) -> list[str]:
-    """Return a report of syntax errors in `new` that `old` lacks; empty if there are none, or no grammar."""
+    """Return a report of syntax errors in `new` that `old` lacks, or of conflict markers that are left in it; empty if
+    there are none, or no grammar."""
+    if left := left_markers(old, new):
+        return [f"Conflict markers are left, at line {', '.join(map(str, left[:_NAMED]))}: resolve these as well."]
     if fault := new_fault(path, old, new) if len(new) <= MAX_BYTES else None:
         told = f"Syntax errors that were not there before, at line {fault.line}: fix them."
         return [f"{told} ({fault.form}: {fault.reason})"]

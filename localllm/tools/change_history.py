@@ -39,6 +39,13 @@ class FileDiff(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
+class Broken(NamedTuple):
+    """The errors of a changed file, for the model; `in_conflict` if a merge left them in it."""
+
+    errors: str
+    in_conflict: bool
+
+
 class _Undo(NamedTuple):
     """An undo that can be redone: the positions before and after it, and the turn of what it undid."""
 
@@ -143,6 +150,11 @@ class ChangeHistory:
         """Return the files changed by tools since `position` that differ from then."""
         return self._snapshots.changed_since(position)
 
+    def are_reverted(self, position: int, paths: Collection[str]) -> bool:
+        """Return whether tools have changed `paths` since `position`, and all files are again as they were then."""
+        changed = {made.path for made in self._snapshots.made_since(position)}
+        return bool(paths) and changed.issuperset(paths) and not self._snapshots.changed_since(position)
+
     def diffs_since(self, position: int) -> list[FileDiff]:
         """Return the diffs of these files since `position`, including changes by others."""
         states = self._snapshots.states_since(position)
@@ -168,9 +180,9 @@ class ChangeHistory:
         """Add changes made earlier in this session by another process, before all others."""
         self._snapshots.adopt(made)
 
-    def broken_since(self, position: int, paths: Collection[str]) -> dict[str, str]:
-        """Return the syntax errors introduced since `position` in those of `paths` that tools changed.
-        They are texts by path. Reads files; empty if earlier versions are not stored."""
+    def broken_since(self, position: int, paths: Collection[str]) -> dict[str, Broken]:
+        """Return the errors introduced since `position` in those of `paths` that tools changed: of syntax, or a
+        conflict that is resolved in part. Reads files; empty if earlier versions are not stored."""
         before: dict[str, str] = {}
         for made in self._snapshots.made_since(position):
             before.setdefault(made.path, made.before)
@@ -178,13 +190,14 @@ class ChangeHistory:
         if not changed:
             return {}
         from localllm.safety.code_loss import new_errors  # most runs change nothing
+        from localllm.text.conflict_markers import left_markers
 
-        found: dict[str, str] = {}
+        found: dict[str, Broken] = {}
         for path in changed:
             with suppress(LocalLLMError, OSError, NotTextError):
-                old = decode(self._snapshots.content(before[path])).text
-                if errors := new_errors(path, old, load(self._root, path).text):
-                    found[path] = " ".join(errors)
+                old, new = decode(self._snapshots.content(before[path])).text, load(self._root, path).text
+                if errors := new_errors(path, old, new):
+                    found[path] = Broken(" ".join(errors), bool(left_markers(old, new)))
         return found
 
     async def unkept_warning(self, verdict: Verdict) -> str:

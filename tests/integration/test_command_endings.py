@@ -95,3 +95,15 @@ async def test_what_was_done_in_an_earlier_run_is_known(project: Path) -> None:
     await agent.execute_query("Set x to 2 and run the tests.")
     result = await agent.execute_query("Run the tests again if you have to: do they pass?")
     assert (result.unverified, remarks(agent)[1:]) == ((), [])
+
+
+async def test_a_change_that_was_committed_may_be_on_another_branch(project: Path) -> None:
+    git = "git -c user.name=a -c user.email=a@b"
+    begin = f"git init -q . && git add . && {git} commit -qm 1 && git checkout -qb fix"
+    end = f"{git} commit -qam 2 && git checkout -q -"
+    commands = [call("run_command", command=line) for line in (begin, end)]
+    answer = "I changed x to 2 in a.py, on the branch fix."
+    agent = agent_for(project, commands[0], STEPS["edit"], commands[1], answer, answer, mode="auto")
+    result = await agent.execute_query("Set x to 2 in a.py, on a branch.")
+    assert remarks(agent)[0].startswith("[All files are as they were when the request came")
+    assert result.status == "done"

@@ -234,6 +234,46 @@ async def test_no_remark_costs_the_answer_at_the_last_step(project: Path) -> Non
     assert (result.status, remarks(agent)) == ("incomplete", [])
 
 
+BACK = edit("x = 2", "x = 1")
+
+
+async def test_a_change_that_was_undone_again_is_no_change(project: Path) -> None:
+    agent = agent_for(project, STEPS["edit"], BACK, *["I changed x to 2 in a.py."] * 3)
+    result = await agent.execute_query("Set x to 2 in a.py.")
+    assert remarks(agent)[0].startswith("[All files are as they were when the request came")
+    assert result.status == "incomplete"
+    assert "the answer claims a change, but the files are as they were before it" in map(str, result.unverified)
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer"),
+    [
+        ("Set x to 2 in a.py, and revert it where that breaks.", "I changed x to 2, it broke, and I reverted it."),
+        ("x を 2 にしてみて、だめなら戻してください。", "x を 2 に変更しましたが、元に戻しました。"),
+    ],
+)
+async def test_an_answer_that_says_it_was_undone_is_let_be(project: Path, request_: str, answer: str) -> None:
+    agent = agent_for(project, STEPS["edit"], BACK, answer)
+    result = await agent.execute_query(request_)
+    assert (result.status, remarks(agent)) == ("done", [])
+
+
+async def test_a_change_that_is_made_once_more_is_one(project: Path) -> None:
+    agent = agent_for(project, STEPS["edit"], BACK, STEPS["edit"], "I changed x to 2 in a.py.")
+    result = await agent.execute_query("Set x to 2 in a.py.")
+    assert (result.status, remarks(agent)) == ("done", [])
+
+
+async def test_a_part_of_a_conflict_that_is_left_is_told(project: Path) -> None:
+    (project / "a.py").write_text("<<<<<<< HEAD\nx = 1\n=======\nx = 2\n>>>>>>> other\n")
+    part = edit("<<<<<<< HEAD\nx = 1\n=======\nx = 2\n", "x = 2\n")
+    agent = agent_for(project, part, *["I resolved the conflict in a.py."] * 3)
+    result = await agent.execute_query("Resolve the conflict in a.py.")
+    assert "[a.py: Conflict markers are left, at line 2: resolve these as well.]" in remarks(agent)
+    assert result.status == "incomplete"
+    assert "a.py still holds a part of a merge conflict" in map(str, result.unverified)
+
+
 GUESSED = "The tax is added in `core/tax.py:3`, by `with_tax`."
 
 

@@ -82,6 +82,7 @@ def test_what_is_missing_is_named() -> None:
         ("a.py", "def f():\n    a()\n", "def f():\n    a()\nb()\n    c()\n", "4"),
         ("a.py", "a()\n    b()\n", "a()\n    c()\n", ""),
         ("a.js", "let a;\n", "let a;\nlet b = {;\n", "2"),
+        ("a.md", "<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n", "x\n>>>>>>> b\n", "2"),
     ],
 )
 def test_only_new_syntax_errors_are_told(path: str, old: str, new: str, lines: str) -> None:

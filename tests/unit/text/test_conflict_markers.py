@@ -1,0 +1,44 @@
+"""What a merge leaves in files."""
+
+from localllm.text.conflict_markers import left_markers, marker_lines
+from tests.support.each import each
+
+CONFLICT = "a\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> discount\nz\n"
+WITH_BASE = "<<<<<<< HEAD\nours\n||||||| base\nold\n=======\ntheirs\n>>>>>>> x\n"
+HEADED = f"Title\n=======\n\n{CONFLICT}"
+
+
+@each(
+    ("text", "lines"),
+    [
+        (CONFLICT, [2, 6]),
+        (WITH_BASE, [1, 3, 7]),
+        (CONFLICT.replace("\n", "\r\n"), [2, 6]),
+        ("<<<<<<<\n>>>>>>>", [1, 2]),
+        ("Title\n=======\n", []),
+        (" <<<<<<< a\n<<<<<<<< b\n<<<<<<<c\ncat <<<<<<< d\n", []),
+        ("", []),
+    ],
+)
+def test_the_lines_that_begin_and_end_a_conflict(text: str, lines: list[int]) -> None:
+    assert marker_lines(text) == lines
+
+
+@each(
+    ("old", "new", "lines"),
+    [
+        (CONFLICT, "a\nours\n>>>>>>> discount\nz\n", [3]),
+        (CONFLICT, "a\n<<<<<<< HEAD\nours\nz\n", [2]),
+        (CONFLICT, "a\nours\n=======\ntheirs\nz\n", [3]),
+        (CONFLICT, "a\nours\nz\n", []),
+        (CONFLICT, CONFLICT.replace("ours", "hers"), []),
+        (CONFLICT + CONFLICT, "a\nours\nz\n" + CONFLICT, [5, 9]),
+        (WITH_BASE, "ours\n||||||| base\nold\n", [2]),
+        (HEADED, "Title\n=======\n\na\nours\nz\n", []),
+        (HEADED, "Title\n=======\n\na\nours\n=======\ntheirs\nz\n", [2, 6]),
+        ("a\n", CONFLICT, []),
+        ("Title\n=======\n", "Title\n=======\nNext\n=======\n", []),
+    ],
+)
+def test_what_is_left_of_a_conflict_that_an_edit_resolves_in_part(old: str, new: str, lines: list[int]) -> None:
+    assert left_markers(old, new) == lines
