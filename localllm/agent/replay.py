@@ -49,11 +49,13 @@ _CALL = 100
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     """The state a session resumes with. `profile` is a name, "" if not logged; `context_used` tokens; `lost` has
-    sentences for the user. `plan`: see Planned. `typed`: see Kept; by the words they are part of."""
+    sentences for the user. `plan`: see Planned. `typed`: see Kept; by the words they are part of. `untold_since`: the
+    number of `changes` before those that the user took back and the model was not told of; None if there are none."""
 
     history: History
     points: tuple[Point, ...] = ()
     changes: tuple[Changed, ...] = ()
+    untold_since: int | None = None
     tainted: bool = False
     has_downloaded: bool = False
     profile: str = ""
@@ -81,6 +83,7 @@ def replay(read: SessionRead | SessionStream, *, system: str, is_ours: bool = Tr
         history=player.history,
         points=tuple(player.points) if is_ours else (),
         changes=tuple(found.changes) if is_ours else (),
+        untold_since=found.untold_since if is_ours else None,
         tainted=not is_ours or found.is_tainted,
         has_downloaded=found.has_downloaded,
         profile=found.profile,
@@ -187,6 +190,8 @@ class _Findings:
 
     def __init__(self) -> None:
         self.changes: list[Changed] = []
+        self.untold_since: int | None = None
+        self._told_since: int | None = None
         self.is_tainted = self.has_downloaded = False
         self.profile = self.title = self.plan = ""
         self.usage = Usage()
@@ -198,6 +203,7 @@ class _Findings:
     def add(self, entry: Entry) -> None:
         """Take note of the next entry."""
         self._add_usage(entry)
+        self._add_untold(entry)
         if self.last_run:
             self.last_run.add(entry)
         match entry:
@@ -219,6 +225,20 @@ class _Findings:
                 self.plan = text
             case Kept(words=words, typed=str(typed)):
                 self.typed[words] = typed
+            case _:
+                pass
+
+    def _add_untold(self, entry: Entry) -> None:
+        """Follow which changes the model is to be told of: a request tells of all, unless it is withdrawn."""
+        match entry:
+            case Changed(taken_back=True) if self.untold_since is None:
+                self.untold_since = len(self.changes)
+            case Kept(message=UserMessage()):
+                self._told_since, self.untold_since = self.untold_since, None
+            case Withdrawn():
+                self.untold_since = self._told_since
+            case Rewound():
+                self.untold_since = None
             case _:
                 pass
 

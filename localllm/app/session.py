@@ -174,7 +174,7 @@ class Conversation:
             project.memory, self.tool_system, self._briefing, self._offer_news, self._recorder.catch_up
         )
         self._todo_news = TodoNews(project.memory)
-        self._untold_since: int | None = None
+        self._untold_since = before.untold_since if before else None
         """The position before an /undo that the model was not notified of yet."""
         self._is_behind = reopened is not None
         self._begin_log(is_new=reopened is None)
@@ -352,12 +352,14 @@ class Conversation:
     @contextmanager
     def _taking_back(self) -> Generator[None]:
         """Log file changes at once, and notify the model, unless the conversation is rewound too."""
+        self._recorder.catch_up()
         position, mark = self.tool_system.changes.position, self.agent.history.mark()
         try:
             yield
         finally:
-            self._recorder.catch_up()
-            if self.agent.history.mark() != mark:
+            is_rewound = self.agent.history.mark() != mark
+            self._recorder.catch_up(taken_back=not is_rewound)
+            if is_rewound:
                 self._untold_since = None
             elif self._untold_since is None and self.tool_system.changes.position != position:
                 self._untold_since = position

@@ -23,8 +23,8 @@ class Recorder:
         self.catch_up()
         self.log.append(entry)
 
-    def catch_up(self) -> None:
-        """Log changes in the state of the tools since the last entry."""
+    def catch_up(self, *, taken_back: bool = False) -> None:
+        """Log changes in the state of the tools since the last entry. `taken_back`: see Changed."""
         if self._tools.tainted and not self._is_tainted:
             self._is_tainted = True
             self.log.append(Tainted())
@@ -32,7 +32,8 @@ class Recorder:
             self._has_downloaded = True
             self.log.append(Tainted(by_command=True))
         for change in self._tools.changes.made_since(self._position):
-            self.log.append(Changed(path=change.path, before=change.before, after=change.after))
+            entry = Changed(path=change.path, before=change.before, after=change.after, taken_back=taken_back)
+            self.log.append(entry)
         self._position = self._tools.changes.position
         if self._tools.plan.text != self._plan:
             self._plan = self._tools.plan.text

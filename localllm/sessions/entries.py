@@ -99,11 +99,13 @@ class Pointed(Record, frozen=True):
 
 
 class Changed(Record, frozen=True):
-    """A file changed in the session, from one state to another, as named by the snapshots."""
+    """A file changed in the session, from one state to another, as named by the snapshots.
+    `taken_back`: by the user, with /undo, /redo or /rewind, and not together with the conversation."""
 
     path: str
     before: str
     after: str
+    taken_back: bool = False
 
 
 class Planned(Record, frozen=True):

@@ -38,6 +38,7 @@ from localllm.sessions.entries import (
     Rewritten,
     Tainted,
     Titled,
+    Withdrawn,
     decode,
     encode,
 )
@@ -331,3 +332,18 @@ def test_points_that_were_lost_come_back_with_a_rewind_that_is_taken_back() -> N
     assert [point.files_only for point in again.points] == [False, False]
     assert again.history.words == ("q", "q")
     assert "out of place" in " ".join(rebuilt(begin, Rewound(messages=5, taken_back=True)).lost)
+
+
+def test_what_was_taken_back_counts_as_told_with_a_request_that_is_not_withdrawn() -> None:
+    edited = Changed(path="a", before="x", after="y")
+    undone, redone = (Changed(path="a", before=one, after=other, taken_back=True) for one, other in ("yx", "xy"))
+    asked = Kept(message=UserMessage("and now?"), words="and now?")
+    answered = Kept(message=AssistantMessage("hm"))
+    assert rebuilt(edited).untold_since is None
+    assert rebuilt(edited, undone, redone).untold_since == 1
+    assert rebuilt(edited, undone, redone, is_ours=False).untold_since is None
+    assert rebuilt(edited, undone, asked, answered).untold_since is None
+    assert rebuilt(edited, undone, asked, Withdrawn()).untold_since == 1
+    assert rebuilt(edited, undone, asked, answered, redone).untold_since == 2
+    assert rebuilt(edited, undone, asked, answered, redone, asked, Withdrawn()).untold_since == 2
+    assert rebuilt(undone, Rewound(messages=1, checkpoint="1")).untold_since is None

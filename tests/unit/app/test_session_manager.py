@@ -60,6 +60,25 @@ async def test_the_model_is_told_once_of_what_the_user_took_back(tmp_path: Path)
     assert "/undo" not in others[2], "the conversation went back with the files"
 
 
+async def test_what_was_taken_back_before_a_restart_is_told_after_it(tmp_path: Path) -> None:
+    writes = [("write_file", {"file_path": name, "content": "new"}) for name in ("a.txt", "b.txt")]
+    with WireServer([calls(*writes), *map(says, ("one", "two", "three"))]) as server:
+        async with app_over(tmp_path, server.url) as app:
+            app.set_mode("auto-edit")
+            await played(app, "first")
+            app.changes.undo()
+        async with app_over(tmp_path, server.url) as app:
+            await app.keeping.resume()
+            app.changes.undo()
+        for request in ("second", "third"):
+            async with app_over(tmp_path, server.url) as app:
+                await app.keeping.resume()
+                await played(app, request)
+        second, third = [body["messages"][-1]["content"] for body in server.bodies()][2:]
+    assert "a.txt (deleted), b.txt (deleted). " in second
+    assert "/undo" not in third, "told once"
+
+
 async def test_which_sessions_are_deleted_for_their_age_is_said(tmp_path: Path) -> None:
     front_end = Nobody()
     async with app_over(tmp_path, front_end=front_end) as app:
