@@ -83,7 +83,7 @@ def start(kernel: Kernel, spec: LaunchSpec, attempt: int, said: int) -> None:
     steps = mounts.plan(spec, f"private{attempt}")
     mounts.make_private_folders(steps)
     steps, opened = _open_places(kernel, steps)
-    spec.steps, spec.outside, spec.words_fd = _resolved(steps, spec.writable), _mount_list(kernel), said
+    spec.steps, spec.outside, spec.words_fd = _resolved(steps), _mount_list(kernel), said
     launcher, code = spec.again
     spec.level, spec.again, spec.error_fd = "inside", ([], b""), os.dup(2)
     os.dup2(said, 2)
@@ -143,11 +143,12 @@ def _open_places(kernel: Kernel, steps: list[mounts.Step]) -> tuple[list[mounts.
     return left, opened
 
 
-def _resolved(steps: list[mounts.Step], writable: list[str]) -> list[mounts.Step]:
-    """Return the steps with the symlinks of the sources resolved, except those that a command may have made."""
-    own = tuple(f"{path}/" for path in writable)
+def _resolved(steps: list[mounts.Step]) -> list[mounts.Step]:
+    """Return the steps with the symlinks resolved of what is closed. For what is opened to a command nothing may be
+    mounted but what is at its very path."""
+    closing = (mounts.EMPTY, mounts.MASK)
     return [
-        (kind, path, source if f"{source}/".startswith(own) else os.path.realpath(source))
+        (kind, path, os.path.realpath(source) if kind in closing else source)
         for kind, path, source in steps
         if kind != mounts.LINK
     ]

@@ -72,6 +72,8 @@ def _is_needed(kind: str, path: str, around: str) -> bool:
         return around != WRITE  # if it is missing, nothing can be run
     if kind == READ and around not in _HIDING:
         return False
+    if kind == READ and os.path.realpath(path) != path:
+        return False  # a command of another project may have put a symlink there since it was found
     if kind in (READ, PRIVATE):
         return os.path.exists(path)
     if kind in (PIN, HOLD, COPY) and os.path.realpath(os.path.dirname(path)) != os.path.dirname(path):

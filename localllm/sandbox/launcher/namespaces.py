@@ -5,6 +5,7 @@ It only needs the kernel; for an ordinary user, one that lets users create names
 
 import errno
 import os
+import stat
 
 from localllm.sandbox.launcher import limits, mounts
 from localllm.sandbox.launcher.covers import Covers
@@ -67,18 +68,51 @@ def _keep_ids(user: int, group: int) -> None:
 
 def _take(kernel: Kernel, root: str, step: mounts.Step) -> None:
     kind, path, source = step
-    target = root + path
     match kind:
         case mounts.LINK:
+            target = root + path
             if not os.path.lexists(target):
                 os.makedirs(os.path.dirname(target), exist_ok=True)
                 os.symlink(source, target)
         case mounts.READ | mounts.WRITE | mounts.PRIVATE:
-            _make_mount_point(source, target)
-            kernel.bind(source, target)
-            kernel.restrict_mount(target, read_only=kind == mounts.READ)
+            _bind_in_place(kernel, root, step)
         case _:
             change_in_place(kernel, root, kind, path, source)
+
+
+def _bind_in_place(kernel: Kernel, root: str, step: mounts.Step) -> None:
+    """Mount a source at its path. Follows no symlink: a command of another project could put one in the place of any
+    folder of that project, also of one that is a project of its own."""
+    kind, path, source = step
+    try:
+        shown = kernel.open_path("/", source)
+    except OSError as error:
+        raise OSError(error.errno, f"cannot open {source}: {os.strerror(error.errno or 0)}") from error
+    try:
+        target = _open_mount_point(kernel, root, path, is_folder=stat.S_ISDIR(os.fstat(shown).st_mode))
+        try:
+            kernel.bind_open(shown, target, read_only=kind == mounts.READ)
+        finally:
+            os.close(target)
+    finally:
+        os.close(shown)
+
+
+def _open_mount_point(kernel: Kernel, root: str, path: str, *, is_folder: bool) -> int:
+    """Open the path below `root`. If it is missing, it is within something empty or private, and created."""
+    try:
+        return kernel.open_path(root, path)
+    except FileNotFoundError:
+        above, _, name = path.rpartition("/")
+        folder = _open_mount_point(kernel, root, above or ".", is_folder=True)
+    try:
+        if is_folder:
+            os.mkdir(name, dir_fd=folder)
+        else:
+            os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, dir_fd=folder))
+    finally:
+        os.close(folder)
+    return kernel.open_path(root, path)
 
 
 def change_in_place(kernel: Kernel, root: str, kind: str, path: str, source: str = "") -> None:
@@ -123,17 +157,6 @@ def _change_open(kernel: Kernel, kind: str, target: int, source: str) -> None:
                 os.close(shown)
         case _:
             kernel.bind_open(target, target, read_only=kind == mounts.PIN)
-
-
-def _make_mount_point(source: str, target: str) -> None:
-    """Create `target` if it is missing: it is then within something empty or private."""
-    if os.path.lexists(target):
-        return
-    if os.path.isdir(source):
-        os.makedirs(target)
-        return
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    os.close(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC))
 
 
 def _make_devices(kernel: Kernel, folder: str) -> None:

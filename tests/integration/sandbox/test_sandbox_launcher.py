@@ -9,13 +9,19 @@ import sys
 import tempfile
 import textwrap
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.sandbox.backend import Level
+from localllm.sandbox.environment import Visibility
+from localllm.sandbox.linux.bundle import Bundle
+from localllm.sandbox.linux.confinement import Parts, make
+from localllm.sandbox.process import Process
 from localllm.sandbox.runner import SandboxRunner
+from localllm.sandbox.scratch import Scratch
 from tests.support.sandbox_world import SECRET, World, processes_with, unlike_any_other
 
 pytestmark = pytest.mark.anyio
@@ -72,6 +78,35 @@ async def test_a_failed_set_up_runs_nothing(tmp_path: Path, level: Level) -> Non
         await runner.run(f"touch {tmp_path}/ran", cwd=project, timeout=10)
     assert raised.value.key == "command_failed_to_start"
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("taken", ["project", "tools"])
+async def test_a_link_put_in_the_place_of_a_checked_folder_is_not_followed(
+    tmp_path: Path, level: Level, taken: str
+) -> None:
+    """A command of the project around both may exchange them at any moment."""
+    home = tmp_path / "home"
+    for name in ("around/project", "around/tools", "other"):
+        (home / name).mkdir(parents=True)
+    (home / "other/notes").write_text(SECRET)
+    project, tools = home / "around/project", home / "around/tools"
+    seen = Visibility(homes=(home,), hidden=(home,), shown=(tools,), toolchains={})
+    confinement = make(Parts(level, project, seen, Bundle()))
+    command = f"cat {project}/notes {tools}/notes; echo changed > {project}/notes; echo new > {project}/new"
+    with Scratch({}) as scratch:
+        launch = confinement.launch(command, project, scratch, os.environ)
+        (home / "around" / taken).rename(home / "around/moved")
+        (home / "around" / taken).symlink_to("../other")
+        try:
+            outcome = await Process(launch, 10_000).run(20)
+            with suppress(ToolExecutionError):
+                launch.ending(outcome.exit_status)
+        finally:
+            launch.close()
+    assert SECRET not in outcome.stdout
+    assert (home / "other/notes").read_text() == SECRET
+    assert not (home / "other/new").exists()
+    assert (project / "new").exists() == (taken == "tools"), outcome.stderr
 
 
 async def test_a_command_too_long_is_told_so(world: World) -> None:
