@@ -18,7 +18,7 @@ from localllm.agent import answer_phrases as phrases
 from localllm.agent.announcements import announces, is_only_call, last_command
 from localllm.agent.answer_calls import calls_in, command_in, ends_with_replacement, holds_change, holds_commands
 from localllm.agent.command_kinds import command_kind
-from localllm.agent.middleware import Decision, Inject, Middleware, RunState, goal_of
+from localllm.agent.middleware import Decision, Inject, Middleware, RunState
 from localllm.agent.plan_mode import is_told_to_plan
 from localllm.agent.run_facts import RunFacts
 from localllm.agent.system_prompt import remark
@@ -165,7 +165,7 @@ class Finishing(Middleware):
             return True
         if not state.tools or answer.finish_reason in _BROKEN_OFF:
             return False
-        if _alone(text) and self._is_wanted(_alone(text), _request(state)):
+        if _alone(text) and self._is_wanted(_alone(text), state.goal):
             return True
         if phrases.is_plan(text) and (self._facts.failed_test or self._facts.failed_edit):
             return True
@@ -199,7 +199,7 @@ class Finishing(Middleware):
             and not self._facts.was_refused
             and any(tool.name in _WRITERS for tool in state.tools)
             and not is_told_to_plan(state.history)
-            and phrases.asks_for_change(_request(state))
+            and phrases.asks_for_change(state.goal)
         )
 
     async def _findings(self, state: RunState, text: str) -> list[Finding]:
@@ -244,7 +244,7 @@ class Finishing(Middleware):
         facts = self._facts
         if not phrases.says_changed(text) or phrases.admits_failure(text) or phrases.says_reverted(text):
             return []
-        if not phrases.asks_for_change(_request(state)):
+        if not phrases.asks_for_change(state.goal):
             return []
         if not await asyncio.to_thread(self._tools.changes.are_reverted, self._position, facts.changed):
             return []
@@ -279,7 +279,7 @@ class Finishing(Middleware):
         """Return whether the model cannot know of passed tests from elsewhere: an earlier run, or the user."""
         if self._facts.changed:
             return True
-        request = _request(state)
+        request = state.goal
         is_about_work = phrases.asks_for_change(request) or phrases.asks_for_check(request)
         asked = next((one.text for one in reversed(state.history.messages) if isinstance(one, UserMessage)), "")
         is_told = "<stdin>" in asked or "<file " in asked or "[The user ran" in asked
@@ -291,10 +291,10 @@ class Finishing(Middleware):
         lacks_input = is_alone and bool(state.tools) and not facts.calls and phrases.wants_input(text)
         if lacks_input:
             yield Finding("nobody", Phrase("the answer asks for something the model can read itself"), contradicts=True)
-        elif is_alone and (path := phrases.asks_about_file(text, _request(state), facts.changed)):
+        elif is_alone and (path := phrases.asks_about_file(text, state.goal, facts.changed)):
             reason = Phrase("the answer asks a question, and {path} was not changed as requested", path=path)
             yield Finding("nobody", reason, contradicts=True)
-        elif facts.changed and ends_with_replacement(text) and phrases.asks_for_change(_request(state)):
+        elif facts.changed and ends_with_replacement(text) and phrases.asks_for_change(state.goal):
             yield Finding("not_written", Phrase("the change shown in the answer was not made"), contradicts=True)
         elif (
             not self._awaits_change(state)
@@ -319,7 +319,7 @@ class Finishing(Middleware):
         """Yield that code was changed after the last command."""
         if paths := self._facts.unchecked:
             is_known = bool(self._facts.tests or self._facts.known_test)
-            is_wanted = is_known or phrases.asks_for_check(_request(state))
+            is_wanted = is_known or phrases.asks_for_check(state.goal)
             reason = (
                 Phrase("{command} could not be run after {paths} changed", command=command, paths=_listed(paths))
                 if (command := shorten(" ".join(self._facts.not_run.split()), _LONGEST_COMMAND))
@@ -330,7 +330,7 @@ class Finishing(Middleware):
     async def _of_paths(self, state: RunState, text: str) -> list[Finding]:
         """Return that the answer names a file that is not there and that nothing in the conversation has named, while
         one of that name is somewhere else: the model has guessed. Not where files were, or are to be, changed."""
-        is_question = not phrases.asks_for_change(_request(state)) and not is_told_to_plan(state.history)
+        is_question = not phrases.asks_for_change(state.goal) and not is_told_to_plan(state.history)
         if self._facts.has_changed or not is_question or not state.tools:
             return []
         for path in phrases.named_paths(text):
@@ -348,7 +348,7 @@ class Finishing(Middleware):
         """Return the finding of a missing test.
         It is requested if that is sensible and needs no confirmation, or that of a person who wanted tests, or would
         read that they passed, and has refused nothing; a wrong claim is corrected in any case."""
-        facts, passed, request = self._facts, phrases.says_tests_pass(text), _request(state)
+        facts, passed, request = self._facts, phrases.says_tests_pass(text), state.goal
         command = facts.known_test.strip()  # not that of a build
         is_known = phrases.admits_not_run(text) and not passed
         by_asking = not facts.was_refused and (bool(facts.tests) or passed or phrases.asks_for_check(request))
@@ -368,16 +368,8 @@ class Finishing(Middleware):
 
 def _is_chinese_to_japanese(text: str, state: RunState) -> bool:
     """Return whether a Japanese request that does not mention Chinese was answered in it."""
-    request = _request(state)
+    request = state.goal
     return is_chinese(text) and is_in_language(request, "ja") and not re.search("中国|中文|漢文|訳", request)
-
-
-def _request(state: RunState) -> str:
-    """Return the run's request; if it only says to continue, the one before."""
-    goal = goal_of(state)
-    if not phrases.is_agreement(goal):
-        return goal
-    return next((words for words in reversed(state.history.words) if not phrases.is_agreement(words)), goal)
 
 
 def _elsewhere(root: Path, path: str) -> str:

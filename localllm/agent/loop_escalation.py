@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from localllm.agent.completion import FINISH_REASON
 from localllm.agent.completion_checks import has_announced
 from localllm.agent.loop_detection import Loop, LoopDetector, Step
-from localllm.agent.middleware import Decision, Inject, Middleware, RunState, Stop, goal_of
+from localllm.agent.middleware import Decision, Inject, Middleware, RunState, Stop
 from localllm.agent.panel.records import Advisers, Attempt, Consultation, Dossier
 from localllm.agent.system_prompt import remark
 from localllm.base.events import Notice
@@ -191,8 +191,7 @@ class Ladder(Middleware):
                         level="warning",
                     )
                 )
-                goal = goal_of(state)[:_LONGEST_GOAL_ASKED]
-                return Inject(remark("step_back", loop=_within(loop), goal=goal))
+                return Inject(remark("step_back", loop=_within(loop), goal=state.goal[:_LONGEST_GOAL_ASKED]))
             case Rung.THREE | Rung.BOSS if self.advisers:
                 return await self._consult(state, loop, self.advisers)
             case _:
@@ -211,9 +210,7 @@ class Ladder(Middleware):
         from localllm.agent.panel.dossier import make_dossier  # rarely needed
 
         attempts, messages = tuple(self.attempts), state.history.messages
-        dossier = make_dossier(
-            goal_of(state), _said(loop).english, attempts, messages, read=self._read, tools=state.tools
-        )
+        dossier = make_dossier(state.goal, _said(loop).english, attempts, messages, read=self._read, tools=state.tools)
         earlier = self._consultations
         given, asks_boss = Consultation(), self.rung is Rung.BOSS
         if not asks_boss:

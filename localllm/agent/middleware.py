@@ -10,10 +10,11 @@ from typing import Literal
 
 import msgspec
 
+from localllm.agent.answer_phrases import is_agreement
 from localllm.agent.history import History
 from localllm.base.events import Emit, Usage
 from localllm.base.i18n import N_, Phrase
-from localllm.llm.messages import Completion, Image, ToolSpec
+from localllm.llm.messages import Completion, Image, ToolMessage, ToolSpec
 from localllm.tools.results import ToolResult
 
 
@@ -29,13 +30,24 @@ class RunState(msgspec.Struct):
     usage: Usage = Usage()
     started: float = msgspec.field(default_factory=time.monotonic)
 
+    @property
+    def goal(self) -> str:
+        """The user's goal in this run."""
+        return goal_of(self.query, self.history)
 
-def goal_of(state: RunState) -> str:
-    """Return the user's goal: the request, and what the user added during the run."""
-    words = list(state.history.words)
-    if state.query not in words:
-        return state.query
-    return "\n".join(words[len(words) - 1 - words[::-1].index(state.query) :])
+
+def goal_of(query: str, history: History) -> str:
+    """Return the user's goal in a run: the `query`, and what the user added since. Before a query that only says to
+    continue, it begins with the request that is continued."""
+    spoken, messages = history.conversation.spoken, history.messages
+    words = [one.text for one in spoken]
+    if query not in words:
+        return query
+    asked = len(words) - 1 - words[::-1].index(query)
+    requests = [number for number in range(asked) if not isinstance(messages[spoken[number].message], ToolMessage)]
+    earlier = (number for number in reversed(requests) if not is_agreement(words[number]))
+    begun = next(earlier, asked) if is_agreement(query) else asked
+    return "\n".join(dict.fromkeys(words[begun:]))
 
 
 class Inject(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from localllm.agent.file_references import with_files
 from localllm.agent.history import History
 from localllm.agent.loop_detection import PATTERNS, LoopDetector
 from localllm.agent.loop_escalation import Ladder
-from localllm.agent.middleware import Inject, Limits, Middleware, Policies, RunState, Stop
+from localllm.agent.middleware import Inject, Limits, Middleware, Policies, RunState, Stop, goal_of
 from localllm.agent.panel.records import Advisers
 from localllm.agent.run_stats import AgentResult, EventStream, Tally
 from localllm.agent.steering import Steering, quoted, unforged
@@ -407,7 +407,7 @@ class ReActAgent:
     async def handle_stuck_situation(self, reason: str, query: str, error: str = "") -> str:
         """Return the blocker report for the user: goal, attempts, exact errors, hints.
         `error` is the key of the one that ended the run."""
-        blocker = self.ladder.blocker(reason, query)
+        blocker = self.ladder.blocker(reason, goal_of(query, self.history))
         return msgspec.structs.replace(blocker, errors=(*blocker.errors, error)).report()
 
     def _tell(self, said: Inject) -> None:

@@ -148,6 +148,15 @@ class TestRungByRung:
         assert "make that change by hand" in finished.answer
         assert agent.detect_loop()
 
+    async def test_a_run_that_goes_on_is_for_what_was_asked_before(self, project: Path) -> None:
+        wise = Wise([PLAN], [PLAN])
+        agent = an_agent(project, "Well.", *[MISS] * 20, wise=wise)
+        await play(agent, "set the value to 3")
+        finished = end(await play(agent, "continue"))
+        assert "The user's goal: set the value to 3\n" in results(agent)[3]
+        assert [dossier.goal for dossier in wise.dossiers] == ["set the value to 3\ncontinue"] * 2
+        assert "Goal: set the value to 3\n" in finished.answer
+
     async def test_an_unsure_judge_leads_to_the_boss_at_once(self, project: Path) -> None:
         wise = Wise([UNSURE], [PLAN])
         agent = an_agent(project, *[MISS] * 5, MEND, "done", wise=wise)

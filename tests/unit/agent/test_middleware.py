@@ -6,7 +6,7 @@ import pytest
 
 from localllm.agent.history import History
 from localllm.agent.middleware import Decision, Inject, Limits, Middleware, Policies, RunState, Stop, goal_of
-from localllm.base.events import AgentEvent, Usage
+from localllm.base.events import AgentEvent, ToolCall, Usage
 from localllm.llm.messages import AssistantMessage, Completion
 from localllm.tools.results import ToolResult
 
@@ -30,9 +30,33 @@ def state_of(query: str, *requests: str, tokens: int = 0) -> RunState:
 
 
 def test_the_goal_is_the_newest_request_of_these_words_and_what_was_said_since() -> None:
-    state = state_of("go on", "go on", "now the tests", "go on")
+    state = state_of("fix it", "fix it", "now the tests", "fix it")
     state.history.append_note("[said] and hurry", words="and hurry")
-    assert goal_of(state) == "go on\nand hurry"
+    assert state.goal == "fix it\nand hurry"
+
+
+@pytest.mark.parametrize(
+    ("requests", "goal"),
+    [
+        (("explain it", "fix it", "continue"), "fix it\ncontinue"),
+        (("fix it", "continue", "yes, and rename x", "continue"), "fix it\ncontinue\nyes, and rename x"),
+        (("yes", "continue"), "continue"),
+        (("continue", "fix it"), "fix it"),
+    ],
+)
+def test_the_goal_of_a_run_that_goes_on_begins_with_what_is_gone_on_with(requests: Sequence[str], goal: str) -> None:
+    assert state_of(requests[-1], *requests).goal == goal
+
+
+def test_what_was_added_during_a_run_is_not_all_that_is_gone_on_with() -> None:
+    history = History("system")
+    history.add_user("fix it", words="fix it")
+    history.add_assistant(AssistantMessage("", (ToolCall("1", "read_file", "{}"),)))
+    history.add_result("1", "x = 1")
+    history.append_note("[said] only app.py", words="only app.py")
+    history.close_turn("", "[interrupted by the user]")
+    history.add_user("continue", words="continue")
+    assert goal_of("continue", history) == "fix it\nonly app.py\ncontinue"
 
 
 @pytest.mark.parametrize(("tokens", "stops"), [(99, False), (100, True), (101, True)])
@@ -72,7 +96,7 @@ async def test_tokens_read_and_written_are_used() -> None:
 
 
 def test_a_goal_that_nobody_has_said_is_the_query() -> None:
-    assert goal_of(state_of("explore it", "look", "go on")) == "explore it"
+    assert state_of("explore it", "look", "go on").goal == "explore it"
 
 
 class Policy(Middleware):
