@@ -1,7 +1,8 @@
 """Commit with git, or preview what would be committed."""
 
+import asyncio
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +13,7 @@ from localllm.base.regular_files import NO_LINK, READ, opened
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.safety.rules import is_within
 from localllm.safety.tool_definition import Preview, ToolOutput
+from localllm.text.conflict_markers import marker_lines
 from localllm.tools.context import ToolContext, closed_paths
 from localllm.tools.git_execution import LARGEST_OUTPUT, Question
 from localllm.tools.git_reports import SHORT_HASH, change_line
@@ -19,6 +21,7 @@ from localllm.tools.git_repository import (
     Change,
     Commit,
     Repository,
+    Status,
     WaysToCommit,
     by_kind,
     git_path,
@@ -38,12 +41,20 @@ _MOST_LINES = 20  # of the hooks' output
 
 class _Plan(NamedTuple):
     """The content of a commit: `changes`, as staged or, with `as_now`, as the files are now; without untracked files
-    that were not named (`left_out`) and those `closed` to reading by a rule."""
+    that were not named (`left_out`) and those `closed` to reading by a rule. Of the staged ones, those `to_stage` are
+    staged first, as they are now. `status` is of some files, or all."""
 
+    status: Status
     as_now: bool
     changes: Sequence[Change]
-    left_out: Sequence[Change]
+    left_out: Sequence[Change] = ()
     closed: Sequence[Change] = ()
+    to_stage: Sequence[Change] = ()
+
+    @property
+    def from_files(self) -> Sequence[Change]:
+        """The changes that are taken from the files, not from what is staged."""
+        return self.changes if self.as_now else self.to_stage
 
 
 async def preview_commit(context: ToolContext, message: str, files: Sequence[str] = ()) -> Preview:
@@ -51,7 +62,8 @@ async def preview_commit(context: ToolContext, message: str, files: Sequence[str
     async with opened_repository(context, to_commit=True) as repository:
         plan = await _plan(repository, context, message, files)
         await _ways_to_commit(context, repository, message)
-    lines = [change_line(_letter(change, as_now=plan.as_now), change) for change in plan.changes]
+    notes = [str(note) for note in _where(plan.status)]
+    lines = [*notes, *[""] * bool(notes), *(change_line(_letter(change, plan), change) for change in plan.changes)]
     summary = ngettext(
         "Commit {count} file: {subject}",
         "Commit {count} files: {subject}",
@@ -67,18 +79,19 @@ async def _plan(repository: Repository, context: ToolContext, message: str, file
     if not message.strip():
         raise ToolExecutionError("git_no_message")
     plan = _without_closed(await _choose(repository, root, files), closed_paths(context), message)
-    if not plan.changes:
+    if not plan.changes and plan.status.operation != "merge":  # which may change nothing here
         raise _nothing_to_commit(plan)
     if outside := [change.path for change in plan.changes if change.is_outside]:
         raise ToolExecutionError("git_staged_outside", path=shown(outside[0]), top=repository.top)
-    if not plan.as_now and (unlike := await _staged_unlike_files(repository, root, plan.changes)):
+    staged = [] if plan.as_now else [change for change in plan.changes if change not in plan.to_stage]
+    if unlike := await _staged_unlike_files(repository, root, staged):
         raise ToolExecutionError(
             "git_staged_protected", paths=", ".join(map(shown, unlike)), message=quote(_subject(message))
         )
-    if plan.as_now and (filtered := await repository.switched_off_filters(change.path for change in plan.changes)):
+    if filtered := await repository.switched_off_filters(change.path for change in plan.from_files):
         path, name = next(iter(filtered.items()))
         raise ToolExecutionError("git_filtered", path=shown(path), filter=shown(name))
-    if plan.as_now and not repository.commits_in_sandbox and (link := _link_on_the_way(root, plan.changes)):
+    if not repository.commits_in_sandbox and (link := _link_on_the_way(root, plan.from_files)):
         raise ToolExecutionError("git_behind_link", path=shown(link))
     return plan
 
@@ -139,17 +152,44 @@ def _content_of(file: Path) -> bytes:
 
 
 async def _choose(repository: Repository, root: ProjectRoot, files: Sequence[str]) -> _Plan:
-    if files:
-        paths = [git_path(root, file) for file in files]
-        changes = (await repository.status(*paths, each_new=True)).changes
-        await _refuse_pointless(paths, changes, repository, root)
-        return _Plan(as_now=True, changes=changes, left_out=())
-    changes = (await repository.status()).changes
-    inside = by_kind(change for change in changes if not change.is_outside)
-    everywhere = by_kind(changes)
-    if staged := everywhere["staged"] + everywhere["conflicts"]:
-        return _Plan(as_now=False, changes=staged, left_out=[*inside["modified"], *inside["untracked"]])
-    return _Plan(as_now=True, changes=inside["modified"], left_out=inside["untracked"])
+    paths = [git_path(root, file) for file in files]
+    named: Sequence[Change] = ()
+    if paths:
+        status = await repository.status(*paths, each_new=True)
+        named = status.changes
+        await _refuse_pointless(paths, named, repository, root)
+        if not repository.commits_whole and not by_kind(named)["conflicts"]:
+            return _Plan(status, as_now=True, changes=named)
+    status = await repository.status()
+    everywhere = by_kind(status.changes)
+    inside = by_kind(change for change in status.changes if not change.is_outside)
+    staged = everywhere["staged"] + everywhere["conflicts"]
+    if not (staged or paths or repository.commits_whole):
+        return _Plan(status, as_now=True, changes=inside["modified"], left_out=inside["untracked"])
+    await asyncio.to_thread(_refuse_conflicts, root, everywhere["conflicts"], {change.path for change in named})
+    chosen = by_kind(named)
+    to_stage = dict.fromkeys([*everywhere["conflicts"], *chosen["modified"], *chosen["untracked"]])
+    others = [one for one in (*inside["modified"], *inside["untracked"]) if one not in to_stage]
+    changes = [*dict.fromkeys([*staged, *to_stage])]
+    return _Plan(status, as_now=False, changes=changes, left_out=others, to_stage=[*to_stage])
+
+
+def _refuse_conflicts(root: ProjectRoot, conflicts: Sequence[Change], named: Collection[str]) -> None:
+    """Refuse conflicts that are not resolved: files with markers; and where one side deleted the file, or it is no
+    text, those that were not named."""
+    marked: list[str] = []
+    unsure: list[Change] = []
+    for change in conflicts:
+        content = _content_of(root.path / change.path)
+        if lines := marker_lines(content.decode("utf-8", "replace")):
+            marked.append(f"{shown(change.path)}:{lines[0]}")
+        elif not content or b"\0" in content or change.staged + change.unstaged not in ("UU", "AA"):
+            unsure.append(change)
+    if marked:
+        places = ", ".join([*marked[:_MOST_NAMED], *("…" for _ in marked[_MOST_NAMED : _MOST_NAMED + 1])])
+        raise ToolExecutionError("git_conflict_markers", places=places)
+    if unnamed := [change for change in unsure if change.path not in named]:
+        raise ToolExecutionError("git_unresolved", paths=_named(unnamed))
 
 
 async def _refuse_pointless(
@@ -183,7 +223,7 @@ async def commit(context: ToolContext, message: str, files: Sequence[str]) -> To
         count=len(names),
         subject=_subject(message),
     )
-    said = Phrases([committed, *_left_out(plan), *remarks])
+    said = Phrases([committed, *_where(plan.status), *_left_out(plan), *remarks])
     return ToolOutput(
         payload={"hash": head, "files": names, "message": message},
         for_model=cap("\n".join(said.each_english), context, "git_commit"),
@@ -193,7 +233,7 @@ async def commit(context: ToolContext, message: str, files: Sequence[str]) -> To
 
 def _commit_of(plan: _Plan, message: str) -> Commit:
     if not plan.as_now:
-        return Commit(message)
+        return Commit(message, staged=[change.path for change in plan.to_stage])
     paths = [path for change in plan.changes for path in (change.path, change.old_path) if path]
     return Commit(message, paths, [change.path for change in plan.changes if "untracked" in change.kinds])
 
@@ -242,6 +282,19 @@ def _last_lines(result: "CommandResult") -> str:
     return shown("\n".join(lines[-_MOST_LINES:]))
 
 
+def _where(status: Status) -> Iterator[Phrase]:
+    """Yield what a commit here means for an operation in progress, and that it is on no branch."""
+    if status.operation in ("merge", "cherry-pick", "revert"):
+        yield Phrase("This concludes the {operation}.", operation=status.operation)
+    elif status.operation == "rebase":
+        yield Phrase("A rebase is in progress: git rebase --continue goes on with it.")
+    elif not status.branch and status.commit:
+        if status.operation == "bisect":
+            yield Phrase("A bisect is in progress: no branch has this commit, and git bisect reset leaves it behind.")
+        else:
+            yield Phrase("HEAD is detached: no branch has this commit.")
+
+
 def _left_out(plan: _Plan) -> Iterator[Phrase]:
     """Yield what the user may have expected in the commit."""
     if plan.left_out:
@@ -257,10 +310,10 @@ def _named(changes: Sequence[Change]) -> Phrases:
     return Phrases([*names, *([Phrase("[and {count} more]", count=left)] if left else [])], ", ")
 
 
-def _letter(change: Change, *, as_now: bool) -> str:
+def _letter(change: Change, plan: _Plan) -> str:
     if "untracked" in change.kinds:
         return "A"
-    return change.unstaged if as_now and change.unstaged != "." else change.staged
+    return change.unstaged if change in plan.from_files and change.unstaged != "." else change.staged
 
 
 def _subject(message: str) -> str:

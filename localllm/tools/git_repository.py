@@ -178,6 +178,12 @@ class Repository:
         return ""
 
     @property
+    def commits_whole(self) -> bool:
+        """Whether the next commit ends a merge or a picked commit: git makes such a commit only of all that is
+        staged."""
+        return any(os.path.lexists(self._place.folder / mark) for mark in ("MERGE_HEAD", "CHERRY_PICK_HEAD"))
+
+    @property
     def keeps_changes_aside(self) -> bool:
         """Whether the next commit would restore what a merge has stashed."""
         return os.path.lexists(self._place.folder / "MERGE_AUTOSTASH")
@@ -230,10 +236,12 @@ class Repository:
         given = ' <"$TMPDIR/{}"'.format
         make = f"{git} {join(commit.arguments())}{given('paths') if commit.paths else ''}"
         lines = [*exported(variables), "export GIT_LITERAL_PATHSPECS=1"]
+        if commit.staged:
+            lines.append(f"{git} {join(_STAGE)}{given('staged')} || exit")
         if commit.new:
             lines.append(f"{git} {join(_ANNOUNCE)}{given('new')} || exit")
             make += f" || {{ code=$?; {git} {join(_FORGET)}{given('new')}; exit $code; }}"
-        files = {"paths": null_separated(commit.paths), "new": null_separated(commit.new)}
+        files = {name: null_separated(getattr(commit, name)) for name in ("paths", "new", "staged")}
         return "\n".join([*lines, make]), files
 
     async def commit_outside(self, commit: "Commit") -> None:
@@ -244,6 +252,8 @@ class Repository:
         new, paths = null_separated(commit.new), null_separated(commit.paths)
         if new:
             await self._change(git, Question(_ANNOUNCE, new))
+        if commit.staged:
+            await self._change(git, Question(_STAGE, null_separated(commit.staged)))
         try:
             await self._change(git, Question((*commit.arguments(), "--no-verify"), paths))
         except ToolExecutionError:
@@ -268,11 +278,13 @@ class Commit(NamedTuple):
     """A commit to be made: of `paths` as the files are now, or, without any, of what is staged.
 
     git accepts only known files, so the `new` ones are announced first (intent to add), and removed if it fails.
+    `staged` are staged as they are now, and stay so.
     """
 
     message: str
     paths: Sequence[str] = ()
     new: Sequence[str] = ()
+    staged: Sequence[str] = ()
 
     def arguments(self) -> tuple[str, ...]:
         """Return git's arguments; the paths are passed on standard input."""
@@ -282,6 +294,7 @@ class Commit(NamedTuple):
 
 _FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
 _ANNOUNCE = ("add", "--intent-to-add", *_FROM_STDIN)
+_STAGE = ("add", "--all", *_FROM_STDIN)
 _FORGET = ("rm", "--cached", "--quiet", "--force", *_FROM_STDIN)
 _PEOPLE = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
 _HEAD = Question(("rev-parse", "--verify", "--quiet", "HEAD"), also_good=(1,))

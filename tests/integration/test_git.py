@@ -148,7 +148,7 @@ async def test_status_of_a_detached_head_and_a_merge_in_conflict(project: Projec
     output = await project.run(git_status)
     assert output.payload["conflicts"] == ["a.txt"]
     assert output.payload["operation"] == "merge"
-    assert await project.fail(git_commit, message="too early") == "git_failed"
+    assert await project.fail(git_commit, message="too early") == "git_conflict_markers"
     project.git("merge", "--abort")
     project.git("checkout", "--quiet", "--detach")
     output = await project.run(git_status)
@@ -338,13 +338,101 @@ async def test_a_merge_can_be_finished(project: Project) -> None:
     project.commit()
     project.git("checkout", "--quiet", "-b", "other")
     project.commit("b.txt")
+    project.commit("d.txt")
     project.git("checkout", "--quiet", "main")
     project.commit("c.txt")
     project.git("merge", "--no-commit", "other")
-    assert await project.fail(git_commit, message="part", files=["b.txt"]) == "git_failed"
-    output = await project.run(git_commit, message="merge")
-    assert output.payload["files"] == ["b.txt"]
+    project.write("b.txt", "other\n")
+    project.write("new.txt")
+    project.write("c.txt", "changed\n")
+    output = await project.run(git_commit, message="merge", files=["b.txt", "new.txt"])
+    assert output.payload["files"] == ["b.txt", "d.txt", "new.txt"]  # a merge is committed whole
     assert len(project.git("log", "-1", "--format=%P").split()) == 2
+    assert project.git("show", "HEAD:b.txt") == "other\n"
+    assert "This concludes the merge." in output.for_model
+    assert "Not in this commit: c.txt." in output.for_model
+    assert project.git("status", "--porcelain") == " M c.txt\n"
+
+
+def in_conflict(project: Project, *, operation: str = "merge") -> None:
+    """Leave conflicts in a.txt, of both sides, and b.txt, which one side has deleted and the other changed."""
+    project.commit("b.txt")
+    project.commit()
+    project.git("checkout", "--quiet", "-b", "other")
+    project.git("rm", "--quiet", "b.txt")
+    project.commit("a.txt", "other\n")
+    project.git("checkout", "--quiet", "main")
+    project.write("b.txt", "main\n")
+    project.git("add", "b.txt")
+    project.commit("a.txt", "main\n")
+    project.git(operation, "other", ok=False)
+
+
+@pytest.mark.parametrize("levels", [LEVELS, ()], ids=["sandbox", "outside"])
+@pytest.mark.parametrize("operation", ["merge", "cherry-pick"])
+async def test_conflicts_that_are_resolved_are_committed(
+    project: Project, operation: str, levels: Sequence[Level]
+) -> None:
+    project.levels = levels
+    in_conflict(project, operation=operation)
+    assert await project.fail(git_commit, message="x", files=["a.txt", "b.txt"]) == "git_conflict_markers"
+    project.write("a.txt", "both\n")
+    assert await project.fail(git_commit, message="x") == "git_unresolved"
+    (project.root / "b.txt").unlink()
+    output = await project.run(git_commit, message="x", files=["b.txt"])
+    assert output.payload["files"] == ["a.txt", "b.txt"]
+    assert f"This concludes the {operation}." in output.for_model
+    assert project.git("show", "HEAD:a.txt") == "both\n"
+    assert project.git("status", "--porcelain") == ""
+    assert len(project.git("log", "-1", "--format=%P").split()) == (2 if operation == "merge" else 1)
+
+
+async def test_a_rebase_goes_on_after_a_commit(project: Project) -> None:
+    in_conflict(project, operation="rebase")
+    project.write("a.txt", "both\n")
+    output = await project.run(git_commit, message="main, on other", files=["a.txt", "b.txt"])
+    assert "A rebase is in progress: git rebase --continue goes on with it." in output.for_model
+    project.git("-c", "core.editor=true", "rebase", "--continue")
+    assert project.git("log", "-1", "--format=%s %D").strip() == "main, on other HEAD -> main"
+
+
+async def test_a_merge_that_changes_nothing_here_is_committed(project: Project) -> None:
+    in_conflict(project)
+    project.git("checkout", "--ours", "a.txt")
+    output = await project.run(git_commit, message="Keep ours", files=["a.txt", "b.txt"])
+    assert output.payload["files"] == []
+    assert len(project.git("log", "-1", "--format=%P").split()) == 2
+
+
+async def test_a_conflict_without_a_merge(project: Project) -> None:
+    project.commit("b.txt")
+    project.commit()
+    project.write("a.txt", "stashed\n")
+    project.git("stash")
+    project.commit("a.txt", "main\n")
+    project.git("stash", "pop", ok=False)
+    project.write("b.txt", "two\n")
+    assert (await project.run(git_commit, message="x", files=["b.txt"])).payload["files"] == ["b.txt"]
+    assert await project.fail(git_commit, message="x", files=["a.txt"]) == "git_conflict_markers"
+    project.write("a.txt", "both\n")
+    assert (await project.run(git_commit, message="x", files=["a.txt"])).payload["files"] == ["a.txt"]
+
+
+async def test_a_commit_on_no_branch_is_said_to_be_on_none(project: Project) -> None:
+    project.commit()
+    project.commit("b.txt")
+    project.git("bisect", "start", "HEAD", "HEAD~1")
+    project.git("checkout", "--quiet", "--detach")
+    project.write("a.txt", "two\n")
+    assert git_commit.preview
+    preview = await cast("Awaitable[Preview]", git_commit.preview(project.context(), message="x"))
+    note = "A bisect is in progress: no branch has this commit, and git bisect reset leaves it behind."
+    assert preview.detail.splitlines() == ["x", "", note, "", "  M a.txt"]
+    assert note in (await project.run(git_commit, message="x")).for_model
+    project.git("bisect", "reset")
+    project.git("checkout", "--quiet", "--detach")
+    project.write("b.txt", "two\n")
+    assert "HEAD is detached: no branch has this commit." in (await project.run(git_commit, message="y")).for_model
 
 
 async def test_the_preview_names_what_would_be_committed(project: Project) -> None:

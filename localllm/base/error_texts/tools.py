@@ -183,6 +183,18 @@ TOOLS = {
         "",
         "List those to commit in files.",
     ),
+    "git_conflict_markers": ErrorText(
+        "E8094",
+        "Nothing was committed: conflict markers are left in {places}.",
+        "",
+        "Resolve these as well, and commit again. If they belong there: git add FILE",
+    ),
+    "git_unresolved": ErrorText(
+        "E8095",
+        "Nothing was committed: {paths} is still in conflict.",
+        "One side deleted the file, or it is not text.",
+        "Make it what it shall be, or delete it, and name it in files.",
+    ),
     "git_not_owned": ErrorText(
         "E8043",
         "git refuses the repository of {path}: it belongs to another user.",
