@@ -14,7 +14,7 @@ from pathlib import Path
 from localllm.base.regular_files import open_linkless
 from localllm.sandbox.git_config import Setting, parse, write
 from localllm.sandbox.git_programs import PROGRAM_NAMES
-from localllm.sandbox.symlinks import follow, leads_out
+from localllm.sandbox.symlinks import Resolved, resolve
 
 CARGO = (".cargo/config.toml", ".cargo/config")
 
@@ -94,10 +94,10 @@ def _git(environment: Mapping[str, str], home: Path, root: Path) -> dict[str, by
     kept: list[Setting] = []
     for file, setting in _settings_of_user(environment, root):
         if setting.section == "core" and setting.name in _LISTS:
-            named = _path(setting.value, home, home)
-            if _is_in(root, file) and not _is_in(root, named):
+            named = resolve(str(_path(setting.value, home, home)), root)
+            if _is_in(root, file) and not _is_in(root, named.real):
                 continue  # a command could name any file of the home there, and read it as its list
-            if content := _read_own(named, root):
+            if content := _read_real(named):
                 files[f".config/git/{_LISTS[setting.name]}"] = content
         elif _is_kept(setting):
             kept.append(setting)
@@ -117,8 +117,8 @@ def git_settings_of_user(environment: Mapping[str, str], root: Path | None = Non
     return [setting for _, setting in _settings_of_user(environment, root)]
 
 
-def _settings_of_user(environment: Mapping[str, str], root: Path | None) -> Iterator[tuple[Path, Setting]]:
-    """Yield the settings, each with the file that contains it."""
+def _settings_of_user(environment: Mapping[str, str], root: Path | None) -> Iterator[tuple[str, Setting]]:
+    """Yield the settings, each with the path of the file that contains it, for a `root` with symlinks resolved."""
     home = Path(environment.get("HOME", ""))
     if not home.is_absolute():
         return
@@ -130,9 +130,10 @@ def _settings_of_user(environment: Mapping[str, str], root: Path | None) -> Iter
         yield from _all(file, home, root, 0)
 
 
-def _all(file: Path, home: Path, root: Path | None, depth: int) -> Iterator[tuple[Path, Setting]]:
-    for setting in parse(_read_own(file, root) if root else _read(file)):
-        yield file, setting
+def _all(file: Path, home: Path, root: Path | None, depth: int) -> Iterator[tuple[str, Setting]]:
+    found = resolve(str(file), root) if root else None
+    for setting in parse(_read_real(found) if found else _read(file)):
+        yield found.real if found else str(file), setting
         is_include = setting.section == "include" or (
             setting.section == "includeif" and (root is None or _applies(setting.subsection, file, home, root))
         )
@@ -140,9 +141,8 @@ def _all(file: Path, home: Path, root: Path | None, depth: int) -> Iterator[tupl
             yield from _all(_path(setting.value, file.parent, home), home, root, depth + 1)
 
 
-def _is_in(root: Path, file: Path) -> bool:
-    """Return whether the file, with symlinks resolved, is in the folder."""
-    return Path(os.path.realpath(file)).is_relative_to(root)
+def _is_in(root: Path, real: str) -> bool:
+    return real.startswith(f"{root}/")
 
 
 def _applies(condition: str, file: Path, home: Path, root: Path) -> bool:
@@ -195,10 +195,13 @@ def _path(value: str, beside: Path, home: Path) -> Path:
 def _read_own(file: Path, root: Path) -> bytes:
     """Return the content of a file of the user; empty if a symlink in the project `root` leads to it from there, as a
     command could make it lead to any file."""
-    if leads_out(root, str(file)):
-        return b""
-    with suppress(OSError), open_linkless(Path(follow(str(file))[-1])) as opened:
-        return opened.read(_MOST)
+    return _read_real(resolve(str(file), root))
+
+
+def _read_real(file: Resolved) -> bytes:
+    if not file.leads_out:
+        with suppress(OSError), open_linkless(Path(file.real)) as opened:
+            return opened.read(_MOST)
     return b""
 
 

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import msgspec
 
 from localllm.sandbox.dotfiles import CARGO, has_private_key, has_secret, is_git_secret
 from localllm.sandbox.protect.repository import around
-from localllm.sandbox.symlinks import leads_out
+from localllm.sandbox.symlinks import resolve
 
 _SECRET = re.compile(
     r"(?i)\.?credentials(\.(json|toml|ya?ml|xml|ini|conf|cfg|db|txt))?|[._]netrc|\.pypirc|\.git-credentials|\.env"
@@ -223,37 +223,39 @@ def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), pro
     secrets += [file for home in homes for name in _SETTINGS_AMONG_TOOLCHAINS if has_secret(file := home / name)]
     secrets += [Path(path) for path in _SYSTEM_SECRETS.split() if os.access(path, os.R_OK)]
     secrets += [path for name in _SECRETS_NAMED_BY.split() if (path := Path(environment.get(name, ""))).is_absolute()]
-    may_be_shown = partial(_is_chosen_by_user, project and project.resolve())
+    root = project and project.resolve()
     found = {
-        home: {
-            name: _real([path])[0] for name in _toolchains(home) if _exists(path := home / name) and may_be_shown(path)
-        }
+        home: {name: real for name in _toolchains(home) if (real := _chosen_by_user(home / name, root))}
         for home in homes
     }
-    programs = list(filter(may_be_shown, _programs(environment)))
-    secrets += [file for folder in programs for name in _SETTINGS_OF_ENVIRONMENTS if has_secret(file := folder / name)]
+    programs = {str(path): real for path in _programs(environment) if (real := _chosen_by_user(path, root))}
+    folders = programs.values()
+    secrets += [file for folder in folders for name in _SETTINGS_OF_ENVIRONMENTS if has_secret(file := folder / name)]
     repository = around(project, [*homes, *map(Path, _ALWAYS_HIDDEN.split())]) if project else []
     places = [*repository, *(folder / ".git" for folder in (project.parents if project else ()))]
     secrets += [file for folder in places for file in _git_settings(folder) if is_git_secret(file)]
     closed = _real([*homes, *map(Path, _ALWAYS_HIDDEN.split()), *secrets, *also_hidden])
-    tools = _beneath(closed, _real([*(path for names in found.values() for path in names.values()), *programs]))
+    tools = _beneath(closed, dict.fromkeys((*(path for names in found.values() for path in names.values()), *folders)))
     hidden = tuple(dict.fromkeys((*closed, *_real(secrets_in(tools)))))
     return Visibility(
         homes=homes,
         hidden=hidden,
-        shown=_beneath(hidden, dict.fromkeys((*tools, *_real(repository)))),
+        shown=_beneath(hidden, dict.fromkeys((*tools, *repository))),
         toolchains=found[homes[0]] if homes else {},
-        links={name: real for path in programs if (name := os.path.abspath(path)) != str(real := _real([path])[0])},  # noqa: PTH100 - Path.absolute keeps `..`
+        links={name: real for path, real in programs.items() if (name := os.path.abspath(path)) != str(real)},  # noqa: PTH100 - Path.absolute keeps `..`
     )
 
 
-def _is_chosen_by_user(project: Path | None, path: Path) -> bool:
-    """Return whether no symlink in the project leads to the folder outside, except to (a folder of) an environment, as
-    `.venv` often is one: a command, or whoever wrote the project, could lay open any folder by it."""
-    if not project or not leads_out(project, str(path)):
-        return True
-    real = Path(os.path.realpath(path))
-    return any(_exists(folder / mark) for folder in (real, real.parent) for mark in _ENVIRONMENT_MARKS)
+def _chosen_by_user(path: Path, project: Path | None) -> Path | None:
+    """Return what an existing folder really is; None where a symlink in the project leads to it outside, except to (a
+    folder of) an environment, as `.venv` often is one: a command, or whoever wrote the project, could lay open any
+    folder by it. It is resolved once, and mounted without following a symlink: a command may be exchanging it."""
+    real, leads_out = resolve(str(path), project)
+    folder = Path(real)
+    if not _exists(folder):
+        return None
+    is_environment = any(_exists(around / mark) for around in (folder, folder.parent) for mark in _ENVIRONMENT_MARKS)
+    return folder if is_environment or not leads_out else None
 
 
 def _git_settings(data: Path) -> Iterator[Path]:

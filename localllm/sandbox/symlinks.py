@@ -3,10 +3,19 @@
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 _MOST_LINKS = 40  # on the way to a file, as in the kernel
 SKIPPED = frozenset({"node_modules", "site-packages"})
 """Package folders: they are scanned last, and only after a command."""
+
+
+class Resolved(NamedTuple):
+    """What a path stands for. `leads_out`: its way leaves a project by a symlink there, or has too many: a command, or
+    whoever wrote the project, chose where to."""
+
+    real: str
+    leads_out: bool
 
 
 def follow(path: str) -> list[str]:
@@ -30,13 +39,13 @@ def follow(path: str) -> list[str]:
     return [*found, at]
 
 
-def leads_out(root: Path, path: str) -> bool:
-    """Return whether the way of an absolute path leaves the folder `root` by a symlink there, or has too many: a
-    command, or whoever wrote the project, chose where to."""
-    inside = f"{root}/"
+def resolve(path: str, root: Path | None) -> Resolved:
+    """Resolve an absolute path, each symlink read once: what was judged is opened then, without following any, as a
+    command may be exchanging it."""
     *links, real = follow(path)
+    inside = f"{root}/"
     is_inside = f"{real}/".startswith(inside) and len(links) <= _MOST_LINKS
-    return any(link.startswith(inside) for link in links) and not is_inside
+    return Resolved(real, any(link.startswith(inside) for link in links) and not is_inside)
 
 
 def find_plain(root: Path, path: Path) -> Path | None:

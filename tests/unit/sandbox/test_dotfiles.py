@@ -1,9 +1,11 @@
 """What commands get of the user's settings: all that matters for work, and no secret."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from localllm.sandbox import symlinks
 from localllm.sandbox.dotfiles import is_git_secret, put_into, settings_for
 from localllm.sandbox.git_config import parse
 
@@ -163,3 +165,26 @@ def test_a_link_of_the_project_leads_to_no_other_file_of_the_home(tmp_path: Path
     (project / "real").symlink_to("../own")
     assert name not in settings_for({"HOME": str(home)}, project)
     assert name in settings_for({"HOME": str(home)}, tmp_path / "other")
+
+
+def test_a_file_that_is_exchanged_for_a_link_once_it_was_judged_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a command in the background can, at any moment."""
+    listed = tmp_path / "project/list"
+    listed.parent.mkdir()
+    (tmp_path / "key").write_text("private")
+    (tmp_path / ".gitconfig").write_text("[core]\n\texcludesFile = ~/project/list\n")
+
+    def follow_and_exchange(path: str, follow: Callable[[str], list[str]] = symlinks.follow) -> list[str]:
+        found = follow(path)
+        if path == str(listed) and not listed.is_symlink():
+            listed.unlink()
+            listed.symlink_to("../key")
+        return found
+
+    listed.write_text("*.swp")
+    assert settings_for({"HOME": str(tmp_path)}, listed.parent)[".config/git/ignore"] == b"*.swp"
+    monkeypatch.setattr(symlinks, "follow", follow_and_exchange)
+    assert ".config/git/ignore" not in settings_for({"HOME": str(tmp_path)}, listed.parent)
+    assert listed.is_symlink()

@@ -2,10 +2,12 @@
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from localllm.sandbox import symlinks
 from localllm.sandbox.environment import survey, variables
 
 
@@ -60,6 +62,26 @@ def test_a_project_does_not_choose_what_is_shown_of_the_home(home: Path) -> None
     assert {home / "venvs/a", home / "venvs/a/bin", project / "own"} <= set(seen.shown)
     elsewhere = survey(environment, project=home / "tools")
     assert home / ".ssh" in elsewhere.shown
+
+
+def test_a_folder_that_is_exchanged_for_a_link_once_it_was_judged_shows_nothing(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a command of another session can, while this one begins."""
+    tools = home / "project/bin"
+    tools.mkdir(parents=True)
+
+    def follow_and_exchange(path: str, follow: Callable[[str], list[str]] = symlinks.follow) -> list[str]:
+        found = follow(path)
+        if path == str(tools) and not tools.is_symlink():
+            tools.rmdir()
+            tools.symlink_to("../.ssh")
+        return found
+
+    monkeypatch.setattr(symlinks, "follow", follow_and_exchange)
+    seen = survey({"HOME": str(home), "PATH": str(tools)}, project=tools.parent)
+    assert tools.is_symlink()
+    assert home / ".ssh" not in (*seen.shown, *seen.links.values())
 
 
 @pytest.mark.parametrize("name", ["XDG_CONFIG_HOME", "KUBECONFIG", "XDG_RUNTIME_DIR"])
