@@ -1,8 +1,9 @@
 """Escalate a stuck run: hint, panel, boss, and finally a blocker report."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from enum import IntEnum
+from functools import partial
 from typing import TYPE_CHECKING
 
 from localllm.agent.completion import FINISH_REASON
@@ -58,7 +59,7 @@ class Ladder(Middleware):
 
     A new state of a file lowers the level by one, once after each loop: the remedy has helped, but a run that was in
     trouble does not start from the bottom. Without `advisers` their levels are skipped; they see files as returned by
-    `read`.
+    `read`. `unless_spoken` runs a consultation, and returns None if the user speaks meanwhile.
     """
 
     def __init__(
@@ -66,10 +67,12 @@ class Ladder(Middleware):
         detector: LoopDetector,
         advisers: Advisers | None = None,
         read: Callable[[str], str | None] | None = None,
+        unless_spoken: Callable[[Callable[[], Awaitable[Decision]]], Awaitable[Decision]] = lambda work: work(),
     ) -> None:
         self.detector = detector
         self.advisers = advisers
         self._read = read
+        self._unless_spoken = unless_spoken
         self.begin()
 
     def begin(self) -> None:
@@ -165,7 +168,7 @@ class Ladder(Middleware):
         """Report the first repetition to the model; escalate further ones."""
         self._chants += 1
         if self._chants > 1:
-            return await self._climb(state, Loop("chanting", self._chants))
+            return await self._climb(state, Loop("chanting", self._chants)) or Inject(remark("chanting"))
         state.emit(Notice(text=_("The answer was cut off: it repeated one passage over and over."), level="warning"))
         return Inject(remark("chanting"))
 
@@ -193,7 +196,7 @@ class Ladder(Middleware):
                 )
                 return Inject(remark("step_back", loop=_within(loop), goal=state.goal[:_LONGEST_GOAL_ASKED]))
             case Rung.THREE | Rung.BOSS if self.advisers:
-                return await self._consult(state, loop, self.advisers)
+                return await self._unless_spoken(partial(self._consult, state, loop, self.advisers))
             case _:
                 return Stop("stuck", Phrase("Stopped because the model was going in circles: {loop}.", loop=said))
 

@@ -85,8 +85,9 @@ class ReActAgent:
         self._is_situated = False
         self._here = surroundings.here
         self._stream = EventStream(listeners)
-        self.ladder = Ladder(LoopDetector(settings.loop_detection_threshold), advisers, surroundings.read)
-        self._steering = Steering(self.auto_load_file_references, self.ladder.begin)
+        self._steering = Steering(self.auto_load_file_references, lambda: self.ladder.begin())  # noqa: PLW0108 - made below
+        detector = LoopDetector(settings.loop_detection_threshold)
+        self.ladder = Ladder(detector, advisers, surroundings.read, self._steering.unless_spoken)
         self.compaction = Compaction(
             llm_client,
             self.history,
@@ -108,6 +109,7 @@ class ReActAgent:
             *middleware,  # of the session: plan mode
         ]
         self._policies = Policies(policies, self._tell)
+        self._late_words = Policies([self._steering, self.compaction], self._tell)
         self._tally = Tally()
         self._offered: list[str] = []
         self._told: list[str] = []
@@ -140,7 +142,10 @@ class ReActAgent:
         """Think, act, observe, until an answer has no call and no policy objects, or a policy stops the run."""
         state = RunState(query, self.history, self._tally.counting(emit), self.tool_system.specs())
         while True:
-            if stop := await self._policies.before_step(state):
+            stop = await self._policies.before_step(state)
+            while stop is None and self._steering.unread:  # said while the panel was asked, or room was made
+                stop = await self._late_words.before_step(state)
+            if stop:
                 return await self._stopped(stop, query)
             state.step = self._tally.steps = state.step + 1
             thought = await self.think(emit, partial(self._finishing.with_calls, state))

@@ -1,5 +1,6 @@
 """Pass on what the user says during a run."""
 
+import asyncio
 import os
 import re
 from collections.abc import Awaitable, Callable
@@ -83,6 +84,8 @@ class Steering(Middleware):
         self._on_read = on_read
         self._unread: list[str] = []
         self._open = False
+        self._silence: asyncio.Timeout | None = None
+        """Expires with the next words, while `unless_spoken` waits."""
 
     def begin(self) -> None:
         """Start a run, which can receive words."""
@@ -97,7 +100,26 @@ class Steering(Middleware):
         """Queue `words` for the model; False if no run can receive them."""
         if self._open:
             self._unread.append(words)
+            silence, self._silence = self._silence, None
+            if silence:
+                silence.reschedule(0)
         return self._open
+
+    async def unless_spoken(self, work: Callable[[], Awaitable[Decision]]) -> Decision:
+        """Return the result of `work`, which is cancelled as soon as there are unread words; then None."""
+        if self._unread:
+            return None
+        silence = asyncio.timeout(None)
+        try:
+            async with silence:
+                self._silence = silence
+                return await work()
+        except TimeoutError:
+            if not silence.expired():
+                raise
+            return None
+        finally:
+            self._silence = None
 
     @property
     def is_open(self) -> bool:

@@ -1,6 +1,7 @@
 """What is done with a run that goes round in circles, rung by rung, with real tools and a model that plays a script."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,30 @@ class Wise:
         self.dossiers.append(dossier)
         self.earlier.append(earlier)
         return self._boss.pop(0)
+
+
+class Talked(Wise):
+    """Advisers during whose last question, which would never be answered, the user speaks: that of the boss, if the
+    `three` have an answer."""
+
+    def __init__(self, three: Consultation | None, speak: Callable[[], bool]) -> None:
+        super().__init__([three] if three else [])
+        self._speak = speak
+
+    async def ask_three(self, dossier: Dossier, emit: Emit, *, by_hand: bool = False) -> Consultation:
+        if not self._three:
+            await self._hear()
+        return await super().ask_three(dossier, emit, by_hand=by_hand)
+
+    async def ask_boss(
+        self, dossier: Dossier, earlier: Sequence[Consultation], emit: Emit, *, by_hand: bool = False
+    ) -> Consultation:
+        await self._hear()
+        raise AssertionError
+
+    async def _hear(self) -> None:
+        assert self._speak()
+        await asyncio.Event().wait()
 
 
 @pytest.fixture
@@ -156,6 +181,23 @@ class TestRungByRung:
         assert "The user's goal: set the value to 3\n" in results(agent)[3]
         assert [dossier.goal for dossier in wise.dossiers] == ["set the value to 3\ncontinue"] * 2
         assert "Goal: set the value to 3\n" in finished.answer
+
+    @pytest.mark.parametrize("three", [None, UNSURE])
+    async def test_what_the_user_says_meanwhile_ends_the_consultation(
+        self, project: Path, three: Consultation | None
+    ) -> None:
+        def speak() -> bool:
+            return agent.steer("just edit a.py") and agent.steer("and hurry")
+
+        agent = an_agent(project, *[MISS] * 5, MEND, "done", wise=Talked(three, speak))
+        events = await play(agent, "set the value to 3")
+        read = results(agent)[4]
+        assert "just edit a.py" in read
+        assert "and hurry" in read, "with the next request"
+        assert "Advice" not in read
+        assert notices(events)[-1].startswith("The panel is not sure" if three else "Still stuck; asking the panel")
+        assert agent.ladder.rung is Rung.GROUND
+        assert end(events).status == "done"
 
     async def test_an_unsure_judge_leads_to_the_boss_at_once(self, project: Path) -> None:
         wise = Wise([UNSURE], [PLAN])

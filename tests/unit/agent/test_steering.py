@@ -8,13 +8,14 @@ import pytest
 
 from localllm.agent.history import History
 from localllm.agent.loop_escalation import Rung
-from localllm.agent.middleware import RunState
+from localllm.agent.middleware import Decision, Inject, Middleware, RunState
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.steering import Steering, framed, unforged
 from localllm.base.events import AgentEvent, Emit, MessageCompleted, RunFinished, Steered, ToolFinished
 from localllm.config.schema import AgentSettings
+from localllm.llm.client import LLMClient
 from localllm.llm.messages import AssistantMessage, Image, ToolMessage, UserMessage
-from tests.support.agents import call, make_agent, scripted
+from tests.support.agents import call, make_agent, make_tools, scripted
 from tests.unit.agent.test_history import check_valid
 
 pytestmark = pytest.mark.anyio
@@ -178,6 +179,18 @@ async def test_what_is_taken_back_in_time_is_not_read(project: Path) -> None:
     agent = make_agent(scripted(call("read_file", file_path="a.py"), "Done."), project, listener=drop)
     events = await run(agent, speaker)
     assert said(events) == ["keep"]
+
+
+async def test_what_is_said_while_a_step_is_prepared_is_read_with_it(project: Path) -> None:
+    class Slow(Middleware):
+        async def before_step(self, state: RunState) -> Decision:
+            return None if state.step or not agent.steer("use tabs") else Inject("[advice]")
+
+    agent = ReActAgent(LLMClient(scripted("Done."), model="m"), make_tools(project), middleware=[Slow()])
+    await agent.execute_query("Look")
+    request = agent.history.messages[1]
+    assert isinstance(request, UserMessage)
+    assert request.text.endswith(f"[advice]\n\n{framed('use tabs')}")
 
 
 async def test_a_new_run_does_not_begin_with_what_an_old_one_left() -> None:
