@@ -39,12 +39,13 @@ def stored_options(setup: ResearchSetup, run: str) -> ResearchOptions:
 def check_named(setup: ResearchSetup, name: str, *, docs: Sequence[str] = (), collections: Sequence[str] = ()) -> None:
     """Raise ResearchUsageError if the run or task `name` would search a folder of documents or a collection its user
     has not named: a command could write to a work folder in a project, and have any of the user's documents read.
-    Trusted are folders in that project, folders and collections in the settings, and those named for this work folder
-    before."""
+    Trusted are folders in that project (of several around it the innermost: commands of that one see no more), folders
+    and collections in the settings, and those named for this work folder before."""
     if not (docs or collections) or not (projects := projects_around(setup.work_folder, setup.root)):
         return
     settings, before, work = setup.settings.research, _read(), setup.work_folder
-    named = [_real(folder) for folder in (*projects, *settings.docs, *before.folders.get(_key(work), []))]
+    inner = _innermost(work, projects)
+    named = [_real(folder) for folder in (*inner, *settings.docs, *before.folders.get(_key(work), []))]
     for folder in docs:
         real = _real(folder)
         if real is None or not any(one and real.is_relative_to(one) for one in named):
@@ -55,6 +56,15 @@ def check_named(setup: ResearchSetup, name: str, *, docs: Sequence[str] = (), co
         if _composed(collection) not in known:
             listed = shlex.quote(write_value((*settings.collections, collection)))
             raise ResearchUsageError("research_collection_unnamed", id=name, name=collection, work=work, listed=listed)
+
+
+def _innermost(work: Path, projects: Sequence[Path]) -> list[Path]:
+    """Return the project nearest to the work folder. If its path leads through links, commands of two projects may
+    decide what is there: then the one that lies in the other, if any does."""
+    places = Path(os.path.abspath(work)), Path(os.path.realpath(work))  # noqa: PTH100 - Path.absolute keeps ".."
+    around = [[each for each in projects if place.is_relative_to(each)] for place in places]
+    nearest = [max(found, key=lambda each: len(each.parts)).resolve() for found in around if found]
+    return [each for each in nearest if all(each.is_relative_to(other) for other in nearest)]
 
 
 def remember_named(setup: ResearchSetup, *, docs: Sequence[str] = (), collections: Sequence[str] = ()) -> None:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from localllm.base.paths import home_and_above, is_marked
+from localllm.base.paths import has_sessions, home_and_above, is_marked
 
 _MOST_LINKS = 40  # of one path, as Linux counts
 
@@ -56,8 +56,8 @@ def _walked(path: Path) -> tuple[Path, list[Path]]:
 
 
 def _projects_around(folder: Path, root: Path) -> set[Path]:
-    """Return the project at `root`, if the real folder lies in it, and the outermost project around the folder."""
+    """Return the projects that the real folder lies in: that at `root`, those that are marked or have chat sessions. In
+    each of them commands may have run that see no other."""
     nobodys, top = {*home_and_above(), Path("/")}, Path(os.path.realpath(root))
     around = [each for each in (folder, *folder.parents) if each not in nobodys]
-    marked = [each for each in around if is_marked(each)]
-    return {*marked[-1:], *(each for each in around if each == top)}
+    return {each for each in around if each == top or is_marked(each) or has_sessions(each)}

@@ -130,13 +130,18 @@ def projects_around(path: Path, root: Path) -> list[Path]:
     """Return the projects a path lies in, where commands may have written: that at `root`, parent folders marked as
     projects, and those with chat sessions. Without the home folder and its parents."""
     found = [root] if is_in_project(path, root) else []
-    sessions, no_projects = state_folder() / "sessions", home_and_above()
+    no_projects = home_and_above()
     for place in dict.fromkeys((Path(os.path.abspath(path)), Path(os.path.realpath(path)))):  # noqa: PTH100 - as above
         for folder in (place, *place.parents[:-1]):
-            is_known = (folder != place and is_marked(folder)) or (sessions / project_name(folder)).is_dir()
-            if is_known and folder not in no_projects:
+            is_project = (folder != place and is_marked(folder)) or has_sessions(folder)
+            if is_project and folder not in no_projects:
                 found.append(folder)
     return found
+
+
+def has_sessions(folder: Path) -> bool:
+    """Return whether there are chat sessions of the folder: it is a project then, marked or not."""
+    return (state_folder() / "sessions" / project_name(folder)).is_dir()
 
 
 def project_name(root: Path) -> str:

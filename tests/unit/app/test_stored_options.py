@@ -100,6 +100,24 @@ def test_where_it_is_run_from_makes_no_difference(
         assert not refused(setup_in(elsewhere, project / "reports", project.parent / "private"), run)
 
 
+@pytest.mark.parametrize("sign", ["mark", "chat"])
+def test_the_documents_of_a_project_around_it_are_not_open_to_its_commands(
+    project: Path, sign: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCALLLM_STATE_DIR", str(tmp_path_factory.mktemp("state")))
+    around = project.parent
+    if sign == "mark":
+        (around / ".git").mkdir()
+    else:
+        (state_folder() / "sessions" / project_name(around)).mkdir(parents=True)
+    (project / ".git").mkdir()
+    run = keep_run(project / "reports", str(around / "private"))
+    for root in (project, around, Path("/")):
+        assert refused(setup_in(root, project / "reports"), run)
+    run = keep_run(around / "reports", str(around / "private"))
+    assert not refused(setup_in(project, around / "reports"), run)
+
+
 def test_a_run_with_options_that_are_none_is_damaged(project: Path) -> None:
     run = keep_run(project / "reports", query_count="many")
     with pytest.raises(ResearchError) as caught:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from localllm.base.named_paths import follow
-from localllm.base.paths import SETTINGS_FILE
+from localllm.base.paths import SETTINGS_FILE, project_name, state_folder
 
 
 @pytest.fixture
@@ -51,9 +51,11 @@ def test_links_within_a_project_and_those_of_the_user_are_followed(home: Path) -
     (home / "outer/inner/link").symlink_to("../docs")
     (home / "mine").symlink_to("private")
     (home / "outer/way").symlink_to("../outer")
-    assert follow(home / "outer/inner/link", home / "outer") == (home / "outer/docs", False)
-    assert follow(home / "outer/inner/link", home / "plain") == (home / "outer/docs", False)
-    assert follow(home / "outer/inner/link", home / "outer/inner").leads_out, "the project one works in is this one"
+    (home / "outer/link").symlink_to("docs")
+    assert follow(home / "outer/link", home / "outer") == (home / "outer/docs", False)
+    assert follow(home / "outer/link", home / "plain") == (home / "outer/docs", False)
+    for root in ("outer", "plain", "outer/inner"):
+        assert follow(home / "outer/inner/link", home / root).leads_out, "commands may run in the inner project alone"
     assert follow(home / "mine", home / "plain") == (home / "private", False)
     assert follow(home / "mine", home) == (home / "private", False)
     assert follow(home / "outer/way/docs", home / "outer") == (home / "outer/docs", False)
@@ -81,3 +83,13 @@ def test_what_is_exchanged_after_it_was_looked_at_does_not_count(home: Path, mon
 
     monkeypatch.setattr(os, "readlink", read_and_exchange)
     assert follow(link, home / "outer") == (home / "private", True)
+
+
+def test_a_folder_in_which_there_was_a_chat_is_a_project(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCALLLM_STATE_DIR", str(tmp_path / "state"))
+    (home / "plain/docs").symlink_to("../private")
+    assert not follow(home / "plain/docs", home).leads_out
+    (state_folder() / "sessions" / project_name(home / "plain")).mkdir(parents=True)
+    assert follow(home / "plain/docs", home).leads_out
