@@ -173,12 +173,19 @@ _LAST_LINES = 12
 
 _NOT_FOUND = (126, 127)
 
+_MISSING = late_pattern(
+    r"^(?:\S*/)?(?:ba|da)?sh: (?:(?:line )?\d+: )?([^\s:]{1,200}): (?:command )?not found\Z", re.MULTILINE
+)
+"""Matches the end of the output of a chain of commands whose failed one is no program."""
+
 
 def outcome(command: str, return_code: int, output: str) -> bool | None:
     """Return whether a test or build succeeded, by its exit code; None if nothing was tested, or it could not be run.
     Its output counts if another part of the command may hide the code (`pytest | tail`)."""
     end = output[-_LOOKED_AT:]
     is_hidden = bool(_HIDES_CODE.search(command))
+    if return_code in _NOT_FOUND and _got_past_tests(command, end):
+        return True
     if return_code in _NOT_FOUND or (_NOTHING_TO_TEST.search(end) and not _RAN.search(end)):
         return None
     if (return_code or is_hidden) and not _RAN.search(end):
@@ -186,3 +193,15 @@ def outcome(command: str, return_code: int, output: str) -> bool | None:
         if _NO_PROGRAM.search(last):
             return None
     return not (return_code or (is_hidden and _FAILED.search(end)))
+
+
+def _got_past_tests(command: str, end: str) -> bool:
+    """Return whether only a program after the last test was missing: in `pytest && shellcheck a.sh` the test passed."""
+    if not (missing := _MISSING.search(end.rstrip())):
+        return False
+    parts = [part.strip() for part in command.split("&&")]
+    names = [part.partition(" ")[0] for part in parts]
+    tests = [number for number, part in enumerate(parts) if command_kind(part) in ("test", "build")]
+    if not tests or names.count(missing[1]) != 1 or (at := names.index(missing[1])) <= tests[-1]:
+        return False
+    return not any(_PART_ENDS.search(part) for part in parts[tests[-1] : at])
