@@ -1,5 +1,6 @@
 """The system prompt and the project context that a session begins with."""
 
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
 from datetime import date
@@ -53,14 +54,19 @@ def situation(root: Path, today: date, *, here: str = "", is_attended: bool = Tr
     names = sorted(
         f"{entry.name}/" if entry.is_dir() else entry.name
         for entry in root.iterdir()
-        if entry.name not in _PASSED_OVER and entry.name.isprintable()
+        if entry.name not in _PASSED_OVER and _is_text(entry.name)
     )
     ends = list(accumulate(len(name.encode()) + 1 for name in names))
     count = bisect_right(ends, _ROOM_FOR_NAMES)
     shown = " ".join(names[:count]) + (f" … ({len(names)} in all)" if count < len(names) else "")
     alone = "" if is_attended else ". Nobody can answer questions."
-    place = f". The user is in {here}/" if here and here.isprintable() else ""
+    place = f". The user is in {here}/" if here and _is_text(here) else ""
     return f"[Project {root.name}, {today.isoformat()}. Top level: {shown or 'empty'}{place}{alone}]"
+
+
+def _is_text(name: str) -> bool:
+    """Return whether a name has no control characters; any blank may be in it, as the ideographic one."""
+    return all(character.isprintable() or unicodedata.category(character) == "Zs" for character in name)
 
 
 _ABOUT = "Kept in {file} from earlier work. Background, no request:"

@@ -56,12 +56,13 @@ def test_the_situation_names_the_day_and_the_top_of_the_project(tmp_path: Path) 
     (tmp_path / "src").mkdir()
     (tmp_path / ".git").mkdir()
     (tmp_path / ".pytest_cache").mkdir()
-    (tmp_path / "読む.md").touch()
+    (tmp_path / "読む\u3000メモ.md").touch()
     (tmp_path / "odd\nname").touch()
+    (tmp_path / "odd\u2028name").touch()
     told = situation(tmp_path, date(2026, 11, 21))
-    assert told == f"[Project {tmp_path.name}, 2026-11-21. Top level: src/ 読む.md]"
-    inside = situation(tmp_path, date(2026, 11, 21), here="src/日本")
-    assert inside == f"[Project {tmp_path.name}, 2026-11-21. Top level: src/ 読む.md. The user is in src/日本/]"
+    assert told == f"[Project {tmp_path.name}, 2026-11-21. Top level: src/ 読む\u3000メモ.md]"
+    inside = situation(tmp_path, date(2026, 11, 21), here="src/日\u3000本")
+    assert inside == f"{told[:-1]}. The user is in src/日\u3000本/]"
 
 
 def test_a_crowded_folder_is_cut_short(tmp_path: Path) -> None:
