@@ -31,8 +31,9 @@ def merged(base: bytes, one: bytes, other: bytes, *, is_list: bool = False) -> b
     """Merge the changes from `base` to `one` and to `other`; None for a conflict.
 
     It is a conflict if both change the same lines differently, or add different lines at one place; also if they change
-    adjacent lines, unless each line is independent (`is_list`) and one of the two only deletes. Lines are compared byte
-    by byte, in any encoding. Also None for binary data (a zero byte), and above some 50,000 lines.
+    adjacent lines, unless each line is independent (`is_list`) and one of the two only deletes, or both change only
+    items. Lines are compared byte by byte, in any encoding. Also None for binary data (a zero byte), and above some
+    50,000 lines.
     """
     if any(b"\0" in text or text.count(b"\n") > _MOST_LINES for text in (base, one, other)):
         return None
@@ -54,7 +55,15 @@ def _contradict(first: _Hunk, second: _Hunk, *, is_list: bool) -> bool:
     """Whether two consecutive hunks conflict."""
     if second.start != first.end:
         return second.start < first.end
-    return not is_list or bool(first.lines and second.lines)
+    if not is_list or not (first.lines and second.lines):
+        return not is_list
+    return not all(
+        hunk.end - hunk.start == len(hunk.lines) and all(map(_is_item, hunk.lines)) for hunk in (first, second)
+    )
+
+
+def _is_item(line: str) -> bool:
+    return line.lstrip(" ").startswith(("- ", "* ", "+ "))
 
 
 _MOST_TOLD = 3  # lines

@@ -54,10 +54,13 @@ async def redo(call: SlashCall) -> Outcome:
 
 async def _may_undo(call: SlashCall, *, turn: bool) -> bool:
     """Confirm an undo of another session's changes, if a user can be asked; return whether to continue."""
-    if call.confirm is None or not (earlier := call.chat.changes.earlier(turn=turn)):
-        return True
-    _show(call.screen, [_("The next change to undo was made earlier or in another session:"), *earlier])
-    return await call.confirm(_("Undo it?"))
+    asked: list[str] = []
+    while call.confirm and (earlier := call.chat.changes.earlier(turn=turn)) and earlier != asked:
+        _show(call.screen, [_("The next change to undo was made earlier or in another session:"), *earlier])
+        if not await call.confirm(_("Undo it?")):
+            return False
+        asked = earlier  # while the question stood, another session may have undone that change
+    return True
 
 
 @slash(

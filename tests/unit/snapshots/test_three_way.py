@@ -38,6 +38,13 @@ def test_in_a_list_a_neighbour_may_be_deleted(one: bytes, other: bytes, both: by
     assert merged(BASE, one, other) is None
 
 
+def test_neighbouring_items_of_a_list_may_both_be_changed() -> None:
+    base, one, other = b"- [ ] a\n- [ ] b\n", b"- [x] a\n- [ ] b\n", b"- [ ] a\n- [x] b\n"
+    assert merged(base, one, other, is_list=True) == b"- [x] a\n- [x] b\n" == merged(base, other, one, is_list=True)
+    assert merged(base, one, other) is None
+    assert merged(base, b"- [x] a\n- [x] new\n- [ ] b\n", other, is_list=True) is None
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [

@@ -85,6 +85,22 @@ async def test_with_no_nothing_is_taken_back(chat: Chat) -> None:
     assert (chat.root / "old").exists()
 
 
+async def test_what_another_session_undoes_while_the_question_stands_is_asked_about_anew(root: Path) -> None:
+    await Chat(root).write("older")
+    other = Chat(root)
+    await other.write("old")
+    chat = Chat(root)
+
+    async def confirm(question: str) -> bool:
+        if not chat.asked:
+            other.undo()
+        return await Chat.confirm(chat, question)
+
+    shown = await said(chat, "undo", confirm=confirm)
+    assert len(chat.asked) == 2
+    assert shown.index("old (write_file, ") < shown.index("older (write_file, ") < shown.index("older: removed")
+
+
 async def test_where_nobody_can_be_asked_it_goes_on(chat: Chat) -> None:
     assert "old: removed" in await said(chat, "undo")
 
