@@ -79,8 +79,8 @@ class RunFacts:
             self.edited |= dict.fromkeys(changed)
             self.may_have_changed = self.may_have_changed or not changed
             self.failed_edit = ""
-        elif key in _NOTHING_TO_DO:
-            self.may_have_changed = True
+        elif key in _NOTHING_TO_DO:  # whether a file that this run has not edited is as it should be, is not known
+            self.may_have_changed = self.may_have_changed or path_of(result.call) in self.edited
         elif not result.refused:
             self.failed_edit = path_of(result.call) or "a file"
 

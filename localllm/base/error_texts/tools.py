@@ -103,9 +103,9 @@ TOOLS = {
     ),
     "edit_already_applied": ErrorText(
         "E8023",
-        "{path} already has new_string at line {line}: this edit was made before.",
+        "{path} already has new_string at line {line}; nothing was changed.",
         "",
-        "Go on.",
+        "Go on if you made this edit before. If not, read the lines: it may not be the version you expect.",
     ),
     "edit_placeholder": ErrorText(
         "E8025",

@@ -101,7 +101,7 @@ def describe_arguments(arguments: Mapping[str, Json]) -> str:
     main = next((name for name in _MAIN_ARGUMENTS if arguments.get(name)), "")
     parts = [str(arguments[main])] if main else []
     for name, value in arguments.items():
-        if name == main or name in _SHOWN_AS_DIFF or value is None:
+        if name == main or name in _SHOWN_AS_DIFF or value is None or value == []:
             continue
         text = value if isinstance(value, str) else _listed(value)
         if "\n" not in text and len(text) <= _VALUE_WIDTH:

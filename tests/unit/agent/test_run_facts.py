@@ -94,6 +94,8 @@ class TestEdits:
     def test_an_edit_with_nothing_to_do_is_none_that_failed(self, key: str) -> None:
         error = ToolExecutionError(key, path="a.py", start=1, end=1, line=1)
         facts = noted(result("edit_file", error, file_path="a.py"))
+        assert (facts.failed_edit, facts.may_have_changed) == ("", False)
+        facts = noted(edited("a.py"), result("edit_file", error, file_path="a.py"))
         assert (facts.failed_edit, facts.may_have_changed) == ("", True)
 
     @pytest.mark.parametrize(

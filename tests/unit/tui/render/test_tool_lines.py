@@ -32,6 +32,7 @@ def test_a_call_shows_the_argument_that_says_most() -> None:
     assert started(file_path="a.py", content="long\ntext") == "● a_tool a.py"
     assert started(command="ls\nrm x") == "● a_tool ls␊rm x"
     assert started(agent="Fix", files=["a.py", "b.py"]) == "● a_tool agent=Fix files=a.py, b.py"
+    assert started(message="Fix it", files=[]) == "● a_tool message=Fix it"
     assert started() == "● a_tool"
 
 
