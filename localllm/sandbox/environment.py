@@ -197,7 +197,7 @@ class Visibility(msgspec.Struct, frozen=True, kw_only=True):
     """What is hidden, as real paths. `shown`: readable although it is below something in `hidden`.
 
     `toolchains`: a name in the home → its real path. `links`: the names by which the user knows shown folders, if these
-    are symlinks → the real paths.
+    are symlinks → the real paths. `homes_elsewhere`: the other paths of homes that are mounted twice.
     """
 
     homes: tuple[Path, ...]
@@ -205,6 +205,7 @@ class Visibility(msgspec.Struct, frozen=True, kw_only=True):
     shown: tuple[Path, ...]
     toolchains: dict[str, Path]
     links: dict[str, Path] = {}
+    homes_elsewhere: tuple[Path, ...] = ()
 
     @property
     def private(self) -> tuple[Path, ...]:
@@ -235,10 +236,12 @@ def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), pro
     places = [*repository, *(folder / ".git" for folder in (project.parents if project else ()))]
     secrets += [file for folder in places for file in _git_settings(folder) if is_git_secret(file)]
     closed = _real([*homes, *map(Path, _ALWAYS_HIDDEN.split()), *secrets, *also_hidden])
+    closed = tuple(dict.fromkeys((*closed, *_aliases(closed))))
     tools = _beneath(closed, dict.fromkeys((*(path for names in found.values() for path in names.values()), *folders)))
     hidden = tuple(dict.fromkeys((*closed, *_real(secrets_in(tools)))))
     return Visibility(
         homes=homes,
+        homes_elsewhere=tuple(_aliases(homes, parts=False)),
         hidden=hidden,
         shown=_beneath(hidden, dict.fromkeys((*tools, *repository))),
         toolchains=found[homes[0]] if homes else {},
@@ -307,6 +310,18 @@ def _beneath(folders: Iterable[Path], paths: Iterable[Path]) -> tuple[Path, ...]
     """Return those of `paths` that are in one of the folders."""
     around = frozenset(folders)
     return tuple(path for path in paths if not around.isdisjoint(path.parents))
+
+
+def _aliases(paths: Iterable[Path], *, parts: bool = True) -> list[Path]:
+    """Return by which other paths the same can be reached, or with `parts` some of it: the root or the home may be
+    mounted twice, as WSL, Fedora's atomic desktops and NixOS do it."""
+    from localllm.sandbox.launcher.mount_table import MountTable  # only the first command needs it
+
+    try:
+        table = MountTable(Path("/proc/self/mountinfo").read_bytes())
+    except OSError:
+        return []
+    return [Path(name) for path in paths for name in table.aliases(str(path), parts=parts)]
 
 
 def _real(paths: Iterable[Path]) -> tuple[Path, ...]:

@@ -345,7 +345,8 @@ class SandboxRunner:
             raise SafetyViolationError("command_state_exposed", folder=self._state)
 
     def _holds_home(self) -> bool:
-        return any(home.is_relative_to(self._root) for home in self._visibility.homes)
+        homes = (*self._visibility.homes, *self._visibility.homes_elsewhere)
+        return any(home.is_relative_to(self._root) for home in homes)
 
     def _folder(self, cwd: Path) -> Path:
         folder = (self._root / cwd).resolve()

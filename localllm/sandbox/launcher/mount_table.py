@@ -75,6 +75,22 @@ class MountTable:
             mount = min(below, key=lambda inner: len(inner.point))  # the first on the way down
         return None
 
+    def aliases(self, path: str, *, parts: bool = True) -> list[str]:
+        """Return where else what is at a path, or with `parts` also a part of it, can be reached: by other mounts of
+        the same file system."""
+        shown = self.shown_at(path)
+        found: dict[str, None] = {}
+        for mount in self.mounts.values():
+            if not shown or not mount.has_root or mount.shown[0] != shown[0]:
+                continue
+            top, at = mount.shown[1], shown[1]
+            if not (_is_at_or_below(at, top) or (parts and _is_at_or_below(top, at))):
+                continue
+            alias = _joined(mount.point, at[len(top.rstrip("/")) :])
+            if not _is_at_or_below(alias, path) and self.shown_at(alias) == mount.at(alias):
+                found[alias] = None
+        return [*found]
+
     def has(self, mount: Mount) -> bool:
         """Return whether a mount of another namespace shows what is here at the same place."""
         return (mount.point, mount.shown) in self.places or mount.shown == self.shown_at(mount.point)

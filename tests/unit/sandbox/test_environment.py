@@ -9,6 +9,7 @@ import pytest
 
 from localllm.sandbox import symlinks
 from localllm.sandbox.environment import survey, variables
+from localllm.sandbox.launcher.mount_table import MountTable
 
 
 @pytest.fixture
@@ -216,3 +217,15 @@ def test_there_is_no_terminal_and_package_managers_know_where_there_is_no_networ
     assert {"GOPROXY": "off", "CARGO_NET_OFFLINE": "true", "PIP_RETRIES": "0"}.items() <= offline.items()
     assert "npm_config_fetch_retries" in offline
     assert not {"GOPROXY", "CARGO_NET_OFFLINE", "PIP_RETRIES", "npm_config_fetch_retries"} & online.keys()
+
+
+def test_a_home_that_is_mounted_twice_is_hidden_at_both_places(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def aliases(_table: MountTable, path: str, *, parts: bool) -> list[str]:
+        return [f"/mnt/wslg/distro{path}"]
+
+    monkeypatch.setattr(MountTable, "aliases", aliases)
+    seen = survey({"HOME": str(home)})
+    second = Path(f"/mnt/wslg/distro{home}")
+    assert {home, second} <= set(seen.hidden)
+    assert second in seen.homes_elsewhere
+    assert second not in seen.private

@@ -133,3 +133,38 @@ def test_the_list_of_this_machine_can_be_read() -> None:
         table = MountTable(file.read())
     assert table.shown_at("/")
     assert table.shown_at("/proc/self")
+
+
+TWICE = """\
+1 0 8:1 / / rw - ext4 /dev/a rw
+2 1 8:1 / /mnt/distro ro - ext4 /dev/a rw
+3 1 8:2 /@home /home rw - btrfs /dev/b rw
+4 1 8:2 / /mnt/top rw - btrfs /dev/b rw
+5 1 8:2 /@home/me/music /srv/music rw - btrfs /dev/b rw
+6 4 8:3 / /mnt/top/@home/you rw - ext4 /dev/c rw
+7 1 0:9 / /net/one rw - nfs host:/one rw
+8 1 0:9 / /net/two rw - nfs host:/two rw
+9 3 8:2 /@home/me/music /home/me/again rw - btrfs /dev/b rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "elsewhere"),
+    [
+        ("/home/me", ["/mnt/top/@home/me", "/srv/music"]),
+        ("/home/you", []),
+        ("/home", ["/mnt/top/@home", "/srv/music"]),
+        ("/root", ["/mnt/distro/root"]),
+        ("/mnt/distro/root", ["/root"]),
+        ("/net/one/x", []),
+        ("/srv/music", ["/home/me/music", "/mnt/top/@home/me/music", "/home/me/again"]),
+        ("/missing", ["/mnt/distro/missing"]),
+    ],
+)
+def test_where_else_a_path_can_be_reached(path: str, elsewhere: list[str]) -> None:
+    assert MountTable(TWICE.encode()).aliases(path) == elsewhere
+    assert MountTable(b"").aliases(path) == []
+
+
+def test_a_part_of_it_elsewhere_is_not_all_of_it() -> None:
+    assert MountTable(TWICE.encode()).aliases("/home/me", parts=False) == ["/mnt/top/@home/me"]
