@@ -48,7 +48,7 @@ _CHANGE = (
     r"|upgrade|clean up|inline|translate|turn (?=[^\n]* into\b)|insert|patch|solve|resolve|finish|complete|support"
     r"|make (?!sure\b|a list\b|suggestions\b)|(?:add|create|write|generate|build|develop)\b(?! (?:me )?(?:an? |the "
     r"|some )?(?:[\w-]+ )?(?:summary|overview|explanation|list|description|example|snippet|regex|regular expression"
-    r"|query|poem|answer|command|one-liner)\b(?!\.\w| (?:to|in|into) )))"
+    r"|query|poem|answer|command|one-liner|message|reply|letter|e-?mail|story)\b(?!\.\w| (?:to|in|into) )))"
 )
 _CHANGE_BEGINS = (
     *("fix", "repair", "correct", "set", "chang", "edit", "modif", "updat", "renam", "refactor", "rewrit", "replac"),
@@ -65,9 +65,21 @@ _ASKED = (
     r"|help me(?: to)?|try to"
     rf"|just|kindly|using \S++|in `?[\w./-]+`?)[,:]?\s+)*{_CHANGE}\b(?!\s*:)"
 )
+_ORDERED = (
+    r"(?i)^(?:(?:please|now|then|and|also|next|just|could you|can you)[,:]?\s+)*"
+    r"(?:(?:have|let) (?!(?:you|we|i|me|us|there|any|it|them|this|that)\b)[\w.`()-]{1,60} [a-z]"
+    r"|get (?:all )?(?:the )?(?:\w{1,30} )?tests? (?:to )?pass\b|use [^\n]{1,60} instead of\b|sort (?:the|all)\b"
+    r"|(?:handle|undo|document|annotate|reformat|type-hint|switch to) [^\n:]{1,200}$)"
+)
+"""Other ways to order a change: have f return 9, use a set instead of a list."""
+_ORDER_BEGINS = (
+    *("have ", "let ", "get ", "use ", "sort ", "handle ", "undo ", "document ", "annotate ", "reformat "),
+    *("type-hint ", "switch to "),
+)
 _ASKED_LATER = rf"(?i)(?:,| and| then| to)\s+(?:please |then |also )*{_CHANGE}\b"
 _WANTED = (
     r"(?i)\bshould(?: now| also)? (?!i\b|we\b)[a-z]|\bneeds? (?:an?|to) \w"
+    r"|\b(?:i|we) (?:want|need) (?!(?:you|to|me|us)\b)[\w.`()-]{1,60} to [a-z]"
     r"|\b(?:i|we) (?:want|need) (?:an?|the) .{0,60}"
     r"(?:\b(?:script|program|tool|file|tests?|module|class|function)\b|\w\.\w)"
 )
@@ -86,10 +98,14 @@ _HANDS_OFF = (
 _CHANGE_JA = (
     r"(?:直し|治し|修正し|変更し|変え|追加し|書き換え|書き直し|書い|実装し|作っ|作成し|リネームし|改名し|置き換え"
     r"|置換し|削除し|消し|更新し|移動し|対応し|改善し|整理し|分割し|統合し|移行し|リファクタリングし|対応させ|つけ"
-    r"|付け|入れ|仕上げ|完成させ|生成し|翻訳し)(?:て(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|頂け|おい"
+    r"|付け|入れ|仕上げ|させ|生成し|翻訳し|(?:に|よう|く)し)(?:て(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|頂け|おい"
     r"|、|$)|て[。！!\s]*$|たい|なさい)"
 )
 _CHANGE_NOUN_JA = r"(?:修正|変更|追加|実装|作成|改名|置換|削除|更新|対応)(?:を(?:お願い|頼)|お願い|せよ|すること|して)"
+_TEXT = (
+    r"(?i)\b(?:message|changelog|notes?|e?mail|letter|post|text|sentence|story|poem|paragraph|reply|translat\w+|say"
+    r"|examples?|summar\w+)\b|文|メール|メッセージ|翻訳|訳し|例|要約|まとめ|か[。？?]?$"
+)
 _ABOUT_JA = (
     r"(?:方法|やり方|書き方|使い方|手順|理由|原因|例|案|コマンド|一覧|概要|要約|説明|計画)(?:だけ)?(?:を|が|は"
     r"|について)?[^。\n]{0,12}(?:教え|説明|示し|見せ|提案|出し|書い|挙げ|考え|まとめ|知り)|教えて|説明して"
@@ -153,6 +169,8 @@ def _orders_change(request: str) -> bool:
     if _search_ja(_CHANGE_JA, wishes, re.MULTILINE) or _search_ja(_CHANGE_NOUN_JA, wishes):
         return True
     has_verb, has_wish = _has_any(request, _CHANGE_BEGINS), _has_any(request, ("should", "need", "want"))
+    if _has_any(request, _ORDER_BEGINS) and any(re.match(_ORDERED, one) for one in _sentences(request)):
+        return True
     for sentence in _sentences(request) if has_verb or has_wish else ():
         if has_verb and re.match(_ASKED, sentence):
             return True
@@ -232,8 +250,12 @@ _VERBS = (
     r"|wrote|deleted|moved|converted|corrected|rewrote|rewritten|extended|adjusted|applied|inserted|extracted"
     r"|completed)"
 )
+_CHANGED_BY_ME = (
+    rf"(?i)\b(?:i|we)(?:'ve| have)? (?:(?:now|also|just|successfully|already) ){{0,2}}(?:{_VERBS}\b|made \S+ [a-z])"
+)
 _CHANGED = (
-    rf"(?i)\b(?:i|we)(?:'ve| have)? (?:(?:now|also|just|successfully|already) ){{0,2}}{_VERBS}\b"
+    rf"{_CHANGED_BY_ME}|^done\s*[:—–-]|\bnow (?:returns?|says?|uses?|handles?|prints?|accepts?|takes?|raises?)\b"
+    r"|\b(?:returns?|says?|uses?|handles?|prints?|accepts?|takes?|raises?) [^.\n]{1,40} now[.!]?$"
     rf"|\b(?:has|have) (?:now |also )?been (?:successfully )?{_VERBS}\b|^(?:successfully )?{_VERBS}\b(?! (?:by|in)\b)"
     r"|^(?:it is |it's |all |the (?:change|task|job|work|fix|edit) is |everything is )?(?:now )?(?:done|finished"
     r"|complete|completed|fixed|implemented)[.!]?$"
@@ -241,7 +263,7 @@ _CHANGED = (
 _CHANGED_JA = (
     r"(?:修正|変更|追加|作成|更新|削除|実装|編集|置換|リネーム|改名|対応|適用|移動|完了)(?:を)?(?:し|いたし"
     r"|が完了し)(?:ました|ております)|(?:直し|書き換え|変え|作り|書き|置き換え|加え)ました|^完了(?:です)?[。！]?$"
-    r"|^できました"
+    r"|^できました|(?:ように|に|く)(?:なりました|しました)"
 )
 _ADMITTED = (
     r"(?i)\b(?:could not|couldn't|cannot|can't|unable to|was not able|wasn't able|not possible|impossible|failed to"
@@ -328,6 +350,19 @@ def says_changed(answer: str) -> bool:
         (re.search(_CHANGED, said) or _search_ja(_CHANGED_JA, said)) and not said.endswith(("?", "？"))
         for said in _sentences(answer)
     )
+
+
+def claims_own_change(answer: str) -> bool:
+    """Return whether it claims that its author has changed something."""
+    said = _ends(answer)
+    return any(re.search(_CHANGED_BY_ME, one) for one in _sentences(said)) or _search_ja(_CHANGED_JA, said)
+
+
+def asks_for_words(request: str) -> bool:
+    """Return whether it asks a question, or for a text that is no file."""
+    text = _ends(request)
+    is_question = any(re.match(_ABOUT, one) or one.endswith(("?", "？")) for one in _sentences(text))
+    return is_question or "```" in text or _wants_words(text) or bool(re.search(_TEXT, text))
 
 
 def admits_failure(answer: str) -> bool:

@@ -294,6 +294,9 @@ class Finishing(Middleware):
         elif is_alone and (path := phrases.asks_about_file(text, state.goal, facts.changed)):
             reason = Phrase("the answer asks a question, and {path} was not changed as requested", path=path)
             yield Finding("nobody", reason, contradicts=True)
+        elif self._claims_unasked(state, text):
+            reason = Phrase("the answer claims a change, but no file was changed")
+            yield Finding("no_change", reason, contradicts=False)
         elif facts.changed and ends_with_replacement(text) and phrases.asks_for_change(state.goal):
             yield Finding("not_written", Phrase("the change shown in the answer was not made"), contradicts=True)
         elif (
@@ -314,6 +317,20 @@ class Finishing(Middleware):
             yield Finding("nobody", Phrase("the answer asks a question, and nothing was changed"), contradicts=True)
         elif is_alone and phrases.is_plan(text):
             yield Finding("only_plan", Phrase("there is only a plan; nothing was changed"), contradicts=True)
+
+    def _claims_unasked(self, state: RunState, text: str) -> bool:
+        """Return whether the answer claims a change of its own though no tool was called, nor has any changed a file in
+        the session, and the request may have been for one in other words than `asks_for_change` knows."""
+        request = state.goal
+        return (
+            not self._facts.calls
+            and any(tool.name in _WRITERS for tool in state.tools)
+            and phrases.claims_own_change(text)
+            and not (phrases.asks_for_change(request) or phrases.asks_for_words(request))
+            and not (phrases.needs_nothing(text) or phrases.admits_failure(text))
+            and not is_told_to_plan(state.history)
+            and not self._tools.changes.made_since(0)
+        )
 
     def _of_rest(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that code was changed after the last command."""

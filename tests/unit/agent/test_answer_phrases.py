@@ -9,6 +9,7 @@ from localllm.agent.answer_phrases import (
     admits_failing_tests,
     asks_for_change,
     is_agreement,
+    says_changed,
     says_tests_pass,
     wants_input,
 )
@@ -115,3 +116,70 @@ def test_plain_answers_need_no_pattern_compiled(monkeypatch: pytest.MonkeyPatch)
 )
 def test_what_only_goes_on_with_the_request_before(request: str, goes_on: bool) -> None:
     assert is_agreement(request) == goes_on
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Have f return 9 instead of 1",
+        "let bye say 'X'",
+        "Let f take a name argument",
+        "I want f to return 9",
+        "We need f to return 9",
+        "Get the tests to pass",
+        "Sort the imports in a.py",
+        "Use a set instead of a list in a.py",
+        "Handle None in f",
+        "Undo that rename",
+        "Switch to tabs",
+        "Document f",
+        "Type-hint f",
+        "fが9を返すようにして",
+        "f の戻り値を9にして",
+        "あいさつを丁寧にして",
+        "f に 9 を返させて",
+    ],
+)
+def test_a_change_may_be_ordered_in_many_words(request_: str) -> None:
+    assert asks_for_change(request_)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Have you seen the failing test?",
+        "Let me know what f does",
+        "Let us look at a.py first",
+        "Use the search tool and tell me where f is",
+        "Get the version of the package",
+        "I want to know what f returns",
+        "I need you to explain a.py",
+        "Document search: how does it work?",
+        "README を参考にして、使い方を教えて",
+        "どうしてこうなっているの？",
+    ],
+)
+def test_what_sounds_alike_orders_no_change(request_: str) -> None:
+    assert not asks_for_change(request_)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Done: f now returns 9.",
+        "f now returns 9.",
+        "I made f return 9.",
+        "The function returns 9 now.",
+        "f は9を返すようになりました。",
+        "9 を返すようにしました。",
+    ],
+)
+def test_a_change_may_be_claimed_in_many_words(answer: str) -> None:
+    assert says_changed(answer)
+
+
+@pytest.mark.parametrize(
+    "answer", ["f returns 1.", "It is in a.py:3.", "f is not used now that g is there.", "f は 1 を返します。"]
+)
+def test_what_something_does_is_no_claim(answer: str) -> None:
+    assert not says_changed(answer)

@@ -234,6 +234,45 @@ async def test_no_remark_costs_the_answer_at_the_last_step(project: Path) -> Non
     assert (result.status, remarks(agent)) == ("incomplete", [])
 
 
+@pytest.mark.parametrize(
+    ("request_", "answer"),
+    [
+        ("f(0) crashes. It must not.", "I updated f to handle 0."),
+        ("0 で落ちる。落ちては困る。", "a.py を修正しました。"),
+    ],
+)
+async def test_a_claim_without_any_call_is_not_verified(project: Path, request_: str, answer: str) -> None:
+    agent = agent_for(project, answer, answer)
+    result = await agent.execute_query(request_)
+    assert remarks(agent) == ["[No file was changed in this run. Make the change now, or say that it is not done.]"]
+    assert (result.status, [str(one) for one in result.unverified]) == (
+        "done",
+        ["the answer claims a change, but no file was changed"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer"),
+    [
+        ("What did we do last week?", "We changed the parser."),
+        ("Write a commit message for it.", "I fixed the parser."),
+        ("コミットメッセージを一行で。", "パーサーを修正しました。"),
+        ("Set x to 2.\n```python\nx = 1\n```\nin this snippet", "```python\nx = 2\n```"),
+    ],
+)
+async def test_words_that_were_asked_for_claim_nothing(project: Path, request_: str, answer: str) -> None:
+    agent = agent_for(project, answer)
+    result = await agent.execute_query(request_)
+    assert (result.status, result.unverified, remarks(agent)) == ("done", (), [])
+
+
+async def test_what_an_earlier_request_changed_may_be_told(project: Path) -> None:
+    agent = agent_for(project, STEPS["edit"], "x is 2.", "I changed x in a.py.")
+    await agent.execute_query("Set x to 2.")
+    result = await agent.execute_query("And?")
+    assert (result.status, result.unverified) == ("done", ())
+
+
 BACK = edit("x = 2", "x = 1")
 
 
