@@ -21,7 +21,9 @@ _SKIPPED = frozenset({".cache", ".git"})
 _NAMING = ("BASH_ENV", "ENV", "PYTHONSTARTUP", "GIT_CONFIG_GLOBAL")
 """Variables that name a file which shells, Python or git read each time."""
 
-_ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
+_ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta/history")
+"""Files: where a setting is linked to the folder, they are put back if a command makes them."""
+
 _MOST_FOLDERS = 1_000
 _SHARE = 20  # a search takes at most a twentieth of the time
 
@@ -31,7 +33,8 @@ class HomeLinks:
 
     Searched are the names with a dot in the home and in the folders there, and `~/.config` two levels deeper, outside
     the project. A symlink to the whole project, or above it, does not count: then every file of the project would be
-    the user's setting. Nor does one to an environment (`~/.virtualenvs/x`), into which work installs packages.
+    the user's setting. Nor does one to an environment (`~/.virtualenvs/x`), into which work installs packages. What is
+    one is determined when it is first seen: a command that is running could make any folder look like it.
     """
 
     def __init__(self, root: Path, environment: Mapping[str, str]) -> None:
@@ -39,6 +42,7 @@ class HomeLinks:
         self._inside = f"{root}/"
         self._environment = environment
         self._listings = FolderListings(lambda entry: entry.is_symlink() or entry.is_dir(follow_symlinks=False))
+        self._environments: dict[str, bool] = {}
         self._lock = Lock()
         self._found: frozenset[str] = frozenset()
         self._fresh_until = 0.0
@@ -56,8 +60,11 @@ class HomeLinks:
 
     def _way(self, path: str) -> list[str]:
         way = [step for step in follow(path) if step.startswith(self._inside)]
-        is_environment = way and any(os.path.exists(f"{way[-1]}/{mark}") for mark in _ENVIRONMENT_MARKS)  # noqa: PTH110 - strings
-        return [] if is_environment else way
+        if way and os.path.isdir(way[-1]):  # noqa: PTH112 - strings
+            is_one = any(os.path.isfile(f"{way[-1]}/{mark}") for mark in _ENVIRONMENT_MARKS)  # noqa: PTH113 - strings
+            if self._environments.setdefault(way[-1], is_one):
+                return []
+        return way
 
     def _named(self) -> Iterator[str]:
         home = self._environment.get("HOME", "")

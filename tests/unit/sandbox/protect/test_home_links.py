@@ -71,6 +71,19 @@ def test_an_environment_is_no_setting(home: Path) -> None:
     assert targets(home) == set()
 
 
+@pytest.mark.parametrize("mark", ["pyvenv.cfg", "conda-meta/history"])
+def test_a_command_makes_no_environment_of_a_folder_of_settings(
+    home: Path, mark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(home_links, "_SHARE", 0)
+    (home / ".config/nvim").symlink_to("../dotfiles/nvim")
+    links = HomeLinks(home / "dotfiles", {"HOME": str(home)})
+    (home / "dotfiles/nvim/conda-meta").mkdir()
+    assert links.targets() == {"nvim"}, "an empty folder is not put back, and makes none either"
+    (home / "dotfiles/nvim" / mark).touch()
+    assert links.targets() == {"nvim"}
+
+
 def test_settings_elsewhere(home: Path) -> None:
     (home / "settings/git").mkdir(parents=True)
     (home / "settings/git/config").symlink_to("../../dotfiles/gitconfig")
