@@ -21,6 +21,9 @@ _SKIPPED = frozenset({".cache", ".git"})
 _NAMING = ("BASH_ENV", "ENV", "PYTHONSTARTUP", "GIT_CONFIG_GLOBAL")
 """Variables that name a file which shells, Python or git read each time."""
 
+_RUN = "git fish systemd/user autostart environment.d plasma-workspace/env direnv localllm"
+"""What in the folder of settings is run, or names programs that are, without its user starting it."""
+
 _ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta/history")
 """Files: where a setting is linked to the folder, they are put back if a command makes them."""
 
@@ -35,6 +38,8 @@ class HomeLinks:
     the project. A symlink to the whole project, or above it, does not count: then every file of the project would be
     the user's setting. Nor does one to an environment (`~/.virtualenvs/x`), into which work installs packages. What is
     one is determined when it is first seen: a command that is running could make any folder look like it.
+
+    If `~/.config` itself is the project, or lies in it, what of it is run by itself counts.
     """
 
     def __init__(self, root: Path, environment: Mapping[str, str]) -> None:
@@ -53,7 +58,9 @@ class HomeLinks:
         with self._lock:
             begun = time.monotonic()
             if begun >= self._fresh_until:
-                ways = (step for path in (*self._named(), *self._links()) for step in self._way(path))
+                ways = (
+                    step for path in (*self._named(), *self._settings(), *self._links()) for step in self._way(path)
+                )
                 self._found = frozenset(step.removeprefix(self._inside) for step in ways)
                 self._fresh_until = time.monotonic() + _SHARE * (time.monotonic() - begun)
             return self._found
@@ -73,6 +80,13 @@ class HomeLinks:
             if value and (name != "ENV" or "/" in value):  # ENV=production is no file
                 value = re.sub(r"^(?:~|\$HOME|\$\{HOME\})(?=/)", lambda _: home, value)
                 yield os.path.join(self._root, value)  # noqa: PTH118 - strings
+
+    def _settings(self) -> Iterator[str]:
+        """Yield what is run of the folders of settings, where these are the project or lie in it."""
+        home = self._environment.get("HOME", "").rstrip("/")
+        for folder in (self._environment.get("XDG_CONFIG_HOME", ""), home and f"{home}/.config"):
+            if folder.startswith("/") and f"{os.path.realpath(folder)}/".startswith(self._inside):
+                yield from (f"{folder}/{name}" for name in _RUN.split())
 
     def _links(self) -> Iterator[str]:
         home = self._environment.get("HOME", "").rstrip("/")

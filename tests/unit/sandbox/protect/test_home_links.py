@@ -58,7 +58,7 @@ def test_links_within_a_project_in_the_home_are_its_own(home: Path) -> None:
     (home / ".config/app").mkdir()
     (home / ".config/app/link").symlink_to("../../notes")
     (home / ".bashrc").symlink_to("dotfiles/bashrc")
-    for root in (project, home, home / ".config"):
+    for root in (project, home / "notes"):
         assert not HomeLinks(root, {"HOME": str(home), "XDG_CONFIG_HOME": f"{home}/.config"}).targets()
 
 
@@ -92,6 +92,18 @@ def test_settings_elsewhere(home: Path) -> None:
     assert targets(home, BASH_ENV="./env") == targets(home, BASH_ENV="~/dotfiles/env") == {"env"}
     assert targets(home, BASH_ENV="$HOME/dotfiles/env") == targets(home, ENV="${HOME}/dotfiles/env") == {"env"}
     assert targets(home, ENV="production") == set()
+
+
+def test_settings_that_lie_in_the_project_themselves(home: Path) -> None:
+    (home / "dotfiles/xdg").mkdir()
+    for variable in ("dotfiles/xdg", "link/xdg"):
+        found = targets(home, XDG_CONFIG_HOME=str(home / variable))
+        assert found >= {"xdg/git", "xdg/systemd/user", "xdg/fish"}
+        assert "xdg/nvim" not in found
+        (home / "link").unlink(missing_ok=True)
+        (home / "link").symlink_to("dotfiles")
+    found = set(HomeLinks(home / ".config", {"HOME": str(home)}).targets())
+    assert found >= {"git", "environment.d", "localllm"}
 
 
 def test_no_home() -> None:
