@@ -223,7 +223,7 @@ def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), pro
     secrets = [home / name for home in homes for name in _SECRETS_AMONG_TOOLCHAINS.split()]
     secrets += [file for home in homes for name in _SETTINGS_AMONG_TOOLCHAINS if has_secret(file := home / name)]
     secrets += [Path(path) for path in _SYSTEM_SECRETS.split() if os.access(path, os.R_OK)]
-    secrets += [path for name in _SECRETS_NAMED_BY.split() if (path := Path(environment.get(name, ""))).is_absolute()]
+    secrets += secrets_named_by(environment)
     root = project and project.resolve()
     found = {
         home: {name: real for name in _toolchains(home) if (real := _chosen_by_user(home / name, root))}
@@ -247,6 +247,12 @@ def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), pro
         toolchains=found[homes[0]] if homes else {},
         links={name: real for path, real in programs.items() if (name := os.path.abspath(path)) != str(real)},  # noqa: PTH100 - Path.absolute keeps `..`
     )
+
+
+def secrets_named_by(environment: Mapping[str, str]) -> list[Path]:
+    """Return the files and folders with secrets that variables of the user name, each one or several."""
+    named = (environment.get(name, "").split(os.pathsep) for name in _SECRETS_NAMED_BY.split())
+    return [path for names in named for path in map(Path, names) if path.is_absolute()]
 
 
 def _chosen_by_user(path: Path, project: Path | None) -> Path | None:

@@ -18,7 +18,7 @@ from localllm.config.registry import load
 from localllm.sandbox.backend import BACKENDS, LEVELS, Confinement, Level, Network, SandboxLevel, Surroundings
 from localllm.sandbox.command_job import Done, Job
 from localllm.sandbox.dotfiles import put_into, settings_for
-from localllm.sandbox.environment import Visibility, survey, variables
+from localllm.sandbox.environment import Visibility, secrets_named_by, survey, variables
 from localllm.sandbox.linux.bundle import Bundle
 from localllm.sandbox.linux.confinement import Parts
 from localllm.sandbox.linux.fork_client import ForkServer
@@ -118,7 +118,9 @@ class SandboxRunner:
         self._output_cap = output_cap
         self._longest_background = longest_background
         quarantine = state_folder and state_folder / "quarantine"
-        self._project = ProjectSurroundings(self._root, quarantine, hidden=self._hidden, unwritable=unwritable)
+        secrets = [path for path in secrets_named_by(os.environ) if self._root in Path(os.path.realpath(path)).parents]
+        closed = (*self._hidden, *secrets)
+        self._project = ProjectSurroundings(self._root, quarantine, hidden=closed, unwritable=unwritable)
         self._levels = levels
         self._bundle = Bundle()
         self._server = ForkServer(self._bundle)

@@ -50,6 +50,22 @@ async def test_what_must_not_be_written_stays(closed: SandboxRunner, world: Worl
     closed.close()
 
 
+async def test_a_secret_that_a_variable_names_stays_closed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By no other name either: a command would otherwise move a folder above it, and the next one read it there."""
+    for name in ("k8s/config", "deep/xdg/hosts"):
+        (world.project / name).parent.mkdir(parents=True)
+        (world.project / name).write_text("a token\n")
+    monkeypatch.setenv("KUBECONFIG", f"{world.home}/missing:{world.project}/k8s/config")
+    monkeypatch.setenv("XDG_CONFIG_HOME", f"{world.project}/deep/xdg")
+    runner = SandboxRunner(world.project, levels=world.levels)
+    for command in ("mv k8s k; mv deep d; echo done", "cat */config */*/hosts; echo bad | tee */config; mv k k8s"):
+        result = await runner.run(command, cwd=world.project, timeout=20)
+        assert "a token" not in result.stdout
+    assert (world.project / "k8s/config").read_text() == "a token\n"
+    assert (world.project / "deep/xdg/hosts").exists()
+    runner.close()
+
+
 @pytest.mark.parametrize("level", ["namespaces", "landlock"])
 async def test_what_must_not_be_written_is_not_made_either(world: World, level: Level) -> None:
     project = world.project
