@@ -1,6 +1,6 @@
 """An agent that answers only from the collections of documents, with every reference checked."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import cast
 
@@ -54,6 +54,8 @@ class KnowledgeChat:
         self._tools = tools.part("", KNOWLEDGE_TOOLS, output_limit=output_limit(client), knowledge=knowledge)
         self._ipo = ipo
         self._hits: list[Hit] = []
+        self._outdated: dict[str, None] = {}
+        """Files found that were changed or deleted since the ingest."""
         self.tools_used: list[ToolUse] = []
         """The calls of this turn, or the last one."""
         history = History(_instruction(knowledge))
@@ -103,21 +105,30 @@ class KnowledgeChat:
             found = await self._knowledge.search(question)
         except KnowledgeBaseError:  # a question without a word, or a collection that cannot be read
             return ""
-        self._hits += found.hits
+        self._take(found.hits, found.outdated)
         passages = passages_text(found.hits, output_limit(self._client))
         return framed("document_passages", passages) + outdated_note(found) if found.hits else ""
 
     def _note(self, event: ToolFinished) -> None:
         self.tools_used.append(ToolUse(event.name, event.success, event.payload))
-        for result in cast("list[dict[str, Json]]", event.payload.get("results") or []):
-            self._hits.append(msgspec.convert(result, Hit))
+        hits = msgspec.convert(event.payload.get("results") or [], list[Hit])
+        metadata = cast("dict[str, list[str]]", event.payload.get("metadata") or {})
+        self._take(hits, metadata.get("outdated") or [])
+
+    def _take(self, hits: Sequence[Hit], outdated: Sequence[str]) -> None:
+        self._hits += hits
+        self._outdated = {name: None for name in self._outdated if all(hit.file != name for hit in hits)}
+        self._outdated |= dict.fromkeys(outdated)
 
     def _checked(self, finished: RunFinished, *, has_found: bool) -> RunFinished:
         if self._ipo is not None and finished.status != "done":
             self._ipo.failure(finished.error or finished.status)
         checked = check_citations(finished.answer, self._hits)
         uncited = uncited_sentences(checked.text, self._hits)
-        unverified = (*finished.unverified, *_remarks(finished, checked, uncited, has_found=has_found))
+        remarks = _remarks(finished, checked, uncited, has_found=has_found)
+        if outdated := [name for name in self._outdated if any(hit.file == name for hit in checked.cited)]:
+            remarks.append(_("changed or deleted since the ingest: {files}", files=", ".join(outdated)))
+        unverified = (*finished.unverified, *remarks)
         return msgspec.structs.replace(finished, answer=checked.text, unverified=unverified)
 
     def _keep(self, entry: Entry) -> None:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from localllm.rag.records import Collection, Found, Hit
 
 _FOUND = N_("{count} passage for “{query}”", "{count} passages for “{query}”")
+_OUTDATED = N_(
+    "{count} passage for “{query}”; changed or deleted since the ingest: {files}",
+    "{count} passages for “{query}”; changed or deleted since the ingest: {files}",
+)
 _LISTED = N_("{count} collection", "{count} collections")
 _LONGEST_DESCRIPTION = 300
 """Terminal cells."""
@@ -49,7 +53,12 @@ async def search_rag_knowledge_base(context: ToolContext, query: str, collection
         for_model=framed("document_passages", passages_text(hits, context.output_limit)) + outdated_note(found)
         if hits
         else _nothing(context, found),
-        summary=Phrase(_FOUND, count=len(hits), query=clean(query, keep_newlines=False)[:60]),
+        summary=Phrase(
+            _OUTDATED if found.outdated else _FOUND,
+            count=len(hits),
+            query=clean(query, keep_newlines=False)[:60],
+            files=clean(", ".join(found.outdated), keep_newlines=False),
+        ),
         untrusted=bool(hits or found.nearest),  # documents are untrusted
     )
 

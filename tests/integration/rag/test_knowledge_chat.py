@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from localllm.app.knowledge_chat import KnowledgeChat
-from localllm.base.events import RunFinished
+from localllm.base.events import RunFinished, ToolFinished
 from localllm.rag.knowledge_base import KnowledgeBase
 from localllm.sessions.ipo_log import IpoLog
 from tests.support.wire_server import Reply, WireServer, calls, fails, says
@@ -106,8 +106,22 @@ async def test_passages_searched_for_are_said_to_be_out_of_date(tmp_path: Path) 
     ipo = IpoLog(tmp_path / "ipo.log")
     async with chat_over(tmp_path, turns, ipo) as chat:
         (tmp_path / "docs/pump.md").write_text("# Pump\n\n## Warranty\n\nThree years.\n")
-        await ended(chat, "How long is the warranty of the pump?")
+        finished = await ended(chat, "How long is the warranty of the pump?")
+    assert finished.unverified == ("changed or deleted since the ingest: docs/pump.md",)
     assert "[Changed or deleted since they were indexed: docs/pump.md" in ipo.file.read_text("utf-8")
+
+
+async def test_an_answer_from_a_document_that_has_changed_says_so(tmp_path: Path) -> None:
+    turns = [SEARCH, says("Two years [docs/pump.md:1-5]."), says("It has a pump, as [docs/pump.md] says. And oil.")]
+    async with chat_over(tmp_path, turns) as chat:
+        (tmp_path / "docs/pump.md").unlink()
+        events = [event async for event in chat.run("How long is the warranty?")]
+        again = await ended(chat, "And what else?")
+    outdated = "changed or deleted since the ingest: docs/pump.md"
+    assert next(event.summary for event in events if isinstance(event, ToolFinished)).endswith(f"; {outdated}")
+    assert isinstance(events[-1], RunFinished)
+    assert events[-1].unverified == (outdated,)
+    assert outdated in again.unverified
 
 
 async def test_a_chat_limited_to_a_collection_knows_of_no_other(tmp_path: Path) -> None:
