@@ -11,8 +11,8 @@ SKIPPED = frozenset({"node_modules", "site-packages"})
 
 
 class Resolved(NamedTuple):
-    """What a path stands for. `leads_out`: its way leaves a project by a symlink there, or has too many: a command, or
-    whoever wrote the project, chose where to."""
+    """What a path stands for. `leads_out`: a symlink on the way lies in a project and leads out of it, or there are too
+    many: a command, or whoever wrote the project, chose where to."""
 
     real: str
     leads_out: bool
@@ -41,11 +41,14 @@ def follow(path: str) -> list[str]:
 
 def resolve(path: str, root: Path | None) -> Resolved:
     """Resolve an absolute path, each symlink read once: what was judged is opened then, without following any, as a
-    command may be exchanging it."""
-    *links, real = follow(path)
-    inside = f"{root}/"
-    is_inside = f"{real}/".startswith(inside) and len(links) <= _MOST_LINKS
-    return Resolved(real, any(link.startswith(inside) for link in links) and not is_inside)
+    command may be exchanging it. A project is the one at `root`, and any other of the user."""
+    from localllm.base import named_paths  # only the first command needs it
+
+    try:
+        found = named_paths.follow(Path(path), root or Path("/"))
+    except OSError:
+        return Resolved(path, leads_out=True)
+    return Resolved(str(found.real), found.leads_out)
 
 
 def find_plain(root: Path, path: Path) -> Path | None:

@@ -1,11 +1,11 @@
 """What commands get of the user's settings: all that matters for work, and no secret."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from localllm.sandbox import symlinks
 from localllm.sandbox.dotfiles import is_git_secret, put_into, settings_for
 from localllm.sandbox.git_config import parse
 
@@ -165,6 +165,8 @@ def test_a_link_of_the_project_leads_to_no_other_file_of_the_home(tmp_path: Path
     (project / "real").symlink_to("../own")
     assert name not in settings_for({"HOME": str(home)}, project)
     assert name in settings_for({"HOME": str(home)}, tmp_path / "other")
+    (project / ".git").mkdir()
+    assert name not in settings_for({"HOME": str(home)}, tmp_path / "other"), "a command may have run there"
 
 
 def test_a_file_that_is_exchanged_for_a_link_once_it_was_judged_is_not_read(
@@ -176,15 +178,16 @@ def test_a_file_that_is_exchanged_for_a_link_once_it_was_judged_is_not_read(
     (tmp_path / "key").write_text("private")
     (tmp_path / ".gitconfig").write_text("[core]\n\texcludesFile = ~/project/list\n")
 
-    def follow_and_exchange(path: str, follow: Callable[[str], list[str]] = symlinks.follow) -> list[str]:
-        found = follow(path)
-        if path == str(listed) and not listed.is_symlink():
-            listed.unlink()
-            listed.symlink_to("../key")
-        return found
+    def read_and_exchange(path: str | Path, read: Callable[[str | Path], str] = os.readlink) -> str:
+        try:
+            return read(path)
+        finally:
+            if str(path) == str(listed) and not listed.is_symlink():
+                listed.unlink()
+                listed.symlink_to("../key")
 
     listed.write_text("*.swp")
     assert settings_for({"HOME": str(tmp_path)}, listed.parent)[".config/git/ignore"] == b"*.swp"
-    monkeypatch.setattr(symlinks, "follow", follow_and_exchange)
+    monkeypatch.setattr(os, "readlink", read_and_exchange)
     assert ".config/git/ignore" not in settings_for({"HOME": str(tmp_path)}, listed.parent)
     assert listed.is_symlink()

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from localllm.sandbox import symlinks
 from localllm.sandbox.environment import survey, variables
 from localllm.sandbox.launcher.mount_table import MountTable
 
@@ -63,6 +62,9 @@ def test_a_project_does_not_choose_what_is_shown_of_the_home(home: Path) -> None
     assert {home / "venvs/a", home / "venvs/a/bin", project / "own"} <= set(seen.shown)
     elsewhere = survey(environment, project=home / "tools")
     assert home / ".ssh" in elsewhere.shown
+    (project / ".git").mkdir()
+    elsewhere = survey(environment, project=home / "tools")
+    assert home / ".ssh" not in (*elsewhere.shown, *elsewhere.links.values()), "commands may have run in that project"
 
 
 def test_a_folder_that_is_exchanged_for_a_link_once_it_was_judged_shows_nothing(
@@ -72,14 +74,15 @@ def test_a_folder_that_is_exchanged_for_a_link_once_it_was_judged_shows_nothing(
     tools = home / "project/bin"
     tools.mkdir(parents=True)
 
-    def follow_and_exchange(path: str, follow: Callable[[str], list[str]] = symlinks.follow) -> list[str]:
-        found = follow(path)
-        if path == str(tools) and not tools.is_symlink():
-            tools.rmdir()
-            tools.symlink_to("../.ssh")
-        return found
+    def read_and_exchange(path: str | Path, read: Callable[[str | Path], str] = os.readlink) -> str:
+        try:
+            return read(path)
+        finally:
+            if str(path) == str(tools) and not tools.is_symlink():
+                tools.rmdir()
+                tools.symlink_to("../.ssh")
 
-    monkeypatch.setattr(symlinks, "follow", follow_and_exchange)
+    monkeypatch.setattr(os, "readlink", read_and_exchange)
     seen = survey({"HOME": str(home), "PATH": str(tools)}, project=tools.parent)
     assert tools.is_symlink()
     assert home / ".ssh" not in (*seen.shown, *seen.links.values())
