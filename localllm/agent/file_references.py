@@ -9,7 +9,7 @@ import msgspec
 
 from localllm.agent.steering import WithFiles, unforged
 from localllm.base.events import AgentEvent, Emit, Json, Notice, ToolCall
-from localllm.base.i18n import _
+from localllm.base.i18n import _, sentences
 from localllm.base.jsontext import encode_json
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import Image
@@ -67,7 +67,7 @@ async def with_files(query: str, tools: ToolSystem, room: int, emit: Emit, here:
     """Append the content of every file `query` references, in `room` characters, and return its images.
 
     `here`: the user's folder in the project, where paths are looked up first, and those beginning with `./` or `../`
-    exclusively. Files without room or unreadable ones are reported.
+    exclusively. Files without room or unreadable ones are reported, to the model too.
     """
     parts = [query]
     images: list[Image] = []
@@ -90,7 +90,10 @@ async def with_files(query: str, tools: ToolSystem, room: int, emit: Emit, here:
             parts.append(_framed(reference.path, unforged(result.for_model)))
             images += result.images
         else:
-            emit(Notice(text=f"@{reference.path}: {result.for_model}", level="warning"))
+            error = result.error
+            why = sentences(error.what, error.why) if error else result.for_model  # the fix is the model's
+            emit(Notice(text=f"@{reference.path}: {why}", level="warning"))
+            parts.append(f"[@{_plain(reference.path)} is not attached: {unforged(result.for_model)}]")
     return "\n\n".join(parts), tuple(images)
 
 
@@ -103,9 +106,12 @@ _FRAME = late_pattern(
 
 def _framed(path: str, text: str) -> str:
     """Wrap a file's content in tags that neither its text nor its name can imitate."""
-    name = re.sub(r'["<>\x00-\x1f]', "?", path)
     inside = _FRAME.sub(r"‹\1", text)
-    return f'<file path="{name}">\n{inside}\n</file>'
+    return f'<file path="{_plain(path)}">\n{inside}\n</file>'
+
+
+def _plain(path: str) -> str:
+    return re.sub(r'["<>\x00-\x1f]', "?", path)
 
 
 async def _each_file(query: str, tools: ToolSystem, emit: Emit, here: str) -> AsyncIterator[tuple[int, FileReference]]:

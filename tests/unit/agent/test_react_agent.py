@@ -151,10 +151,13 @@ class TestReferences:
         (project / "data.bin").write_bytes(b"\0\1")
         events = await play(agent, "Explain @none.py and @../../etc/passwd and @data.bin")
         missing, outside, binary = [event.text for event in events if isinstance(event, Notice)]
-        assert missing.startswith("@none.py: There is no file")
+        assert missing == "@none.py: There is no file none.py."
         assert "outside the project" in outside
         assert "not a text file" in binary
-        assert "<file" not in agent.history.messages[1].text
+        request = agent.history.messages[1].text
+        assert "<file" not in request
+        assert "\n\n[@none.py is not attached: There is no file none.py. " in request
+        assert request.count(" is not attached: ") == 3
 
 
 class TestMistakesOfTheModel:
