@@ -13,7 +13,7 @@ from pathlib import Path
 
 from localllm.base.regular_files import open_linkless
 from localllm.sandbox.git_config import Setting, parse, write
-from localllm.sandbox.git_programs import PROGRAM_NAMES
+from localllm.sandbox.git_programs import PROGRAM_NAMES, expanded
 from localllm.sandbox.symlinks import Resolved, resolve
 
 CARGO = (".cargo/config.toml", ".cargo/config")
@@ -111,8 +111,8 @@ def _git(environment: Mapping[str, str], home: Path, root: Path) -> dict[str, by
 def git_settings_of_user(environment: Mapping[str, str], root: Path | None = None) -> list[Setting]:
     """Return all settings in the user's own files, with what these include for a repository at `root`, in their order.
 
-    Without `root`, with everything that may be included for any repository (its branch or its remotes may change), and
-    with the settings of the machine.
+    Paths of included files are absolute. Without `root`, with everything that may be included for any repository (its
+    branch or its remotes may change), and with the settings of the machine.
     """
     return [setting for _, setting in _settings_of_user(environment, root)]
 
@@ -133,12 +133,14 @@ def _settings_of_user(environment: Mapping[str, str], root: Path | None) -> Iter
 def _all(file: Path, home: Path, root: Path | None, depth: int) -> Iterator[tuple[str, Setting]]:
     found = resolve(str(file), root) if root else None
     for setting in parse(_read_real(found) if found else _read(file)):
+        if setting.name == "path" and setting.section in ("include", "includeif"):
+            setting = setting._replace(value=str(_path(setting.value, file.parent, home)))  # noqa: PLW2901 - the same
         yield found.real if found else str(file), setting
         is_include = setting.section == "include" or (
             setting.section == "includeif" and (root is None or _applies(setting.subsection, file, home, root))
         )
         if is_include and setting.name == "path" and depth < _MOST_INCLUDED:
-            yield from _all(_path(setting.value, file.parent, home), home, root, depth + 1)
+            yield from _all(Path(setting.value), home, root, depth + 1)
 
 
 def _is_in(root: Path, real: str) -> bool:
@@ -189,7 +191,7 @@ def _plain_toml(text: str) -> str:
 
 
 def _path(value: str, beside: Path, home: Path) -> Path:
-    return home / value[2:] if value.startswith("~/") else beside / value
+    return beside / expanded(value, str(home))
 
 
 def _read_own(file: Path, root: Path) -> bytes:

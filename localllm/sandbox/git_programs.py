@@ -52,10 +52,17 @@ def named_files(settings: Iterable[Setting], folders: Iterable[str], home: str, 
     found = dict.fromkeys(
         os.path.normpath(path)
         for base, word, may_be in islice(words, _MOST_WORDS)
-        if (path := f"{home}/{word[2:]}" if word.startswith("~/") else os.path.join(base, word))  # noqa: PTH118 - strings
-        and may_be(path)
+        if may_be(path := os.path.join(base, expanded(word, home)))  # noqa: PTH118 - strings
     )
     return list(found)[:_MOST], len(found) <= _MOST and next(words, None) is None
+
+
+def expanded(path: str, home: str) -> str:
+    """Expand the beginning of a path as git does: `~/`, `~user/`, and the mark of one that may be missing."""
+    path = path.removeprefix(":(optional)")
+    if path.startswith("~/"):
+        return f"{home}/{path[2:]}"
+    return os.path.expanduser(path) if path.startswith("~") and "/" in path else path  # noqa: PTH111 - a string
 
 
 def _words(setting: Setting, folders: list[str], beside: str) -> Iterator[_Word]:

@@ -15,6 +15,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.files import real_path
 from localllm.base.regular_files import NO_LINK, READ, opened
 from localllm.sandbox.git_config import Setting, parse
+from localllm.sandbox.git_programs import expanded
 from localllm.sandbox.protect.git_files import alternates_in, has_head, is_repository, led_to, said_in
 from localllm.sandbox.symlinks import find_plain
 
@@ -225,8 +226,7 @@ def all_alternates(objects: Path) -> Iterator[tuple[Path, Path]]:
 def _included(file: Path) -> Iterator[Path]:
     for setting in _settings(file):
         if setting.section in ("include", "includeif") and setting.name == "path":
-            value = setting.value
-            yield Path.home() / value[2:] if value.startswith("~/") else file.parent / value
+            yield file.parent / expanded(setting.value, str(Path.home()))
 
 
 def _settings(file: Path) -> list[Setting]:

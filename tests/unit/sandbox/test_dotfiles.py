@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.sandbox.dotfiles import is_git_secret, put_into, settings_for
+from localllm.sandbox.dotfiles import git_settings_of_user, is_git_secret, put_into, settings_for
 from localllm.sandbox.git_config import parse
 
 GIT = """
@@ -191,3 +191,11 @@ def test_a_file_that_is_exchanged_for_a_link_once_it_was_judged_is_not_read(
     monkeypatch.setattr(os, "readlink", read_and_exchange)
     assert ".config/git/ignore" not in settings_for({"HOME": str(tmp_path)}, listed.parent)
     assert listed.is_symlink()
+
+
+def test_an_included_file_lies_beside_the_one_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / ".config/git").mkdir(parents=True)
+    (tmp_path / ".config/git/config").write_text("[include]\n\tpath = ../../project/more\n[include]\n\tpath = ~/own\n")
+    (tmp_path / "own").write_text('[includeIf "onbranch:x"]\n\tpath = :(optional)near\n')
+    found = [os.path.normpath(one.value) for one in git_settings_of_user({"HOME": str(tmp_path)}) if one.name == "path"]
+    assert found == [str(tmp_path / name) for name in ("project/more", "own", "near")]
