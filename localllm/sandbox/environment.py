@@ -212,6 +212,10 @@ class Visibility(msgspec.Struct, frozen=True, kw_only=True):
         """The hidden folders for which a command gets an empty one of its own, if there are namespaces."""
         return (*self.homes, *_real(map(Path, _TEMPORARY)))
 
+    def is_around_home(self, folder: Path) -> bool:
+        """Return whether a folder is a home of the user, or holds one, by whatever path."""
+        return any(home.is_relative_to(folder) for home in (*self.homes, *self.homes_elsewhere))
+
 
 def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), project: Path | None = None) -> Visibility:
     """Return what is hidden on this machine, and what is shown nevertheless, also of the repository `project` is part
@@ -321,12 +325,9 @@ def _beneath(folders: Iterable[Path], paths: Iterable[Path]) -> tuple[Path, ...]
 def _aliases(paths: Iterable[Path], *, parts: bool = True) -> list[Path]:
     """Return by which other paths the same can be reached, or with `parts` some of it: the root or the home may be
     mounted twice, as WSL, Fedora's atomic desktops and NixOS do it."""
-    from localllm.sandbox.launcher.mount_table import MountTable  # only the first command needs it
+    from localllm.sandbox.launcher.mount_table import mounts_here  # only the first command needs it
 
-    try:
-        table = MountTable(Path("/proc/self/mountinfo").read_bytes())
-    except OSError:
-        return []
+    table = mounts_here()
     return [Path(name) for path in paths for name in table.aliases(str(path), parts=parts)]
 
 

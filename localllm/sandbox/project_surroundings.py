@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from localllm.base.environment import believed_in
 from localllm.sandbox.backend import Backend, Surroundings
@@ -10,6 +12,9 @@ from localllm.sandbox.network.machine_sockets import MachineSockets, in_use
 from localllm.sandbox.protect.own_folder import OwnCopy, OwnFolder
 from localllm.sandbox.protect.revert import ProtectedFiles
 from localllm.sandbox.protect.shared_files import Inventory
+
+if TYPE_CHECKING:
+    from localllm.sandbox.launcher.mount_table import MountTable
 
 _MOST_PIPES = 1_000  # closed while a command runs
 _MOST_SHARED = 1_000  # files that are too large to copy, each a mount
@@ -72,10 +77,18 @@ class ProjectSurroundings:
         closed = [*(f"{self._root}/{path}" for path in shared[:_MOST_SHARED]), *_with_real(map(Path, self._unwritable))]
         ours = [f"{self._root}/{path}" for path in self.inventory.look().sockets]
         masked = dict.fromkeys([*in_use(ours), *self.pipes(), *self.sockets.paths()])
+        masked |= dict.fromkeys(name for path in [*masked] for name in self._mounts.aliases(path, parts=False))
         # What is closed by its name would be open if a folder above it were renamed.
         held += folders_above(self._root, [*closed, *masked, *_with_real(self._hidden)])
         held = list(dict.fromkeys((*held, *self._held)))
         return Surroundings((*pinned, *closed), tuple(held), tuple(masked), record=record)
+
+    @cached_property
+    def _mounts(self) -> "MountTable":
+        """The mounts at the first command: a socket or pipe can be reached by each."""
+        from localllm.sandbox.launcher.mount_table import mounts_here  # not needed before
+
+        return mounts_here()
 
     def _is_alone(self) -> bool:
         """Return whether no other command runs in the project, of this program or another one."""

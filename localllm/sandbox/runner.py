@@ -347,8 +347,7 @@ class SandboxRunner:
             raise SafetyViolationError("command_state_exposed", folder=self._state)
 
     def _holds_home(self) -> bool:
-        homes = (*self._visibility.homes, *self._visibility.homes_elsewhere)
-        return any(home.is_relative_to(self._root) for home in homes)
+        return self._visibility.is_around_home(self._root)
 
     def _folder(self, cwd: Path) -> Path:
         folder = (self._root / cwd).resolve()

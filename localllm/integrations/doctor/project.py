@@ -272,7 +272,7 @@ def space(here: Surroundings) -> Iterator[Finding]:
 
 def size(here: Surroundings, most: int = MANY_FILES) -> Iterator[Finding]:
     """Check the size of the project; with more than `most` files it is reported."""
-    if any(home.is_relative_to(here.project) for home in survey(here.environ, ()).homes):
+    if survey(here.environ, ()).is_around_home(here.project):
         yield warning(
             "project",
             _(

@@ -84,6 +84,8 @@ class Ruleset:
     No rule grants the last two: there is no TCP, and abstract sockets and signals reach only the confined processes.
     """
 
+    _leading: frozenset[tuple[int, int]] = frozenset()
+
     def __init__(self, kernel: Kernel, handled: tuple[int, ...]) -> None:
         self._kernel = kernel
         self._handled = handled[0]
@@ -116,6 +118,22 @@ class Ruleset:
         self._kernel.syscall(_ADD_RULE, self._fd, _PATH_BENEATH, rule, 0)
         return True
 
+    def keep_closed(self, hidden: list[str]) -> None:
+        """Let `allow_around` grant no folder that leads to one of the paths in `hidden`, by whatever name.
+
+        A rule holds for a folder, and not for its name: made where another mount shows it, it would open what is below
+        it here as well.
+        """
+        above = {path[:end] or "/" for path in hidden for end, sign in enumerate(path) if sign == "/"}
+        found: set[tuple[int, int]] = set()
+        for folder in above:
+            try:
+                about = os.lstat(folder)
+            except OSError:
+                continue
+            found.add((about.st_dev, about.st_ino))
+        self._leading = frozenset(found)
+
     def allow_around(self, hidden: list[str], rights: int, start: str = "/") -> None:
         """Grant `rights` on everything below `start` except the paths in `hidden` (absolute, symlinks resolved).
 
@@ -137,7 +155,9 @@ class Ruleset:
         inside = path.rstrip("/") + "/"
         beneath = [name for name in hidden if name.startswith(inside)]
         if not beneath:
-            self._allow_open(fd, rights)
+            about = os.fstat(fd)
+            if (about.st_dev, about.st_ino) not in self._leading:
+                self._allow_open(fd, rights)
             return
         for name in _names_in(fd, path):
             try:

@@ -202,6 +202,7 @@ def _restrict_files(kernel: Kernel, spec: LaunchSpec) -> None:
     rules = landlock.Ruleset(kernel, landlock.everything(version))
     granted = tuple(f"{path}/" for path in spec.writable)  # whole, so nothing needs to be looked for in them
     hidden = [path for path in spec.hidden if not f"{path}/".startswith(granted)]
+    rules.keep_closed(hidden)
     rules.allow_around([*hidden, "/dev"], landlock.READ)
     for path in spec.shown:
         if not f"{path}/".startswith(granted):

@@ -17,6 +17,9 @@ _WITHOUT_ROOTS = (b"nfs", b"nfs4", b"cgroup", b"cgroup2")
 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _NEW = ("/dev", "/dev/pts", mounts.SHARED_MEMORY, "/proc")
+_PROGRAMS = "/bin /boot /etc /lib /lib32 /lib64 /nix /opt /sbin /snap /usr /var/cache /var/lib"
+"""Where a part of the home's disk may be mounted (SteamOS) that is no part of the home."""
+
 _CAN_BE_WRITTEN_TO = (mounts.WRITE, mounts.PRIVATE, mounts.COPY)
 
 
@@ -47,6 +50,10 @@ class MountTable:
         self._inside: dict[int, list[Mount]] = {}
         for mount in self.mounts.values():
             self._inside.setdefault(mount.parent, []).append(mount)
+        self._of_device: dict[bytes, list[Mount]] = {}
+        for mount in self.mounts.values():
+            if mount.has_root:
+                self._of_device.setdefault(mount.shown[0], []).append(mount)
         self.points = {mount.point for mount in self.mounts.values()}
         self.places = {(mount.point, mount.shown) for mount in self.mounts.values()}
         self.devices = {mount.shown[0] for mount in self.mounts.values()}
@@ -80,13 +87,15 @@ class MountTable:
         the same file system."""
         shown = self.shown_at(path)
         found: dict[str, None] = {}
-        for mount in self.mounts.values():
-            if not shown or not mount.has_root or mount.shown[0] != shown[0]:
-                continue
+        if not shown:
+            return []
+        for mount in self._of_device.get(shown[0], []):
             top, at = mount.shown[1], shown[1]
             if not (_is_at_or_below(at, top) or (parts and _is_at_or_below(top, at))):
                 continue
             alias = _joined(mount.point, at[len(top.rstrip("/")) :])
+            if not _is_at_or_below(at, top) and any(_is_at_or_below(alias, folder) for folder in _PROGRAMS.split()):
+                continue
             if not _is_at_or_below(alias, path) and self.shown_at(alias) == mount.at(alias):
                 found[alias] = None
         return [*found]
@@ -94,6 +103,15 @@ class MountTable:
     def has(self, mount: Mount) -> bool:
         """Return whether a mount of another namespace shows what is here at the same place."""
         return (mount.point, mount.shown) in self.places or mount.shown == self.shown_at(mount.point)
+
+
+def mounts_here() -> MountTable:
+    """Return the mounts that this process sees; none where the system has no such list."""
+    try:
+        with open("/proc/self/mountinfo", "rb") as file:  # noqa: PTH123 - no pathlib in the launcher
+            return MountTable(file.read())
+    except OSError:
+        return MountTable(b"")
 
 
 def unescaped(path: bytes) -> str:

@@ -145,6 +145,7 @@ TWICE = """\
 7 1 0:9 / /net/one rw - nfs host:/one rw
 8 1 0:9 / /net/two rw - nfs host:/two rw
 9 3 8:2 /@home/me/music /home/me/again rw - btrfs /dev/b rw
+10 1 8:2 /@home/.offload/opt /opt rw - btrfs /dev/b rw
 """
 
 
