@@ -10,7 +10,6 @@ from localllm.llm.client import LLMClient
 from localllm.research.market.broad_researcher import BroadResearcher, MarketOptions
 from localllm.research.market.search_service import open_search_service
 from localllm.research.options import ResearchOptions
-from localllm.research.researcher import CACHE
 from localllm.research.run_context import OnEvent, nobody
 
 
@@ -49,7 +48,7 @@ async def open_broad_researcher(
         service = open_search_service(
             settings.web,
             market,
-            {**setup.environ, "LOCALLLM_CACHE_DIR": str(setup.work_folder / CACHE)},
+            setup.search_environ,
             cache_ttl=options.cache_ttl,
             use_cache=options.use_cache,
         )
@@ -69,4 +68,5 @@ async def open_broad_researcher(
             on_event,
             language=report_language(options),
             today=today,
+            caches=setup.caches,
         )

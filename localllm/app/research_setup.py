@@ -13,6 +13,7 @@ import msgspec
 from localllm.app.model_session import Answerer
 from localllm.base.errors import LLMConnectionError
 from localllm.base.i18n import _, language
+from localllm.base.paths import cache_folder, projects_around
 from localllm.config.schema import LLMSettings, Settings
 from localllm.llm.client import LLMClient
 from localllm.llm.http.transport import refused
@@ -34,19 +35,35 @@ _PATIENCE = 10.0
 
 _WITHOUT_MODEL = "embedded"
 
+_CACHES = "research"
+"""Subfolder of the user's cache folder, for all work folders in projects."""
+
 
 class ResearchSetup(msgspec.Struct, frozen=True, kw_only=True):
     """The inputs of research.
 
     settings: all of them, including those of the command line. root: the project, for paths in the settings. environ:
     the environment without keys that must not be sent (`Loaded.allowed_environ`). work_folder: the folder of history,
-    tasks, logs and search cache; see `localllm.app.work_folder`.
+    tasks and logs; see `localllm.app.work_folder`.
     """
 
     settings: Settings
     root: Path
     environ: Mapping[str, str]
     work_folder: Path
+
+    @property
+    def caches(self) -> Path:
+        """The folder of cached searches and notes: in the work folder, unless a command could write there. Addresses
+        from it are fetched unasked, so it would be a way out for what a command puts into them."""
+        if projects_around(self.work_folder, self.root):
+            return cache_folder() / _CACHES
+        return self.work_folder / CACHE
+
+    @property
+    def search_environ(self) -> dict[str, str]:
+        """The environment of searches, whose cache is in `caches`."""
+        return {**self.environ, "LOCALLLM_CACHE_DIR": str(self.caches)}
 
 
 class ResearchParts(NamedTuple):
@@ -100,7 +117,7 @@ async def open_researcher(
         if options.use_web:
             search = open_meta_search(
                 setup.settings.web,
-                {**setup.environ, "LOCALLLM_CACHE_DIR": str(setup.work_folder / CACHE)},
+                setup.search_environ,
                 cache_ttl=options.cache_ttl,
                 use_cache=options.use_cache,
             )
@@ -121,6 +138,7 @@ async def open_researcher(
             knowledge=await _open_knowledge(setup, options, stack),
             project=setup.root,
             closed=closed_files(setup.settings.safety, setup.root),
+            caches=setup.caches,
         )
 
 

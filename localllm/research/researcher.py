@@ -46,7 +46,8 @@ class Researcher:
 
     `language` is the default language of the report ("ja" or "en"). `tracer` traces the runs; None for no trace. `task`
     is the id of the runs' task. `open_store` opens the store in a run's folder. Links in the `project` that lead out of
-    it, and documents that `closed` denies, are not read.
+    it, and documents that `closed` denies, are not read. `caches` has the notes on pages (by default a folder in
+    `data_folder`).
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Researcher:
         knowledge: "KnowledgeBase | None" = None,
         project: Path | None = None,
         closed: Callable[[], Callable[[str], bool]] = none_closed,
+        caches: Path | None = None,
     ) -> None:
         self._client = client
         self._search = search
@@ -84,6 +86,7 @@ class Researcher:
         self._knowledge = knowledge
         self._project = project
         self._closed = closed
+        self._caches = caches or data_folder / CACHE
 
     async def forecast(self) -> Forecast:
         """Estimate a run, at the speed of the latest run with this model. Raises LLMConnectionError."""
@@ -222,7 +225,7 @@ class Researcher:
             may_ask=may_ask,
             on_reply=note,
             tracer=tracer,
-            notes=NoteCache(self._data_folder / CACHE) if options.use_cache else None,
+            notes=NoteCache(self._caches) if options.use_cache else None,
         )
         run = RunContext(
             state=state,

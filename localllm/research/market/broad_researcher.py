@@ -58,7 +58,8 @@ class MarketOptions(msgspec.Struct, frozen=True):
 
 
 class BroadResearcher:
-    """Scan markets with one model. `reader` is None if pages cannot be read; `work_folder` has the records.
+    """Scan markets with one model. `reader` is None if pages cannot be read; `work_folder` has the records,
+    `caches` the notes on pages (by default a folder in it).
 
     The arguments are not closed here.
     """
@@ -78,11 +79,13 @@ class BroadResearcher:
         language: str = "en",
         today: Callable[[], date] = date.today,
         clock: Callable[[], float] = time.monotonic,
+        caches: Path | None = None,
     ) -> None:
         self._client = client
         self._service = service
         self._reader = reader
         self._work_folder = work_folder
+        self._caches = caches or work_folder / CACHE
         self._options = options
         self._research = research
         self._on_event = on_event
@@ -198,7 +201,7 @@ class BroadResearcher:
             language=state.language,
             may_ask=budget.allows,
             on_reply=note,
-            notes=NoteCache(self._work_folder / CACHE) if options.use_cache else None,
+            notes=NoteCache(self._caches) if options.use_cache else None,
         )
         run = RunContext(
             state=state,

@@ -13,6 +13,7 @@ from localllm.app.research_setup import (
 )
 from localllm.app.work_folder import work_folder
 from localllm.base.errors import LLMConnectionError, ResearchUsageError
+from localllm.base.paths import cache_folder
 from localllm.config.research_settings import ResearchSettings
 from localllm.config.schema import LLMSettings, ServerSettings, Settings, WebSettings
 from localllm.llm.client import LLMClient
@@ -92,6 +93,31 @@ async def test_without_the_web_there_has_to_be_a_folder(tmp_path: Path) -> None:
     async with open_researcher(setup_at(tmp_path, NOBODY), options, client=client, parts=parts()) as researcher:
         with pytest.raises(ResearchUsageError, match="nothing to search"):
             await researcher.plan(QUESTION)
+
+
+def test_no_command_can_write_what_was_found_and_noted(tmp_path: Path) -> None:
+    (tmp_path / "project/.git").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    setup = setup_at(tmp_path / "project", NOBODY)
+    from_elsewhere = msgspec.structs.replace(setup, root=tmp_path / "elsewhere")
+    for each in (setup, from_elsewhere):
+        assert each.caches == cache_folder() / "research"
+        assert each.search_environ["LOCALLLM_CACHE_DIR"] == str(each.caches)
+    outside = setup_at(tmp_path / "elsewhere", NOBODY)
+    outside = msgspec.structs.replace(outside, root=tmp_path / "project")
+    assert outside.caches == tmp_path / "elsewhere/work/cache"
+
+
+async def test_a_run_in_a_project_keeps_no_searches_there(tmp_path: Path) -> None:
+    with ResearchWeb() as web, ServedModel(HonestModel()) as server:
+        setup = setup_at(tmp_path, server.url)
+        searching = WebSettings(engines=("searxng",), searxng_url=web.search_url)
+        setup = msgspec.structs.replace(setup, settings=msgspec.structs.replace(setup.settings, web=searching))
+        async with open_researcher(setup, ResearchOptions(), parts=parts()) as researcher:
+            await researcher.run(QUESTION)
+        assert web.queries
+    assert not (tmp_path / "work/cache").exists()
+    assert (cache_folder() / "research/searches.sqlite").is_file()
 
 
 def test_the_work_folder(tmp_path: Path) -> None:

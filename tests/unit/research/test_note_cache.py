@@ -17,13 +17,25 @@ pytestmark = pytest.mark.anyio
 
 
 async def run(
-    data: Path, day: int, question: str = QUESTION, *, model: str = "played", **given: object
+    data: Path,
+    day: int,
+    question: str = QUESTION,
+    *,
+    model: str = "played",
+    caches: Path | None = None,
+    **given: object,
 ) -> tuple[ResearchState, Brain]:
     """A run as far as its notes, and what its model was asked."""
     client, brain = playing({})
     client.model = model
     researcher = Researcher(
-        client, FakeSearch(), FakeReader(), data, options(**given), today=lambda: date(2026, 11, day)
+        client,
+        FakeSearch(),
+        FakeReader(),
+        data,
+        options(**given),
+        today=lambda: date(2026, 11, day),
+        caches=caches,
     )
     return await researcher.run_alone("process", question), brain
 
@@ -40,6 +52,13 @@ async def test_another_run_has_the_notes_on_another_day(tmp_path: Path) -> None:
     assert [one.text for one in second.evidence] == [one.text for one in first.evidence]
     assert second.numbers.requests == len(other.requests), "what was kept is no request"
     assert 0 < second.numbers.tokens < first.numbers.tokens
+
+
+async def test_they_are_kept_where_they_are_told_to_be(tmp_path: Path) -> None:
+    await run(tmp_path / "one", 24, caches=tmp_path / "kept")
+    assert not (tmp_path / "one/cache").exists()
+    _state, brain = await run(tmp_path / "two", 24, caches=tmp_path / "kept")
+    assert asked(brain) == []
 
 
 @pytest.mark.parametrize("other", [{"question": "How wide is it?"}, {"model": "other"}, {"use_cache": False}])
