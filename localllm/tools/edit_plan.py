@@ -218,6 +218,7 @@ def plan(context: ToolContext, file_path: str, asked: Sequence[Replacement], *, 
             if len(asked) == 1:
                 raise error from missed.__cause__
             raise ToolExecutionError("edit_of_several", number=number, count=len(asked), reason=error) from error
+    to_bytes(path, edit.raw, file.decoded)  # what cannot be written is refused before the user is asked
     return edit
 
 

@@ -249,6 +249,14 @@ async def test_a_japanese_file_keeps_its_encoding(tmp_path: Path) -> None:
     assert file.read_bytes() == "一行目です\r\n最後の行です\r\n".encode("cp932")
 
 
+def test_what_its_encoding_cannot_hold_is_refused_before_the_user_is_asked(tmp_path: Path) -> None:
+    put(tmp_path / "a.txt", "一行目です\n".encode("cp932"))
+    with pytest.raises(ToolExecutionError) as raised:
+        preview(edit_file, make_context(tmp_path), file_path="a.txt", old_string="一行目", new_string="✓")
+    assert raised.value.key == "file_unwritable"
+    assert "✓" in raised.value.what
+
+
 async def test_a_file_whose_bytes_would_not_survive_is_left_alone(tmp_path: Path) -> None:
     # 0xEEF9 and 0x81CA are the same character in cp932; written back, one of them would become the other.
     put(tmp_path / "a.txt", "日本語の文章です\n".encode("cp932") + b"\xee\xf9\x81\xca")
