@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 from localllm.base.lazy_patterns import late_pattern
-from localllm.ensemble.review_headings import BOLD, Heading, closing_tag, headings
+from localllm.ensemble.review_headings import BOLD, RULE, Heading, closing_tag, headings
 from localllm.text.markdown_blocks import FENCE
 
 _THINKING = late_pattern(r"\s*(?:<(?:think|thinking|thought|reasoning)>|\[THINK\]|◁think▷|<\|)", re.IGNORECASE)
-_BORDER = late_pattern(r"\s*|\s{0,3}(?:[-*_]\s*){3,}")
 _SOLID = late_pattern(r"\s{0,3}[^\s#*_<>=`~\[【〈《「『■◆●▼▶◇□◎★(|+\d:-]")
 """The beginning of a line that cannot become a heading, a rule, a fence or a tag."""
 
@@ -206,7 +205,7 @@ class _AnswerText:
             if self._ends(line) or (not self._has_begun and _heading(line)):
                 self._is_over = self._has_begun
                 return ""
-            if _BORDER.fullmatch(line) or closing_tag(line):
+            if not line.strip() or RULE.fullmatch(line) or closing_tag(line):
                 return self._hold(rest)
         if self._behind_rule:
             self._behind_rule = "text"

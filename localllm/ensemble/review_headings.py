@@ -27,6 +27,9 @@ BOLD, BRACKETED, UNDERLINED, HIGHEST = 9, 10, 18, 20
 _HAS_TEXT_BEHIND = 4
 """Reduction for a bold or bracketed heading with text after it on its line."""
 
+RULE = late_pattern(r"\s{0,3}(?:-\s*){3,}|\s{0,3}(?:\*\s*){3,}|\s{0,3}(?:_\s*){3,}")
+"""A thematic break, as Markdown has it: of one sign."""
+
 
 class Heading(msgspec.Struct, frozen=True):
     """A heading that starts a part of the review.

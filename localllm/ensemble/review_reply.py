@@ -11,7 +11,7 @@ import msgspec
 from localllm.base.lazy_patterns import late_pattern
 from localllm.ensemble.answer_text import without_thinking
 from localllm.ensemble.records import Review
-from localllm.ensemble.review_headings import BOLD, INLINE, Heading, closing_tag, headings
+from localllm.ensemble.review_headings import BOLD, INLINE, RULE, Heading, closing_tag, headings
 from localllm.ensemble.review_json import Labels, read_json_review, workers_of
 from localllm.text.lexer import plain
 
@@ -37,7 +37,6 @@ _PLACEHOLDER = late_pattern(
 _CLOSING_TAG = late_pattern(
     r"\s?</(?:evaluation|review|comment|final[ _-]?answer|answer|評価|最終回答)>\s?\Z", re.IGNORECASE
 )
-_RULE = late_pattern(r"\s{0,3}(?:-\s*){3,}|\s{0,3}(?:\*\s*){3,}|\s{0,3}(?:_\s*){3,}")
 _SPEAKS_OF_REVIEW = late_pattern(
     r"\b(?:this|the|above|my)\s+(?:\w+\s+){0,2}(?:final|merged|integrated|combined)\s+(?:answer|response)\b.{0,40}"
     r"\b(?:combin|integrat|merg|synthesi|incorporat|draw|correct|takes?|is based|was (?:built|made))"
@@ -182,13 +181,13 @@ def _clean(lines: list[str], heading: Heading, end: int) -> str:
 
 
 def _is_border(line: str) -> bool:
-    return not line.strip() or _RULE.fullmatch(line) is not None
+    return not line.strip() or RULE.fullmatch(line) is not None
 
 
 def _without_remark(answer: str) -> tuple[str, str]:
     """Split an answer from a last paragraph, after a rule, that comments on the review."""
     lines = answer.split("\n")
-    rules = [index for index, line in enumerate(lines) if _RULE.fullmatch(line)]
+    rules = [index for index, line in enumerate(lines) if RULE.fullmatch(line)]
     if not rules or rules[-1] == 0:
         return answer, ""
     remark = "\n".join(lines[rules[-1] + 1 :]).strip()

@@ -4,7 +4,7 @@ import json
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from localllm.ensemble.answer_stream import AnswerStream
@@ -124,6 +124,7 @@ def test_nothing_doubtful_is_given() -> None:
         assert answer + stream.rest(final) == final
 
 
+@example("--*\n1\n", 1)
 @given(st.text(alphabet="ab #*-\n`|。1", max_size=200), st.integers(1, 9))
 def test_pieces_of_any_size_give_the_same(answer: str, size: int) -> None:
     reply = f"## Evaluation\nfine\n\n## Final answer\n{answer}"
