@@ -38,6 +38,7 @@ from localllm.context.budget import MENTIONS, output_limit
 from localllm.llm.client import UNANSWERED, LLMClient
 from localllm.llm.message_format import NO_ANSWER
 from localllm.llm.messages import AssistantMessage, Completion, Image
+from localllm.llm.providers.base import NO_MODEL
 from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
 
@@ -372,6 +373,9 @@ class ReActAgent:
         if thought.finish_reason == "length":
             emit(Notice(text=_("The answer was cut off at the token limit (llm.max_tokens)."), level="warning"))
             return self._tally.finished("limit", answer)
+        if thought.finish_reason == NO_MODEL:
+            error = LLMConnectionError("llm_none")
+            return self._tally.finished("error", answer, error_code=error.code, error=error.lines())
         if thought.finish_reason == "content_filter":
             emit(Notice(text=_("The server's content filter cut the answer short."), level="warning"))
         if self._tally.refused and not self._tally.missing:

@@ -10,7 +10,7 @@ import msgspec
 
 from localllm.config.schema import LLMSettings
 from localllm.llm.messages import CompletionRequest
-from localllm.llm.providers.base import Chunk, FinishChunk, ModelInfo, TextChunk, ToolCallChunk, UsageChunk
+from localllm.llm.providers.base import NO_MODEL, Chunk, FinishChunk, ModelInfo, TextChunk, ToolCallChunk, UsageChunk
 
 if TYPE_CHECKING:
     from localllm.lookup.conversation import Call
@@ -39,7 +39,9 @@ class Embedded:
             for line in step.splitlines(keepends=True):
                 yield TextChunk(line)
             yield _COSTS_NOTHING
-            yield FinishChunk("stop")
+            from localllm.lookup.answer_texts import TEXTS  # as in _step
+
+            yield FinishChunk(NO_MODEL if step in TEXTS["needs_model"] else "stop")
             return
         for number, call in enumerate(step):
             yield ToolCallChunk(number, name=call.name, arguments=msgspec.json.encode(call.arguments).decode())

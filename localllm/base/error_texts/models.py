@@ -6,6 +6,12 @@ MODELS = {
     "llm_refused": ErrorText(
         "E2001", "No model server answers at {url}.", "{reason}.", "Start it ({start}), or set llm.{provider}.base_url."
     ),
+    "llm_none": ErrorText(
+        "E2045",
+        "Nothing was done: this needs a language model, and none is connected.",
+        "",
+        "Start a model server, or choose one with --provider. localllm doctor says what is missing.",
+    ),
     "llm_offline": ErrorText(
         "E2041",
         "{url} was not contacted: localllm is offline.",

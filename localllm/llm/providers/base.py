@@ -42,6 +42,10 @@ class UsageChunk(msgspec.Struct, frozen=True):
     generation_seconds: float = 0.0
 
 
+NO_MODEL = "no_model"
+"""Finish reason of an answer that only says that it takes a model."""
+
+
 class FinishChunk(msgspec.Struct, frozen=True):
     """The end of the answer and its reason: stop, length, tool_calls, content_filter, …; empty if none is reported."""
 

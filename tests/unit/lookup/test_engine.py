@@ -16,7 +16,7 @@ from localllm.llm.messages import (
     ToolSpec,
     UserMessage,
 )
-from localllm.llm.providers.base import Chunk, FinishChunk, TextChunk, ToolCallChunk
+from localllm.llm.providers.base import NO_MODEL, Chunk, FinishChunk, TextChunk, ToolCallChunk
 from localllm.lookup.engine import MODEL, Embedded
 
 pytestmark = pytest.mark.anyio
@@ -58,6 +58,14 @@ async def test_a_question_is_answered_at_once_and_always_the_same(shop: Path) ->
     assert first[-1] == FinishChunk("stop")
     assert "shop/net/retrying.py:8" in text_of(first)
     assert await step(shop, question) == first
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [("refactor the parser", NO_MODEL), ("バグを直して", NO_MODEL), ("where is PORT?", "stop"), ("thanks", "stop")],
+)
+async def test_what_takes_a_model_ends_as_not_done(shop: Path, question: str, reason: str) -> None:
+    assert (await step(shop, asked(question)))[-1] == FinishChunk(reason)
 
 
 async def test_a_result_is_shown_as_it_is_and_not_read(shop: Path) -> None:
