@@ -38,11 +38,12 @@ async def open_broad_researcher(
         ResearchUsageError: The program is offline (market_off).
         WebSearchError: Serper is used with a malformed key.
         LLMConnectionError: There is no model. Nothing was searched for.
-        ConfigurationError: The settings cannot be applied.
+        ConfigurationError: The settings cannot be applied, or the work folder has a link.
     """
     settings = setup.settings
     if settings.offline:
         raise ResearchUsageError("market_off")
+    setup.check_links()
     market = settings.market
     async with AsyncExitStack() as stack:
         service = open_search_service(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from localllm.app.model_session import Answerer
+from localllm.app.work_folder import check_links
 from localllm.base.errors import LLMConnectionError
 from localllm.base.i18n import _, language
 from localllm.base.paths import cache_folder, projects_around
@@ -60,6 +61,12 @@ class ResearchSetup(msgspec.Struct, frozen=True, kw_only=True):
             return cache_folder() / _CACHES
         return self.work_folder / CACHE
 
+    def check_links(self) -> None:
+        """Raise ConfigurationError if a command may have redirected the work folder, or a folder in it, by a link. It
+        may do so between two runs."""
+        if projects_around(self.work_folder, self.root):
+            check_links(self.work_folder, self.root)
+
     @property
     def search_environ(self) -> dict[str, str]:
         """The environment of searches, whose cache is in `caches`."""
@@ -108,8 +115,9 @@ async def open_researcher(
 
     Raises:
         LLMConnectionError: There is no model. Nothing was searched for.
-        ConfigurationError: The settings cannot be applied.
+        ConfigurationError: The settings cannot be applied, or the work folder has a link.
     """
+    setup.check_links()
     parts = parts or standard_parts(setup)
     async with AsyncExitStack() as stack:
         model = await open_model(setup, stack, client)

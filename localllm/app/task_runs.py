@@ -126,7 +126,7 @@ def _begun(setup: ResearchSetup, taken: TakenTask, options: ResearchOptions, now
         taken.begin(unfinished, now)
         return unfinished
     folder = setup.work_folder / HISTORY / taken.task.id
-    if (folder / STORE).exists():
+    if folder.is_symlink() or (folder / STORE).exists():
         _name, folder = reserve_run(setup.work_folder, now.year)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     language, question = report_language(options), taken.task.prompt

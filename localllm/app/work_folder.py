@@ -16,13 +16,26 @@ def work_folder(settings: Settings, environ: Mapping[str, str] = os.environ, giv
     """Return the folder of reports, tasks and logs, which need not exist: as given, as configured, else the user's data
     folder.
 
-    Raises ConfigurationError if a named one has a link in place of one of the program's folders: it may be in a
-    project, where a command could redirect what is written or deleted there.
+    Raises ConfigurationError for a named one as `check_links`.
     """
     named = given or settings.research.work_dir
     if not named:
         return data_folder(environ)
     folder = Path(named).expanduser().absolute()
+    check_links(folder)
+    return folder
+
+
+def check_links(folder: Path, root: Path | None = None) -> None:
+    """Raise ConfigurationError if one of the program's folders in a work folder is a link, or its path leads out of a
+    project (that at `root`, or any other): a command could redirect what is written or deleted there."""
+    from localllm.base.named_paths import follow  # only for a named folder
+
+    try:
+        leads_out = follow(folder, root or folder).leads_out
+    except OSError:  # circular links
+        leads_out = True
+    if leads_out:
+        raise ConfigurationError("work_folder_link", folder=folder, link=folder)
     for link in (folder / name for name in OWN_FOLDERS if (folder / name).is_symlink()):
         raise ConfigurationError("work_folder_link", folder=folder, link=link)
-    return folder

@@ -4,6 +4,7 @@ One SQLite file per run, in `history/YYYY-NNNN` of the user's data folder. Commi
 partial writes are rolled back.
 """
 
+import errno
 import hashlib
 import os
 import re
@@ -17,6 +18,7 @@ import msgspec
 
 from localllm.base.errors import ResearchError, ResearchUsageError
 from localllm.base.file_lock import try_lock
+from localllm.base.files import open_own
 from localllm.base.i18n import Phrase
 from localllm.base.jsontext import decode_json, encode_json
 from localllm.base.sqlite_files import check_companions, check_schema
@@ -129,7 +131,7 @@ class RunLock:
     def __enter__(self) -> "RunLock":
         file = self._folder / LOCK
         try:
-            fd = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+            fd = open_own(file, os.O_RDWR | os.O_CREAT)
         except OSError as error:
             reason = error.strerror or str(error)
             raise ResearchError("research_disk", id=self._folder.name, folder=self._folder, reason=reason) from error
@@ -163,9 +165,11 @@ class RunStore:
         self._on_kept = on_kept
         self._file = folder / STORE
         with self._failing():
+            if folder.is_symlink():
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
             check_companions(self._file)
             if not self._file.exists():
-                os.close(os.open(self._file, os.O_CREAT | os.O_RDWR, 0o600))
+                os.close(open_own(self._file, os.O_CREAT | os.O_RDWR))
             self._db: sqlite3.Connection = sqlite3.connect(self._file, timeout=_SECONDS)
         try:
             with self._writing() as db:

@@ -283,6 +283,7 @@ class ResearchWorker:
                 self._cancel = None
 
     async def _go_on(self, job: Job, mirror: RowMirror) -> None:
+        self._setup.check_links()
         folder = self._folder(job)
         state = self._fetched(job, folder)
         options = msgspec.convert(state.options, ResearchOptions)

@@ -12,7 +12,7 @@ from localllm.app.research_setup import (
     open_researcher,
 )
 from localllm.app.work_folder import work_folder
-from localllm.base.errors import LLMConnectionError, ResearchUsageError
+from localllm.base.errors import ConfigurationError, LLMConnectionError, ResearchUsageError
 from localllm.base.paths import cache_folder
 from localllm.config.research_settings import ResearchSettings
 from localllm.config.schema import LLMSettings, ServerSettings, Settings, WebSettings
@@ -118,6 +118,21 @@ async def test_a_run_in_a_project_keeps_no_searches_there(tmp_path: Path) -> Non
         assert web.queries
     assert not (tmp_path / "work/cache").exists()
     assert (cache_folder() / "research/searches.sqlite").is_file()
+
+
+@pytest.mark.parametrize("link", ["work", "work/history"])
+async def test_a_link_made_between_two_runs_leads_none_of_them_out(link: str, tmp_path: Path) -> None:
+    root, outside = tmp_path / "project", tmp_path / "private"
+    root.mkdir()
+    outside.mkdir()
+    with ServedModel(HonestModel()) as server:
+        setup = setup_at(root, server.url)
+        await planned(setup)
+        (root / link).rename(root / "moved")
+        (root / link).symlink_to(outside)
+        with pytest.raises(ConfigurationError, match="is a link"):
+            await planned(setup)
+    assert not list(outside.iterdir())
 
 
 def test_the_work_folder(tmp_path: Path) -> None:

@@ -31,3 +31,17 @@ def test_a_named_one_whose_folder_is_a_link_is_refused(name: str, tmp_path: Path
         work_folder(Settings(), given=tmp_path)
     assert caught.value.code == "E1036"
     assert "Remove the link" in caught.value.fix
+
+
+def test_a_named_one_to_which_a_link_leads_out_of_a_project_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "project/.git").mkdir(parents=True)
+    (tmp_path / "private/reports").mkdir(parents=True)
+    (tmp_path / "project/reports").symlink_to("../private")
+    for folder in ("project/reports", "project/reports/reports"):
+        with pytest.raises(ConfigurationError, match="is a link") as caught:
+            work_folder(Settings(), given=tmp_path / folder)
+        assert caught.value.code == "E1036"
+    (tmp_path / "to-project").symlink_to("project")
+    (tmp_path / "project/inner").symlink_to("docs")
+    for folder in ("to-project/docs", "project/inner"):
+        assert work_folder(Settings(), given=tmp_path / folder) == tmp_path / folder

@@ -175,3 +175,13 @@ def test_a_run_that_somebody_laid_there_deletes_nothing(tmp_path: Path) -> None:
         RunStore(tmp_path / "run")
     assert caught.value.key == "research_damaged"
     assert precious.exists()
+
+
+def test_a_run_whose_folder_is_a_link_is_not_kept(tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    folder = tmp_path / "2026-0001"
+    folder.symlink_to("outside")
+    for opened in (RunLock, RunStore):
+        with pytest.raises(ResearchError), opened(folder):
+            pass
+    assert not list((tmp_path / "outside").iterdir())
