@@ -2,8 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -41,7 +40,7 @@ class Job:
         self,
         make_launch: Callable[[Scratch], Launch],
         *,
-        toolchains: Mapping[str, Path],
+        make_scratch: Callable[[], Scratch],
         protected: ProtectedFiles,
         output_cap: int,
         together: HeadAndTail | None = None,
@@ -50,7 +49,7 @@ class Job:
         leading_out: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         self._make_launch = make_launch
-        self._toolchains = toolchains
+        self._make_scratch = make_scratch
         self._protected = protected
         self._output_cap = output_cap
         self._together = together
@@ -110,7 +109,7 @@ class Job:
 
     async def _run(self, seconds: float) -> tuple[Outcome, Ending]:
         try:
-            self._scratch = Scratch(self._toolchains)
+            self._scratch = self._make_scratch()
             self._launch = self._make_launch(self._scratch)
             if self._stopped:
                 raise asyncio.CancelledError

@@ -3,14 +3,17 @@
 These files may also contain tokens: in headers, in addresses, as passwords of registries.
 """
 
+import errno
 import os
 import re
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from localllm.base.files import open_made
 from localllm.base.regular_files import open_linkless
 from localllm.sandbox.git_config import Setting, parse, write
 from localllm.sandbox.git_programs import PROGRAM_NAMES, expanded
@@ -217,11 +220,26 @@ def _read(file: Path) -> bytes:
 
 
 def put_into(home: Path, files: Mapping[str, bytes]) -> None:
-    """Write the files into the home of a command that has not started. A file is left out if a symlink leads out of the
-    home."""
-    top = home.resolve()
+    """Write the files into the home of a command that has not started. A file is left out where something is in its
+    place, or a symlink is on the way to it from the folder of the home on."""
     for name, content in files.items():
-        file = top / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if file.parent.resolve() == file.parent and not os.path.lexists(file):
-            file.write_bytes(content)
+        file = home / name
+        try:
+            if sys.platform == "win32":
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content)
+            else:
+                _put(home, name, content)
+        except OSError as error:
+            if error.errno not in (errno.ELOOP, errno.ENOTDIR, errno.EEXIST):
+                raise
+
+
+def _put(home: Path, name: str, content: bytes) -> None:
+    above, _, last = f"{home.name}/{name}".rpartition("/")
+    folder = open_made(home.parent, above)
+    try:
+        with open(last, "xb", opener=lambda file, flags: os.open(file, flags, dir_fd=folder)) as file:
+            file.write(content)
+    finally:
+        os.close(folder)

@@ -216,6 +216,10 @@ class Visibility(msgspec.Struct, frozen=True, kw_only=True):
         """Return whether a folder is a home of the user, or holds one, by whatever path."""
         return any(home.is_relative_to(folder) for home in (*self.homes, *self.homes_elsewhere))
 
+    def is_too_wide(self, folder: Path) -> bool:
+        """Return whether a folder is no project: `is_around_home`, or it holds the temporary files of all programs."""
+        return self.is_around_home(folder) or any(path.is_relative_to(folder) for path in _real(map(Path, _TEMPORARY)))
+
 
 def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), project: Path | None = None) -> Visibility:
     """Return what is hidden on this machine, and what is shown nevertheless, also of the repository `project` is part

@@ -230,7 +230,7 @@ class SandboxRunner:
                 asyncio.get_running_loop().run_in_executor(None, scratch.remove)
 
     def _furnished(self, files: Mapping[str, bytes]) -> Scratch:
-        scratch = Scratch(self._toolchains)
+        scratch = self._make_scratch()
         put_into(scratch.home, settings_for(os.environ, self._root))
         put_into(scratch.temporary, files)
         return scratch
@@ -288,7 +288,7 @@ class SandboxRunner:
         copies: list[OwnCopy] = []
         job = Job(
             partial(self._launch, command, self._folder(cwd), severed.shared, files, copies, statuses=statuses),
-            toolchains=self._toolchains,
+            make_scratch=self._make_scratch,
             protected=self._project.protected,
             output_cap=self._output_cap,
             together=together,
@@ -311,10 +311,9 @@ class SandboxRunner:
     def _confinement(self) -> Confinement:
         return self._confine(self._visibility, self._hosts)
 
-    @property
-    def _toolchains(self) -> Mapping[str, Path]:
-        """The toolchains that a command's home links to, also without a sandbox."""
-        return self._visibility.toolchains
+    def _make_scratch(self) -> Scratch:
+        """Make the temporary folder of a command, with a home that links to the toolchains, also without a sandbox."""
+        return Scratch(self._visibility.toolchains, self._root)
 
     def _prepare(self) -> Severed:
         """Replace files of the project that are hard links to files outside by copies. Raises as `_refuse`."""
@@ -347,7 +346,7 @@ class SandboxRunner:
             raise SafetyViolationError("command_state_exposed", folder=self._state)
 
     def _holds_home(self) -> bool:
-        return self._visibility.is_around_home(self._root)
+        return self._visibility.is_too_wide(self._root)
 
     def _folder(self, cwd: Path) -> Path:
         folder = (self._root / cwd).resolve()

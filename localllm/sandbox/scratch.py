@@ -11,6 +11,7 @@ from localllm.base.file_lock import try_lock
 from localllm.base.files import open_beneath, open_folder
 from localllm.base.regular_files import NO_LINK, READ, opened
 from localllm.sandbox.launcher.removal import delete_tree
+from localllm.sandbox.symlinks import follow
 
 _NAME = re.compile(r"localllm-[0-9a-f]{16}")
 _STARTUP = """\
@@ -26,17 +27,19 @@ as it would be without it. `set -x` shows none of it."""
 _PLAIN_PATH = re.compile(r"[\w/.+-]+", re.ASCII)
 _MOST_STATUSES = 1_000  # bytes
 _MOST_IN_RESULT, _MOST_IN_RESULTS = 16_000_000, 64_000_000  # bytes of one result, and of all
+_USUAL_BASE = "/tmp"  # noqa: S108 - the names below it are random ones
 _STALE = 3600.0  # seconds; only has to exceed the moment between creating a folder and locking it
 
 
 class Scratch:
     """A folder for one command: for its temporary files, and as its home, with symlinks to the toolchains.
 
-    It is locked while this process lives, so that others see it is in use.
+    It is locked while this process lives, so that others see it is in use. It does not lie in the folder `project`:
+    another command could change it.
     """
 
-    def __init__(self, toolchains: Mapping[str, Path]) -> None:
-        self.folder = _base() / f"localllm-{os.urandom(8).hex()}"
+    def __init__(self, toolchains: Mapping[str, Path], project: Path | None = None) -> None:
+        self.folder = _base(project) / f"localllm-{os.urandom(8).hex()}"
         self.temporary = self.folder / "tmp"
         self.home = self.folder / "home"
         self._startup = self.folder / "startup"
@@ -69,7 +72,8 @@ class Scratch:
         command: bash reads this file first, and what the trap does is not in its output."""
         if not _PLAIN_PATH.fullmatch(str(self._statuses)):  # it is inserted in shell code
             return
-        self._startup.write_text(_STARTUP.format(file=self._statuses), encoding="utf-8")
+        with self._startup.open("x", encoding="utf-8") as file:  # follows no symlink
+            file.write(_STARTUP.format(file=self._statuses))
 
     def statuses(self) -> tuple[int, ...]:
         """Return the exit status of each part of the last pipeline; empty if not requested, or if the shell did not get
@@ -111,14 +115,15 @@ class Scratch:
 def remove_stale(age: float = _STALE) -> None:
     """Delete the folders left behind by killed programs, which nobody has locked. `age`: seconds that a folder has to
     be old."""
-    base, names = _base(), list[str]()
-    with suppress(OSError):  # there is no such folder any more
-        names = os.listdir(base)  # noqa: PTH208 - there may be thousands of others
-    for name in filter(_NAME.fullmatch, names):
-        with suppress(OSError):  # another process is deleting it as well
-            about = (base / name).lstat()
-            if about.st_uid == os.getuid() and about.st_mtime <= time.time() - age:
-                _remove_unless_locked(base / name)
+    for base in {_base(), Path(_USUAL_BASE).resolve()}:
+        names: list[str] = []
+        with suppress(OSError):  # there is no such folder any more
+            names = os.listdir(base)  # noqa: PTH208 - there may be thousands of others
+        for name in filter(_NAME.fullmatch, names):
+            with suppress(OSError):  # another process is deleting it as well
+                about = (base / name).lstat()
+                if about.st_uid == os.getuid() and about.st_mtime <= time.time() - age:
+                    _remove_unless_locked(base / name)
 
 
 def _remove_unless_locked(folder: Path) -> None:
@@ -128,8 +133,12 @@ def _remove_unless_locked(folder: Path) -> None:
         os.close(fd)
 
 
-def _base() -> Path:
-    return Path(os.environ.get("TMPDIR") or "/tmp").resolve()  # noqa: S108 - the name below it is a random one
+def _base(project: Path | None = None) -> Path:
+    """Return the folder for temporary files: $TMPDIR, unless that or a symlink on the way to it lies in the project."""
+    named = Path(os.environ.get("TMPDIR") or _USUAL_BASE).absolute()
+    passed = [*map(Path, follow(str(named))), named] if project else []
+    lies_inside = project and any(path.is_relative_to(project) for path in passed)
+    return Path(_USUAL_BASE).resolve() if lies_inside else named.resolve()
 
 
 def _lock(folder: Path) -> int | None:

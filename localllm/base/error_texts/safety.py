@@ -70,8 +70,8 @@ SAFETY = {
     ),
     "command_root_too_wide": ErrorText(
         "E9020",
-        "The command was not run: the project {root} contains the user's home folder.",
-        "The sandbox could not keep the rest of the home out of reach.",
+        "The command was not run: the project {root} holds the home folder or all temporary files.",
+        "The sandbox could not keep the rest of it out of reach.",
         "Start localllm in the folder of a project.",
     ),
     "command_state_exposed": ErrorText(

@@ -78,7 +78,7 @@ class OwnCopy:
 
     def __init__(self, original: Path) -> None:
         self._original = original
-        self._scratch = Scratch({})
+        self._scratch = Scratch({}, original.parent)
         self.folder = self._scratch.folder / "own"
         self._source: _Listing = {}
         self._made: _Listing = {}

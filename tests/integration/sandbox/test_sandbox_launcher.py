@@ -124,6 +124,15 @@ async def test_a_project_that_holds_the_home_is_refused(world: World) -> None:
     assert not (world.home / "ran").exists()
 
 
+@pytest.mark.parametrize("folder", ["/tmp", "/var/tmp", "/var"])
+async def test_a_project_that_holds_all_temporary_files_is_refused(tmp_path: Path, folder: str) -> None:
+    runner = SandboxRunner(Path(folder))
+    with pytest.raises(SafetyViolationError) as raised:
+        await runner.run(f"touch {tmp_path}/ran", cwd=Path(folder), timeout=10)
+    assert raised.value.key == "command_root_too_wide"
+    assert not (tmp_path / "ran").exists()
+
+
 async def test_a_folder_outside_is_refused(world: World) -> None:
     (world.project / "link").symlink_to(world.outside)
     for folder in (world.outside, world.project / "link", world.project / ".."):

@@ -114,6 +114,9 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
     put_into(tmp_path / "home", {".cargo/config.toml": b"a", "x": b"a", "y/z": b"a"})
     assert not list((tmp_path / "real").iterdir())
     assert (tmp_path / "home/y/z").read_bytes() == b"a"
+    (tmp_path / "other").symlink_to("real")
+    put_into(tmp_path / "other", {"x": b"a", "y/z": b"a"})
+    assert not list((tmp_path / "real").iterdir())
 
 
 @pytest.mark.parametrize(

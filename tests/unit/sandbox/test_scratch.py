@@ -129,3 +129,19 @@ def test_a_path_the_shell_would_read_otherwise_is_not_put_into_its_text(
     with Scratch({}) as scratch:
         scratch.ask_for_statuses()
         assert ("BASH_ENV" in scratch.variables) == asks
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no /tmp")
+@pytest.mark.parametrize("leading", ["var/tmp", "link", "link/../var/tmp"])
+def test_it_does_not_lie_in_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leading: str) -> None:
+    """A command in the background could put a link in the place of the next command's home."""
+    project = (tmp_path / "project").resolve()
+    (project / "var/tmp").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    (project / "link").symlink_to("../elsewhere")
+    monkeypatch.setenv("TMPDIR", str(project / leading))
+    with Scratch({}, project) as scratch:
+        assert scratch.folder.parent == Path("/tmp").resolve()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "elsewhere"))
+    with Scratch({}, project) as scratch:
+        assert scratch.folder.parent == (tmp_path / "elsewhere").resolve()
