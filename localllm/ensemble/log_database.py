@@ -19,6 +19,7 @@ from localllm.base.errors import RequestLogError
 from localllm.base.file_lock import FileLock
 from localllm.base.i18n import Phrase
 from localllm.base.paths import data_folder
+from localllm.base.sqlite_files import check_companions
 
 _FILE = "ensemble/requests.sqlite"
 
@@ -155,6 +156,7 @@ class LogDatabase:
 
     def _opened(self) -> sqlite3.Connection:
         self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        check_companions(self.file)  # with its folder in a project (~/.local), a command may have laid them there
         os.close(os.open(self.file, os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600))
         db = sqlite3.connect(self.file, timeout=_SECONDS, isolation_level=None)
         try:

@@ -8,6 +8,7 @@ import pytest
 
 from localllm.base.errors import RequestLogError
 from localllm.ensemble.log_database import LogDatabase, LoggedAnswer, LoggedRun, LogLimits, find_run, read_runs
+from tests.support.deadly_database import deadly_database
 
 DAY = 86_400.0
 
@@ -140,3 +141,13 @@ def test_reading_a_file_that_is_not_ours_is_an_error(tmp_path: Path, change: str
 def test_the_limits_are_those_that_are_documented() -> None:
     limits = LogLimits()
     assert (limits.days, limits.runs, limits.bytes) == (30, 10_000, 200_000_000)
+
+
+def test_what_a_journal_beside_it_names_is_not_deleted(tmp_path: Path) -> None:
+    precious = tmp_path / "thesis"
+    precious.touch()
+    LogDatabase(tmp_path / "requests.sqlite").close()
+    deadly_database(tmp_path / "requests.sqlite", precious)
+    with pytest.raises(RequestLogError):
+        LogDatabase(tmp_path / "requests.sqlite")
+    assert precious.exists()
