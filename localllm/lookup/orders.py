@@ -1,7 +1,9 @@
 """Execute explicit instructions: run a command or the tests, create a file, replace or append text, commit; and git
 queries. Missing details are asked for, never guessed."""
 
+import os
 import re
+import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -10,7 +12,8 @@ from typing import Literal, cast
 import msgspec
 
 from localllm.base.events import Json
-from localllm.base.regular_files import read_regular
+from localllm.base.files import open_folder
+from localllm.base.regular_files import read_beneath, read_regular
 from localllm.lookup import vocabulary
 from localllm.lookup.conversation import Call, Talk
 from localllm.lookup.entities import is_path, path_in
@@ -218,10 +221,21 @@ def _offered(talk: Talk, name: str, /, **arguments: Json) -> Call | str:
 
 
 def _text_of(root: Path, path: str) -> str | None:
+    """Return a file's text; None for one that leads out of the project, or through a link: what is read is shown."""
     try:
-        return read_regular(root / path, _LARGEST).decode("utf-8", "replace").replace("\r\n", "\n")
+        return _content(root, path).decode("utf-8", "replace").replace("\r\n", "\n")
     except OSError:
         return None
+
+
+def _content(root: Path, path: str) -> bytes:
+    if sys.platform == "win32":
+        return read_regular(root / path, _LARGEST)
+    folder = open_folder(root.resolve())
+    try:
+        return read_beneath(folder, path, _LARGEST)
+    finally:
+        os.close(folder)
 
 
 def _short(text: str) -> str:

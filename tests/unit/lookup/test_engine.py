@@ -51,6 +51,18 @@ async def test_an_instruction_is_carried_out_by_a_call(shop: Path) -> None:
     assert (call.name, call.arguments) == ("run_command", '{"command":"make lint"}')
 
 
+@pytest.mark.parametrize("path", ["out/notes.txt", "link.txt", "../private/notes.txt"])
+async def test_no_file_outside_is_quoted_in_a_call(tmp_path: Path, path: str) -> None:
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private/notes.txt").write_text("the last line is private\n")
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project/out").symlink_to("../private")
+    (tmp_path / "project/link.txt").symlink_to("../private/notes.txt")
+    edits = (ToolSpec("edit_file", "", {"type": "object", "properties": {}}),)
+    chunks = await step(tmp_path / "project", asked(f'append "more" to {path}'), tools=edits)
+    assert "private" not in "".join(map(str, chunks)).replace(path, "")
+
+
 async def test_a_question_is_answered_at_once_and_always_the_same(shop: Path) -> None:
     question = asked("where is the retry logic?")
     first = await step(shop, question)
