@@ -9,12 +9,16 @@ from contextlib import suppress
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from localllm.sandbox.dotfiles import CARGO, has_private_key, has_secret, is_git_secret
 from localllm.sandbox.protect.repository import around
 from localllm.sandbox.symlinks import resolve
+
+if TYPE_CHECKING:
+    from localllm.sandbox.launcher.mount_table import MountTable
 
 _SECRET = re.compile(
     r"(?i)\.?credentials(\.(json|toml|ya?ml|xml|ini|conf|cfg|db|txt))?|[._]netrc|\.pypirc|\.git-credentials|\.env"
@@ -227,6 +231,13 @@ def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), pro
 
     A command's home links to the toolchains of the first home only: settings of two homes do not mix.
     """
+    from localllm.sandbox.home_elsewhere import (
+        home_elsewhere,
+        mounts_in,
+        windows_homes,
+    )  # only the first command needs them
+    from localllm.sandbox.launcher.mount_table import mounts_here
+
     homes = _homes(environment)
     secrets = [home / name for home in homes for name in _SECRETS_AMONG_TOOLCHAINS.split()]
     secrets += [file for home in homes for name in _SETTINGS_AMONG_TOOLCHAINS if has_secret(file := home / name)]
@@ -238,18 +249,25 @@ def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), pro
         for home in homes
     }
     programs = {str(path): real for path in _programs(environment) if (real := _chosen_by_user(path, root))}
+    for_windows = windows_homes()
+    programs = {path: real for path, real in programs.items() if not _is_for_windows(real, for_windows)}
     folders = programs.values()
     secrets += [file for folder in folders for name in _SETTINGS_OF_ENVIRONMENTS if has_secret(file := folder / name)]
     repository = around(project, [*homes, *map(Path, _ALWAYS_HIDDEN.split())]) if project else []
     places = [*repository, *(folder / ".git" for folder in (project.parents if project else ()))]
     secrets += [file for folder in places for file in _git_settings(folder) if is_git_secret(file)]
-    closed = _real([*homes, *map(Path, _ALWAYS_HIDDEN.split()), *secrets, *also_hidden])
-    closed = tuple(dict.fromkeys((*closed, *_aliases(closed))))
-    tools = _beneath(closed, dict.fromkeys((*(path for names in found.values() for path in names.values()), *folders)))
+    toolchains = [path for names in found.values() for path in names.values()]
+    plain = [*homes, *map(Path, _ALWAYS_HIDDEN.split()), *toolchains, *folders, *([root] if root else [])]
+    elsewhere = [path for home in homes for path in home_elsewhere(home, plain)]
+    closed = _real([*homes, *map(Path, _ALWAYS_HIDDEN.split()), *secrets, *elsewhere, *for_windows, *also_hidden])
+    table = mounts_here()
+    mounted = [point for home in homes for point in mounts_in(home, table.points)]
+    closed = tuple(dict.fromkeys((*closed, *_aliases(table, (*closed, *mounted)))))
+    tools = _beneath(closed, dict.fromkeys((*toolchains, *folders)))
     hidden = tuple(dict.fromkeys((*closed, *_real(secrets_in(tools)))))
     return Visibility(
         homes=homes,
-        homes_elsewhere=tuple(_aliases(homes, parts=False)),
+        homes_elsewhere=tuple(_aliases(table, homes, parts=False)),
         hidden=hidden,
         shown=_beneath(hidden, dict.fromkeys((*tools, *repository))),
         toolchains=found[homes[0]] if homes else {},
@@ -273,6 +291,13 @@ def _chosen_by_user(path: Path, project: Path | None) -> Path | None:
         return None
     is_environment = any(_exists(around / mark) for around in (folder, folder.parent) for mark in _ENVIRONMENT_MARKS)
     return folder if is_environment or not leads_out else None
+
+
+def _is_for_windows(folder: Path, homes: Iterable[Path]) -> bool:
+    """Return whether programs in a home of Windows are for Windows itself: no command can run those, and to search
+    their folders for secrets would take seconds."""
+    is_inside = any(folder.is_relative_to(home) for home in homes)
+    return is_inside and not any(_exists(around / "pyvenv.cfg") for around in (folder, folder.parent))
 
 
 def _git_settings(data: Path) -> Iterator[Path]:
@@ -326,12 +351,9 @@ def _beneath(folders: Iterable[Path], paths: Iterable[Path]) -> tuple[Path, ...]
     return tuple(path for path in paths if not around.isdisjoint(path.parents))
 
 
-def _aliases(paths: Iterable[Path], *, parts: bool = True) -> list[Path]:
+def _aliases(table: "MountTable", paths: Iterable[Path], *, parts: bool = True) -> list[Path]:
     """Return by which other paths the same can be reached, or with `parts` some of it: the root or the home may be
     mounted twice, as WSL, Fedora's atomic desktops and NixOS do it."""
-    from localllm.sandbox.launcher.mount_table import mounts_here  # only the first command needs it
-
-    table = mounts_here()
     return [Path(name) for path in paths for name in table.aliases(str(path), parts=parts)]
 
 
