@@ -18,6 +18,9 @@ from localllm.llm.providers.base import ModelInfo, Provider
 PATIENCE_SECONDS = 3.0
 """Seconds a server may take to list its models before the user is told that it is silent."""
 
+SECONDS_FOR_NAMED = 15.0
+"""The same for a server whose address the user has set, before the embedded engine answers in its place."""
+
 RECENT_SECONDS = 1.0
 """Seconds for which the result of a discovery is reused."""
 
@@ -36,9 +39,10 @@ class Look(Protocol):
 async def _discover(
     settings: LLMSettings, environ: Mapping[str, str], *, within: float | None = None
 ) -> Sequence[Server]:
-    from localllm.llm.discovery.scan import SECONDS, discover  # not needed if the settings name the server
+    from localllm.llm.discovery.scan import SECONDS, SECONDS_FAR, discover  # not needed if the settings name the server
 
-    return await discover(settings, environ, within=within or SECONDS)
+    within = within or SECONDS
+    return await discover(settings, environ, within=within, within_far=max(within, SECONDS_FAR))
 
 
 class Selection:
@@ -110,9 +114,9 @@ class Selection:
         self.servers = list(await self._look(self._settings, self._environ))
         return self.servers
 
-    async def look_patiently(self) -> list[Server]:
-        """Look at every address again, and give one that is busy the time to answer."""
-        self.servers = list(await self._look(self._settings, self._environ, within=PATIENCE_SECONDS))
+    async def look_patiently(self, seconds: float = PATIENCE_SECONDS) -> list[Server]:
+        """Look at every address again, and give one that is busy `seconds` to answer."""
+        self.servers = list(await self._look(self._settings, self._environ, within=seconds))
         return self.servers
 
     def in_use(self, server: Server) -> bool:
@@ -201,10 +205,12 @@ class Selection:
         """Look at every address. Where nobody can be used and somebody takes connections and does not answer, as on a
         machine that is busy, that one is given more time, once: else the embedded engine would answer beside it."""
         servers = await self.look()
-        if self._has_waited or choose(servers) or not any(server.state == "silent" for server in servers):
+        silent = [server for server in servers if server.state == "silent"]
+        if self._has_waited or choose(servers) or not silent:
             return servers
         self._has_waited = True
-        return await self.look_patiently()
+        named = any(server.set_by_user for server in silent)
+        return await self.look_patiently(SECONDS_FOR_NAMED if named else PATIENCE_SECONDS)
 
     async def _find(self) -> None:
         self.failure = None

@@ -51,9 +51,16 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 LOCKED = Found(state="locked")
 
 
-async def recognise(ask: Ask, expected: ProviderName, *, window: int = 0) -> Found:
+def _nothing(found: Found) -> None:
+    del found
+
+
+async def recognise(
+    ask: Ask, expected: ProviderName, *, window: int = 0, note: Callable[[Found], None] = _nothing
+) -> Found:
     """Recognise the server behind `ask`. The `expected` provider is tried first, then the others, since Ollama and LM
-    Studio also list their models in OpenAI's form. `window`: tokens that would be requested from Ollama."""
+    Studio also list their models in OpenAI's form. `window`: tokens that would be requested from Ollama. `note` is
+    called with what is known before the others are tried."""
     readers: dict[ProviderName, Callable[[Ask], Awaitable[Found | None]]] = {
         "ollama": partial(_as_ollama, window=window),
         "openai": _as_openai,
@@ -64,7 +71,9 @@ async def recognise(ask: Ask, expected: ProviderName, *, window: int = 0) -> Fou
         found = await readers[name](ask)
         if found and found.software:
             return found
-        seen += [found] if found else []
+        if found:
+            note(found)
+            seen.append(found)
     return min(seen, key=lambda found: _BEST_FIRST.index(found.state))
 
 
@@ -247,6 +256,8 @@ class Visit:
         self._window = settings.context_window
         self._began = time.monotonic()
         self._host = ""
+        self._seen: Found | None = None
+        """What the server has shown itself to be, if it could still turn out to be another program."""
         self._key_variable = ""
         self._key_was_refused = False
 
@@ -264,14 +275,22 @@ class Visit:
             root = server_root(self._candidate.base_url)
             if not is_proxied(root, self._environ):
                 self._host = await knock(root)
-            return self._recognised(await recognise(self._ask, self._candidate.provider, window=self._window))
+            return self._recognised(
+                await recognise(self._ask, self._candidate.provider, window=self._window, note=self._note)
+            )
         except StrangeAnswerError as error:
             return self._server("foreign", _strange(str(error)))
         except OSError as error:
             return self._server("absent", _reason(error))
 
+    def _note(self, found: Found) -> None:
+        if found.state == "ready":
+            self._seen = found
+
     def unfinished(self, seconds: float) -> Server:
         """Return what is known when the timeout of `seconds` has passed."""
+        if self._seen:
+            return self._recognised(self._seen)
         if self._host:
             return self._server("silent", _("no complete answer in {seconds:g} s", seconds=seconds))
         return self._server("absent", _("no connection in {seconds:g} s", seconds=seconds))

@@ -304,6 +304,22 @@ async def test_who_does_not_answer_in_time_is_silent(nobody: LLMSettings, peer: 
     assert (server.state, server.detail) == ("silent", "no complete answer in 0.2 s")
 
 
+async def test_of_a_slow_server_what_it_has_shown_counts(nobody: LLMSettings) -> None:
+    """It lists its models, and the time ends before it has said whether it is Ollama or LM Studio."""
+    lists = peers.listing({"id": "a", "owned_by": "me"})
+
+    async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await (peers.hangs if lists.asked else lists)(reader, writer)
+
+    async with serving(slow) as url:
+        settings = LLMSettings(
+            lmstudio=nobody.lmstudio, ollama=nobody.ollama, openai=OpenAISettings(base_url=f"{url}/v1")
+        )
+        servers = await discover(settings, {}, also=(), within=1.0)
+    server = next(one for one in servers if one.state != "absent")
+    assert (server.provider, server.state, [model.id for model in server.models]) == ("openai", "ready", ["a"])
+
+
 async def test_a_hanging_server_does_not_hide_the_others(nobody: LLMSettings) -> None:
     async with serving(peers.hangs) as hanging, serving(peers.vllm()) as ready:
         servers = await discover(nobody, {}, also=[hanging, ready], within=1.0)
