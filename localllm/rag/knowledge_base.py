@@ -104,10 +104,17 @@ class KnowledgeBase:
         self._only = frozenset(self._find(name)[1].name for name in names)
 
     def staleness(self, collection: Collection) -> list[Phrase]:
-        """Explain why a collection is not searched as configured now, and the fix."""
+        """Explain why a collection is not searched as configured now, which of its files have changed since the ingest,
+        and the fix. Looks at every file."""
         embedder = collection.embedder
         other = embedder is not None and not fits(self._settings, embedder)
-        return [*other_version(collection), *([another_model(collection, None)] if other else [])]
+        remarks = [*other_version(collection), *([another_model(collection, None)] if other else [])]
+        store, _ = self._find(collection.name)
+        known = Manifest(store.manifest(collection.name), collection.name).files().values()
+        old = [one.record for one in known if one.record.reason is None and is_outdated(one)]
+        if old:
+            remarks.append(outdated_files(collection, [one.file for one in old], [one.path for one in old]))
+        return remarks
 
     def collections(self) -> list[Collection]:
         """List all collections by name; one of the project hides one of the user's of the same name. Cheap: reads one

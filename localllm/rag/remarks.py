@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from localllm.base.i18n import N_, Phrase
+from localllm.base.i18n import N_, Phrase, Phrases
 from localllm.rag import chunking
 from localllm.rag.document_files import is_beneath
 from localllm.rag.records import Collection
@@ -16,6 +16,8 @@ _OTHER_VERSION = N_(
 _OUTDATED = N_(
     "Changed or deleted since the ingest: {files}. To update the collection: localllm rag ingest {roots} -c {name}"
 )
+
+_MOST_NAMED = 10  # files
 
 
 def another_model(collection: Collection, reason: Phrase | None) -> Phrase:
@@ -45,10 +47,11 @@ def other_version(collection: Collection) -> list[Phrase]:
 
 def outdated_files(collection: Collection, files: Sequence[str], paths: Sequence[str]) -> Phrase:
     """Explain that files of a collection have changed since, and which ingest renews them."""
+    more = [Phrase("[and {count} more]", count=len(files) - _MOST_NAMED)] if files[_MOST_NAMED:] else []
     roots = [root for root in collection.roots if any(is_beneath(path, [Path(root)]) for path in paths)]
     return Phrase(
         _OUTDATED,
-        files=", ".join(files),
-        roots=shlex.join(roots or paths),
+        files=Phrases([*files[:_MOST_NAMED], *more], ", "),
+        roots=shlex.join(roots or paths[:_MOST_NAMED]),
         name=shlex.quote(collection.name),
     )

@@ -50,6 +50,24 @@ def test_from_files_to_an_answer(call: Call) -> None:
     assert "words (BM25)" in call("status").output
 
 
+def test_status_names_the_documents_that_have_changed_since(call: Call) -> None:
+    call("ingest", "docs", "-c", "manuals")
+    assert "Changed or deleted" not in call("status").output
+    Path("docs/pump.md").write_text("# Pump\n\nThree years.\n")
+    Path("docs/休暇.md").unlink()
+    shown = " ".join(call("status").output.split())
+    assert "! Changed or deleted since the ingest: docs/pump.md, docs/休暇.md." in shown
+    (one,) = msgspec.json.decode(call("status", "manuals", "--json").stdout)["collections"]
+    assert "docs/pump.md" in one["remarks"][0]
+    for number in range(12):
+        Path(f"docs/{number}.md").write_text(f"# Part {number}\n\nText.\n")
+    call("ingest", "docs", "-c", "manuals")
+    assert "Changed or deleted" not in call("status").output
+    for number in range(12):
+        Path(f"docs/{number}.md").unlink()
+    assert "[and 2 more]" in call("status").output
+
+
 def test_an_ingest_says_where_nothing_was_taken_in(call: Call) -> None:
     Path("empty.md").touch()
     taken = call("ingest", "empty.md", "-c", "manuals").output
