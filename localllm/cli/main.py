@@ -331,6 +331,10 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
     """Raise usage errors for options that would otherwise be ignored."""
     if options["prompt"] is None and (options["yes"] or options["output"] != "text"):
         raise click.UsageError(_("--yes and --output need -p."))
+    if (options["prompt"] or "").strip() == "-":
+        raise click.UsageError(
+            _('-p - is no request: what is piped in is data. Say what to do with it: localllm -p "summarise" < FILE')
+        )
     if options["continue_"] and options["resume"] is not None:
         raise click.UsageError(
             _("--continue takes the newest session, --resume the one you name: give only one of them.")

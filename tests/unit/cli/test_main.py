@@ -15,6 +15,7 @@ from localllm.cli.main import read_piped_input, run
         (["init", "--serv"], "No such option '--serv'"),
         (["rag", "chat", "--continue"], "No such option '--continue'"),
         (["--json", "-p", "hi"], "There is no --json: use --output json."),
+        (["-p", "-"], 'Say what to do with it: localllm -p "summarise" < FILE'),
     ],
 )
 def test_an_option_at_the_wrong_place(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
