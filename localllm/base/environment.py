@@ -35,6 +35,14 @@ _LIBRARIES = frozenset({"LD_PRELOAD", "LD_AUDIT"})  # a name without a slash is 
 _LOADING = ("PERL5OPT", "RUBYOPT", "NODE_OPTIONS", "JAVA_TOOL_OPTIONS")
 """Options that make programs load code; removed from our environment."""
 
+_STEERING = (
+    "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_OBJECT_DIRECTORY GIT_NAMESPACE GIT_CONFIG "
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_PREFIX GIT_SHALLOW_FILE GIT_GRAFT_FILE GIT_REPLACE_REF_BASE "
+    "GIT_IMPLICIT_WORK_TREE GIT_INTERNAL_SUPER_PREFIX GIT_QUARANTINE_PATH"
+)
+"""What `git rev-parse --local-env-vars` names, and git sets for its hooks: git would use another repository than the
+project's, which is the one that was checked, or other settings (`GIT_CONFIG`). Removed as well."""
+
 
 def first_real(path: str) -> str:
     """Return the real path of `path` as of the first call."""
@@ -99,7 +107,7 @@ def own_variables() -> dict[str, str]:
 
 
 def _take_out(is_safe: "Callable[[str], bool]") -> None:
-    """Remove unsafe entries from the code search paths of child processes."""
+    """Remove unsafe entries from the code search paths of child processes, and what steers git."""
     for name in _SEARCHED.split():
         value = os.environ.get(name, "")
         is_library = name in _LIBRARIES
@@ -108,9 +116,10 @@ def _take_out(is_safe: "Callable[[str], bool]") -> None:
         if value and kept != entries:
             _taken[name] = value
             os.environ[name] = os.pathsep.join(kept)
-    _taken.update((name, os.environ[name]) for name in _LOADING if name in os.environ)
+    removed = (*_LOADING, *_STEERING.split())
+    _taken.update((name, os.environ[name]) for name in removed if name in os.environ)
     for name in _taken:
-        if name in _LOADING or not os.environ[name]:
+        if name in removed or not os.environ[name]:
             del os.environ[name]
 
 

@@ -32,10 +32,15 @@ ROOT = Path(__file__).parents[2]
         ("BASH_ENV", "./env.sh", None),
         ("NODE_OPTIONS", "--require ./evil.js", None),
         ("PERL5OPT", "-Ilib -Mevil", None),
+        ("GIT_DIR", "/opt/other/.git", None),
+        ("GIT_WORK_TREE", "/opt/other", None),
+        ("GIT_INDEX_FILE", "/opt/other/.git/index.lock", None),
+        ("GIT_CONFIG", "/dev/null", None),
+        ("GIT_CONFIG_GLOBAL", "/opt/gitconfig", "/opt/gitconfig"),
         ("MY_PATH", "lib:.", "lib:."),
     ],
 )
-def test_other_programs_look_for_no_code_in_the_project(name: str, before: str, after: str | None) -> None:
+def test_nothing_steers_other_programs_from_elsewhere(name: str, before: str, after: str | None) -> None:
     with TemporaryDirectory() as folder:
         project, outside = Path(folder, "project"), Path(folder, "outside")
         (project / ".git").mkdir(parents=True)
