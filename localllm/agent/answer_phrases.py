@@ -48,7 +48,8 @@ _CHANGE = (
     r"|upgrade|clean up|inline|translate|turn (?=[^\n]* into\b)|insert|patch|solve|resolve|finish|complete|support"
     r"|make (?!sure\b|a list\b|suggestions\b)|(?:add|create|write|generate|build|develop)\b(?! (?:me )?(?:an? |the "
     r"|some )?(?:[\w-]+ )?(?:summary|overview|explanation|list|description|example|snippet|regex|regular expression"
-    r"|query|poem|answer|command|one-liner|message|reply|letter|e-?mail|story)\b(?!\.\w| (?:to|in|into) )))"
+    r"|query|poem|answer|command|one-liner)\b(?!\.\w| (?:to|in|into) ))(?:(?<=add)|(?! (?:me )?(?:an? |the )?"
+    r"(?:[\w-]+ )?(?:message|reply|letter|e-?mail|story)(?:[.,;:!]?$| (?:about|for|of|that|which|from|saying)\b))))"
 )
 _CHANGE_BEGINS = (
     *("fix", "repair", "correct", "set", "chang", "edit", "modif", "updat", "renam", "refactor", "rewrit", "replac"),
@@ -67,9 +68,13 @@ _ASKED = (
 )
 _ORDERED = (
     r"(?i)^(?:(?:please|now|then|and|also|next|just|could you|can you)[,:]?\s+)*"
-    r"(?:(?:have|let) (?!(?:you|we|i|me|us|there|any|it|them|this|that)\b)[\w.`()-]{1,60} [a-z]"
-    r"|get (?:all )?(?:the )?(?:\w{1,30} )?tests? (?:to )?pass\b|use [^\n]{1,60} instead of\b|sort (?:the|all)\b"
-    r"|(?:handle|undo|document|annotate|reformat|type-hint|switch to) [^\n:]{1,200}$)"
+    r"(?:(?:have|let) (?!(?:you|we|i|me|us|there|any|it|them|this|that|an?|git|python3?|pytest|ruff|npm)\b)(?:the )?"
+    r"[\w.`()-]{1,60} (?!(?:be|been|run|look|show|list|check|tell|find|report|explain|compute)\b)[a-z]"
+    r"|get (?:all )?(?:the )?(?:\w{1,30} )?tests? (?:to )?pass\b"
+    r"|use (?![^\n]*\b(?:english|japanese|web|internet|search|words?|terms|tools?|run|explain|answer)\b)[^\n]{1,60} "
+    r"instead of\b|sort (?:the|all)(?: the)? (?:imports|[^\n]{1,60} in `?[\w/-]+\.\w)"
+    r"|(?:handle|undo|document|annotate|reformat|type-hint|switch to (?!(?:english|japanese|main|master)\b"
+    r"|[^\n]*\b(?:branch|mode|model|language)\b)) ?[^\n:?]{1,200}$)"
 )
 """Other ways to order a change: have f return 9, use a set instead of a list."""
 _ORDER_BEGINS = (
@@ -79,7 +84,8 @@ _ORDER_BEGINS = (
 _ASKED_LATER = rf"(?i)(?:,| and| then| to)\s+(?:please |then |also )*{_CHANGE}\b"
 _WANTED = (
     r"(?i)\bshould(?: now| also)? (?!i\b|we\b)[a-z]|\bneeds? (?:an?|to) \w"
-    r"|\b(?:i|we) (?:want|need) (?!(?:you|to|me|us)\b)[\w.`()-]{1,60} to [a-z]"
+    r"|\b(?:i|we) (?:want|need) (?!(?:you|to|me|us|some(?:one|body)|help|time|answers?|users|people)\b)[\w.`()-]{1,60} "
+    r"to (?!(?:be|know|understand|think|explain|tell|see|show|help)\b)[a-z]"
     r"|\b(?:i|we) (?:want|need) (?:an?|the) .{0,60}"
     r"(?:\b(?:script|program|tool|file|tests?|module|class|function)\b|\w\.\w)"
 )
@@ -98,8 +104,16 @@ _HANDS_OFF = (
 _CHANGE_JA = (
     r"(?:直し|治し|修正し|変更し|変え|追加し|書き換え|書き直し|書い|実装し|作っ|作成し|リネームし|改名し|置き換え"
     r"|置換し|削除し|消し|更新し|移動し|対応し|改善し|整理し|分割し|統合し|移行し|リファクタリングし|対応させ|つけ"
-    r"|付け|入れ|仕上げ|させ|生成し|翻訳し|(?:に|よう|く)し)(?:て(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|頂け|おい"
+    r"|付け|入れ|仕上げ|完成させ|生成し|翻訳し)(?:て(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|頂け|おい"
     r"|、|$)|て[。！!\s]*$|たい|なさい)"
+)
+_MADE_JA = (
+    r"を[^。\n]{1,30}(?<!確認)(?<!質問)(?<!相談)(?<!実行)(?<!理解)(?<!説明)(?:(?<!参考)(?<!大切)(?<!大事)(?<![気元基例])"
+    r"(?:に|よう|く)し|させ)て(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|頂け)?[。！!\s]*$"
+)
+"""Orders that something be otherwise: fの戻り値を9にして."""
+_TEXT_JA = (
+    "文|回答|答え|返事|説明|要約|内容|結果|報告|日本語|英語|敬語|箇条書き|表に|一覧|リストに|行に|以後|今後|これから"
 )
 _CHANGE_NOUN_JA = r"(?:修正|変更|追加|実装|作成|改名|置換|削除|更新|対応)(?:を(?:お願い|頼)|お願い|せよ|すること|して)"
 _TEXT = (
@@ -167,6 +181,8 @@ def asks_for_change(request: str) -> bool:
 def _orders_change(request: str) -> bool:
     wishes = "" if request.isascii() else _wishes(request)
     if _search_ja(_CHANGE_JA, wishes, re.MULTILINE) or _search_ja(_CHANGE_NOUN_JA, wishes):
+        return True
+    if any(re.search(_MADE_JA, said) and not re.search(_TEXT_JA, said) for said in _lines_ja(wishes)):
         return True
     has_verb, has_wish = _has_any(request, _CHANGE_BEGINS), _has_any(request, ("should", "need", "want"))
     if _has_any(request, _ORDER_BEGINS) and any(re.match(_ORDERED, one) for one in _sentences(request)):
@@ -251,10 +267,12 @@ _VERBS = (
     r"|completed)"
 )
 _CHANGED_BY_ME = (
-    rf"(?i)\b(?:i|we)(?:'ve| have)? (?:(?:now|also|just|successfully|already) ){{0,2}}(?:{_VERBS}\b|made \S+ [a-z])"
+    rf"(?i)\b(?:i|we)(?:'ve| have)? (?:(?:now|also|just|successfully|already) ){{0,2}}(?:{_VERBS}\b"
+    r"|made (?!(?:an?|no|sure|some|any|use|two|it|nothing|every)\b)\S+ [a-z])"
 )
 _CHANGED = (
-    rf"{_CHANGED_BY_ME}|^done\s*[:—–-]|\bnow (?:returns?|says?|uses?|handles?|prints?|accepts?|takes?|raises?)\b"
+    rf"{_CHANGED_BY_ME}|^done\s*[:—–-]"
+    r"|(?<!it )\bnow (?:returns?|says?|uses?|handles?|prints?|accepts?|takes?|raises?)\b"
     r"|\b(?:returns?|says?|uses?|handles?|prints?|accepts?|takes?|raises?) [^.\n]{1,40} now[.!]?$"
     rf"|\b(?:has|have) (?:now |also )?been (?:successfully )?{_VERBS}\b|^(?:successfully )?{_VERBS}\b(?! (?:by|in)\b)"
     r"|^(?:it is |it's |all |the (?:change|task|job|work|fix|edit) is |everything is )?(?:now )?(?:done|finished"
@@ -263,8 +281,9 @@ _CHANGED = (
 _CHANGED_JA = (
     r"(?:修正|変更|追加|作成|更新|削除|実装|編集|置換|リネーム|改名|対応|適用|移動|完了)(?:を)?(?:し|いたし"
     r"|が完了し)(?:ました|ております)|(?:直し|書き換え|変え|作り|書き|置き換え|加え)ました|^完了(?:です)?[。！]?$"
-    r"|^できました|(?:ように|に|く)(?:なりました|しました)"
+    r"|^できました"
 )
+_CHANGED_TO_JA = r"(?<!失敗する)ようになりました|(?<!参考)(?<![気元])にしました|くしました"
 _ADMITTED = (
     r"(?i)\b(?:could not|couldn't|cannot|can't|unable to|was not able|wasn't able|not possible|impossible|failed to"
     r"|gave up|give up|did not (?:manage|work|change|apply|make|succeed|finish|fix)|didn't (?:manage|work|change"
@@ -347,15 +366,18 @@ def says_tests_pass(answer: str) -> bool:
 def says_changed(answer: str) -> bool:
     """Return whether it claims that something was changed, or all is done."""
     return any(
-        (re.search(_CHANGED, said) or _search_ja(_CHANGED_JA, said)) and not said.endswith(("?", "？"))
+        (re.search(_CHANGED, said) or _search_ja(f"{_CHANGED_JA}|{_CHANGED_TO_JA}", said))
+        and not said.endswith(("?", "？"))
         for said in _sentences(answer)
     )
 
 
 def claims_own_change(answer: str) -> bool:
-    """Return whether it claims that its author has changed something."""
-    said = _ends(answer)
-    return any(re.search(_CHANGED_BY_ME, one) for one in _sentences(said)) or _search_ja(_CHANGED_JA, said)
+    """Return whether it claims that its author has changed something, other than a text that follows."""
+    return any(
+        (re.search(_CHANGED_BY_ME, said) or _search_ja(_CHANGED_JA, said)) and not said.endswith((":", "："))
+        for said in _sentences(answer)
+    )
 
 
 def asks_for_words(request: str) -> bool:

@@ -138,6 +138,11 @@ def test_what_only_goes_on_with_the_request_before(request: str, goes_on: bool) 
         "f の戻り値を9にして",
         "あいさつを丁寧にして",
         "f に 9 を返させて",
+        "Let the parser accept None",
+        "Add email validation to the form",
+        "Add a message field to User",
+        "Create a message queue in queue.py",
+        "コードを読みやすくしてください",
     ],
 )
 def test_a_change_may_be_ordered_in_many_words(request_: str) -> None:
@@ -157,6 +162,20 @@ def test_a_change_may_be_ordered_in_many_words(request_: str) -> None:
         "Document search: how does it work?",
         "README を参考にして、使い方を教えて",
         "どうしてこうなっているの？",
+        "Have a look at a.py",
+        "Have tests been written for it?",
+        "Let pytest run and report what fails",
+        "Let x be 3. What is f(x)?",
+        "Use Japanese instead of English",
+        "Sort the files by size and show the ten largest",
+        "Switch to Japanese",
+        "I want this to be explained in simple words",
+        "I need help to understand a.py",
+        "Write a commit message for it",
+        "箇条書きにしてください",
+        "もう少し短くして",
+        "この文を英語にしてください",
+        "確認させてください",
     ],
 )
 def test_what_sounds_alike_orders_no_change(request_: str) -> None:
@@ -179,7 +198,12 @@ def test_a_change_may_be_claimed_in_many_words(answer: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", ["f returns 1.", "It is in a.py:3.", "f is not used now that g is there.", "f は 1 を返します。"]
+    "answer",
+    [
+        *("f returns 1.", "It is in a.py:3.", "f is not used now that g is there.", "f は 1 を返します。"),
+        *("I made no changes.", "I made a list of the open points.", "I made sure that a.py is there."),
+        *("エラーになりました。", "原因が明らかになりました。", "README を参考にしました。"),
+    ],
 )
 def test_what_something_does_is_no_claim(answer: str) -> None:
     assert not says_changed(answer)

@@ -257,6 +257,10 @@ async def test_a_claim_without_any_call_is_not_verified(project: Path, request_:
         ("What did we do last week?", "We changed the parser."),
         ("Write a commit message for it.", "I fixed the parser."),
         ("コミットメッセージを一行で。", "パーサーを修正しました。"),
+        ("Shorter, please.", "I shortened it:\n\nThe parser is fast."),
+        ("Python 3.12 の f 文字列", "引用符を自由に使えるようになりました。"),
+        ("箇条書きにしてください", "箇条書きにしました。\n- 速い"),
+        ("Have a look at a.py", "I made no changes. It sets x to 1."),
         ("Set x to 2.\n```python\nx = 1\n```\nin this snippet", "```python\nx = 2\n```"),
     ],
 )
