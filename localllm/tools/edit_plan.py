@@ -12,6 +12,7 @@ import msgspec
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, Phrase
+from localllm.documents.notebooks import cell_edit
 from localllm.safety.code_loss import detect_code_destruction, new_errors, placeholder
 from localllm.safety.paths import shown
 from localllm.safety.tool_definition import ToolOutput
@@ -261,6 +262,8 @@ def _replaced_whatever_size(edit: Edit, asked: Replacement, *, replace_all: bool
         raise ToolExecutionError("edit_empty", path=shown(path))
     if old == new:
         raise ToolExecutionError("edit_no_change")
+    if path.endswith(".ipynb") and (in_file := cell_edit(edit.text, old, new)):
+        old, new = in_file
     try:
         match = find(edit.text, old, new, apart=replace_all)
     except TooManyPlacesError as error:

@@ -385,7 +385,7 @@ def _notebook(context: ToolContext, path: str, wanted: Wanted) -> ToolOutput | N
     context.seen.note(path, data)
     output = _as_text(context, TextFile(path, data, Decoded(text)), wanted, "notebook")
     told = (
-        output.for_model + "\n" + '[a notebook, shown as cells; encoding="utf-8" reads the JSON that edit_file changes]'
+        output.for_model + "\n" + "[a notebook, shown as cells; edit_file takes the lines of a cell as they are shown]"
     )
     return ToolOutput(payload=output.payload, for_model=told, summary=output.summary)
 

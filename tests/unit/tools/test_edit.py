@@ -1,5 +1,6 @@
 """One passage is replaced, exactly where it was meant; a miss changes nothing and says what to do."""
 
+import json
 from pathlib import Path
 
 import msgspec
@@ -568,3 +569,19 @@ async def test_of_a_file_that_is_not_there_it_says_how_one_is_made(tmp_path: Pat
             await use(edit_file, make_context(tmp_path), file_path=path, old_string="a", new_string="b")
         assert raised.value.english.startswith(f"There is no file {path}. {hint}")
         assert raised.value.english.endswith(" To create it, use write_file.")
+
+
+async def test_the_lines_of_a_notebook_are_edited_as_they_are_shown(tmp_path: Path) -> None:
+    cells = [{"cell_type": "code", "source": ["rows = load()\n", "total = 1\n", "total"], "outputs": []}]
+    file = tmp_path / "a.ipynb"
+    file.write_text(json.dumps({"cells": cells}, indent=1) + "\n")
+    output = await use(
+        edit_file,
+        make_context(tmp_path),
+        file_path="a.ipynb",
+        old_string="rows = load()\ntotal = 1",
+        new_string='rows = load()\ntotal = rows[0]["amount"]',
+    )
+    cells[0]["source"] = ["rows = load()\n", 'total = rows[0]["amount"]\n', "total"]
+    assert file.read_text() == json.dumps({"cells": cells}, indent=1) + "\n"
+    assert "Syntax errors" not in output.for_model
