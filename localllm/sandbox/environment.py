@@ -262,7 +262,8 @@ def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), pro
     closed = _real([*homes, *map(Path, _ALWAYS_HIDDEN.split()), *secrets, *elsewhere, *for_windows, *also_hidden])
     table = mounts_here()
     mounted = [point for home in homes for point in mounts_in(home, table.points)]
-    closed = tuple(dict.fromkeys((*closed, *_aliases(table, (*closed, *mounted)))))
+    automounters = map(Path, table.automounters())
+    closed = tuple(dict.fromkeys((*closed, *automounters, *_aliases(table, (*closed, *mounted)))))
     tools = _beneath(closed, dict.fromkeys((*toolchains, *folders)))
     hidden = tuple(dict.fromkeys((*closed, *_real(secrets_in(tools)))))
     return Visibility(

@@ -35,6 +35,8 @@ class Mount:
         self.has_root = kind not in _WITHOUT_ROOTS
         self.shown: Shown = device, unescaped(root) if self.has_root else "/"
         self.is_read_only = options.startswith(b"ro")
+        is_of_hosts = rest[-2] == b"-hosts" or rest[-2].endswith(b"/auto.net") or self.point == "/net"
+        self.is_automounter = is_of_hosts and kind == b"autofs" and b"indirect" in rest[-1].split(b",")
 
     def at(self, path: str) -> Shown:
         """Return what is at a path in this mount, where no other is in between."""
@@ -99,6 +101,11 @@ class MountTable:
             if not _is_at_or_below(alias, path) and self.shown_at(alias) == mount.at(alias):
                 found[alias] = None
         return [*found]
+
+    def automounters(self) -> list[str]:
+        """Return the folders where a name is that of a host, which a daemon outside looks up and connects to (`/net`).
+        Other maps have names of their own, for work's data. See auto.master(5)."""
+        return [mount.point for mount in self.mounts.values() if mount.is_automounter and not self.is_covered(mount)]
 
     def has(self, mount: Mount) -> bool:
         """Return whether a mount of another namespace shows what is here at the same place."""

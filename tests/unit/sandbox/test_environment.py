@@ -232,3 +232,11 @@ def test_a_home_that_is_mounted_twice_is_hidden_at_both_places(home: Path, monke
     assert {home, second} <= set(seen.hidden)
     assert second in seen.homes_elsewhere
     assert second not in seen.private
+
+
+def test_where_names_are_hosts_nothing_is_there(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def automounters(_table: MountTable) -> list[str]:
+        return ["/net"]
+
+    monkeypatch.setattr(MountTable, "automounters", automounters)
+    assert Path("/net") in survey({"HOME": str(home)}).hidden

@@ -169,3 +169,17 @@ def test_where_else_a_path_can_be_reached(path: str, elsewhere: list[str]) -> No
 
 def test_a_part_of_it_elsewhere_is_not_all_of_it() -> None:
     assert MountTable(TWICE.encode()).aliases("/home/me", parts=False) == ["/mnt/top/@home/me"]
+
+
+def test_where_a_name_is_a_host_that_is_looked_up_outside() -> None:
+    """Not where only one thing can be, as systemd does it for each mount of its own, nor for a map of names."""
+    table = b"""\
+1 0 8:1 / / rw - ext4 /dev/a rw
+2 1 0:40 / /net rw shared:5 - autofs -hosts rw,fd=7,pgrp=1,timeout=300,minproto=5,maxproto=5,indirect,pipe_ino=1
+3 1 0:41 / /proc/sys/fs/binfmt_misc rw - autofs systemd-1 rw,fd=9,pgrp=1,timeout=0,minproto=5,maxproto=5,direct
+4 1 0:42 / /hosts rw - autofs -hosts rw,fd=8,indirect
+5 4 0:43 / /hosts rw - tmpfs none rw
+6 1 0:44 / /data rw - autofs /etc/auto.data rw,fd=8,indirect
+7 1 0:45 / /n rw - autofs /etc/auto.net rw,fd=8,indirect
+"""
+    assert MountTable(table).automounters() == ["/net", "/n"]
