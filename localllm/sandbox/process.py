@@ -343,13 +343,40 @@ class HeadAndTail:
         return bytes(head + self._tail), tail_at - max(position, len(self._head))
 
     def text(self) -> str:
-        """Return what was kept, as UTF-8 with replacement, with a note where something is missing."""
+        """Return what was kept as text, with a note where something is missing. It is UTF-8, or of a whole output also
+        lines in another encoding that they clearly read as; the rest is replaced."""
         if not self.is_cut:
-            return (self._head + self._tail).decode("utf-8", "replace")
+            return _as_text(bytes(self._head + self._tail))
         tail = self._tail[-self._most_tail :]
         dropped = self.total - len(self._head) - len(tail)
         note = f"\n[… {dropped:,} bytes dropped …]\n"
         return _without_torn_end(self._head) + note + tail.lstrip(_CONTINUATION).decode("utf-8", "replace")
+
+
+def _as_text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        pass
+    from localllm.text.decoding import NotTextError, decode  # commands rarely print other encodings
+
+    lines = data.split(b"\n")
+    try:
+        others = b"\n".join(line for line in lines if not _is_utf8(line))
+        encoding = decode(others).encoding
+    except NotTextError:
+        encoding = "utf-8"
+    if "16" in encoding:  # whose lines cannot be told apart by the newline's byte
+        encoding = "utf-8"
+    return "\n".join(line.decode("utf-8" if _is_utf8(line) else encoding, "replace") for line in lines)
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 _CONTINUATION = bytes(range(0x80, 0xC0))  # no UTF-8 character begins with one of these

@@ -104,3 +104,24 @@ async def test_what_was_there_when_it_was_killed_first_counts_as_left(tmp_path: 
     status = await process.wait()
     launch.close()
     assert launch.ending(status) == Ending(-9, left=True)
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("日付,摘要\n電気代".encode("cp932"), "日付,摘要\n電気代"),
+        (
+            "家計簿:\n".encode() + "日付,摘要,金額\n".encode("cp932") + b"total 3\n",
+            "家計簿:\n日付,摘要,金額\ntotal 3\n",
+        ),
+        ("これは日本語の文です。\n".encode("euc_jp"), "これは日本語の文です。\n"),
+        ("Die Straße ist schön, café\n".encode("latin-1"), "Die Straße ist schön, café\n"),
+        (b"\xff\xfe\x00a\nb", "\ufffd\ufffd\x00a\nb"),
+        (b"ok \xe3\x81\n\xf0\x9f", "ok \ufffd\n\ufffd"),
+        ("é".encode(), "é"),
+    ],
+)
+def test_output_in_another_encoding_is_read_where_it_is_clear(data: bytes, text: str) -> None:
+    kept = HeadAndTail(1_000)
+    kept.add(data)
+    assert kept.text() == text
