@@ -1,5 +1,6 @@
 """Load the options of runs and tasks from the work folder, whose files commands may have written."""
 
+import hashlib
 import os
 import shlex
 import unicodedata
@@ -19,8 +20,10 @@ from localllm.base.regular_files import read_regular
 from localllm.config.editor import write_value
 from localllm.research.options import ResearchOptions
 from localllm.research.run_store import STORE, run_folder
+from localllm.research.tasks import Task
 
 _MOST_NAMED = 100  # of a kind, per work folder
+_MOST_TASKS = 1_000  # per work folder
 _LARGEST = 10_000_000  # bytes of the file
 
 
@@ -82,18 +85,47 @@ def remember_named(setup: ResearchSetup, *, docs: Sequence[str] = (), collection
         change_file(_file(), _read, put)
 
 
+def check_task(setup: ResearchSetup, task: Task) -> None:
+    """Raise ResearchUsageError if the user has neither added the task, as it is now, nor run it by its id: in a work
+    folder in a project a command could write one, and have anything of the project searched for."""
+    if not projects_around(setup.work_folder, setup.root):
+        return
+    if _digest(task) not in _read().tasks.get(_key(setup.work_folder), []):
+        raise ResearchUsageError("task_unnamed", id=task.id, work=setup.work_folder)
+
+
+def remember_task(setup: ResearchSetup, task: Task) -> None:
+    """Store that the task is the user's. If that fails, the user is asked to name it again."""
+    if not projects_around(setup.work_folder, setup.root):
+        return
+
+    def put(named: _Named) -> None:
+        named.tasks = _with(named.tasks, _key(setup.work_folder), [_digest(task)], _MOST_TASKS)
+
+    with suppress(ConfigurationError):
+        change_file(_file(), _read, put)
+
+
+def _digest(task: Task) -> str:
+    options = {name: value for name, value in task.options.items() if value is not None}  # as in the file
+    asked = task.id, task.prompt, options, task.schedule
+    return hashlib.sha256(msgspec.json.encode(asked, order="sorted")).hexdigest()
+
+
 class _Named(msgspec.Struct):
-    """The file's content: work folders → the folders of documents, and the collections, named for them, newest last."""
+    """The file's content: work folders → the folders of documents, and the collections, named for them, and digests of
+    the user's tasks, newest last."""
 
     folders: dict[str, list[str]] = {}
     collections: dict[str, list[str]] = {}
+    tasks: dict[str, list[str]] = {}
 
 
-def _with(named: dict[str, list[str]], work: str, new: Sequence[str]) -> dict[str, list[str]]:
+def _with(named: dict[str, list[str]], work: str, new: Sequence[str], most: int = _MOST_NAMED) -> dict[str, list[str]]:
     """Merge `new` names for the work folder `work` into the named ones."""
     if not new:
         return named
-    of_work = list(dict.fromkeys([*named.get(work, []), *new]))[-_MOST_NAMED:]
+    of_work = list(dict.fromkeys([*named.get(work, []), *new]))[-most:]
     return newest({**{key: value for key, value in named.items() if key != work}, work: of_work})
 
 

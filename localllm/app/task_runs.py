@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from localllm.app.research_setup import ResearchSetup, open_researcher, report_language
-from localllm.app.stored_options import check_named, stored_options
+from localllm.app.stored_options import check_named, check_task, remember_task, stored_options
 from localllm.base import logs
 from localllm.base.errors import LLMConnectionError, LocalLLMError, ResearchModelError, ResearchUsageError
 from localllm.research.options import ResearchOptions, options_for
@@ -21,7 +21,7 @@ from localllm.research.tracing import Tracer
 
 _PASSING = frozenset(
     {"research_disk", "research_search_dead", "research_no_answer", "queue_failed", "queue_gone", "queue_server"}
-    | {"research_docs_unnamed", "research_collection_unnamed"}
+    | {"research_docs_unnamed", "research_collection_unnamed", "task_unnamed"}
 )
 """Errors after which a run can be resumed, besides those of the model."""
 
@@ -52,7 +52,7 @@ async def run_task(
         setup: The research setup.
         name: The task's id.
         on_event: Called with each event of the run.
-        due_only: Skip a task that is not due.
+        due_only: Skip a task that is not due, and refuse one that is not the user's: none was named.
         options: Options of the run, replacing the task's own.
         tracer: Traces the run.
         elsewhere: Executes a run, by its id, outside this process.
@@ -68,6 +68,7 @@ async def run_task(
         if taken is None:
             return None
         try:
+            (check_task if due_only else remember_task)(setup, taken.task)
             chosen = options or task_options(setup, taken.task)
             if (unfinished := _unfinished_run(setup, taken.task)) is not None:
                 stored_options(setup, unfinished)

@@ -14,7 +14,7 @@ import msgspec
 
 from localllm.app.report_formats import report_file
 from localllm.app.research_setup import ResearchSetup
-from localllm.app.stored_options import remember_named
+from localllm.app.stored_options import remember_named, remember_task
 from localllm.app.task_runs import local_now, run_task, task_options
 from localllm.app.task_units import crontab_line, unit_files
 from localllm.base.errors import ConfigurationError, LocalLLMError, ResearchError
@@ -87,6 +87,7 @@ def add(context: click.Context, words: tuple[str, ...], json: bool, **values: An
     schedule = make_schedule(values["every"], values["at"], now)
     options = decode_json(encode_json(options), dict[str, Json])  # tuples become lists
     added = TaskStore(setup.work_folder).add(" ".join(words) or values["prompt"] or "", options, schedule, now)
+    remember_task(setup, added)
     task_options(setup, added)
     if json:
         click.echo(json_report(_json(added)))

@@ -67,6 +67,12 @@ RESEARCH: dict[str, ErrorText] = {
         "That comes from the work folder {work}, which is in a project, where commands can write.",
         "To allow it: localllm config set --user research.docs {listed}; otherwise keep the work folder elsewhere.",
     ),
+    "task_unnamed": ErrorText(
+        "E7074",
+        "The task {id} is not one that you added, as it is now; it was not run.",
+        "It lies in the work folder {work}, which is in a project, where commands can write.",
+        "Look at it with localllm task show {id}; localllm task run {id} runs it, and lets it run when it is due.",
+    ),
     "research_collection_unnamed": ErrorText(
         "E7073",
         "{id} asks to search the collection {name}, which you have not named; nothing was read.",
