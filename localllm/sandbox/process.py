@@ -344,13 +344,16 @@ class HeadAndTail:
 
     def text(self) -> str:
         """Return what was kept as text, with a note where something is missing. It is UTF-8, or of a whole output also
-        lines in another encoding that they clearly read as; the rest is replaced."""
+        lines that clearly read as Japanese in Shift_JIS or EUC-JP; the rest is replaced."""
         if not self.is_cut:
             return _as_text(bytes(self._head + self._tail))
         tail = self._tail[-self._most_tail :]
         dropped = self.total - len(self._head) - len(tail)
         note = f"\n[… {dropped:,} bytes dropped …]\n"
         return _without_torn_end(self._head) + note + tail.lstrip(_CONTINUATION).decode("utf-8", "replace")
+
+
+_JAPANESE = ("cp932", "euc_jp")
 
 
 def _as_text(data: bytes) -> str:
@@ -362,13 +365,11 @@ def _as_text(data: bytes) -> str:
 
     lines = data.split(b"\n")
     try:
-        others = b"\n".join(line for line in lines if not _is_utf8(line))
-        encoding = decode(others).encoding
+        encoding = decode(b"\n".join(line for line in lines if not _is_utf8(line))).encoding
     except NotTextError:
-        encoding = "utf-8"
-    if "16" in encoding:  # whose lines cannot be told apart by the newline's byte
-        encoding = "utf-8"
-    return "\n".join(line.decode("utf-8" if _is_utf8(line) else encoding, "replace") for line in lines)
+        encoding = ""
+    other = encoding if encoding in _JAPANESE else "utf-8"  # the guess of others takes a file to be sure
+    return "\n".join(line.decode("utf-8" if _is_utf8(line) else other, "replace") for line in lines)
 
 
 def _is_utf8(line: bytes) -> bool:

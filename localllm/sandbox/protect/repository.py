@@ -224,9 +224,10 @@ def all_alternates(objects: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def _included(file: Path) -> Iterator[Path]:
+    home = os.path.expanduser("~")  # noqa: PTH111 - Path.home() raises where there is none
     for setting in _settings(file):
         if setting.section in ("include", "includeif") and setting.name == "path":
-            yield file.parent / expanded(setting.value, str(Path.home()))
+            yield file.parent / expanded(setting.value, home)
 
 
 def _settings(file: Path) -> list[Setting]:

@@ -61,6 +61,15 @@ def test_links_within_a_project_and_those_of_the_user_are_followed(home: Path) -
     assert follow(home / "outer/way/docs", home / "outer") == (home / "outer/docs", False)
 
 
+def test_a_clone_that_manages_toolchains_is_no_project(home: Path) -> None:
+    for name in (".pyenv", ".other"):
+        (home / name / ".git").mkdir(parents=True)
+        (home / name / "versions").symlink_to("../private")
+    assert follow(home / ".pyenv/versions", home / "plain") == (home / "private", False)
+    assert follow(home / ".pyenv/versions", home / ".pyenv") == (home / "private", True)
+    assert follow(home / ".other/versions", home / "plain") == (home / "private", True)
+
+
 def test_links_in_circles_are_an_error(home: Path) -> None:
     (home / "outer/a").symlink_to("b")
     (home / "outer/b").symlink_to("a")
