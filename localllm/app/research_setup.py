@@ -58,7 +58,7 @@ class ResearchSetup(msgspec.Struct, frozen=True, kw_only=True):
         """The folder of cached searches and notes: in the work folder, unless a command could write there. Addresses
         from it are fetched unasked, so it would be a way out for what a command puts into them."""
         if projects_around(self.work_folder, self.root):
-            return cache_folder() / _CACHES
+            return cache_folder(self.environ) / _CACHES
         return self.work_folder / CACHE
 
     def check_links(self) -> None:

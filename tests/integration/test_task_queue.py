@@ -370,7 +370,12 @@ async def test_what_comes_back_is_the_run_that_was_handed_over(
     with pytest.raises(ResearchError) as caught:
         await world.follow(run)
     assert caught.value.key == "queue_failed"
-    setup = ResearchSetup(settings=Settings(), root=world.folder / "project", environ={}, work_folder=world.asker)
+    setup = ResearchSetup(
+        settings=Settings(),
+        root=world.folder / "project",
+        environ={"LOCALLLM_CACHE_DIR": str(world.folder)},
+        work_folder=world.asker,
+    )
     options = stored_options(setup, run)
     assert (options.docs, options.use_web) == ((str(world.docs),), False)
     with RunStore(run_folder(world.asker, run)) as store:
@@ -500,7 +505,7 @@ def worker_here(world: World, said: list[str]) -> Generator[None]:
     )
     folder = world.folder / "here"
     worker = research_worker.ResearchWorker(
-        ResearchSetup(settings=settings, root=folder, environ={}, work_folder=folder),
+        ResearchSetup(settings=settings, root=folder, environ={"LOCALLLM_CACHE_DIR": str(folder)}, work_folder=folder),
         JobBoard(QueueServer(world.url, {})),
         folders=(world.docs,),
         parts=ResearchParts(FakeReader),

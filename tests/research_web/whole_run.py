@@ -48,7 +48,8 @@ async def research(
             research=ResearchSettings(),
         )
         folder.mkdir(parents=True, exist_ok=True)
-        setup = ResearchSetup(settings=settings, root=folder, environ={}, work_folder=folder)
+        environ = {"LOCALLLM_CACHE_DIR": str(folder / "caches")}
+        setup = ResearchSetup(settings=settings, root=folder, environ=environ, work_folder=folder)
         options = options_for(settings.research, preset, language=question.language, **given)
         async with open_researcher(setup, options) as researcher:
             state = await researcher.run(question.text)

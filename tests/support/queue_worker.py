@@ -23,7 +23,9 @@ def main(queue: str, model: str, folder: str, docs: str, heartbeat: str) -> None
         research=ResearchSettings(retry=0),
         queue=QueueSettings(heartbeat=float(heartbeat), maintenance=0.2, retries=2),
     )
-    setup = ResearchSetup(settings=settings, root=Path(folder), environ={}, work_folder=Path(folder))
+    setup = ResearchSetup(
+        settings=settings, root=Path(folder), environ={"LOCALLLM_CACHE_DIR": folder}, work_folder=Path(folder)
+    )
     worker = ResearchWorker(
         setup,
         JobBoard(QueueServer(queue, {})),

@@ -39,7 +39,12 @@ def parts() -> ResearchParts:
 def setup_at(folder: Path, url: str, **research: str) -> ResearchSetup:
     llm = LLMSettings(provider="openai", openai=ServerSettings(base_url=url))
     settings = Settings(llm=llm, research=ResearchSettings(**research))
-    return ResearchSetup(settings=settings, root=folder, environ={}, work_folder=folder / "work")
+    return ResearchSetup(
+        settings=settings,
+        root=folder,
+        environ={"LOCALLLM_CACHE_DIR": str(folder / "caches")},
+        work_folder=folder / "work",
+    )
 
 
 async def planned(setup: ResearchSetup, client: LLMClient | None = None) -> ResearchState:
@@ -101,7 +106,7 @@ def test_no_command_can_write_what_was_found_and_noted(tmp_path: Path) -> None:
     setup = setup_at(tmp_path / "project", NOBODY)
     from_elsewhere = msgspec.structs.replace(setup, root=tmp_path / "elsewhere")
     for each in (setup, from_elsewhere):
-        assert each.caches == cache_folder() / "research"
+        assert each.caches == cache_folder(each.environ) / "research"
         assert each.search_environ["LOCALLLM_CACHE_DIR"] == str(each.caches)
     outside = setup_at(tmp_path / "elsewhere", NOBODY)
     outside = msgspec.structs.replace(outside, root=tmp_path / "project")
@@ -117,7 +122,7 @@ async def test_a_run_in_a_project_keeps_no_searches_there(tmp_path: Path) -> Non
             await researcher.run(QUESTION)
         assert web.queries
     assert not (tmp_path / "work/cache").exists()
-    assert (cache_folder() / "research/searches.sqlite").is_file()
+    assert (tmp_path / "caches/research/searches.sqlite").is_file()
 
 
 @pytest.mark.parametrize("link", ["work", "work/history"])
