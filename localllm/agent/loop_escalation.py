@@ -42,6 +42,10 @@ _MOST_CONSULTATIONS = 2
 _LONGEST_GOAL_ASKED = 600
 
 
+RunConsultation = Callable[[Callable[[], Awaitable[Decision]]], Awaitable[Decision]]
+"""Runs a consultation; returns None if the user speaks meanwhile."""
+
+
 class Rung(IntEnum):
     """The escalation level of a run."""
 
@@ -54,12 +58,13 @@ class Rung(IntEnum):
 
 
 class Ladder(Middleware):
-    """The escalation ladder: each detected loop raises the level by one. The model is told; asked to step back; the
-    panel is asked, and the boss at once if it is unsure, else next time; the run is stopped with a report.
+    """The escalation ladder of an agent that goes in circles: each detected loop raises the level by one. In this order
+    the model gets a hint and is asked to step back, the panel is asked (and the boss at once if it is unsure, else next
+    time), and the run is stopped with a report.
 
     A new state of a file lowers the level by one, once after each loop: the remedy has helped, but a run that was in
     trouble does not start from the bottom. Without `advisers` their levels are skipped; they see files as returned by
-    `read`. `unless_spoken` runs a consultation, and returns None if the user speaks meanwhile.
+    `read`.
     """
 
     def __init__(
@@ -67,7 +72,7 @@ class Ladder(Middleware):
         detector: LoopDetector,
         advisers: Advisers | None = None,
         read: Callable[[str], str | None] | None = None,
-        unless_spoken: Callable[[Callable[[], Awaitable[Decision]]], Awaitable[Decision]] = lambda work: work(),
+        unless_spoken: RunConsultation = lambda work: work(),
     ) -> None:
         self.detector = detector
         self.advisers = advisers

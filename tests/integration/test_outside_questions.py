@@ -43,7 +43,7 @@ class Bounds(msgspec.Struct, frozen=True):
 
 SETS = {
     "storage/questions": Bounds(collection=26, fact=25, refused=8),
-    "till/questions": Bounds(collection=26, fact=21, refused=6),
+    "till/questions": Bounds(collection=26, fact=23, refused=6),
     "till/later_questions": Bounds(collection=22, fact=21, refused=3),
     "till/last_questions": Bounds(collection=21, fact=18, refused=6),
 }
