@@ -199,7 +199,7 @@ def _japanese_encoding(data: bytes) -> str:
 
 def _guess(data: bytes) -> str:
     """Return the encoding in which `data` reads as a language. Raises NotTextError if there is none."""
-    if name := _japanese_encoding(data):
+    if (name := _japanese_encoding(data)) and not _is_torn_utf8(data):
         return name
     if _looks_binary(data):
         raise NotTextError("binary")
@@ -207,6 +207,14 @@ def _guess(data: bytes) -> str:
     if _european_share(data, name) >= _LIKELY and not _is_damaged_utf8(data) and not _may_be_japanese(data):
         return name
     raise NotTextError("encoding")
+
+
+def _is_torn_utf8(data: bytes) -> bool:
+    """Return whether more characters of a script such as Japanese are whole as UTF-8 than torn: what `cut -c` and
+    `head -c` leave would give other ideographs as Shift_JIS."""
+    text = data.decode("utf-8", "replace")
+    torn = text.count("\ufffd")
+    return len(_WIDE.findall(text)) > 2 * torn
 
 
 def _is_damaged_utf8(data: bytes) -> bool:
@@ -227,6 +235,7 @@ def _may_be_japanese(data: bytes) -> bool:
     return bool(starts) and 2 * in_words <= len(starts)
 
 
+_WIDE = late_pattern("[\u0800-\uffff]")  # of three bytes in UTF-8
 _FOREIGN_RUN = late_pattern(r"[^\x00-\x7f]+")
 _JAPANESE = "[\u2010-\u27bf\u3000-\u30ff\u3200-\u33ff\u4e00-\u9fff\uff01-\uff5e々〆ヶ]+"
 

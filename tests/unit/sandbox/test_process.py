@@ -117,6 +117,7 @@ async def test_what_was_there_when_it_was_killed_first_counts_as_left(tmp_path: 
             "家計簿:\n日付,摘要,金額\ntotal 3\n",
         ),
         ("これは日本語の文です。\n".encode("euc_jp"), "これは日本語の文です。\n"),
+        ("上限を超えた\n".encode() + "上限を超".encode()[:-2], "上限を超えた\n上限を\ufffd"),
         (b"\x89", "\ufffd"),
         (b"\xff\xfe\x00a\nb", "\ufffd\ufffd\x00a\nb"),
         (b"ok \xe3\x81\n\xf0\x9f", "ok \ufffd\n\ufffd"),

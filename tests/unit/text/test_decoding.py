@@ -148,6 +148,16 @@ def test_a_few_letters_of_another_writing_are_not_taken_for_accents(text: str, e
     assert caught.value.kind == "encoding"
 
 
+@pytest.mark.parametrize(
+    "torn", ["上限を超".encode()[:-2], "しただけで".encode()[1:-2], "予告された手".encode()[:-1] + b"|12\n"]
+)
+def test_torn_utf8_is_not_taken_for_japanese_in_another_encoding(torn: bytes) -> None:
+    """What `cut -c` and `head -c` leave reads as other ideographs in Shift_JIS."""
+    with pytest.raises(NotTextError) as caught:
+        decode(torn)
+    assert caught.value.kind == "encoding"
+
+
 @pytest.mark.parametrize("damaged", [b"na\xefve\n", b"\xff\n"])
 def test_damaged_utf8_is_not_taken_for_another_encoding(damaged: bytes) -> None:
     with pytest.raises(NotTextError):
