@@ -36,7 +36,7 @@ async def run_task(
     name: str,
     on_event: OnEvent = nobody,
     *,
-    due_only: bool = False,
+    found: Task | None = None,
     options: ResearchOptions | None = None,
     tracer: Tracer | None = None,
     elsewhere: Callable[[str, OnEvent], Awaitable[ResearchState]] | None = None,
@@ -45,14 +45,14 @@ async def run_task(
     ),
     now: Callable[[], datetime] = local_now,
 ) -> ResearchState | None:
-    """Run the task `name`; return the state of its finished run. None if another process works on it, or, with
-    `due_only`, has done so meanwhile.
+    """Run the task `name`; return the state of its finished run. None if another process works on it, or has
+    done so since it was `found`.
 
     Args:
         setup: The research setup.
         name: The task's id.
         on_event: Called with each event of the run.
-        due_only: Skip a task that is not due, and refuse one that is not the user's: none was named.
+        found: The task as it was found to be waiting, if it was not named: one that is not the user's is refused.
         options: Options of the run, replacing the task's own.
         tracer: Traces the run.
         elsewhere: Executes a run, by its id, outside this process.
@@ -64,11 +64,11 @@ async def run_task(
         LocalLLMError: The run failed, which is recorded. If cancelled, it is resumed when the task is run again.
     """
     store = TaskStore(setup.work_folder)
-    with store.taken(name, now(), due_only=due_only) as taken:
+    with store.taken(name, now(), found) as taken:
         if taken is None:
             return None
         try:
-            (check_task if due_only else remember_task)(setup, taken.task)
+            (check_task if found else remember_task)(setup, taken.task)
             chosen = options or task_options(setup, taken.task)
             if (unfinished := _unfinished_run(setup, taken.task)) is not None:
                 stored_options(setup, unfinished)

@@ -78,10 +78,10 @@ def research(context: click.Context, words: tuple[str, ...], **values: Any) -> i
     if values["task_id"] or values["task_all"]:
         from localllm.cli.task import chosen_tasks, run_tasks
 
-        names = [values["task_id"]] if values["task_id"] else chosen_tasks(setup, due_only=False)
+        wanted = {values["task_id"]: None} if values["task_id"] else chosen_tasks(setup, due_only=False)
         report.check()
         trace = values["trace"] or values["langfuse"]
-        return run_tasks(setup, names, report, trace=trace, given=given, preset=values["preset"])
+        return run_tasks(setup, wanted, report, trace=trace, given=given, preset=values["preset"])
     report.check()
     if values["resume"]:
         options = stored_options(setup, values["resume"])

@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,6 +47,9 @@ _STATUSES = {
     "completed": N_("completed"),
     "failed": N_("failed"),
 }
+_Wanted = Mapping[str, Task | None]
+"""Tasks to be run: ids → as they were found to be waiting; None if they were named."""
+
 _ABOUT = 60  # cells
 EXIT_LEFT_ALONE = 1
 
@@ -186,23 +189,23 @@ def run(context: click.Context, names: tuple[str, ...], due: bool, all_: bool, *
     if bool(names) + due + all_ != 1:
         raise click.UsageError(_("Name the tasks, or give --due or --all."))
     setup = setup_here(context, values)
-    wanted = list(names) if names else chosen_tasks(setup, due_only=due)
+    wanted = dict.fromkeys(names) if names else chosen_tasks(setup, due_only=due)
     if not wanted:
         say(_("No task is due."))
     report = ReportOutput(output=values["output"])
     if values["queue"]:
-        return _hand_over(setup, wanted, report, values["queue"], due_only=not names)
-    return run_tasks(setup, wanted, report, due_only=not names, trace=values["trace"])
+        return _hand_over(setup, wanted, report, values["queue"])
+    return run_tasks(setup, wanted, report, trace=values["trace"])
 
 
-def _hand_over(setup: ResearchSetup, names: Sequence[str], report: ReportOutput, queue: str, *, due_only: bool) -> int:
+def _hand_over(setup: ResearchSetup, wanted: _Wanted, report: ReportOutput, queue: str) -> int:
     """Have workers run these tasks concurrently; return the worst exit code."""
     from localllm.cli.handed_over_runs import Workers
 
     workers = Workers(setup, queue, shows_stages=report.output == "text")
-    runs = _Runs(setup, report, {}, due_only=due_only, trace=False, workers=workers)
+    runs = _Runs(setup, report, {}, trace=False, workers=workers)
     try:
-        finish(lambda: runs.run_together(names))
+        finish(lambda: runs.run_together(wanted))
     except InterruptedRun as stopped:
         report.tell_failure(None, "")
         say(_("The workers continue. Run the same command again to collect their results."))
@@ -260,32 +263,31 @@ def _write_unit(file: Path, text: str) -> None:
         raise ConfigurationError("session_unwritable", file=file, reason=Phrase("It is a link to another file"))
 
 
-def chosen_tasks(setup: ResearchSetup, *, due_only: bool) -> list[str]:
+def chosen_tasks(setup: ResearchSetup, *, due_only: bool) -> _Wanted:
     """Return the pending tasks, with `due_only` the due ones; unreadable files are reported."""
     store = TaskStore(setup.work_folder)
     tasks, faults = store.all()
     for fault in faults:
         print_error(fault)
     if due_only:
-        return [one.id for one in store.due(local_now())]
-    return [one.id for one in tasks if one.status in ("scheduled", "running")]
+        return {one.id: one for one in store.due(local_now())}
+    return {one.id: one for one in tasks if one.status in ("scheduled", "running")}
 
 
 def run_tasks(
     setup: ResearchSetup,
-    names: Sequence[str],
+    wanted: _Wanted,
     report: ReportOutput,
     *,
-    due_only: bool = False,
     trace: bool = False,
     given: dict[str, Any] | None = None,
     preset: str | None = None,
 ) -> int:
     """Run these tasks in sequence; return the worst exit code. `given` and `preset` override a task's own options."""
     given = {**(given or {}), **({"preset": preset} if preset else {})}
-    runs = _Runs(setup, report, given, due_only=due_only, trace=trace)
+    runs = _Runs(setup, report, given, trace=trace)
     try:
-        finish(lambda: runs.run(names))
+        finish(lambda: runs.run(wanted))
     except InterruptedRun as stopped:
         report.tell_failure(None, runs.display.run)
         say(_("The task is still due; its run continues the next time it is run."))
@@ -303,7 +305,6 @@ class _Runs:
         report: ReportOutput,
         given: dict[str, Any],
         *,
-        due_only: bool,
         trace: bool,
         workers: "Workers | None" = None,
     ) -> None:
@@ -312,28 +313,27 @@ class _Runs:
         self._setup = setup
         self._report = report
         self._given = given
-        self._due_only = due_only
         self._trace = trace
         self._workers = workers
         self._ended: list[dict[str, Json]] = []
 
-    async def run(self, names: Sequence[str]) -> None:
+    async def run(self, wanted: _Wanted) -> None:
         """Run tasks in sequence; a failure does not affect the others, except the lack of a model."""
-        for name in names:
-            await self._run_one(name)
+        for name, found in wanted.items():
+            await self._run_one(name, found)
             if self.code == 5:
                 return
 
-    async def run_together(self, names: Sequence[str]) -> None:
+    async def run_together(self, wanted: _Wanted) -> None:
         """Run all tasks concurrently, by workers; a failure does not affect the others."""
         async with asyncio.TaskGroup() as group:
-            for name in names:
-                group.create_task(self._run_one(name))
+            for name, found in wanted.items():
+                group.create_task(self._run_one(name, found))
 
-    async def _run_one(self, name: str) -> None:
+    async def _run_one(self, name: str, found: Task | None) -> None:
         """Run a task, and print its result."""
         try:
-            state = await self._run(name)
+            state = await self._run(name, found)
         except LocalLLMError as error:
             self.code = max(self.code, error.exit_code)
             print_error(error)
@@ -345,10 +345,10 @@ class _Runs:
         else:
             await self._tell_end(name, state)
 
-    async def _run(self, name: str) -> ResearchState | None:
+    async def _run(self, name: str, found: Task | None) -> ResearchState | None:
         if self._workers is not None:
             elsewhere = self._workers.carry_out
-            return await run_task(self._setup, name, self.display.handle, due_only=self._due_only, elsewhere=elsewhere)
+            return await run_task(self._setup, name, self.display.handle, found=found, elsewhere=elsewhere)
         options = self._options(name)
         tracer = open_tracer(self._setup.settings.trace, os.environ, asked=self._trace)
         try:
@@ -356,7 +356,7 @@ class _Runs:
                 self._setup,
                 name,
                 self.display.handle,
-                due_only=self._due_only,
+                found=found,
                 options=options,
                 tracer=tracer,
                 showing=lambda task, options: self.display.showing(options, title=f"{task.id} {task.prompt}"),

@@ -76,6 +76,11 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """The last run, if it can be resumed."""
         return self.runs[-1] if self.runs and self.runs[-1].status == "" else None
 
+    @property
+    def progress(self) -> tuple[Status, str | None, tuple[TaskRun, ...]]:
+        """What changes with each run."""
+        return self.status, self.next_run, self.runs
+
     def is_due(self, now: datetime) -> bool:
         """Whether it is due. A `running` one is due as well, in case its runner is dead."""
         if self.status == "scheduled":
@@ -153,12 +158,12 @@ class TaskStore:
             self._lock_file(name).unlink(missing_ok=True)
 
     @contextmanager
-    def taken(self, name: str, now: datetime, *, due_only: bool = False) -> Generator["TakenTask | None"]:
-        """Lock a task to work on it; None if another process works on it, or, with `due_only`, has done so since it was
-        found due. Raises ResearchError."""
+    def taken(self, name: str, now: datetime, found: Task | None = None) -> Generator["TakenTask | None"]:
+        """Lock a task to work on it; None if another process works on it, or has done so since it was `found`. Raises
+        ResearchError."""
         with self.locked(name) as is_ours:
             task = self.read(name) if is_ours else None
-            if task is None or (due_only and not task.is_due(now)):
+            if task is None or (found and task.progress != found.progress):
                 yield None
                 return
             yield TakenTask(self, msgspec.structs.replace(task, runner=Runner(os.getpid(), socket.gethostname())), now)

@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 import yaml
 
@@ -121,10 +122,26 @@ def test_a_failed_run_is_noted_and_gone_on_with_by_hand(world: ResearchWorld) ->
 def test_a_file_that_cannot_be_read_stops_nobody(world: ResearchWorld) -> None:
     name = add(world)
     (world.work / "task" / "2020-0001.yaml").write_text("prompt: [")
-    ran = world.run("task", "run", "--all")
+    ran = world.run("task", "run", "--due")
     assert (ran.returncode, "E6004" in ran.stderr) == (0, True)
     listed = world.run("task", "list")
     assert (listed.returncode, name in listed.stdout, "E6004" in listed.stderr) == (1, True, True)
+
+
+def test_all_that_wait_are_run_before_they_are_due_but_not_those_of_others_in_a_project(world: ResearchWorld) -> None:
+    name = add(world, "--at", "2100-01-01 09:00")
+    assert world.run("task", "run", "--all").returncode == 0
+    assert TaskStore(world.work).read(name).status == "completed"
+    inside = world.project / "work"
+    shutil.copytree(world.work / "task", inside / "task")
+    store = TaskStore(inside)
+    store.write(msgspec.structs.replace(store.read(name), status="scheduled", runs=()))
+    asked = len(world.web.queries)
+    for command in (("task", "run", "--all"), ("research", "--task-all")):
+        refused = world.run(*command, "--work-dir", str(inside))
+        assert (refused.returncode, "E7074" in refused.stderr) == (2, True), refused.stderr
+        store.write(msgspec.structs.replace(store.read(name), status="scheduled"))
+    assert len(world.web.queries) == asked
 
 
 def test_times_bounds_and_what_is_asked_before_deleting(world: ResearchWorld) -> None:

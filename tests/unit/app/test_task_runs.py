@@ -44,20 +44,21 @@ def test_a_task_that_a_command_wrote_or_changed_is_not_run_because_it_is_due(tmp
     task = store.add("Why? はい", {"sites": ["a.example"], "min_search": 3, "use_web": True}, schedule, local_now())
     store.write(task := msgspec.structs.replace(task, next_run="2026-11-24T09:30+09:00"))
 
-    def run(*, due_only: bool = False) -> ResearchState | None:
-        return asyncio.run(run_task(setup, task.id, elsewhere=elsewhere, due_only=due_only))
+    def run(*, named: bool = False) -> ResearchState | None:
+        found = None if named else store.read(task.id)
+        return asyncio.run(run_task(setup, task.id, elsewhere=elsewhere, found=found))
 
     with pytest.raises(ResearchUsageError) as caught:
-        run(due_only=True)
+        run()
     assert caught.value.key == "task_unnamed"
     remember_task(setup, task)
     for changed in (msgspec.structs.replace(task, prompt="What?"), msgspec.structs.replace(task, options={})):
         store.write(changed)
         with pytest.raises(ResearchUsageError):
-            run(due_only=True)
+            run()
     store.write(task)
-    assert run(due_only=True) is not None
+    assert run() is not None
     store.write(msgspec.structs.replace(task, prompt="What?"))
-    assert run() is not None, "it was named"
+    assert run(named=True) is not None
     store.write(msgspec.structs.replace(task, prompt="What?"))
-    assert run(due_only=True) is not None
+    assert run() is not None

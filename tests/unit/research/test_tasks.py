@@ -103,7 +103,7 @@ def test_one_at_a_time_works_on_a_task(store: TaskStore) -> None:
     ended = store.read(task.id)
     assert (ended.status, ended.runner, ended.updated_at) == ("completed", None, LATER.isoformat())
     assert [(run.id, run.status, run.partial) for run in ended.runs] == [("2026-0001", "success", True)]
-    with store.taken(task.id, NOW, due_only=True) as again:
+    with store.taken(task.id, NOW, task) as again:
         assert again is None, "somebody has done it since it was found to be due"
     with store.taken(task.id, NOW) as again:
         assert again is not None, "who names it wants it run again"
@@ -115,7 +115,7 @@ def test_a_task_whose_runner_is_dead_is_due_and_its_run_gone_on_with(store: Task
         assert taken
         taken.begin("2026-0001", NOW)
     assert store.read(task.id).status == "running", "it ended without a word"
-    with store.taken(task.id, LATER, due_only=True) as taken:
+    with store.taken(task.id, LATER, store.read(task.id)) as taken:
         assert taken
         assert taken.task.unfinished is not None
         assert taken.task.unfinished.id == "2026-0001"
