@@ -74,9 +74,19 @@ _ABOUT = "Kept in {file} from earlier work. Background, no request:"
 
 class Briefing:
     """Reads the project's instructions and notes on each call. `here`: the folder in the project, by default its root.
-    `instructions` are the ones last used. `closed`: paths in the project that rules close to reading."""
+    `instructions` are the ones last used. `closed`: paths in the project that rules close to reading. `session_id`: the
+    session to be told."""
 
-    def __init__(self, root: Path, memory: ProjectMemory, here: Path | None = None, closed: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        root: Path,
+        memory: ProjectMemory,
+        here: Path | None = None,
+        closed: Sequence[str] = (),
+        *,
+        session_id: str = "",
+    ) -> None:
+        self._session_id = session_id
         self._root = root
         self._here = here or root
         self._closed = closed
@@ -100,7 +110,7 @@ class Briefing:
             searchable = profile.tools is None or "recall" in profile.tools
             about = _ABOUT.format(file=self._memory.name)
             room = profile.notes - len(framed("project-notes", about, "").encode())
-            digest = self._memory.digest(room, searchable=searchable)
+            digest = self._memory.digest(room, searchable=searchable, session_id=self._session_id)
             self._note_conflict()
         except LocalLLMError as error:
             if self._failure != str(error):

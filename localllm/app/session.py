@@ -60,8 +60,9 @@ from localllm.sandbox.command_runner import LateRunner
 from localllm.sessions.entries import Kept, Profiled, Resumed, Titled
 from localllm.sessions.log import Seal, SessionLog, new_session_id
 from localllm.sessions.relocation import settle
+from localllm.snapshots.change_log import Transition
 from localllm.snapshots.file_state import ABSENT
-from localllm.snapshots.store import Snapshots, Transition
+from localllm.snapshots.store import Snapshots
 from localllm.text.sanitising import clean
 from localllm.text.terminal_output import plain_output
 from localllm.tools.builtin import tools_for
@@ -141,7 +142,7 @@ class Conversation:
         self.focus = Focus()
         self._project = project
         self._profile = self._fitting_profile()
-        self._briefing = Briefing(project.root, project.memory, project.here, project.closed)
+        self._briefing = Briefing(project.root, project.memory, project.here, project.closed, session_id=self.id)
         self._log = reopened.log if reopened else self._new_log()
         self._journal = Journal(state_folder() / "journal.jsonl", self.id)
         self.background = BackgroundCommands(partial(note_end, self._journal))
@@ -151,6 +152,8 @@ class Conversation:
         if reopened:
             self._restore_tools(reopened)
         self._recorder = Recorder(self._log, self.tool_system)
+        if reopened:
+            self.tool_system.changes.adopt_recovered()  # logged as if just made
         self.agent = ReActAgent(
             project.client,
             self.tool_system,
@@ -448,7 +451,7 @@ class Conversation:
             context,
             policy=project.policy,
             confirmer=project.confirmer,
-            snapshots=Snapshots.of_project(project.root),
+            snapshots=Snapshots.of_project(project.root, self.id),
             journal=self._journal,
             remembered=project.remembered,
         )

@@ -62,13 +62,14 @@ class _Part(NamedTuple):
     more: str = "(and {count} more)"
 
 
-def digest(document: Document, limit_bytes: int, *, searchable: bool = True) -> str:
+def digest(document: Document, limit_bytes: int, *, searchable: bool = True, session_id: str = "") -> str:
     """Build the model's initial summary in at most `limit_bytes` of UTF-8; empty if there is nothing.
 
     Contains open TODOs, coding style and description of the project, decisions, preferences and the last session's
-    record. `searchable`: whether the model has the tool that finds the rest.
+    record. `searchable`: whether the model has the tool that finds the rest. `session_id`: the session to be told,
+    whose own record is left out.
     """
-    parts = [part for part in _parts(document, searchable=searchable) if part.lines]
+    parts = [part for part in _parts(document, searchable=searchable, session_id=session_id) if part.lines]
     taken = [0] * len(parts)
     for shared in (True, False):
         for index, part in enumerate(parts):
@@ -81,11 +82,11 @@ def digest(document: Document, limit_bytes: int, *, searchable: bool = True) -> 
     return "\n".join(_lines(parts, taken))
 
 
-def _parts(document: Document, *, searchable: bool) -> list[_Part]:
+def _parts(document: Document, *, searchable: bool, session_id: str) -> list[_Part]:
     urgent = todos.by_urgency(todos.todos(document))
     decisions = notes.newest(document, "decisions")
     preferences = notes.notes(document, "preferences")
-    last = session_records.last(document)
+    last = session_records.last(document, session_id)
     session = [line.strip() for line in last.text.splitlines()] if last else []
     more = "(and {count} more: recall finds them)" if searchable else "(and {count} more)"
     made = [f"- {note.when} {note.text}".replace("-  ", "- ") for note in decisions[:20]]
@@ -313,9 +314,9 @@ class ExternalMemorySystem:
         """Search the memory; also return the total number of results."""
         return await asyncio.to_thread(self._search, query, limit)
 
-    def digest(self, limit_bytes: int = 1200, *, searchable: bool = True) -> str:
+    def digest(self, limit_bytes: int = 1200, *, searchable: bool = True, session_id: str = "") -> str:
         """Build the summary for the model, as `digest`."""
-        return digest(self.file.read(), limit_bytes, searchable=searchable)
+        return digest(self.file.read(), limit_bytes, searchable=searchable, session_id=session_id)
 
     def _search(self, query: str, limit: int) -> tuple[list[dict[str, Json]], int]:
         entries = [*entries_of(self.file.read()), *self._sessions()]

@@ -49,9 +49,9 @@ class ProjectMemory:
             return 0, 0, 0
         return facts.st_ino, facts.st_size, facts.st_mtime_ns
 
-    def digest(self, limit_bytes: int, *, searchable: bool = True) -> str:
+    def digest(self, limit_bytes: int, *, searchable: bool = True, session_id: str = "") -> str:
         """Return the digest of ExternalMemorySystem. Errors as MemoryFile."""
-        return self.system.digest(limit_bytes, searchable=searchable) if self.is_there else ""
+        return self.system.digest(limit_bytes, searchable=searchable, session_id=session_id) if self.is_there else ""
 
     @property
     def conflict(self) -> int:

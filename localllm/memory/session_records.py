@@ -69,9 +69,9 @@ def recorded(document: Document) -> tuple[Recorded, ...]:
     return tuple(record for record, _ in _newest_first(document))
 
 
-def last(document: Document) -> Recorded | None:
-    """Return the newest record of work, else the newest of all."""
-    newest = recorded(document)
+def last(document: Document, session_id: str = "") -> Recorded | None:
+    """Return the newest record of work, else the newest of all, but not that of session `session_id`."""
+    newest = [record for record in recorded(document) if record.session_id != session_id]
     return next((record for record in newest if record.is_work), newest[0] if newest else None)
 
 

@@ -187,7 +187,8 @@ def recover(root: ProjectRoot, log: ChangeLog, dead: list[str], find: Finder) ->
     logged = log.read()
     open_calls = [begun for begun in logged.open_calls if begun.program in dead]
     for begun in open_calls:
-        changes += [msgspec.structs.replace(one, turn=begun.turn, program=begun.program) for one in find(begun)]
+        of_call = {"turn": begun.turn, "program": begun.program, "session": begun.session}
+        changes += [msgspec.structs.replace(one, **of_call) for one in find(begun)]
     undoing = {name for begun in open_calls for name in begun.undoes}
     undone = [one for one in logged.changes if one.name in undoing and is_in_state(root, one.path, one.before)]
     lines: list[Line] = [*changes, TakenBack(tuple(one.name for one in undone))]

@@ -18,7 +18,8 @@ it."""
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True, tag="change"):
-    """A change of one file by one call. `before` and `after` are states; `time` is seconds since the epoch."""
+    """A change of one file by one call. `before` and `after` are states; `time` is seconds since the epoch; `session`
+    names its conversation, "" if unknown."""
 
     call: str
     turn: str
@@ -28,15 +29,29 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, tag="change"):
     after: str
     time: float
     program: str = ""
+    session: str = ""
 
     @property
     def name(self) -> str:
         """The unique name of the change."""
         return f"{self.call} {self.path}"
 
+    @property
+    def transition(self) -> "Transition":
+        """The change without the call that made it."""
+        return Transition(self.path, self.before, self.after)
+
     def inverse(self, time: float) -> "Change":
         """Return the inverse of a change that was made at `time`."""
         return msgspec.structs.replace(self, before=self.after, after=self.before, time=time)
+
+
+class Transition(msgspec.Struct, frozen=True):
+    """A change of one file that this process made or undid."""
+
+    path: str
+    before: str
+    after: str
 
 
 class TakenBack(msgspec.Struct, frozen=True, tag="undo"):
@@ -58,6 +73,7 @@ class Begun(msgspec.Struct, frozen=True, kw_only=True, tag="begun"):
     time: float
     program: str
     undoes: tuple[str, ...] = ()
+    session: str = ""
 
 
 class Ended(msgspec.Struct, frozen=True, tag="ended"):
@@ -143,7 +159,7 @@ class ChangeLog:
             return []
 
 
-def worth_keeping(
+def retained(
     changes: list[Change], since: float, always: int, max_bytes: int, size: Callable[[str], int]
 ) -> list[Change]:
     """Return the newest changes, in order, that are young enough or of the newest `always` calls, and whose contents,

@@ -4,12 +4,14 @@ import hashlib
 import os
 import stat
 from bisect import bisect_left
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
+from localllm.base.errors import LocalLLMError
 from localllm.base.jsontext import decode_msgpack
 from localllm.base.regular_files import content_time
 from localllm.safety.paths import ProjectRoot
@@ -33,6 +35,16 @@ def look(root: ProjectRoot, relative: str) -> str:
     with root.open_file(relative) as file:
         mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
         return state_of(hashlib.file_digest(file, "sha256").hexdigest(), mode)
+
+
+def readable_states(root: ProjectRoot, paths: Iterable[str]) -> dict[str, str]:
+    """Return the states of the readable files. Others may have changed them: if this process is killed now, that must
+    not count as its doing."""
+    states: dict[str, str] = {}
+    for path in paths:
+        with suppress(LocalLLMError):
+            states[path] = look(root, path)
+    return states
 
 
 def is_in_state(root: ProjectRoot, relative: str, state: str) -> bool:

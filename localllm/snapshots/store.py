@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -24,8 +24,8 @@ from localllm.base.paths import SETTINGS_FILE, project_name, state_folder
 from localllm.base.project_state import earlier_place, note_place
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.snapshots.blob_store import Contents, Programs, changed_by, make_folder, recover, remove_temporaries
-from localllm.snapshots.change_log import OWN_WRITE, Begun, Change, ChangeLog, Ended, TakenBack, worth_keeping
-from localllm.snapshots.file_state import ABSENT, LOST, content_of, is_repository, look, state_of
+from localllm.snapshots.change_log import OWN_WRITE, Begun, Change, ChangeLog, Ended, TakenBack, Transition, retained
+from localllm.snapshots.file_state import ABSENT, LOST, content_of, is_repository, look, readable_states, state_of
 
 if TYPE_CHECKING:
     from localllm.snapshots.undo import Step, Undone
@@ -42,22 +42,18 @@ _CHUNK = 1_000_000
 _DAY = 24 * 3600.0
 
 
-class Transition(msgspec.Struct, frozen=True):
-    """A change of one file that this process made or undid."""
-
-    path: str
-    before: str
-    after: str
-
-
 class Snapshots:
     """The earlier versions of one project's files, in `folder`.
 
-    `patience`: seconds that an undo waits for a concurrent write. `begun` is called before each change.
+    `patience`: seconds that an undo waits for a concurrent write. `begun` is called before each change. `session` names
+    the conversation whose changes these are.
     """
 
-    def __init__(self, folder: Path, *, patience: float = 5.0, begun: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, folder: Path, *, patience: float = 5.0, begun: Callable[[], None] = lambda: None, session: str = ""
+    ) -> None:
         self._begun = begun
+        self._session = session
         self._patience = patience
         self._folder = folder
         self._programs = Programs(folder / "programs")
@@ -71,11 +67,11 @@ class Snapshots:
         self._passed_over: set[str] = set()
 
     @classmethod
-    def of_project(cls, root: Path) -> "Snapshots":
+    def of_project(cls, root: Path, session: str = "") -> "Snapshots":
         """Return the snapshots of the project at `root`, in the user's state folder."""
         snapshots = state_folder() / "snapshots"
         _follow(snapshots, root)
-        return cls(snapshots / project_name(root), begun=partial(note_place, snapshots, root))
+        return cls(snapshots / project_name(root), begun=partial(note_place, snapshots, root), session=session)
 
     def begin_turn(self, resumed: str = "") -> None:
         """Start a new turn, or resume one: its changes are undone together by `undo(turn=True)`."""
@@ -112,6 +108,7 @@ class Snapshots:
             time=time.time(),
             program=self._programs.own,
             undoes=undoes,
+            session=self._session,
         )
         try:
             with self._locked():
@@ -161,6 +158,7 @@ class Snapshots:
             after=after,
             time=time.time(),
             program=self._programs.own,
+            session=self._session,
         )
 
     def take(self, root: ProjectRoot, relative: str) -> str:
@@ -191,7 +189,7 @@ class Snapshots:
         if lines:
             with self._locked():
                 self._log.append(lines)
-            self._made += [Transition(change.path, change.before, change.after) for change in changes]
+            self._made += [change.transition for change in changes]
             self._made += [Transition(change.path, change.after, change.before) for change in taken_back]
         if changes:
             self._prune_daily()
@@ -224,6 +222,14 @@ class Snapshots:
         self._made = [*made, *self._made]
         self._adopted = frozenset(made)
 
+    def adopt_recovered(self) -> None:
+        """Append the changes of the resumed session that it was killed before it could log."""
+        with suppress(OSError):  # `undo` reports the error
+            found = [change.transition for change in self._not_taken_back() if change.session == self._session != ""]
+            recovered = [made for made in found if made not in self._adopted]
+            self._made += recovered
+            self._adopted |= {*recovered}
+
     def changed_since(self, position: int) -> list[str]:
         """Return the files that differ from their state at `position`, as far as this process knows; sorted."""
         return sorted(self.states_since(position))
@@ -252,7 +258,7 @@ class Snapshots:
         if not (states or lost):
             return []
         with self._writing_soon():
-            call = self.begin(_as_they_are(root, states), tool=tool)
+            call = self.begin(readable_states(root, states), tool=tool)
             changes = [self.make(call, tool, path, now, then) for path, (then, now) in sorted(states.items())]
             changes.sort(key=lambda change: change.after != ABSENT)  # deletions first: those files may be in the way
             logged = self._log.read().changes
@@ -299,7 +305,7 @@ class Snapshots:
         if is_repository(change.before):
             return put_back_losses(root, change, self.repositories, earlier=earlier)
         with root.open_to_owner(change.path):
-            now = _as_they_are(root, [change.path]).get(change.path, ABSENT)
+            now = readable_states(root, [change.path]).get(change.path, ABSENT)
             left = self._as_left(change, now)
             undone = take_back(root, left, self._contents, keep=self.take, earlier=earlier)
             if undone.merged:
@@ -337,8 +343,7 @@ class Snapshots:
 
     def _is_own(self, change: Change) -> bool:
         """Whether this process made the change, or an earlier process in the resumed session."""
-        made = Transition(change.path, change.before, change.after)
-        return change.program == self._programs.own or made in self._adopted
+        return change.program == self._programs.own or change.transition in self._adopted
 
     def _not_taken_back(self) -> list[Change]:
         with self._locked():
@@ -385,7 +390,7 @@ class Snapshots:
         contents exceed `max_bytes`."""
         with self._locked():
             changes, taken_back, open_calls = self._log.read()
-            kept = worth_keeping(changes, time.time() - max_age, always, max_bytes, self._contents.size)
+            kept = retained(changes, time.time() - max_age, always, max_bytes, self._contents.size)
             names = {change.name for change in kept}
             self._log.replace([*kept, TakenBack(tuple(taken_back & names)), *open_calls])
             needed = {content_of(state) for change in kept for state in (change.before, change.after)}
@@ -488,13 +493,3 @@ def _named_in(index: Path) -> set[str]:
         return {name.decode() for name in re.findall(rb"([0-9a-f]{64}):", index.read_bytes())}
     except OSError:
         return set()
-
-
-def _as_they_are(root: ProjectRoot, paths: Iterable[str]) -> dict[str, str]:
-    """Return the states of the readable files. Others may have changed them: if this process is killed now, that must
-    not count as its doing."""
-    states: dict[str, str] = {}
-    for path in paths:
-        with suppress(LocalLLMError):
-            states[path] = look(root, path)
-    return states

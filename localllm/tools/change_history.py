@@ -15,10 +15,10 @@ from localllm.base.regular_files import clock_time
 from localllm.safety.paths import shown
 from localllm.safety.policy import Verdict
 from localllm.safety.tool_definition import Tool
-from localllm.snapshots.change_log import Change
+from localllm.snapshots.change_log import Change, Transition
 from localllm.snapshots.file_state import ABSENT, look
 from localllm.snapshots.recorder import CommandSnapshots
-from localllm.snapshots.store import Snapshots, Transition
+from localllm.snapshots.store import Snapshots
 from localllm.text.decoding import NotTextError, decode
 from localllm.text.diffing import unified
 from localllm.tools.context import ToolContext
@@ -179,6 +179,10 @@ class ChangeHistory:
     def adopt(self, made: Sequence[Transition]) -> None:
         """Add changes made earlier in this session by another process, before all others."""
         self._snapshots.adopt(made)
+
+    def adopt_recovered(self) -> None:
+        """Append the changes of this session that an earlier process was killed before it could log."""
+        self._snapshots.adopt_recovered()
 
     def broken_since(self, position: int, paths: Collection[str]) -> dict[str, Broken]:
         """Return the errors introduced since `position` in those of `paths` that tools changed: of syntax, or a

@@ -13,6 +13,7 @@ import pytest
 
 from localllm.sessions.entries import Ended, Titled
 from localllm.sessions.log import SessionLog, read_session
+from tests.e2e.test_forced_end import wait_for
 from tests.e2e.test_oneshot import EDIT, FIX, RUN_TESTS, configure, kept_sessions, localllm, start
 from tests.support.session_logs import Holder
 from tests.support.wire_server import WireServer, calls, says
@@ -177,6 +178,22 @@ class TestKilled:
             assert goes_on(server.requests[-2], server.requests[-1])
             assert is_valid(server.bodies()[-1]["messages"])
         assert "changed: prices.py" in (project / "LOCALLLM.md").read_text()
+
+    def test_what_it_had_changed_and_its_record_are_its_own(self, project: Path) -> None:
+        (project / "LOCALLLM.md").write_text("# Notes\n")
+        slow = calls(("run_command", {"command": "touch half.txt; sleep 20", "timeout": 30}))
+        with WireServer([calls(EDIT), slow, says("Hello."), says("Going on.")]) as server:
+            configure(project, server.url)
+            process = start(project, "-p", "Fix it", "--yes")
+            wait_for(project / "half.txt", process)
+            os.kill(process.pid, signal.SIGKILL)
+            process.communicate(timeout=20)
+            localllm(project, "-p", "Hello")
+            (record,) = re.findall(r"- .* Fix it \(.*\)\n(?:  - .*\n)+", (project / "LOCALLLM.md").read_text())
+            assert "changed: prices.py\n" in record
+            localllm(project, "--resume", logs(project)[0].stem, "-p", "Go on")
+            assert "Last session" not in json.dumps(server.bodies()[-1])
+        assert "changed: prices.py, half.txt\n" in (project / "LOCALLLM.md").read_text()
 
     def test_while_the_answer_came(self, project: Path) -> None:
         with WireServer([replace(says(SAID), hold_before=2), says("Going on.")]) as server:

@@ -163,3 +163,10 @@ def test_where_nothing_was_done_the_newest_is_the_last() -> None:
     assert told is not None
     assert told.goal == "What is this?"
     assert session_records.last(Document("")) is None
+
+
+def test_a_resumed_session_is_not_its_own_last_one() -> None:
+    document = Document(RECORDS.format(done="It is a shop."))
+    newest, *older = session_records.recorded(document)
+    assert session_records.last(document, newest.session_id) == older[0]
+    assert session_records.last(document, "other") == newest

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.snapshots.change_log import OWN_WRITE, Begun, Change, ChangeLog, Ended, TakenBack, worth_keeping
+from localllm.snapshots.change_log import OWN_WRITE, Begun, Change, ChangeLog, Ended, TakenBack, retained
 from tests.support.each import each
 
 
@@ -103,5 +103,5 @@ def test_young_changes_are_kept_and_the_newest_calls_as_far_as_they_fit(
     def size(content: str) -> int:
         return SIZES[content]
 
-    found = worth_keeping(CHANGES, since, always, room, size)
+    found = retained(CHANGES, since, always, room, size)
     assert found == CHANGES[len(CHANGES) - kept :]

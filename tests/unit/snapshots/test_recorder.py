@@ -12,7 +12,7 @@ import pytest
 from localllm.base.errors import ToolExecutionError
 from localllm.safety.paths import ProjectRoot
 from localllm.snapshots import project_scan, recorder
-from localllm.snapshots.change_log import Change
+from localllm.snapshots.change_log import Change, Transition
 from localllm.snapshots.file_state import is_unkept
 from localllm.snapshots.recorder import CommandSnapshots
 from localllm.snapshots.store import Snapshots
@@ -235,6 +235,29 @@ async def test_what_a_killed_program_left_is_found_by_the_next(store: Snapshots,
     store.undo(root)
     assert file.read_text() == "old"
     assert CommandSnapshots(store).recover(root) == []
+
+
+@pytest.mark.parametrize("resumed", ["", "that one", "another"])
+async def test_what_a_killed_session_left_is_its_own_when_it_is_resumed(
+    store: Snapshots, root: ProjectRoot, resumed: str
+) -> None:
+    file, folder = put(root.path / "a", "old"), store.index_file.parent
+    killed = Snapshots(folder, session="that one")
+    CommandSnapshots(killed).keep(root)
+    killed.begin({}, tool="run_command")
+    file.write_text("half done")
+    del killed  # its lock goes with it, as at the end of a process
+    CommandSnapshots(store).recover(root)
+    later = Snapshots(folder, session=resumed)
+    later.adopt([Transition("b", "absent", "absent")])
+    later.adopt_recovered()
+    is_own = resumed == "that one"
+    assert (later.earlier(turn=False) == []) is is_own
+    assert [made.path for made in later.made_since(0)] == ["b", "a"][: 1 + is_own]
+    (undone,) = later.undo(root)
+    assert (undone.earlier == 0.0) is is_own
+    later.adopt_recovered()
+    assert later.position == (3 if is_own else 2), "an undone change is not taken for a new one"
 
 
 @pytest.mark.parametrize("watch", [True, False])
