@@ -284,10 +284,12 @@ def _last_lines(result: "CommandResult") -> str:
 
 def _where(status: Status) -> Iterator[Phrase]:
     """Yield what a commit here means for an operation in progress, and that it is on no branch."""
-    if status.operation in ("merge", "cherry-pick", "revert"):
+    if status.goes_on:
+        yield Phrase(
+            "A {operation} is in progress: git {operation} --continue goes on with it.", operation=status.operation
+        )
+    elif status.operation in ("merge", "cherry-pick", "revert"):
         yield Phrase("This concludes the {operation}.", operation=status.operation)
-    elif status.operation == "rebase":
-        yield Phrase("A rebase is in progress: git rebase --continue goes on with it.")
     elif not status.branch and status.commit:
         if status.operation == "bisect":
             yield Phrase("A bisect is in progress: no branch has this commit, and git bisect reset leaves it behind.")

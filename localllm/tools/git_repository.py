@@ -8,13 +8,14 @@ import os
 import posixpath
 import re
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from shlex import join, quote
 from typing import NamedTuple
 
 from localllm.base.errors import ToolExecutionError
+from localllm.base.regular_files import read_regular
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.sandbox.command_runner import CommandRunner
 from localllm.sandbox.dotfiles import git_settings_of_user
@@ -45,6 +46,11 @@ _OPERATIONS = {
     "bisect": ("BISECT_LOG",),
 }
 """Operations in progress, and the files in the git folder that indicate them."""
+
+_PICKED = {b"pick": "cherry-pick", b"revert": "revert"}
+"""The operations on several commits, by what `sequencer/todo` lists each as, the one that it stopped at first."""
+
+_LARGEST_TODO = 10_000_000  # bytes
 
 _COMMIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
 
@@ -92,7 +98,8 @@ def _seen_from(folder: str, path: str) -> str:
 
 class Status(NamedTuple):
     """`branch` is "" on a detached HEAD, `commit` "" before the first one;
-    `operation` in progress: "merge", "rebase", "cherry-pick", "revert", "bisect" or ""."""
+    `operation` in progress: "merge", "rebase", "cherry-pick", "revert", "bisect" or ""; `goes_on`: further commits
+    follow the one that it stopped at."""
 
     branch: str
     commit: str
@@ -100,6 +107,7 @@ class Status(NamedTuple):
     ahead: int
     behind: int
     operation: str
+    goes_on: bool
     changes: tuple[Change, ...]
 
 
@@ -169,19 +177,25 @@ class Repository:
         new_files = f"--untracked-files={'all' if each_new else 'normal'}"
         output = await self.run(Question(("status", *options, new_files, "--", *paths)))
         prefix = "" if self._root == self.top else f"{self._root.relative_to(self.top)}/"
-        return _parse_status(os.fsdecode(output), self._operation(), prefix)
+        return _parse_status(os.fsdecode(output), *self._operation(), prefix)
 
-    def _operation(self) -> str:
-        for name, marks in _OPERATIONS.items():
-            if any(os.path.lexists(self._place.folder / mark) for mark in marks):
-                return name
-        return ""
+    def _operation(self) -> tuple[str, bool]:
+        """Return `operation` and `goes_on` of the status."""
+        todo: list[bytes] = []
+        with suppress(OSError):
+            todo = read_regular(self._place.folder / "sequencer/todo", _LARGEST_TODO).splitlines()
+        found = (name for name, marks in _OPERATIONS.items() if any(map(self._has, marks)))
+        name = next(found, _PICKED.get(todo[0].partition(b" ")[0], "") if todo else "")
+        return name, name == "rebase" or (name in _PICKED.values() and len(todo) > 1)
+
+    def _has(self, mark: str) -> bool:
+        return os.path.lexists(self._place.folder / mark)
 
     @property
     def commits_whole(self) -> bool:
         """Whether the next commit ends a merge or a picked commit: git makes such a commit only of all that is
         staged."""
-        return any(os.path.lexists(self._place.folder / mark) for mark in ("MERGE_HEAD", "CHERRY_PICK_HEAD"))
+        return self._has("MERGE_HEAD") or self._has("CHERRY_PICK_HEAD")
 
     @property
     def keeps_changes_aside(self) -> bool:
@@ -423,7 +437,7 @@ _FAILURES = {
 """Git's messages (in English) and the errors that explain them."""
 
 
-def _parse_status(output: str, operation: str, prefix: str) -> Status:
+def _parse_status(output: str, operation: str, goes_on: bool, prefix: str) -> Status:
     """Parse `git status --porcelain=v2 --branch -z`, as described in git-status(1)."""
     headers: dict[str, str] = {}
     changes: list[Change] = []
@@ -450,6 +464,7 @@ def _parse_status(output: str, operation: str, prefix: str) -> Status:
         ahead=abs(int(ahead)),
         behind=abs(int(behind)),
         operation=operation,
+        goes_on=goes_on,
         changes=tuple(change.seen_from(prefix) for change in changes) if prefix else tuple(changes),
     )
 

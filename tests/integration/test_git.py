@@ -396,6 +396,23 @@ async def test_a_rebase_goes_on_after_a_commit(project: Project) -> None:
     assert project.git("log", "-1", "--format=%s %D").strip() == "main, on other HEAD -> main"
 
 
+async def test_of_several_picked_commits_the_rest_is_waiting(project: Project) -> None:
+    in_conflict(project)
+    project.git("merge", "--abort")
+    project.git("checkout", "--quiet", "other")
+    project.commit("c.txt", "c\n")
+    project.git("checkout", "--quiet", "main")
+    project.git("cherry-pick", "other~1", "other", ok=False)
+    (project.root / "b.txt").unlink()
+    project.write("a.txt", "both\n")
+    output = await project.run(git_commit, message="first", files=["a.txt", "b.txt"])
+    assert "A cherry-pick is in progress: git cherry-pick --continue goes on with it." in output.for_model
+    assert "cherry-pick in progress" in (await project.run(git_status)).for_model
+    project.git("-c", "core.editor=true", "cherry-pick", "--continue")
+    assert "in progress" not in (await project.run(git_status)).for_model
+    assert (project.root / "c.txt").read_text() == "c\n"
+
+
 async def test_a_merge_that_changes_nothing_here_is_committed(project: Project) -> None:
     in_conflict(project)
     project.git("checkout", "--ours", "a.txt")
