@@ -155,14 +155,28 @@ _DOSSIER = {
 }
 _TAIL = {"shown": "all that stands above: the conversation, the goal and the problem", "it": "that"}
 """How the prompts refer to what a member sees: a dossier, or the main conversation."""
+_STUCK = {
+    "stuck": " that is stuck",
+    "first": "Why it failed, as the exact errors tell.",
+    "unhelpful": ", which has not helped",
+    "case": "what is the case, and why it failed",
+}
+_ASKED = {
+    "stuck": "",
+    "first": "Your answer to the goal, a person's question, and why; of a failure, what the exact errors tell.",
+    "unhelpful": "",
+    "case": "the answer to the goal, and why",
+}
+"""How the prompts refer to the reason: a run that is stuck, or a person's question, where nothing need have failed."""
 
 
 @cache
 def instructions(role: Role, *, by_hand: bool = False, at_tail: bool = False) -> str:
-    """Return a member's instructions. `at_tail`: after the main conversation, which it sees."""
+    """Return a member's instructions. `by_hand`: a person asks. `at_tail`: after the main conversation, seen by it."""
     character = AGENT_ROLES[role]
     text = _prompt(role if role in ("judge", "boss") else "adviser")
     words = {**character._asdict(), "form": _prompt("verdict"), **(_TAIL if at_tail else _DOSSIER)}
+    words |= _ASKED if by_hand else _STUCK
     for word, value in words.items():
         text = text.replace(f"{{{word}}}", value)
     return text + (_BY_HAND if by_hand else "")
