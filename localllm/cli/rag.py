@@ -313,7 +313,10 @@ def chat(
 
     if words and prompt is not None:
         raise click.UsageError(_("Give either a question or --prompt, not both."))
-    prompt = " ".join(words) or prompt
+    if words:
+        prompt = " ".join(words)
+    if prompt is not None and not prompt.strip():
+        raise KnowledgeBaseUsageError("rag_empty_query")
     project, loaded = load_here(context)
     accept_no_sandbox: bool = context.find_root().params["i_accept_no_sandbox"]
     return run_chat(

@@ -181,6 +181,8 @@ WRONG = [
     (("show", "none"), "rag_no_collection"),
     (("eval", "docs/pump.md"), "rag_eval_unreadable"),
     (("chat", "hello", "-p", "hello"), ""),
+    (("chat", "-p", " "), "rag_empty_query"),
+    (("chat", ""), "rag_empty_query"),
 ]
 
 
