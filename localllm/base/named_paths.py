@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from localllm.base.paths import has_sessions, home_and_above, is_marked
+from localllm.base.paths import home_and_above, is_project
 
 _MOST_LINKS = 40  # of one path, as Linux counts
 
@@ -60,12 +60,4 @@ def _projects_around(folder: Path, root: Path) -> set[Path]:
     each of them commands may have run that see no other."""
     nobodys, top = {*home_and_above(), Path("/")}, Path(os.path.realpath(root))
     around = [each for each in (folder, *folder.parents) if each not in nobodys]
-    return {each for each in around if each == top or has_sessions(each) or (is_marked(each) and not _is_tool(each))}
-
-
-def _is_tool(folder: Path) -> bool:
-    """Whether a folder is a clone in the home of a program that manages toolchains, whose versions may be links."""
-    return folder.name in _TOOLS and folder.parent in home_and_above()[:1]
-
-
-_TOOLS = frozenset({".pyenv", ".rbenv", ".nodenv", ".goenv", ".jenv", ".asdf", ".nvm", ".sdkman", ".linuxbrew"})
+    return {each for each in around if each == top or is_project(each)}

@@ -4,7 +4,7 @@ import errno
 import hashlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -144,6 +144,22 @@ def has_sessions(folder: Path) -> bool:
     return (state_folder() / "sessions" / project_name(folder)).is_dir()
 
 
+def is_project(folder: Path) -> bool:
+    """Return whether commands may have run in the folder: it has chat sessions, or is marked and no clone of a program
+    that manages toolchains. The home folder and its parents are the caller's to leave out."""
+    return has_sessions(folder) or (is_marked(folder) and not _is_toolchain(folder))
+
+
+def _is_toolchain(folder: Path) -> bool:
+    is_in_home = folder.name in _TOOLCHAINS and folder.parent in home_and_above()[:1]
+    return is_in_home or folder.name == ".linuxbrew" or folder.as_posix() in _HOMEBREW
+
+
+_TOOLCHAINS = frozenset({".pyenv", ".rbenv", ".nodenv", ".goenv", ".jenv", ".asdf", ".nvm", ".sdkman"})
+_HOMEBREW = frozenset({"/opt/homebrew", "/usr/local"})
+"""On macOS, where a prefix of Homebrew is a repository. On Linux it is called `.linuxbrew`."""
+
+
 def project_name(root: Path) -> str:
     """Return a name of the project at `root` that is unique on this machine, for folders in `state_folder`."""
     return hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
@@ -281,28 +297,45 @@ def _reason(error: OSError) -> str:
 
 
 def search_path(project: Path, environ: Mapping[str, str] = os.environ) -> list[str]:
-    """Return the folders of the search path, without relative ones and those in the project, also through links: a
-    command may have put programs there, even into a `.venv/bin`."""
-    root = Path(os.path.realpath(project))
-    folders = environ.get("PATH", os.defpath).split(os.pathsep)
-    return [folder for folder in folders if os.path.isabs(folder) and not _is_beneath(folder, root)]  # noqa: PTH117 - an empty path is no Path
+    """Return the folders of the search path, without relative ones and those in a project, this or any other of the
+    user, also through links: a command may have put programs there, even into a `.venv/bin`."""
+    return list(_safe_folders(environ, _project_check(project)))
 
 
 def find_program(name: str, project: Path, environ: Mapping[str, str] = os.environ) -> str | None:
     """Return the path of the program `name`, or None.
-    Programs that lie in the project, or whose links lead there, are skipped."""
+    Programs that lie in a project, or whose links lead there, are skipped."""
     import shutil  # with its compressors it takes longer to import than the rest of this module
 
-    root = Path(os.path.realpath(project))
-    for folder in search_path(project, environ):
+    is_in_project = _project_check(project)
+    for folder in _safe_folders(environ, is_in_project):
         found = shutil.which(name, path=folder)
-        if found and not _is_beneath(found, root):
+        if found and not is_in_project(found):
             return found
     return None
 
 
-def _is_beneath(path: str, root: Path) -> bool:
-    return any(Path(place).is_relative_to(root) for place in (os.path.abspath(path), os.path.realpath(path)))  # noqa: PTH100
+def _safe_folders(environ: Mapping[str, str], is_in_project: Callable[[str], bool]) -> Iterator[str]:
+    for folder in environ.get("PATH", os.defpath).split(os.pathsep):
+        if os.path.isabs(folder) and not is_in_project(folder):  # noqa: PTH117 - an empty path is no Path
+            yield folder
+
+
+def _project_check(project: Path) -> Callable[[str], bool]:
+    """Return the check whether a path lies in the project or in any other, literally or through links. For one search:
+    it remembers what it has found of each folder."""
+    nobodys, known = {*home_and_above(), Path("/")}, {Path(os.path.realpath(project)): True}
+
+    def check(path: str) -> bool:
+        for place in dict.fromkeys((os.path.abspath(path), os.path.realpath(path))):  # noqa: PTH100 - a string
+            for folder in (Path(place), *Path(place).parents):
+                if folder not in known:
+                    known[folder] = folder not in nobodys and is_project(folder)
+                if known[folder]:
+                    return True
+        return False
+
+    return check
 
 
 def is_recorded(root: Path, folder: Path) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from localllm import __version__
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import N_, _, language, ngettext, sentences
+from localllm.base.paths import find_program
 from localllm.integrations.doctor.inputs import Finding, Screen, Surroundings, note, of_error, ok, warning
 from localllm.llm.offline_servers import reachable_offline
 from localllm.safety.journal import check
@@ -149,7 +150,7 @@ def _git_fault(here: Surroundings, error: ToolExecutionError) -> Finding:
 
 def ripgrep(here: Surroundings) -> Iterator[Finding]:
     """Check whether searching is fast."""
-    if shutil.which("rg", path=here.environ.get("PATH")):
+    if find_program("rg", here.project, here.environ):
         yield ok("ripgrep", _("ripgrep is installed: searching is fast."))
     else:
         yield note(

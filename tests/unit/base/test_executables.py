@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.paths import find_program
+from localllm.base.paths import find_program, project_name, search_path, state_folder
 
 
 def put(program: Path) -> Path:
@@ -48,3 +48,41 @@ def test_links_do_not_hide_where_it_lies(project: Path, monkeypatch: pytest.Monk
             (folder / "thing").symlink_to(planted)
     monkeypatch.setenv("PATH", str(folder))
     assert find_program("thing", root) is None
+
+
+@pytest.fixture
+def home(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(project.parent))
+    return project.parent
+
+
+@pytest.mark.parametrize("mark", [".git", "localllm.toml", "sessions"])
+@pytest.mark.parametrize("linked", [False, True])
+def test_what_lies_in_another_project_is_passed_over(
+    home: Path, monkeypatch: pytest.MonkeyPatch, mark: str, *, linked: bool
+) -> None:
+    other = home / "other"
+    planted, installed = put(other / ".venv/bin/thing"), put(home / ".local/bin/thing")
+    folder = planted.parent
+    if linked:
+        folder = home / "links"
+        folder.mkdir()
+        (folder / "thing").symlink_to(planted)
+    monkeypatch.setenv("PATH", f"{folder}:{installed.parent}")
+    assert find_program("thing", home / "project") == f"{folder}/thing"
+    sessions = state_folder() / "sessions" / project_name(other)
+    (sessions if mark == "sessions" else other / mark).mkdir(parents=True)
+    assert find_program("thing", home / "project") == str(installed)
+    assert search_path(home / "project") == [str(one) for one in (folder, installed.parent)][not linked :]
+    monkeypatch.setenv("PATH", str(folder))
+    assert find_program("thing", home / "project") is None
+
+
+@pytest.mark.parametrize("repository", ["", ".pyenv"])
+def test_repositories_that_hold_the_users_own_programs_are_no_projects(
+    home: Path, monkeypatch: pytest.MonkeyPatch, repository: str
+) -> None:
+    installed = put(home / repository / "bin/thing")
+    (home / repository / ".git").mkdir()
+    monkeypatch.setenv("PATH", str(installed.parent))
+    assert find_program("thing", home / "project") == str(installed)
