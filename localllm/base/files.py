@@ -346,6 +346,8 @@ def _syscall() -> Callable[..., int]:
 def _openat2(root_fd: int, relative: str, flags: int, mode: int, *, links: bool = True) -> int:
     import ctypes
 
+    if sys.platform != "linux":
+        raise _os_error(errno.ENOSYS, relative)
     if "\0" in relative:
         raise _os_error(errno.EINVAL, relative)
     creates = flags & os.O_CREAT or flags & os.O_TMPFILE == os.O_TMPFILE

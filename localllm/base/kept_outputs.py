@@ -1,6 +1,7 @@
 """Store whole outputs in files of the project.
 Each file is named after its content's hash, which shows any modification."""
 
+import errno
 import hashlib
 import os
 import re
@@ -69,15 +70,15 @@ def _mark_of(data: bytes) -> str:
 
 def _write(folder: int, name: str, data: bytes) -> None:
     """Create the file atomically, so that readers of the folder never see a part of it."""
-    if sys.platform == "linux":
-        try:
-            return _link_new(folder, name, data)
-        except OSError:  # the name exists, or the file system lacks O_TMPFILE
-            pass
-    return atomic_write_at(folder, name, data, mode=0o600)
+    try:
+        return _link_new(folder, name, data)
+    except OSError:  # the name exists, or the system or the file system lacks O_TMPFILE
+        return atomic_write_at(folder, name, data, mode=0o600)
 
 
 def _link_new(folder: int, name: str, data: bytes) -> None:
+    if sys.platform != "linux":
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP), name)
     fd = os.open(".", os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600, dir_fd=folder)
     with os.fdopen(fd, "wb") as file:
         file.write(data)

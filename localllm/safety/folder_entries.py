@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+import sys
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 from io import BufferedReader
@@ -18,12 +19,12 @@ _DEEPEST_REMOVED = 200  # nested folders that a command left in the place of a f
 def open_regular(folder: int, relative: str, *, even_closed: bool = False) -> BufferedReader:
     """Open a regular file beneath an open folder, following no links. Raises OSError.
 
-    `even_closed`: also one of the user's that its permissions close to them; they are changed for a moment.
+    `even_closed`: also one of the user's that its permissions close to them (on Linux); they are changed for a moment.
     """
     try:
         fd = open_beneath(folder, relative, _READ, links=False)
     except PermissionError:
-        if not even_closed or not hasattr(os, "O_PATH"):
+        if not even_closed:
             raise
         fd = _open_closed(folder, relative)
     try:
@@ -35,6 +36,8 @@ def open_regular(folder: int, relative: str, *, even_closed: bool = False) -> Bu
 
 
 def _open_closed(folder: int, relative: str) -> int:
+    if sys.platform != "linux":
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), relative)
     found = open_beneath(folder, relative, os.O_PATH | os.O_NOFOLLOW, links=False)
     try:
         refuse_irregular(found)
@@ -52,9 +55,13 @@ def _open_closed(folder: int, relative: str) -> int:
 def open_to_owner(root: int, relative: str) -> Generator[None]:
     """Let the user list, enter and write their own folders on the way to a path, and one at it, for a while.
 
-    A command may have closed them. Links are not followed. Raises nothing: what needs the access fails then.
+    A command may have closed them. Links are not followed. Raises nothing: what needs the access fails then,
+    as it does on other systems than Linux.
     """
-    names = ["", *relative.rstrip("/").split("/")] if hasattr(os, "O_PATH") else []
+    if sys.platform != "linux":
+        yield
+        return
+    names = ["", *relative.rstrip("/").split("/")]
     with ExitStack() as stack:
         folder = root
         for name in names:

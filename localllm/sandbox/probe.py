@@ -147,7 +147,7 @@ def probe(bundle: Bundle, project: Path, levels: Sequence[Level] = LEVELS) -> Pr
 def _unfit(project: Path) -> Weakness:
     """Return why no level can work on this machine, or None."""
     if sys.platform not in ("linux", "darwin"):
-        return Phrase("only Linux is supported so far")
+        return Phrase("there is one only for Linux and macOS so far")
     if sys.platform == "linux" and os.uname().machine not in seccomp.AUDIT_NAMES:
         return Phrase("{machine} processors are not supported", machine=os.uname().machine)
     if any(Path(path).is_relative_to(project) for path in (base_interpreter(), os.path.realpath(sys.base_prefix))):

@@ -29,16 +29,16 @@ def sandbox(here: Surroundings) -> Iterator[Finding]:
         yield warning("sandbox", what, _sandbox_fix(here.kernel))
         return
     what = _(
-        "Commands are sandboxed by the kernel ({level}, Linux {kernel}).", level=here.sandbox.level, kernel=here.kernel
+        "Commands are sandboxed by the kernel ({level}, {system} {kernel}).",
+        level=here.sandbox.level,
+        system=platform.system(),
+        kernel=here.kernel,
     )
     if here.sandbox.level == "landlock":
         failed = "; ".join(f"{level}: {reason}" for level, reason in here.sandbox.failed_levels.items())
         fixes = [
             *map(str, remedies(here.sandbox.failed_levels, here.kernel)),
-            _(
-                "Install bubblewrap (sudo apt install bubblewrap, sudo dnf install bubblewrap). "
-                "Within a container or another sandbox this is as good as it gets."
-            ),
+            _better_levels(),
         ]
         yield note(
             "sandbox",
@@ -50,6 +50,12 @@ def sandbox(here: Surroundings) -> Iterator[Finding]:
             ),
             sentences(*fixes),
         )
+    elif here.sandbox.level == "seatbelt":
+        yield note(
+            "sandbox",
+            what,
+            _("This level is experimental, as we have not tried it on a Mac: localllm sandbox --probe attacks it."),
+        )
     else:
         yield ok("sandbox", what)
     if not BACKENDS[here.sandbox.level].opens_hosts and here.loaded.settings.command_hosts:
@@ -60,10 +66,7 @@ def sandbox(here: Surroundings) -> Iterator[Finding]:
         yield note(
             "network",
             f"{what}.",
-            _(
-                "Install bubblewrap (sudo apt install bubblewrap, sudo dnf install bubblewrap). "
-                "Within a container or another sandbox this is as good as it gets."
-            ),
+            _better_levels(),
         )
 
 
@@ -79,8 +82,17 @@ def network(here: Surroundings) -> Iterator[Finding]:
 
 def _sandbox_fix(kernel: str) -> str:
     if platform.system() != "Linux":
-        return _("Only Linux has the sandbox so far; a Linux virtual machine or WSL 2 gives it.")
+        return _("A Linux virtual machine, or WSL 2 on Windows, has the sandbox.")
     return str(landlock_remedy(kernel))
+
+
+def _better_levels() -> str:
+    if platform.system() != "Linux":
+        return _("A Linux virtual machine has levels that can.")
+    return _(
+        "Install bubblewrap (sudo apt install bubblewrap, sudo dnf install bubblewrap). "
+        "Within a container or another sandbox this is as good as it gets."
+    )
 
 
 def journal(here: Surroundings) -> Iterator[Finding]:

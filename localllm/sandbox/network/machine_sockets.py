@@ -1,6 +1,7 @@
 """Find the machine's sockets that are bound to files, which a command could see.
 
-A network namespace does not block these; they are masked in the command's view of the files.
+A network namespace does not block these; they are masked in the command's view of the files. Only Linux needs it: the
+profile of macOS denies commands all sockets.
 """
 
 import errno
@@ -9,6 +10,7 @@ import re
 import socket
 import stat
 import struct
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -36,7 +38,7 @@ _USUAL_PLACES = "/ /srv /opt /data /mnt /media /usr/local /var/lib /var/spool /v
 
 
 def in_use(paths: Iterable[str]) -> list[str]:
-    """Return those of the sockets `paths` that somebody has open. Listeners do not notice."""
+    """Return those of the sockets `paths` that somebody has open; none but on Linux. Listeners do not notice."""
     return [path for path in paths if _is_in_use(path)]
 
 
@@ -62,6 +64,8 @@ class MachineSockets:
 
     def paths(self) -> list[str]:
         """Return the absolute paths of the bound sockets, if they still exist, or their current ones."""
+        if sys.platform != "linux":
+            return []
         bound = set(_bound())
         names = ((one, one.name) for one in bound if not _BY_DESCRIPTOR.match(one.name))
         absolute = {one: _real(name) for one, name in names if name.startswith("/")}
@@ -120,6 +124,8 @@ def files_of_sockets() -> dict[str, int]:
     """Return the inode of each socket that is bound to a file, with the file's (sock_diag(7)). Empty if
     the kernel does not report it."""
     found: dict[str, int] = {}
+    if sys.platform != "linux":
+        return found
     request = struct.pack("=IHHII BBHIIIII", 40, 20, 0x301, 1, 0, socket.AF_UNIX, 0, 0, _ANY, 0, _SHOW_FILE, _ANY, _ANY)
     with suppress(OSError), socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as kernel:
         kernel.settimeout(1.0)
@@ -201,6 +207,8 @@ def _real(path: str) -> str:
 
 def _is_in_use(path: str) -> bool:
     """Return whether somebody has the socket open: for a datagram socket, listeners refuse its type."""
+    if sys.platform != "linux":
+        return False
     folder, _, name = path.rpartition("/")
     try:
         fd = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import sys
 import time
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -198,9 +199,10 @@ def _copy(source: int, target: int, about: os.stat_result) -> None:
     copy_content(source, target)
     with suppress(OSError):
         os.fchown(target, about.st_uid, about.st_gid)
-    for attribute in os.listxattr(source):
-        with suppress(OSError):  # one that only the system may set
-            os.setxattr(target, attribute, os.getxattr(source, attribute))
+    if sys.platform == "linux":  # Python has these only there
+        for attribute in os.listxattr(source):
+            with suppress(OSError):  # one that only the system may set
+                os.setxattr(target, attribute, os.getxattr(source, attribute))
     os.fchmod(target, stat.S_IMODE(about.st_mode))
     os.utime(target, ns=(about.st_atime_ns, about.st_mtime_ns))
 
