@@ -1,11 +1,13 @@
-"""Generate systemd units and crontab lines that run due research tasks."""
+"""Generate systemd units, a launchd agent and crontab lines that run due research tasks."""
 
+import plistlib
 import shlex
 import sys
 from pathlib import Path
 
 SERVICE = "localllm-tasks.service"
 TIMER = "localllm-tasks.timer"
+AGENT = "localllm-tasks"
 
 
 def task_command(work: Path) -> list[str]:
@@ -47,6 +49,20 @@ def unit_files(work: Path, folder: Path, minutes: int) -> dict[str, str]:
         "WantedBy=timers.target",
     ]
     return {SERVICE: "\n".join(service) + "\n", TIMER: "\n".join(timer) + "\n"}
+
+
+def agent_files(work: Path, folder: Path, minutes: int) -> dict[str, str]:
+    """Return the file of a launchd agent (launchd.plist(5)), by name, that does the same on macOS."""
+    agent = {
+        "Label": AGENT,
+        "ProgramArguments": task_command(work),
+        "WorkingDirectory": str(folder),
+        "RunAtLoad": True,
+        "StartInterval": minutes * 60,
+        "ProcessType": "Background",
+        "Nice": 10,
+    }
+    return {f"{AGENT}.plist": plistlib.dumps(agent, sort_keys=False).decode()}
 
 
 def crontab_line(work: Path, folder: Path, minutes: int) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from localllm.app.report_formats import report_file
 from localllm.app.research_setup import ResearchSetup
 from localllm.app.stored_options import remember_named, remember_task
 from localllm.app.task_runs import local_now, run_task, task_options
-from localllm.app.task_units import crontab_line, unit_files
+from localllm.app.task_units import AGENT, agent_files, crontab_line, unit_files
 from localllm.base.errors import ConfigurationError, LocalLLMError, ResearchError
 from localllm.base.events import Json
 from localllm.base.files import atomic_write
@@ -223,31 +224,37 @@ def _hand_over(setup: ResearchSetup, wanted: _Wanted, report: ReportOutput, queu
 @work_dir_option
 @click.pass_context
 def units(context: click.Context, folder: Path | None, minutes: int, print_: bool, work_dir: Path | None) -> None:
-    """Write a systemd timer into FOLDER that runs what is due.
+    """Write a systemd timer, or on macOS a launchd agent, into FOLDER that runs what is due.
 
-    FOLDER is where systemd looks for your units, unless you name another one. The tasks run with the settings of the
-    current folder.
+    FOLDER is where systemd or launchd looks for yours, unless you name another one. The tasks run with the settings of
+    the current folder.
     """
     work = work_folder_here(context, work_dir)
     for one in (work, Path.cwd()):
         if any(unicodedata.category(character) == "Cc" for character in str(one)):
             raise click.UsageError(
                 _(
-                    "{folder}: systemd and cron cannot read a name with control characters (line breaks). Rename it.",
+                    "{folder}: systemd, launchd and cron cannot read a name with control characters (line breaks). "
+                    "Rename it.",
                     folder=clean(str(one), keep_newlines=False),
                 )
             )
-    files = unit_files(work, Path.cwd(), minutes)
+    on_macos = sys.platform == "darwin"
+    files = (agent_files if on_macos else unit_files)(work, Path.cwd(), minutes)
     if print_:
         for name, text in files.items():
             click.echo(f"# {name}\n{text}")
         click.echo(f"# crontab -e\n{crontab_line(work, Path.cwd(), minutes)}")
         return
-    target = folder or Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd" / "user"
+    settings = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    target = folder or (Path.home() / "Library" / "LaunchAgents" if on_macos else settings / "systemd" / "user")
     for name, text in files.items():
         _write_unit(target / name, text)
         say(_("Written: {file}", file=target / name))
-    say(_("Next: systemctl --user daemon-reload; systemctl --user enable --now localllm-tasks.timer"))
+    command = "systemctl --user daemon-reload; systemctl --user enable --now localllm-tasks.timer"
+    if on_macos:
+        command = f"launchctl bootstrap gui/$(id -u) {shlex.quote(str(target / f'{AGENT}.plist'))}"
+    say(_("Next: {command}", command=command))
 
 
 def _write_unit(file: Path, text: str) -> None:

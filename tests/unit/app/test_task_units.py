@@ -1,5 +1,6 @@
 """The command by which systemd and cron run tasks takes no code from the project it stands in."""
 
+import plistlib
 import shlex
 import subprocess
 import sys
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.app.task_units import crontab_line
+from localllm.app.task_units import agent_files, crontab_line
 
 
 def test_a_package_of_the_project_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,3 +22,15 @@ def test_a_package_of_the_project_is_not_run(tmp_path: Path, monkeypatch: pytest
     done = subprocess.run(["bash", "-c", f"cd {command} --version"], capture_output=True, text=True, check=False)
     assert not (folder / "sprung").exists()
     assert done.stdout.startswith("localllm "), (shlex.quote(command), done.stderr)
+
+
+def test_a_launchd_agent_runs_the_same_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/somewhere/localllm/__main__.py"])
+    ((name, text),) = agent_files(tmp_path / "a <work>", tmp_path / "a & b", 15).items()
+    agent = plistlib.loads(text.encode())
+    assert name == f"{agent['Label']}.plist"
+    assert agent["ProgramArguments"][-3:] == ["--due", "--work-dir", str(tmp_path / "a <work>")]
+    assert agent["WorkingDirectory"] == str(tmp_path / "a & b")
+    assert agent["StartInterval"] == 900
+    line = crontab_line(tmp_path / "a <work>", tmp_path / "a & b", 15)
+    assert shlex.join(agent["ProgramArguments"]) in line
