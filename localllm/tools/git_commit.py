@@ -195,7 +195,7 @@ def _refuse_conflicts(root: ProjectRoot, conflicts: Sequence[Change], named: Col
 async def _refuse_pointless(
     paths: Sequence[str], changes: Sequence[Change], repository: Repository, root: ProjectRoot
 ) -> None:
-    """Refuse files that are ignored or missing; unchanged ones may be named."""
+    """Refuse files that are ignored, missing or in another repository; unchanged ones may be named."""
     changed = {
         above for change in changes for name in (change.path, change.old_path) if name for above in with_folders(name)
     }
@@ -205,6 +205,14 @@ async def _refuse_pointless(
     for path in unchanged:
         if not os.path.lexists(root.path / path):  # noqa: ASYNC240 - fast
             raise root.missing(path)
+        if inner := _repository_around(root, path):
+            raise ToolExecutionError("git_in_another", path=shown(path), folder=shown(inner))
+
+
+def _repository_around(root: ProjectRoot, path: str) -> str:
+    """Return the folder of a submodule, or another repository in the project, that has the file; "" if none has."""
+    folders = map(str, PurePosixPath(path).parents[:-1])
+    return next((folder for folder in folders if os.path.lexists(root.path / folder / ".git")), "")
 
 
 async def commit(context: ToolContext, message: str, files: Sequence[str]) -> ToolOutput:

@@ -413,6 +413,20 @@ async def test_of_several_picked_commits_the_rest_is_waiting(project: Project) -
     assert (project.root / "c.txt").read_text() == "c\n"
 
 
+async def test_a_file_of_a_submodule_is_committed_in_it(project: Project) -> None:
+    project.commit()
+    (project.root / "lib").mkdir()
+    project.git("init", "--quiet", "lib")
+    project.git("-C", "lib", "commit", "--quiet", "--allow-empty", "--message=first")
+    project.git("add", "lib")
+    project.git("commit", "--quiet", "--message=lib")
+    project.write("lib/a.c", "1\n")
+    assert await project.fail(git_commit, message="x", files=["lib/a.c"]) == "git_in_another"
+    project.git("-C", "lib", "add", "a.c")
+    project.git("-C", "lib", "commit", "--quiet", "--message=second")
+    assert (await project.run(git_commit, message="x", files=["lib"])).payload["files"] == ["lib"]
+
+
 async def test_a_merge_that_changes_nothing_here_is_committed(project: Project) -> None:
     in_conflict(project)
     project.git("checkout", "--ours", "a.txt")

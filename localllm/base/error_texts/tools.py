@@ -177,6 +177,12 @@ TOOLS = {
     "git_nothing_to_commit": ErrorText(
         "E8042", "There is nothing to commit.", "", "Change a file first, or name files that have changed."
     ),
+    "git_in_another": ErrorText(
+        "E8106",
+        "Nothing was committed: {path} is in a repository of its own, {folder}.",
+        "",
+        "Commit it there (cd {folder} && git commit -a); then {folder} can be named here.",
+    ),
     "git_only_new": ErrorText(
         "E8058",
         "Nothing is staged and no tracked file has changed; there are only new files: {names}.",
