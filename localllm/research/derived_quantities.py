@@ -178,7 +178,7 @@ def _one_step(claim: str, text: str, wanted: Quantity, stated: Sequence[Quantity
         yield from _spans(wanted, stated)
     if wanted.kind in SOFT:  # every ten minutes are six an hour
         every = [one.value for one in stated if one.kind == "duration" and one.unit == "s"]
-        yield from (time / one for one in every for time in (3_600, 86_400))
+        yield from (time / one for one in every if one > 0 for time in (3_600, 86_400))
     factors = list(_factors(claim, groups, wanted))
     if _RATIO.search(claim):  # so much for each
         factors += [
@@ -288,9 +288,10 @@ def _dates(claim: str, stated: Sequence[Quantity]) -> Iterator[float]:
         if day := _day(value):
             days = [one.value / 86_400 for one in lengths if one.unit == "s"]
             for length in [1.0, *days] if _NEXT_DAY.search(claim) or days else ():
-                for sign in (-1, 1):
-                    then = date.fromordinal(day + round(sign * length))
-                    yield (year and then.year) * 10_000 + then.month * 100 + then.day
+                for ordinal in (day - length, day + length):
+                    if 1 <= ordinal <= date.max.toordinal():  # 20 million hours earlier there was no calendar
+                        then = date.fromordinal(round(ordinal))
+                        yield (year and then.year) * 10_000 + then.month * 100 + then.day
 
 
 _BOTH = late_pattern(r"(?i)\b(?:both|double|twice)\b|往復|両方")

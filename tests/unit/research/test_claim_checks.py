@@ -3,6 +3,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from localllm.base.i18n import _
 from localllm.research.claim_checks import best_passages, refuse, refuse_quoted, support_score
@@ -146,3 +148,34 @@ def test_what_is_only_said_in_other_words_stands(claim: str, passage: str, stand
 )
 def test_a_relative_or_fiscal_year_implies_a_year_but_no_day(claim: str, passage: str, stands: bool) -> None:
     assert (refuse(claim, [passage], today="2026-11-24") is None) == stands
+
+
+NUMBERS = (
+    "0 00 1/2 5/0 0.00001 7 37 450 1,998 1998 12.5 1e9 9999999999999999999 half twenty 十二 １２ 三百 第3 -5".split()
+)
+UNITS = (
+    "days,hours,million hours,billion years,months,weeks,seconds,%,percentage points,times,km,°C,°F,K,dollars,円,年,"
+    "ヶ月,日,時間,分,倍,割,人,kWh,decades,years old,歳,quarters,people,th century"
+).split(",")
+DATES = (
+    "3 May 1998,31 April 2023,29 February 1900,0001-01-01,9999-12-31,2026-13-40,1998年0月0日,令和8年,FY2026,Q3 2025,"
+    "24:00,the 1990s,30 BC,spring 2024,午後3時"
+).split(",")
+LINKS = (
+    "opened on,closed,after,before,between,from,to,rose by,a total of,twice,half of,more than,about,later,ago,per,each,"
+    "the difference,the rest,the next day,in,はから,までに,合計,翌日,往復,差は"
+).split(",")
+WORDS = st.one_of(
+    st.builds("{} {}".format, st.sampled_from(NUMBERS), st.sampled_from(UNITS)),
+    st.sampled_from(DATES),
+    st.sampled_from(LINKS),
+    st.sampled_from(NUMBERS),
+)
+SENTENCES = st.lists(WORDS, min_size=2, max_size=9).map(lambda words: f"The tower {' '.join(words)}.")
+
+
+@given(SENTENCES, st.lists(SENTENCES, min_size=1, max_size=3))
+def test_no_numbers_of_a_page_end_a_check(claim: str, passages: list[str]) -> None:
+    for refusal in (refuse(claim, passages, today=TODAY), refuse_quoted(claim, passages[0])):
+        assert refusal is None or _(refusal.reason, **refusal.params)
+    assert 0 <= support_score(claim, passages[0]) <= 1

@@ -39,6 +39,9 @@ def test_only_announced_calculations_count(claim: str, stated: str, derivable: b
         ("The mine opened in 1879.", "It closed in 2009 after 112 years.", False),
         ("Two thirds had agreed.", "A third of the 2,400 nurses had agreed.", False),
         ("It has 7 rooms.", "It has 4 doors and 3 windows.", False),
+        ("It had 37 faults.", "It had 0 hours of downtime and 12 faults.", False),
+        ("It closed on 7 June 1998.", "On 3 May 1998, 20 million hours had been worked.", False),
+        ("It opened on 1 March 0002.", "It closed on 3 March 0001 after 900 days.", False),
     ],
 )
 def test_one_step_from_the_numbers_near_by(claim: str, stated: str, follows: bool) -> None:
