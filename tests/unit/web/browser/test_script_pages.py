@@ -62,14 +62,16 @@ async def test_a_program_that_is_no_browser_says_so(tmp_path: Path) -> None:
 def test_no_browser_of_the_project_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chromium, "_PLACES", ())
     project = tmp_path / "project"
-    (project / ".git").mkdir(parents=True)
-    (project / "bin").mkdir()
+    (project / "bin").mkdir(parents=True)
     (project / "bin/chromium").write_bytes(b"\x7fELF\2\1")
     (project / "bin/chromium").chmod(0o755)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/chrome").symlink_to(project / "bin/chromium")
     path = f"{project}/bin:bin::{tmp_path}/bin"
     assert chromium.find_chromium({"PATH": path}) == project / "bin/chromium", "it is one where it is no project's"
+    (project / ".git").mkdir()
+    assert chromium.find_chromium({"PATH": path}) is None
+    (project / ".git").rmdir()
     monkeypatch.chdir(project)
     assert chromium.find_chromium({"PATH": path}) is None
 
