@@ -108,7 +108,7 @@ def parameters(info: ModelInfo) -> float:
     return read_parameters(info.parameters) or read_parameters(info.id)
 
 
-_NUMBER = late_pattern(r"(?<![a-z0-9.])(?:(\d+)x|e)?(\d+(?:\.\d+)?)([mbt])(?![a-z0-9])", re.IGNORECASE)
+_NUMBER = late_pattern(r"(?<![a-z0-9.])(?:(\d{1,6})x|e)?(\d{1,6}(?:\.\d{1,6})?)([mbt])(?![a-z0-9])", re.IGNORECASE)
 """Matches 8b, 0.6B, 8x7b, e4b (effective parameters of Gemma 3n).
 Not the a3b of 30b-a3b, the active parameters per token."""
 

@@ -34,6 +34,8 @@ BILLION = 1e9
         ("model-4bit", 0),
         ("m", 0),
         ("", 0),
+        (f"m-{'9' * 5_000}x7b", 0),
+        (f"m-{'9' * 5_000}b", 0),
     ],
 )
 def test_a_name_tells_the_size(name: str, billions: float) -> None:
