@@ -24,6 +24,7 @@ from localllm.research.run_context import OnEvent, nobody
 from localllm.research.run_store import RunStore
 from localllm.research.tracing import Tracer
 from localllm.safety.closed_files import closed_files
+from localllm.safety.rules import refuse_closed_address
 from localllm.web.meta_search import open_meta_search
 from localllm.web.page_reader import PageReader
 from localllm.web.services import page_reader
@@ -180,7 +181,8 @@ def report_language(options: ResearchOptions) -> str:
 
 def standard_parts(setup: ResearchSetup) -> ResearchParts:
     """Return the services of every run outside of tests."""
-    return ResearchParts(partial(page_reader, setup.settings))
+    check = partial(refuse_closed_address, setup.settings.safety)
+    return ResearchParts(partial(page_reader, setup.settings, check))
 
 
 def _names_another(settings: Settings) -> bool:

@@ -39,6 +39,9 @@ COMMAND_TOOL = "run_command"
 _READING_TOOL = "read_file"
 _SHOWING_TOOLS = frozenset({_READING_TOOL, "search_files", "analyze_code", "git_diff", "edit_file", "write_file"})
 """Tools whose output shows contents of the files they are given, that of write_file where it refuses."""
+_SEARCHING_TOOL, _FETCHING_TOOL = "web_search", "fetch_page"
+_ALSO = {_SEARCHING_TOOL: ("searxng_search", "deep_research"), _FETCHING_TOOL: ("deep_research",)}
+"""Tools that do what another one does: they are denied and asked about as that one is for every call."""
 WRITING_TOOL = "write_file"
 WRITING_TOOLS = frozenset({WRITING_TOOL, "edit_file", "create_file"})
 _OF_THE_MODEL = ("explore", "deep_research")
@@ -81,7 +84,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     def concerns(self, tool: str) -> bool:
         """Return whether it applies to this tool."""
-        return self.tool in (tool, "*") or (self.guards_reading and tool in _SHOWING_TOOLS)
+        return (
+            self.tool in (tool, "*")
+            or (self.guards_reading and tool in _SHOWING_TOOLS)
+            or (self.decision != "allow" and self.whole and tool in _ALSO.get(self.tool, ()))
+        )
 
 
 def rules_of(settings: SafetySettings) -> list[Rule]:
@@ -107,6 +114,15 @@ def closes_path(rule: Rule) -> bool:
     """Return whether it closes the files at a path to reading, or only to writing."""
     is_of_writing = rule.decision == "deny" and rule.prefix is not None and rule.tool in WRITING_TOOLS
     return rule.closes_reading or is_of_writing
+
+
+def refuse_closed_address(settings: SafetySettings, url: str) -> None:
+    """Raise SafetyViolationError for an address that a rule forbids to fetch, or wants a person asked about: research
+    reads by itself."""
+    for rule in rules_of(settings):
+        is_about = rule.decision != "allow" and rule.tool in (_FETCHING_TOOL, "*") and rule.prefix is not None
+        if is_about and _begins_address(url, rule):
+            raise SafetyViolationError("denied_by_rule", name=url, rule=str(rule))
 
 
 def leading_out(settings: SafetySettings, root: Path) -> list[Rule]:

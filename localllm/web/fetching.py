@@ -40,6 +40,9 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 MayFollow = Callable[[str, str], bool]
 """Whether a redirect from the first address to the second may be followed. May raise SafetyViolationError."""
 
+Check = Callable[[str], None]
+"""Raises SafetyViolationError for an address that must not be requested."""
+
 
 class Moved(msgspec.Struct, frozen=True):
     """A redirect not followed: from `url`, as requested, to `to`."""
@@ -69,8 +72,9 @@ class Fetcher:
     """Fetch pages of the public web, without cookies and proxy variables.
 
     `allow_private`: the `host:port` that may be private. `proxy`: the address of a proxy, which then resolves the
-    names. `seconds`: timeout of a page with all its redirects. `user_agent`: the User-Agent header. `resolve` and
-    `transport` are for tests, `trust` for servers with private certificates.
+    names. `seconds`: timeout of a page with all its redirects. `user_agent`: the User-Agent header. `check` judges each
+    address, those of redirects too. `resolve` and `transport` are for tests, `trust` for servers with private
+    certificates.
     """
 
     def __init__(
@@ -80,6 +84,7 @@ class Fetcher:
         proxy: str = "",
         seconds: float = 20.0,
         user_agent: str = "",
+        check: Check | None = None,
         resolve: Resolve = resolve_host,
         transport: "httpx.AsyncBaseTransport | None" = None,
         trust: "ssl.SSLContext | None" = None,
@@ -88,6 +93,7 @@ class Fetcher:
         self._proxy = proxy
         self._seconds = seconds
         self._user_agent = user_agent or USER_AGENT
+        self._check = check
         self._resolve = resolve
         self._transport = transport
         self._trust = trust
@@ -97,7 +103,7 @@ class Fetcher:
         before each redirect, even to the same host; at most `redirects` are followed."""
         import httpx
 
-        target = checked_url(url, self._allowed)
+        target = self.checked(url)
         try:
             async with asyncio.timeout(self._seconds), self._client() as client:
                 for _ in range(redirects + 1):
@@ -105,7 +111,7 @@ class Fetcher:
                         response = await self._get(client, target, stack)
                         if response.status_code not in _REDIRECTING or "location" not in response.headers:
                             return await _read(target, response)
-                        leads = checked_url(str(target.join(response.headers["location"])), self._allowed)
+                        leads = self.checked(str(target.join(response.headers["location"])))
                     if not may_follow(str(target), str(leads)):
                         return Moved(url=str(target), to=str(leads))
                     target = leads
@@ -115,6 +121,13 @@ class Fetcher:
             reason = clean(str(error) or type(error).__name__, keep_newlines=False)[:_LONGEST_REASON]
             raise ToolExecutionError("web_unreachable", url=shown_address(url), reason=reason) from error
         raise ToolExecutionError("web_redirects", url=shown_address(url), count=redirects)
+
+    def checked(self, url: str) -> "httpx.URL":
+        """Return an address that may be requested. Raises SafetyViolationError."""
+        checked = checked_url(url, self._allowed)
+        if self._check:
+            self._check(str(checked))
+        return checked
 
     def _client(self) -> "httpx.AsyncClient":
         import httpx

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
-from localllm.web.addresses import checked_url, host_of, is_usual_port, parsed_url, place_of, shown_address
+from localllm.web.addresses import host_of, is_usual_port, parsed_url, place_of, shown_address
 from localllm.web.browser.script_pages import PageRenderer, needs_scripts
 from localllm.web.extraction import extract_html, page_text
 from localllm.web.fetching import Fetcher, Moved, Page
@@ -37,7 +37,7 @@ def now() -> str:
 
 class PoliteReader(PageReader):
     """Read pages of the public web. `robots` is None to ignore robots.txt, `renderer` None to read script-rendered
-    pages as they are; `allow_private` are the `host:port` that may be private, as in the fetcher."""
+    pages as they are."""
 
     def __init__(
         self,
@@ -45,14 +45,12 @@ class PoliteReader(PageReader):
         robots: Robots | None,
         renderer: PageRenderer | None = None,
         *,
-        allow_private: tuple[str, ...] = (),
         turns: HostTurns | None = None,
         clock: Callable[[], str] = now,
     ) -> None:
         self._fetcher = fetcher
         self._robots = robots
         self._renderer = renderer
-        self._allowed = frozenset(place.lower() for place in allow_private)
         self._turns = turns or HostTurns()
         self._clock = clock
         self._extracting = asyncio.Semaphore(_EXTRACTED_AT_ONCE)
@@ -78,6 +76,7 @@ class PoliteReader(PageReader):
         try:
             async with self._turns.turn(_host_of(read.url)):
                 rendered = await renderer.render(read.url)
+            self._fetcher.checked(rendered.url)
             if (rules := await self._rules_of(rendered.url)) is not None:
                 rules.check(rendered.url)
         except (ToolExecutionError, SafetyViolationError) as error:
@@ -99,8 +98,8 @@ class PoliteReader(PageReader):
 
     async def _visit(self, url: str) -> Page | Moved:
         """Fetch the page, or return its redirect to another site."""
-        checked = checked_url(url, self._allowed)
-        target, site = str(checked), site_of(str(checked))
+        target = str(self._fetcher.checked(url))
+        site = site_of(target)
         async with self._turns.turn(_host_of(target)) as turn:
             rules = await self._rules_of(target)
             if rules is not None:

@@ -19,7 +19,7 @@ from localllm.web.engine_pool import EnginePool, open_pool
 from localllm.web.engines import duckduckgo
 from localllm.web.engines.base import SearchAnswer, SearchEngine
 from localllm.web.engines.duplicate_results import unique
-from localllm.web.fetching import Fetcher
+from localllm.web.fetching import Check, Fetcher
 from localllm.web.page_reader import PageReader
 from localllm.web.polite_reader import PoliteReader
 from localllm.web.search_cache import SearchCache
@@ -109,8 +109,8 @@ def open_web(settings: WebSettings, environ: Mapping[str, str] = os.environ) -> 
     return WebAccess(pool.engines, fetcher, max_results=settings.max_results, cache=pool.cache)
 
 
-def page_reader(settings: Settings) -> PageReader | None:
-    """Create the page reader of a research run; None while the program is offline.
+def page_reader(settings: Settings, check: Check | None = None) -> PageReader | None:
+    """Create the page reader of a research run, where `check` judges each address; None while the program is offline.
 
     Raises ToolExecutionError web_robots_no_package.
     """
@@ -118,7 +118,11 @@ def page_reader(settings: Settings) -> PageReader | None:
         return None
     web, research = settings.web, settings.research
     fetcher = Fetcher(
-        allow_private=web.allow_private, proxy=web.proxy, seconds=web.timeout, user_agent=research.user_agent
+        allow_private=web.allow_private,
+        proxy=web.proxy,
+        seconds=web.timeout,
+        user_agent=research.user_agent,
+        check=check,
     )
     if research.respect_robots and not robots.is_installed():
         raise ToolExecutionError("web_robots_no_package")
@@ -126,7 +130,7 @@ def page_reader(settings: Settings) -> PageReader | None:
     renderer = PageRenderer(
         web.allow_private, seconds=research.browser_timeout, user_agent=research.user_agent, proxy=web.proxy
     )
-    return PoliteReader(fetcher, rules, renderer if research.browser else None, allow_private=web.allow_private)
+    return PoliteReader(fetcher, rules, renderer if research.browser else None)
 
 
 def has_two_engines(settings: WebSettings) -> bool:

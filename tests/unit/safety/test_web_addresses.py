@@ -1,13 +1,14 @@
 """Which addresses are read without a question, and which spellings of them the rules know."""
 
+import msgspec
 import pytest
 
-from localllm.base.errors import ConfigurationError
+from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.config.schema import SafetySettings, Settings, WebSettings
 from localllm.safety.policy import Policy, Situation
-from localllm.safety.rules import check_rules
+from localllm.safety.rules import check_rules, refuse_closed_address
 from localllm.tools.builtin import tools_for
-from localllm.tools.web import fetch_page
+from localllm.tools.web import fetch_page, searxng_search, web_search
 from tests.support.each import each
 
 SAID = (
@@ -136,6 +137,27 @@ class TestLed:
 class TestRules:
     DENIED = SafetySettings(allow=("fetch_page",), deny=("fetch_page(http://b.example)", "fetch_page(c.example/in)"))
     ALLOWED = SafetySettings(allow=("fetch_page(listed.example/docs)", "fetch_page(https://a.example/x?y=1)"))
+
+    @pytest.mark.parametrize("decision", ["ask", "deny"])
+    def test_those_that_search_and_read_besides_fall_under_the_same_rules(self, decision: str) -> None:
+        research = msgspec.structs.replace(searxng_search, name="deep_research")
+        for rule, tools in (("web_search", (web_search, searxng_search, research)), ("fetch_page", (research,))):
+            settings = SafetySettings(mode="auto", **{decision: (rule,)})  # type: ignore[arg-type] - lists of rules
+            for tool in tools:
+                judged = Policy(settings).judge(tool, {"query": "x"}, str, Situation(said="x"))
+                assert (judged.decision, judged.rule) == (decision, rule)
+        allowed = Policy(SafetySettings(mode="ask", allow=("web_search",)))
+        assert not allowed.judge(research, {"query": "x"}, str, Situation()).rule
+
+    def test_research_reads_no_address_that_is_denied_or_asked_about(self) -> None:
+        settings = SafetySettings(
+            deny=("fetch_page(a.example/in)",), ask=("*(https://b.example)",), allow=("fetch_page",)
+        )
+        for url in ("http://a.example/in/x", "https://b.example/"):
+            with pytest.raises(SafetyViolationError):
+                refuse_closed_address(settings, url)
+        for url in ("http://a.example/", "http://c.example/in"):
+            refuse_closed_address(settings, url)
 
     @each(
         ("url", "decision"),

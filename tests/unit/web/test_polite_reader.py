@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from localllm.base.errors import LocalLLMError, ToolExecutionError
+from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
 from localllm.config.research_settings import ResearchSettings
 from localllm.config.schema import Settings, WebSettings
 from localllm.web import robots, services
@@ -84,6 +84,20 @@ async def test_redirects_lead_to_where_the_page_is(web: ResearchWeb) -> None:
     read = await reader_of(web).read("http://go.link-short.example/k")
     assert read.url == "http://www.harrowgate-courier.example/2025/05/kelloway-sound-opens"
     assert web.asked["http://www.harrowgate-courier.example/robots.txt"]
+
+
+async def test_what_a_rule_closes_is_not_asked_for_through_a_redirect_either(web: ResearchWeb) -> None:
+    def check(url: str) -> None:
+        if "courier" in url:
+            raise SafetyViolationError("denied_by_rule", name=url, rule="x")
+
+    web.forget()
+    reader = services.page_reader(Settings(web=WebSettings(proxy=web.proxy_url)), check)
+    assert reader
+    target = "http://www.harrowgate-courier.example/2025/05/kelloway-sound-opens"
+    for url in (target, "http://go.link-short.example/k"):
+        assert await fault(reader, url) == "denied_by_rule"
+    assert target not in web.asked
 
 
 @pytest.mark.parametrize(
