@@ -16,10 +16,13 @@ OWN_WRITE = "localllm"
 """The tool of a change by localllm itself: a session's record, or a change removed from a later version. `undo` skips
 it."""
 
+UNSTAGED = "none"
+
 
 class Change(msgspec.Struct, frozen=True, kw_only=True, tag="change"):
     """A change of one file by one call. `before` and `after` are states; `time` is seconds since the epoch; `session`
-    names its conversation, "" if unknown."""
+    names its conversation, "" if unknown; `staged` is the object of the file in git's index after the call, if the call
+    changed that; UNSTAGED if it has none."""
 
     call: str
     turn: str
@@ -30,6 +33,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, tag="change"):
     time: float
     program: str = ""
     session: str = ""
+    staged: str = ""
 
     @property
     def name(self) -> str:

@@ -241,6 +241,8 @@ class CommandSnapshots:
                     changes.append(self._snapshots.make(call.name, call.tool, path, *states))
             for top, state in self._repositories.losses(root):
                 changes.append(self._snapshots.make(call.name, call.tool, top, state, LOST))
+            if changes and (staged := self._repositories.staged(root)):
+                changes = [msgspec.structs.replace(one, staged=staged.get(one.path, "")) for one in changes]
             if call.links is not None:
                 self._obeyed = _obeyed(root.path, call.links, tree.links, changes)
         except BaseException:

@@ -20,11 +20,12 @@ from localllm.base.file_lock import FileLock
 from localllm.base.files import atomic_write
 from localllm.safety.paths import ProjectRoot
 from localllm.snapshots.blob_store import Programs, make_folder
+from localllm.snapshots.change_log import UNSTAGED
 from localllm.snapshots.file_state import FileIndex, Known, content_of, state_of, state_of_losses
 from localllm.snapshots.project_scan import Sign
 from localllm.snapshots.repository_losses import Side, lost_in
-from localllm.snapshots.repository_objects import Read, RepositoryFiles, ids_in, is_object
-from localllm.snapshots.repository_restore import Loss, differs, encoded, files_lost, open_file, read
+from localllm.snapshots.repository_objects import Read, RepositoryFiles, entries_in_index, ids_in, is_object
+from localllm.snapshots.repository_restore import Loss, differs, encoded, files_lost, open_file, read, staged_entries
 from localllm.snapshots.store import MAX_AGE, Snapshots
 
 MOST_BYTES = 300_000_000
@@ -40,6 +41,7 @@ LARGEST_SMALL_FILE = 20_000_000
 _SMALL = 1 << 16  # bytes of an object that is written in one call
 _PLACE = "place"
 _INDEX = "index"
+_HEAD_LOG = "logs/HEAD"
 _DAY = 24 * 3600.0
 _UNSETTLED = 50_000_000  # ns: see recorder
 
@@ -220,6 +222,21 @@ class RepositoryBackup:
             losses |= dict.fromkeys((top + path for path in lost.folders), Loss())
             if losses:
                 found.append((top, state_of_losses(self._contents.put_bytes(encoded(losses)))))
+        return found
+
+    def staged(self, root: ProjectRoot) -> dict[str, str]:
+        """Return the files whose entry in the index is another than at the last `keep`, and the object it names now.
+        Nothing of a repository with a new commit, which may have taken the entries."""
+        found: dict[str, str] = {}
+        for top, kept in self._kept_of.items():
+            signs, folder = self._files[top].files, top.removesuffix(".git/")
+            if signs.get("index") == kept.signs.get("index") or signs.get(_HEAD_LOG) != kept.signs.get(_HEAD_LOG):
+                continue
+            with suppress(OSError):
+                data = self._reader(kept.known)("index") if "index" in kept.known else b""
+                then, now = dict(entries_in_index(data, 20)), staged_entries(root, top)
+                changed = (path for path in then | now if then.get(path) != now.get(path))
+                found |= {folder + path: now.get(path, UNSTAGED) for path in changed}
         return found
 
     def _named_by_losses(self) -> set[str]:

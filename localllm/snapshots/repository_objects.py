@@ -7,7 +7,7 @@ import stat
 import time
 import zlib
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
@@ -438,16 +438,20 @@ def _leads_to(data: bytes, size: int) -> list[str]:
 
 def ids_in_index(data: bytes, size: int) -> set[str]:
     """Return the objects an index (version 2 or 3) names, `size` bytes each; empty for another format."""
+    return {name for _, name in entries_in_index(data, size)}
+
+
+def entries_in_index(data: bytes, size: int) -> Iterator[tuple[str, str]]:
+    """Yield the files in an index with the objects it names for them; as `ids_in_index`."""
     if data[:4] != b"DIRC" or int.from_bytes(data[4:8], "big") not in (2, 3):
-        return set()
-    names: set[str] = set()
+        return
     at = 12
     for _ in range(int.from_bytes(data[8:12], "big")):
-        if data[at + 24 : at + 28][2:3] != b"\xe0":  # a submodule's commit is elsewhere
-            names.add(data[at + 40 : at + 40 + size].hex())
         flags = int.from_bytes(data[at + 40 + size : at + 42 + size], "big")
-        end = data.find(b"\0", at + 42 + size + (2 if flags & 0x4000 else 0))
+        start = at + 42 + size + (2 if flags & 0x4000 else 0)
+        end = data.find(b"\0", start)
+        if data[at + 24 : at + 28][2:3] != b"\xe0":  # a submodule's commit is elsewhere
+            yield os.fsdecode(data[start : max(end, start)]), data[at + 40 : at + 40 + size].hex()
         if end < 0:
-            break
+            return
         at += (end - at + 8) // 8 * 8
-    return names

@@ -7,10 +7,10 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache, partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO
 from uuid import uuid4
 
@@ -25,12 +25,14 @@ from localllm.sandbox.protect.git_files import led_to, line_of
 from localllm.sandbox.protect.git_index import names_refused_path, settings_of
 from localllm.sandbox.protect.git_settings import harmless_settings, leads_inside
 from localllm.snapshots.blob_store import Contents
+from localllm.snapshots.change_log import UNSTAGED
 from localllm.snapshots.file_state import Known, content_of, losses_of, mode_of
 from localllm.snapshots.project_scan import Sign, sign_of
 from localllm.snapshots.repository_losses import is_sound
 from localllm.snapshots.repository_objects import (
     Objects,
     RepositoryFiles,
+    entries_in_index,
     id_in,
     ids_in_log,
     is_object,
@@ -304,6 +306,28 @@ def read(root: ProjectRoot, path: str, last: int = 0) -> bytes:
         elif size > _MOST_READ:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
         return data.read(last or _MOST_READ)
+
+
+def staged_entries(root: ProjectRoot, top: str) -> dict[str, str]:
+    """Return the objects in a repository's index by file; empty if it cannot be read, or is of version 4."""
+    with suppress(OSError):
+        return dict(entries_in_index(read(root, f"{top}index"), 20))
+    return {}
+
+
+def still_staged(root: ProjectRoot, staged: Mapping[str, str]) -> list[str]:
+    """Return the files whose entry in git's index is still the one in `staged`: see Change."""
+    found: list[str] = []
+    entries: dict[str, dict[str, str]] = {}
+    for path, name in staged.items():
+        folders = (f"{folder}/" if str(folder) != "." else "" for folder in PurePosixPath(path).parents)
+        top = next((folder for folder in folders if (root.path / folder / ".git").is_dir()), None)
+        if top is None:
+            continue
+        now = entries.setdefault(top, staged_entries(root, f"{top}.git/"))
+        if now and now.get(path.removeprefix(top), UNSTAGED) == name:
+            found.append(path)
+    return found
 
 
 def differs(root: ProjectRoot, path: str, known: Known, contents: Contents) -> bool:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -12,7 +12,7 @@ from localllm.base.file_lock import FileLock
 from localllm.base.i18n import N_, _
 from localllm.base.paths import SETTINGS_FILE
 from localllm.base.regular_files import clock_time
-from localllm.safety.paths import shown
+from localllm.safety.paths import shown, some_of
 from localllm.safety.policy import Verdict
 from localllm.safety.tool_definition import Tool
 from localllm.snapshots.change_log import Change, Transition
@@ -23,6 +23,9 @@ from localllm.text.decoding import NotTextError, decode
 from localllm.text.diffing import unified
 from localllm.tools.context import ToolContext
 from localllm.tools.text_files import load
+
+if TYPE_CHECKING:
+    from localllm.snapshots.undo import Undone
 
 _GOES_ON = {
     "": N_("There is nothing else to undo."),
@@ -97,7 +100,20 @@ class ChangeHistory:
         more = [_(_GOES_ON[self._snapshots.goes_on()])] if any(one.error for one in undone) else []
         if not with_words and any(one.tool == "rewind" and not one.error for one in undone):
             more.append(_("That was a rewind: the files are as they were before it; the conversation is unchanged."))
-        return [*map(str, undone), *more]
+        return [*map(str, undone), *more, *self._still_staged(undone)]
+
+    def _still_staged(self, undone: Sequence["Undone"]) -> list[str]:
+        """Return a line on what undone commands staged, as git's index is left as it is; empty if there is none."""
+        staged = {one.path: one.staged for one in reversed(undone) if one.staged and not one.error}
+        if not staged:
+            return []
+        from localllm.snapshots.repository_restore import still_staged  # rarely needed
+
+        left = still_staged(self._root, staged)
+        key = N_(
+            "git's index still has what was staged ({files}): “git restore --staged FILE” resets it to the last commit."
+        )
+        return [_(key, files=some_of(left))] if left else []
 
     def redo(self) -> list[str]:
         """Redo what `undo` reverted last, unless something was changed since; return a line for each.

@@ -408,6 +408,33 @@ async def test_through_the_sandbox(root: ProjectRoot) -> None:
     assert facts(root.path) == before
 
 
+@pytest.mark.parametrize(
+    ("command", "later", "named"),
+    [
+        ("git mv a.txt b.txt", "", "a.txt, b.txt"),
+        ("echo x > a.txt; git add -A", "", "a.txt"),
+        ("echo x > a.txt; git add -A", "git restore --staged .", ""),
+        ("echo x > a.txt; git -c user.name=a -c user.email=a@b commit -qam x", "", ""),
+        ("echo x >> mine.txt; git status", "", ""),
+    ],
+)
+async def test_an_undo_says_what_is_left_in_gits_index(tmp_path: Path, command: str, later: str, named: str) -> None:
+    folder = put(tmp_path / "project" / "a.txt", "one\n").parent
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "one")
+    put(folder / "mine.txt", "mine\n")
+    git(folder, "add", "mine.txt")
+    tools = make_tools(folder)
+    await tools.execute_tool("run_command", command=command)
+    shell(folder, later)
+    said = tools.changes.undo()
+    notes = [line for line in said if "git restore --staged" in line]
+    assert notes == said[-1:] if named else notes == []
+    assert f"({named})" in said[-1] or not named
+    assert not (folder / "b.txt").exists()
+
+
 @pytest.mark.parametrize(("limit", "is_told"), [(1_000, True), (repository_backup.MOST_BYTES, False)])
 async def test_the_question_says_when_a_repository_is_not_kept(
     root: ProjectRoot, monkeypatch: pytest.MonkeyPatch, limit: int, is_told: bool

@@ -12,6 +12,7 @@ from localllm.tui.render.report import wrapped
 from localllm.tui.render.screen import Screen
 
 _MOST_LINES = 20
+_LAST_LINES = 3  # of more lines than that: the last ones are notes
 _MOST_POINTS = 20
 _MOST_FILES = 3
 _LONGEST_NAME = 50
@@ -137,7 +138,9 @@ def _changed(files: Sequence[str]) -> str:
 
 
 def _show(screen: Screen, lines: Sequence[str]) -> None:
-    for line in lines[:_MOST_LINES]:
-        screen.print_lines(wrapped("  ", line, "", screen.width))
-    if len(lines) > _MOST_LINES:
-        screen.print(("dim", "  " + _("… and {count} more", count=len(lines) - _MOST_LINES)))
+    omitted = len(lines) - _MOST_LINES
+    for number, line in enumerate(lines):
+        if omitted <= 0 or number < _MOST_LINES - _LAST_LINES or number >= len(lines) - _LAST_LINES:
+            screen.print_lines(wrapped("  ", line, "", screen.width))
+        elif number == _MOST_LINES - _LAST_LINES:
+            screen.print(("dim", "  " + _("… and {count} more", count=omitted)))
