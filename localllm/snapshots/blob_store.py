@@ -4,7 +4,7 @@ import hashlib
 import os
 import time
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
@@ -17,6 +17,16 @@ from localllm.base.files import copy_content, is_temporary
 from localllm.safety.paths import ProjectRoot
 from localllm.snapshots.change_log import Begun, Change, ChangeLog, Ended, Line, TakenBack
 from localllm.snapshots.file_state import is_in_state, look
+
+_FEW_FILES = 2_000
+_FEW_BYTES = 20_000_000
+SECONDS_FOR_FEW = 12.0
+"""Seconds to read this much beyond the usual time: it takes less than a second, but on a machine that is busy."""
+
+
+def more_seconds(sizes: Sequence[int]) -> float:
+    """Return how much longer than usual may be waited for files of these sizes to be read."""
+    return SECONDS_FOR_FEW if len(sizes) <= _FEW_FILES and sum(sizes) <= _FEW_BYTES else 0.0
 
 
 class Programs:

@@ -23,6 +23,7 @@ from localllm.base.instruction_files import is_instruction
 from localllm.base.regular_files import hides_changes
 from localllm.safety.paths import ProjectRoot
 from localllm.snapshots import project_scan
+from localllm.snapshots.blob_store import more_seconds
 from localllm.snapshots.change_log import Begun, Change
 from localllm.snapshots.file_state import ABSENT, LOST, FileIndex, Known, is_unkept, state_of, unkept
 from localllm.snapshots.project_scan import HEAVY, Found, ProjectTree, Sign, sign_of
@@ -38,7 +39,7 @@ LARGEST_BINARY = 1_000_000
 """Bytes of the largest non-text file that is stored."""
 
 MOST_SECONDS = 3.0
-"""Seconds to read files before one command; the rest is read before the next."""
+"""Seconds to read files before one command; the rest is read before the next. A few files have SECONDS_FOR_FEW more."""
 
 MOST_BYTES = 300_000_000
 """Most bytes stored for commands."""
@@ -145,14 +146,17 @@ class CommandSnapshots:
             tree, deadline = self._tree_of(root), time.monotonic() + MOST_SECONDS
             unlisted = _Unlisted(root)
             try:
-                for path in self._touched(tree):
+                touched = self._touched(tree)
+                sizes = [found.sign.size for path in touched if (found := tree.files.get(path))]
+                more = more_seconds(sizes)
+                for path in touched:
                     found, old = self._find(path, tree, unlisted), self._index.get(path)
                     if found is None:
                         self._index.put(path, None)
                     elif old is None or not old.settled or self._differs(path, found) or old.ignored != found.ignored:
                         freed = old.sign.size if old and old.state else 0
                         room = MOST_BYTES - self._index.size + freed
-                        self._index.put(path, self._read(root, found, room, deadline))
+                        self._index.put(path, self._read(root, found, room, deadline + more))
                 self._index.save()
                 self._repositories.keep(root, tree.repositories, deadline)
             except BaseException:

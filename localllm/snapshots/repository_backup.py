@@ -19,7 +19,7 @@ import msgspec
 from localllm.base.file_lock import FileLock
 from localllm.base.files import atomic_write
 from localllm.safety.paths import ProjectRoot
-from localllm.snapshots.blob_store import Programs, make_folder
+from localllm.snapshots.blob_store import Programs, make_folder, more_seconds
 from localllm.snapshots.change_log import UNSTAGED
 from localllm.snapshots.file_state import FileIndex, Known, content_of, state_of, state_of_losses
 from localllm.snapshots.project_scan import Sign
@@ -147,6 +147,7 @@ class RepositoryBackup:
             due &= self._kept_of[top].known.keys()
         new = [path for path in (due | pending) if self._is_new(top + path, files.files.get(path))]
         objects = sum(files.files[path].size for path in new if is_object(path))
+        deadline += more_seconds([files.files[path].size for path in new])
         room = MOST_BYTES - self._index.size
         with_objects = objects <= room  # all objects or none: part of a history is useless
         room = room if with_objects else LARGEST_SMALL_FILE

@@ -416,7 +416,8 @@ class ToolSystem:
         warning = await self.changes.unkept_warning(verdict)
         if not warning and await asyncio.to_thread(holds_commands, self._context):
             return msgspec.structs.replace(preview, risk=Risk.HIGH)  # like a change of a file
-        return msgspec.structs.replace(preview, summary=f"{preview.summary} {warning}") if warning else preview
+        said = _("{summary}. {warning}", summary=preview.summary, warning=warning) if warning else preview.summary
+        return msgspec.structs.replace(preview, summary=said)
 
     def _find(self, call: ToolCall, *, was_cut: bool = False) -> Tool:
         """Return the call's tool by name, ignoring case."""

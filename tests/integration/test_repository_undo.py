@@ -12,7 +12,7 @@ import pytest
 
 from localllm.base.errors import ToolExecutionError
 from localllm.safety.paths import ProjectRoot
-from localllm.snapshots import repository_backup
+from localllm.snapshots import blob_store, recorder, repository_backup
 from localllm.snapshots.blob_store import Programs
 from localllm.snapshots.change_log import Change
 from localllm.snapshots.recorder import CommandSnapshots
@@ -433,6 +433,15 @@ async def test_an_undo_says_what_is_left_in_gits_index(tmp_path: Path, command: 
     assert notes == said[-1:] if named else notes == []
     assert f"({named})" in said[-1] or not named
     assert not (folder / "b.txt").exists()
+
+
+@pytest.mark.parametrize("more", [blob_store.SECONDS_FOR_FEW, 0.0])
+async def test_a_small_repository_is_waited_for_on_a_busy_machine(
+    root: ProjectRoot, commands: CommandSnapshots, monkeypatch: pytest.MonkeyPatch, more: float
+) -> None:
+    monkeypatch.setattr(recorder, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(blob_store, "SECONDS_FOR_FEW", more)
+    assert commands.keep_repositories(root) is bool(more)
 
 
 @pytest.mark.parametrize(("limit", "is_told"), [(1_000, True), (repository_backup.MOST_BYTES, False)])

@@ -11,7 +11,7 @@ import pytest
 
 from localllm.base.errors import ToolExecutionError
 from localllm.safety.paths import ProjectRoot
-from localllm.snapshots import project_scan, recorder
+from localllm.snapshots import blob_store, project_scan, recorder
 from localllm.snapshots.change_log import Change, Transition
 from localllm.snapshots.file_state import is_unkept
 from localllm.snapshots.recorder import CommandSnapshots
@@ -221,6 +221,16 @@ async def test_git_is_never_touched(store: Snapshots, root: ProjectRoot) -> None
     assert file.read_text() == "three\n"
     assert (root.path / ".git" / "index").read_bytes() == index
     assert len(git("stash", "list").splitlines()) == 1
+
+
+@pytest.mark.parametrize(("more", "left_out"), [(blob_store.SECONDS_FOR_FEW, 0), (0.0, 1)])
+async def test_a_few_files_are_waited_for_on_a_busy_machine(
+    store: Snapshots, root: ProjectRoot, monkeypatch: pytest.MonkeyPatch, more: float, left_out: int
+) -> None:
+    monkeypatch.setattr(recorder, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(blob_store, "SECONDS_FOR_FEW", more)
+    put(root.path / "a", "old")
+    assert CommandSnapshots(store).keep(root) == left_out
 
 
 async def test_what_a_killed_program_left_is_found_by_the_next(store: Snapshots, root: ProjectRoot) -> None:
