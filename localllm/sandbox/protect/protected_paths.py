@@ -10,6 +10,7 @@ import os
 import stat
 import struct
 from collections.abc import Iterable, Mapping
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -220,8 +221,9 @@ def look_at(
     reach = reach or Reach()
     leaves: list[str] = []
     folders: list[str] = []
+    is_plain = cache(_is_plain)  # of a hundred names in one folder
     for path in paths:
-        if not _is_reached_plainly(f"{root}/{path}"):
+        if not is_plain(os.path.dirname(f"{root}/{path}")):  # noqa: PTH120 - strings
             continue  # the target of a symlink may be anyone's: it is neither read nor restored
         try:
             is_folder = stat.S_ISDIR((root / path).lstat().st_mode)
@@ -233,9 +235,8 @@ def look_at(
     return entries_at(root, leaves + _nearest_beneath(root, folders, reach), known, reach.closed)
 
 
-def _is_reached_plainly(path: str) -> bool:
-    above = os.path.dirname(path)  # noqa: PTH120 - strings
-    return os.path.realpath(above) == above
+def _is_plain(folder: str) -> bool:
+    return os.path.realpath(folder) == folder
 
 
 def _nearest_beneath(root: Path, folders: list[str], reach: Reach) -> list[str]:

@@ -21,6 +21,7 @@ from localllm.sandbox.protect.git_index import IndexFiles
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges
 from localllm.sandbox.protect.home_links import HomeLinks
 from localllm.sandbox.protect.indirect_targets import MOST_PLACES, Leads, links_to, trace
+from localllm.sandbox.protect.path_programs import PathPrograms
 from localllm.sandbox.protect.protected_paths import (
     Entry,
     Reach,
@@ -29,6 +30,7 @@ from localllm.sandbox.protect.protected_paths import (
     is_of_linked_work_tree,
     is_output,
     is_written_in_work,
+    joined,
     look_at,
     may_be_read_only,
 )
@@ -57,10 +59,10 @@ class ProtectedFiles:
 
     Commands may overlap: the state before the first of them counts for all. What a command put there is moved to
     `quarantine`, or deleted if that is None. Changes by somebody else meanwhile cannot be distinguished from a
-    command's. What protected files refer to (see `indirect_targets`) and what the home's settings are symlinks to (see
-    `home_links`) is protected as well. `coarse`: nanoseconds by
-    which file times may be off. `also`: absolute paths of others in the project, each a file, a symlink or nothing yet;
-    `closed`: such as commands may create, but not as a symlink.
+    command's. What protected files refer to (see `indirect_targets`), what the home's settings are symlinks to (see
+    `home_links`) and programs of the system's names on the PATH (see `path_programs`) are protected as well. `coarse`:
+    nanoseconds by which file times may be off. `also`: absolute paths of others in the project, each a file, a symlink
+    or nothing yet; `closed`: such as commands may create, but not as a symlink.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class ProtectedFiles:
         self._known = CommandRecord()
         self._walk = ProtectedWalk(root)
         self._home_links = HomeLinks(root, os.environ)
+        self._on_path = PathPrograms(root, os.environ)
         self._data = RepositoryData(root)
         self._index_files = IndexFiles(root)
         self._first: frozenset[str] | None = None
@@ -153,7 +156,8 @@ class ProtectedFiles:
         self._is_overlooked = False
         if self._first is None:
             self._first = frozenset(reach.repositories)
-        linkless = (*self._linkless, *sorted(self._home_links.targets()))
+        on_path = (joined(folder, "-") for folder in self._on_path.folders)
+        linkless = (*self._linkless, *on_path, *sorted(self._home_links.targets()))
         found, named, places = self._look_at_named(before, last.before, tops, reach, linkless)
         in_data = self._data.believe(reach, last.before)
         before = in_data | before | found
@@ -206,11 +210,16 @@ class ProtectedFiles:
         """Follow what the protected files refer to, and what that does in turn; return the entries there, the paths,
         and the places (see Leads)."""
         leads = self._leads()
-        first = leads.of_user(self._absolute(reach.repositories)) | self._also | self._home_links.targets()
+        first = self._named_first(leads, reach)
         found, named, is_complete = trace(self._root, leads, before, first, known, tops, reach)
         self._is_overlooked |= not is_complete or len(leads.places) > MOST_PLACES
         found |= look_at(self._root, self._links(leads.places, linkless), known)
         return found, tuple(sorted(named)), frozenset(leads.places)
+
+    def _named_first(self, leads: Leads, reach: Reach) -> set[str]:
+        """Return what is named outside the project, as paths below the root."""
+        by_git = leads.of_user(self._absolute(reach.repositories))
+        return by_git | self._also | self._home_links.targets() | self._on_path.paths
 
     def named(self) -> frozenset[str]:
         """Return what protected files, symlinks and git config refer to, as paths below the root, which for folders
@@ -223,7 +232,7 @@ class ProtectedFiles:
             known = self._known.before
             entries = self._walk.look(known, tops, reach)
             leads = self._leads()
-            first = leads.of_user(self._absolute(reach.repositories)) | self._also | self._home_links.targets()
+            first = self._named_first(leads, reach)
             named = trace(self._root, leads, entries, first, known, tops, reach)[1]
             return frozenset(named) | self._vacant(leads.places)
 
