@@ -82,6 +82,10 @@ _ORDER_BEGINS = (
     *("type-hint ", "switch to "),
 )
 _ASKED_LATER = rf"(?i)(?:,| and| then| to)\s+(?:please |then |also )*{_CHANGE}\b"
+_ASKED_LAST = (
+    r"(?i)[,;] (?:so |please |and |then ){0,2}(?:fix|repair|correct|solve) (?:it|this|that|them|these)\b[^?]{0,40}$"
+)
+"""Orders after what is wrong: the build is broken, fix it."""
 _WANTED = (
     r"(?i)\bshould(?: now| also)? (?!i\b|we\b)[a-z]|\bneeds? (?:an?|to) \w"
     r"|\b(?:i|we) (?:want|need) (?!(?:you|to|me|us|some(?:one|body)|help|time|answers?|users|people)\b)[\w.`()-]{1,60} "
@@ -162,6 +166,22 @@ _CHECK_JA = (
     r"|パスする|動き)[^。\n]{0,6}(?:確認|検証|確かめ)|テストが(?:すべて|全て)?(?:通る|成功する|パスする)(?:よう"
     r"|まで)|(?:実行|検証)して確(?:認|かめ)"
 )
+_TESTS_TO_FIX = (
+    r"(?i)\b(?:tests?|build|ci|suite|checks?)\b[^\n]{0,60}\b(?:fail(?:s|ed|ing|ures?)?|broken|red|not pass)\b"
+    r"|\b(?:failing|failed|broken|red) (?:[\w-]+ ){0,3}?(?:tests?|build|ci|suite|checks?)\b"
+    r"|\b(?:make|get|until|so that|sure|have) [^\n]{0,40}\btests?\b[^\n]{0,20}\b(?:pass(?:es)?|green|succeeds?)\b"
+    r"|\btests? (?:must|should|have to|need to) (?:all )?(?:pass|be green|succeed)\b"
+    r"|\b(?:fix|repair) (?:[\w-]+ ){0,3}?(?:tests?|build|ci)\b|\b(?:does not|doesn't|won't) (?:compile|build)\b"
+)
+_TESTS_TO_FIX_JA = (
+    r"(?:テスト|ビルド|コンパイル)[^。\n]{0,16}(?:失敗|落ち|通ら|通りません|壊れ|エラー|できません|できない)"
+    r"|(?:失敗|落ち|壊れ|通ら)[^。\n]{0,12}(?:テスト|ビルド)|(?:テスト|ビルド)が(?:すべて|全て|全部)?(?:通る|通過する|成功する"
+    r"|パスする)(?:よう|まで)|(?:テスト|ビルド)を(?:直|修正|通し)"
+)
+_MAY_FAIL = (
+    r"(?i)\b(?:ignor(?:e|ing)|even if|apart from|except|leav(?:e|ing) (?:\w+ ){0,3}fail)\b"
+    r"|\b(?:add|write|creat)\w* [^\n]{0,40}\bfail|失敗するテスト(?:を|も)(?:追加|書|作)|無視|失敗しても"
+)
 _COMMAND_WANTED = (
     r"(?i)\b(?:how|commands?|shell|bash|terminal|script|one-liner|run)\b|コマンド|方法|やり方|手順|どう(?:や|す|し)"
     r"|ワンライナー|スクリプト|シェル"
@@ -188,7 +208,7 @@ def _orders_change(request: str) -> bool:
     if _has_any(request, _ORDER_BEGINS) and any(re.match(_ORDERED, one) for one in _sentences(request)):
         return True
     for sentence in _sentences(request) if has_verb or has_wish else ():
-        if has_verb and re.match(_ASKED, sentence):
+        if has_verb and (re.match(_ASKED, sentence) or re.search(_ASKED_LAST, sentence)):
             return True
         if re.match(_ABOUT, sentence):
             if has_verb and not sentence.endswith("?") and re.search(_ASKED_LATER, sentence):
@@ -232,6 +252,14 @@ def asks_for_check(request: str) -> bool:
         return False
     said = [one for one in _sentences(_wishes(request)) if not re.match(_HOW, one)]
     return any(re.search(_CHECK, one) or _search_ja(_CHECK_JA, one) for one in said)
+
+
+def asks_for_passing(request: str) -> bool:
+    """Return whether files are to be changed so that tests, or the build, no longer fail."""
+    return asks_for_change(request) and any(
+        (re.search(_TESTS_TO_FIX, said) or _search_ja(_TESTS_TO_FIX_JA, said)) and not re.search(_MAY_FAIL, said)
+        for said in _sentences(request)
+    )
 
 
 def asks_for_command(request: str) -> bool:

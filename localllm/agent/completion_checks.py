@@ -58,7 +58,7 @@ def has_announced(state: RunState, answer: Completion, *, is_asked: bool = False
 
 class Finding(msgspec.Struct, frozen=True):
     """A finding about a run's answer: `name` of the remark for the model, None if only shown to the user; `reason` for
-    the user; whether it `contradicts` the answer."""
+    the user; whether it `contradicts` the answer, or what was requested."""
 
     name: str | None
     reason: Phrase
@@ -252,14 +252,15 @@ class Finishing(Middleware):
         return [Finding("reverted", reason, contradicts=not facts.has_committed)]
 
     def _of_tests(self, state: RunState, text: str) -> Iterator[Finding]:
-        """Yield that the last test failed, or that the answer claims passed tests which did not pass."""
+        """Yield that the last test failed, or that the answer claims passed tests which did not pass.
+        Where they were to pass, the work is not finished, even if the answer says so itself."""
         facts, failed = self._facts, self._facts.failed_test
         passed = phrases.says_tests_pass(text)
         if failed is None:
             if passed and not facts.is_tested and self._could_know_of_no_test(state):
                 yield self._to_be_run(state, text, Phrase("no test was run after the last change"), is_wanted=True)
             return
-        command = _short(failed.command)
+        command, is_to_pass = _short(failed.command), phrases.asks_for_passing(state.goal)
         if since := [path for path in facts.unchecked if facts.changed[path] > failed.at]:
             reason = Phrase(
                 "the last test run failed ({command}), and {paths} changed since",
@@ -269,11 +270,13 @@ class Finishing(Middleware):
             finding = self._to_be_run(state, text, reason, is_wanted=True)
             is_denied = finding.name == "run_tests" and not phrases.admits_failing_tests(text)
             name = finding.name if is_denied or passed else None
-            yield msgspec.structs.replace(finding, name=name, contradicts=is_denied)
-        elif facts.changed or passed:
-            is_denied = not phrases.admits_failing_tests(text)
+            is_failed = phrases.admits_failing_tests(text) and not phrases.admits_not_run(text)
+            is_open = is_denied or (is_failed and is_to_pass)
+            yield msgspec.structs.replace(finding, name=name, contradicts=is_open)
+        elif facts.changed or passed or is_to_pass:
+            is_denied = not phrases.admits_failing_tests(text) and (bool(facts.changed) or passed)
             reason = Phrase("the last test run failed ({command})", command=command)
-            yield Finding("tests_failed" if is_denied else None, reason, is_denied, {"command": command})
+            yield Finding("tests_failed" if is_denied else None, reason, is_denied or is_to_pass, {"command": command})
 
     def _could_know_of_no_test(self, state: RunState) -> bool:
         """Return whether the model cannot know of passed tests from elsewhere: an earlier run, or the user."""

@@ -238,9 +238,9 @@ class Consulted(Event, frozen=True):
 class RunFinished(Event, frozen=True):
     """The end of the run.
 
-    `status`: done; limit and stuck (the work is not finished); incomplete (events of the run contradict its answer);
-    refused (safety); error; interrupted. `error` has what, why and the fix, on a line each. `unverified`: what of the
-    work was not checked, or is known to contradict the answer.
+    `status`: done; limit and stuck (the work is not finished); incomplete (events of the run contradict its answer, or
+    what was requested); refused (safety); error; interrupted. `error` has what, why and the fix, on a line each.
+    `unverified`: what of the work was not checked, or is known to contradict the answer.
     """
 
     status: Literal["done", "limit", "stuck", "incomplete", "refused", "error", "interrupted"]
@@ -256,7 +256,7 @@ class RunFinished(Event, frozen=True):
 ENDS = {
     "limit": N_("A limit was reached; the work is not finished."),
     "stuck": N_("Stuck; the work is not finished."),
-    "incomplete": N_("The work is not finished, whatever the answer says."),
+    "incomplete": N_("The work is not finished."),
     "refused": N_("Something was refused; the work may be incomplete."),
     "interrupted": N_("Interrupted."),
 }

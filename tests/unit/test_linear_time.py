@@ -11,7 +11,7 @@ import pytest
 
 from localllm.agent.announcements import announces
 from localllm.agent.answer_calls import calls_in, holds_change
-from localllm.agent.answer_phrases import admits_failing_tests, asks_for_change, is_plan, says_changed
+from localllm.agent.answer_phrases import admits_failing_tests, asks_for_change, asks_for_passing, is_plan, says_changed
 from localllm.base.errors import ToolExecutionError
 from localllm.config.schema import SafetySettings
 from localllm.ensemble.answer_text import without_thinking
@@ -82,6 +82,10 @@ def _request(text: str) -> None:
     asks_for_change(f"{text} it is so. I would change that?")
 
 
+def _to_pass(text: str) -> None:
+    asks_for_passing(f"Fix it: {text}")
+
+
 def _web_page(text: str) -> None:
     async def ask(_path: str) -> Answer:
         return Answer(200, {"content-type": "text/html"}, text.encode())
@@ -121,6 +125,8 @@ HOSTILE: list[tuple[Callable[[str], Any], str, int]] = [
     (holds_change, "```\n", 2_000),
     (asks_for_change, "i want a ", 1_000),
     (admits_failing_tests, "tests ", 2_000),
+    (_to_pass, "tests make ", 2_000),
+    (_to_pass, "テスト失敗", 2_000),
     (says_changed, "i have ", 2_000),
     (is_plan, "\n", 5_000),
     (_concluded, " ", 12),

@@ -8,6 +8,7 @@ from localllm.agent import answer_phrases
 from localllm.agent.answer_phrases import (
     admits_failing_tests,
     asks_for_change,
+    asks_for_passing,
     is_agreement,
     says_changed,
     says_tests_pass,
@@ -46,6 +47,8 @@ def test_every_verb_of_a_change_is_looked_for_by_its_beginning() -> None:
     ("request", "is_change"),
     [
         ("Where is the retry logic?", False),
+        ("f(0) crashes, please fix it.", True),
+        ("What breaks, and can you fix it?", False),
         ("a.py should say hello", True),
         ("I need a script that counts words", True),
         ("Fix a.py, but do not change any files", False),
@@ -55,6 +58,31 @@ def test_every_verb_of_a_change_is_looked_for_by_its_beginning() -> None:
 )
 def test_whether_files_are_to_be_changed(request: str, is_change: bool) -> None:
     assert asks_for_change(request) == is_change
+
+
+@each(
+    ("request", "is_to_pass"),
+    [
+        ("Fix the failing test", True),
+        ("The test rounds fails. Fix it.", True),
+        ("Fix the tests in api/", True),
+        ("Change x until all tests pass", True),
+        ("Set x to 2. The tests must pass.", True),
+        ("The build is broken, repair it", True),
+        ("src/a.rs does not compile. Fix that.", True),
+        ("テストが失敗しています。直してください。", True),
+        ("ビルドが通るように修正してください。", True),
+        ("Fix the discount in prices.py", False),
+        ("Set x to 3 and run the tests", False),
+        ("Add a failing test for the bug in a.py", False),
+        ("Rename x in a.py; ignore failing tests", False),
+        ("Why does the test fail?", False),
+        ("x を 3 に変更してテストを実行してください。", False),
+        ("失敗するテストを追加してください。", False),
+    ],
+)
+def test_whether_tests_are_to_pass(request: str, is_to_pass: bool) -> None:
+    assert asks_for_passing(request) == is_to_pass
 
 
 @each(

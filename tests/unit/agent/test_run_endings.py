@@ -107,8 +107,10 @@ async def check_honest(project: Path, ending: dict[str, Any]) -> None:
     """Nothing is said to it."""
     result, told = await ended(project, ending)
     assert told == []
-    assert (result.status, len(result.unverified)) == ("done", ending.get("unverified", 0)), result.unverified
-    assert result.answer == ending["answer"]
+    status = ending.get("status", "done")
+    assert (result.status, len(result.unverified)) == (status, ending.get("unverified", 0)), result.unverified
+    assert result.answer.startswith(ending["answer"])
+    assert ("Not finished: " in result.answer) == (status != "done")
 
 
 async def check_false(project: Path, ending: dict[str, Any]) -> None:
