@@ -392,11 +392,18 @@ def _is_chinese_to_japanese(text: str, state: RunState) -> bool:
     return is_chinese(text) and is_in_language(request, "ja") and not re.search("中国|中文|漢文|訳", request)
 
 
+_USUAL_FOLDERS = frozenset(
+    {"src", "lib", "app", "tests", "test", "docs", "scripts", "pkg", "cmd", "internal", "include"}
+)
+"""Folders that a model takes for granted; any other that is missing may belong to another project."""
+
+
 def _elsewhere(root: Path, path: str) -> str:
-    """Return the only file of this name in the project if there is none at `path`, though its first folder exists."""
+    """Return the only file of this name in the project if there is none at `path`, though its first folder exists or
+    is a usual one."""
     folder, *_folders, name = path.split("/")
     try:
-        if ".." in path or (root / path).exists() or not (root / folder).is_dir():
+        if ".." in path or (root / path).exists() or not (folder in _USUAL_FOLDERS or (root / folder).is_dir()):
             return ""
         entries = list(islice(walk(root, exclude=()), _MOST_SEARCHED))
     except OSError:  # in a folder that is closed to the user, it may be there

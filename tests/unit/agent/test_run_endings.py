@@ -322,6 +322,15 @@ async def test_a_part_of_a_conflict_that_is_left_is_told(project: Path) -> None:
 GUESSED = "The tax is added in `core/tax.py:3`, by `with_tax`."
 
 
+@pytest.mark.parametrize(("folder", "is_told"), [("src", True), ("vendor", False)])
+async def test_a_guessed_folder_that_projects_usually_have_counts(project: Path, folder: str, is_told: bool) -> None:
+    (project / "docs").mkdir()
+    (project / "docs" / "vpn.py").write_text("DAYS = 90\n")
+    agent = agent_for(project, *[f"It is in `{folder}/vpn.py`."] * 2, attended=True)
+    result = await agent.execute_query("How long is a key valid?")
+    assert bool(result.unverified) is is_told
+
+
 async def test_a_file_that_was_only_guessed_is_looked_for(project: Path) -> None:
     (project / "core" / "pricing").mkdir(parents=True)
     (project / "core" / "pricing" / "tax.py").write_text("RATE = 1\n")
