@@ -15,11 +15,12 @@ from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import Image
 from localllm.tools.tool_system import ToolSystem
 
-_REFERENCE = r"""(?<![A-Za-z0-9_.+@/-])@                    # in an address (me@example.org) a word stands before it
-    (?:"(?P<quoted>[^"\n]+)"|(?P<bare>(?:[^\s\0"@()\[\]{}（）「」『』【】、。，：:;]|(?<=/)@){1,300}))
+_REFERENCE = r"""(?<![A-Za-z0-9_.+@/-])[@＠]                # in an address (me@example.org) a word stands before it
+    (?:"(?P<quoted>[^"\n]+)"|(?P<bare>(?:\u3000|[^\s\0"@＠()\[\]{}（）「」『』【】、。，：:;]|(?<=/)@){1,300}))
     (?::(?P<first>\d+)(?:-(?P<last>\d+))?(?!\d))?"""
-_END = late_pattern(r"[,!?'’]|(?<=[^./])\.|(?<=[!-~])[^!-~]|[をはがにのとでもへやか]")
-"""Matches where a name may end without a blank: at punctuation, between Latin and Japanese, before a particle."""
+_END = late_pattern(r"[\u3000,!?'’]|(?<=[^./])\.|(?<=[!-~])[^!-~]|[をはがにのとでもへやか]")
+"""Matches where a name may end: at punctuation, at an ideographic space (it may be in a name), between Latin and
+Japanese, before a particle."""
 
 _DOTTED = ("./", "../")  # relative to the user's folder
 
@@ -39,14 +40,15 @@ def find_references(text: str, exists: Callable[[str], bool] = lambda _path: Fal
     """Find the files referenced in `text`, each once, in order.
 
     E-mail addresses are skipped. Japanese text may follow a name without a blank: then the longest prefix that `exists`
-    is used.
+    is used. A full-width @, as Japanese input gives it, also stands before other words than paths.
     """
     found: dict[FileReference, None] = {}
-    for match in re.finditer(_REFERENCE, text, re.VERBOSE) if "@" in text else ():
+    for match in re.finditer(_REFERENCE, text, re.VERBOSE) if {"@", "＠"} & {*text} else ():
         whole = match["quoted"] or match["bare"]
         path = match["quoted"] or _named(whole, exists)
         is_in_a_word = text[: match.start()][-1:].isalnum()
-        if is_in_a_word and not exists(path):
+        may_be_a_word = is_in_a_word or (match[0][0] == "＠" and not {".", "/"} & {*path})
+        if may_be_a_word and not exists(path):
             continue
         first = int(match["first"] or 0) if path == whole else 0
         last = int(match["last"] or first)
@@ -59,7 +61,7 @@ def _named(words: str, exists: Callable[[str], bool]) -> str:
     ends = [len(words), *reversed([match.start() for match in _END.finditer(words)])]
     return (
         next((words[:end] for end in ends if end and exists(words[:end])), "")
-        or re.split(r"[,']", words.rstrip(".,!?'’"))[0]
+        or re.split(r"[\u3000,']", words.rstrip(".,!?'’"))[0]
     )
 
 

@@ -12,7 +12,7 @@ from localllm.text.sanitising import clean
 MAX_PATHS = 200
 _COMMAND = re.compile(r"/(\S*)\Z")
 _ARGUMENT = re.compile(r"/(\S+)\s+(?:(\S+)\s+)?(\S*)\Z")
-_PATH = re.compile(r"(?:^|\s)@(\S*)\Z")
+_PATH = re.compile(r"(?:^|\s)[@＠](\S*)\Z")
 _BLANK = re.compile(r"\s")
 
 
@@ -57,7 +57,7 @@ class Suggester:
                 if name.startswith(match[1])
             ]
         match = _ARGUMENT.match(before_cursor)
-        is_path = match is not None and match[3].startswith("@")
+        is_path = match is not None and match[3].startswith(("@", "＠"))
         if match and not is_path and (found := list(self._choices(match[1], match[2] or ""))):
             return list(_fitting(found, match[3]))
         if match := _PATH.search(before_cursor):

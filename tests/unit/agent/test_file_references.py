@@ -33,7 +33,17 @@ def test_references_are_found_where_a_person_means_them(text: str, found: list[t
     assert find_references(text) == [FileReference(*entry) for entry in found]
 
 
-TREE = {"a.py", "b.md", "src", "src/b.py", "設計.md", "設計", "日本語", "node_modules/@types/x.d.ts"}
+TREE = {
+    "a.py",
+    "b.md",
+    "src",
+    "src/b.py",
+    "設計.md",
+    "設計",
+    "日本語",
+    "node_modules/@types/x.d.ts",
+    "メモ　その１.txt",
+}
 
 
 @pytest.mark.parametrize(
@@ -54,6 +64,12 @@ TREE = {"a.py", "b.md", "src", "src/b.py", "設計.md", "設計", "日本語", "
         ("連絡先は山田@example.comです", []),
         ("me@a.py", []),
         ("山田@example.com と @a.py", ["a.py"]),
+        ("@メモ　その１.txtを見て", ["メモ　その１.txt"]),
+        ("@a.py　@src/b.py　を比べて", ["a.py", "src/b.py"]),
+        ("@nofile.py　を見て", ["nofile.py"]),
+        ("＠a.pyを見て、＠設計も", ["a.py", "設計"]),
+        ("見て ＠nofile.py", ["nofile.py"]),
+        ("会議は＠東京です", []),
     ],
 )
 def test_japanese_and_punctuation_end_a_name(text: str, found: list[str]) -> None:
