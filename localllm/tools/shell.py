@@ -352,9 +352,12 @@ def remarks_on(result: "CommandResult", command: str = "") -> list[Phrase]:
     if unlinked:
         remarks.append(
             Phrase(
-                "[These files were hard links to files outside the project; they are the project's own "
-                "copies now: {paths}]",
-                paths=some_of(unlinked),
+                N_(
+                    "[{count} file that was also one outside the project (a hard link) is a copy now: {path}]",
+                    "[{count} files that were also files outside the project (hard links) are copies now, e.g. {path}]",
+                ),
+                count=len(unlinked),
+                path=unlinked[0],
             )
         )
     output = f"{result.stderr}\n{result.stdout}" if result.return_code else result.stderr

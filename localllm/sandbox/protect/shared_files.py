@@ -20,12 +20,15 @@ _SHARE = 20  # scans take at most a twentieth of the time
 _AT_A_TIME = 0.5  # seconds; some 100,000 files
 _MOST_ROUNDS = 50
 
+_Identity = tuple[int, int]
+"""Device and inode."""
+
 
 class Ties(msgspec.Struct, frozen=True):
     """Paths below the project. `linked`: device and inode → the names in the project of a file that has others outside.
     `sockets`, `pipes`: all of them, in use or not."""
 
-    linked: dict[tuple[int, int], tuple[str, ...]] = {}
+    linked: dict[_Identity, tuple[str, ...]] = {}
     sockets: tuple[str, ...] = ()
     pipes: tuple[str, ...] = ()
 
@@ -33,9 +36,10 @@ class Ties(msgspec.Struct, frozen=True):
 class Inventory:
     """Scans a project; after the first time only the folders that changed.
 
-    So it does not notice if a file gets another name elsewhere meanwhile. No scan takes much longer than `at_a_time`
-    (seconds): in a very large project each continues where the last one stopped. Until `is_complete`, a file whose
-    other names in the project were not found yet counts as one with names outside.
+    A folder does not change when a file in it gets a second name elsewhere. So where names are missing, it searches the
+    project for them, the nearest folders first. No scan and no such search takes much longer than `at_a_time`
+    (seconds): in a very large project each scan continues where the last one stopped. A file whose other names in the
+    project were not found in time counts as one with names outside.
     """
 
     def __init__(self, root: Path, at_a_time: float = _AT_A_TIME, settled: int = SETTLED) -> None:
@@ -45,6 +49,8 @@ class Inventory:
         self._found = Ties()
         self._fresh_until = 0.0
         self._at_a_time = at_a_time
+        self._known_outside: dict[_Identity, int] = {}  # with the ctime, which changes with the number of names
+        self._is_all_read = False  # by the last scan, without the cache
         self.is_complete = False
 
     def look(self) -> Ties:
@@ -69,8 +75,8 @@ class Inventory:
         self._fresh_until = 0.0
 
     def _search(self, deadline: float) -> Ties:
-        linked: dict[tuple[int, int], list[str]] = {}
-        links: dict[tuple[int, int], int] = {}
+        linked: dict[_Identity, list[str]] = {}
+        links: dict[_Identity, int] = {}
         sockets: list[str] = []
         pipes: list[str] = []
         for path, entry in self._entries(deadline):
@@ -82,9 +88,22 @@ class Inventory:
             else:
                 identity = about.st_dev, about.st_ino
                 linked.setdefault(identity, []).append(path)
-                links[identity] = about.st_nlink
-        outside = {key: tuple(paths) for key, paths in linked.items() if len(paths) < links[key]}
-        return Ties(outside, tuple(sockets), tuple(pipes))
+                links[identity] = max(about.st_nlink, links.get(identity, 0))  # a cached one may be old
+        short = {key: paths for key, paths in linked.items() if len(paths) < links[key]}
+        return Ties(self._outside(short), tuple(sockets), tuple(pipes))
+
+    def _outside(self, short: dict[_Identity, list[str]]) -> dict[_Identity, tuple[str, ...]]:
+        """Return those of the files that have names outside the project, with all their names in it. Names may be
+        missing in `short` where a folder was scanned before; others may be gone."""
+        files = [_Linked(self._root, key, paths) for key, paths in short.items()]
+        unsure = [file for file in files if file.missing > 0 and self._known_outside.get(file.identity) != file.changed]
+        is_sure = self.is_complete and self._is_all_read
+        if unsure and not is_sure:
+            is_sure = _add_names(self._root, unsure, time.monotonic() + self._at_a_time)
+        outside = [file for file in files if file.missing > 0]
+        new = {file.identity for file in unsure if not is_sure}
+        self._known_outside = {file.identity: file.changed for file in outside if file.identity not in new}
+        return {file.identity: tuple(sorted(file.paths)) for file in outside}
 
     def _entries(self, deadline: float) -> Iterator[tuple[str, os.DirEntry[str]]]:
         """Yield the entries. Known folders cost next to nothing, so an interrupted search gets further the next time.
@@ -93,10 +112,12 @@ class Inventory:
         """
         pending = [""]
         room = _MOST_BYTES
-        self.is_complete = True
+        self.is_complete = self._is_all_read = True
         got_on = False
         for folder in pending:
-            if not self._listings.knows(f"{self._root}/{folder}"):
+            if self._listings.knows(f"{self._root}/{folder}"):
+                self._is_all_read = False
+            else:
                 if got_on and time.monotonic() > deadline:
                     self.is_complete = False
                     return
@@ -124,6 +145,72 @@ def _matters(entry: os.DirEntry[str]) -> bool:
     return stat.S_ISSOCK(about.st_mode) or stat.S_ISFIFO(about.st_mode)
 
 
+class _Linked:
+    """A file with several names, as it is now. `paths`: those known; `changed`: its ctime."""
+
+    def __init__(self, root: Path, identity: _Identity, paths: Iterable[str]) -> None:
+        self.identity = identity
+        self.paths: set[str] = set()
+        self.changed = self._links = 0
+        for path in paths:
+            with suppress(OSError):
+                self.add(path, os.lstat(f"{root}/{path}"))
+
+    @property
+    def missing(self) -> int:
+        """The number of names that are not known."""
+        return self._links - len(self.paths)
+
+    def add(self, path: str, about: os.stat_result) -> None:
+        """Add a name, if it is one of this file."""
+        if (about.st_dev, about.st_ino) == self.identity:
+            self.paths.add(path)
+            self.changed, self._links = about.st_ctime_ns, about.st_nlink
+
+
+def _add_names(root: Path, files: Iterable[_Linked], deadline: float) -> bool:
+    """Search for the other names of `files`: in the folders of those known, then in the folders around these, at last
+    in the whole project. Return whether it got to its end before `deadline` (time.monotonic)."""
+    wanted: dict[int, list[_Linked]] = {}
+    for file in files:
+        wanted.setdefault(file.identity[1], []).append(file)
+    around = {above for file in files for path in file.paths for above in _folders_above(path)}
+    seen: set[str] = set()
+    for top in sorted(around, key=lambda path: path.count("/") + bool(path), reverse=True):
+        pending = [top]
+        for folder in pending:
+            if folder in seen:
+                continue
+            if not wanted:
+                return True
+            if time.monotonic() > deadline:
+                return False
+            seen.add(folder)
+            for path, entry in _listed(root, folder):
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(path)
+                elif (inode := entry.inode()) in wanted:
+                    with suppress(OSError):
+                        about = entry.stat(follow_symlinks=False)
+                        for file in wanted[inode]:
+                            file.add(path, about)
+                    if all(file.missing <= 0 for file in wanted[inode]):
+                        del wanted[inode]
+    return True
+
+
+def _listed(root: Path, folder: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    with suppress(OSError), os.scandir(f"{root}/{folder}") as entries:
+        for entry in entries:
+            yield (f"{folder}/{entry.name}" if folder else entry.name), entry
+
+
+def _folders_above(path: str) -> Iterator[str]:
+    while path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
 MOST_COPIED = 64 << 20
 """Bytes of a file that is copied although it could be made read-only instead."""
 
@@ -139,7 +226,7 @@ class Severed(msgspec.Struct, frozen=True):
     shared: tuple[str, ...] = ()
 
 
-def sever(root: Path, linked: dict[tuple[int, int], tuple[str, ...]], *, largest: int) -> Severed:
+def sever(root: Path, linked: dict[_Identity, tuple[str, ...]], *, largest: int) -> Severed:
     """Replace each of the files (device and inode → its names below `root`) by a copy: same bytes, permissions, times
     and attributes. The names of one file remain names of one file. Files of more than `largest` bytes are not copied.
 
@@ -159,7 +246,7 @@ def sever(root: Path, linked: dict[tuple[int, int], tuple[str, ...]], *, largest
     return Severed(tuple(sorted(copied)), tuple(sorted(shared)))
 
 
-def _sever(root: int, identity: tuple[int, int], paths: Iterable[str], most: int) -> int | None:
+def _sever(root: int, identity: _Identity, paths: Iterable[str], most: int) -> int | None:
     """Return the bytes copied; None if that failed, or there are more than `most`."""
     first, *others = paths
     try:
@@ -173,7 +260,7 @@ def _sever(root: int, identity: tuple[int, int], paths: Iterable[str], most: int
     return size
 
 
-def _replace_by_copy(folder: int, name: str, identity: tuple[int, int], most: int) -> int | None:
+def _replace_by_copy(folder: int, name: str, identity: _Identity, most: int) -> int | None:
     source = os.open(name, os.O_RDONLY | _NO_LINK, dir_fd=folder)
     try:
         about = os.fstat(source)
@@ -207,7 +294,7 @@ def _copy(source: int, target: int, about: os.stat_result) -> None:
     os.utime(target, ns=(about.st_atime_ns, about.st_mtime_ns))
 
 
-def _replace_by_link(root: int, path: str, identity: tuple[int, int], first: int, first_name: str) -> None:
+def _replace_by_link(root: int, path: str, identity: _Identity, first: int, first_name: str) -> None:
     """Make `path` another name of the copy, if it still is a name of the copied file."""
     name = _name(path)
     with _folder_of(root, path) as folder:

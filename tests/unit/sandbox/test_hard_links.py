@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from localllm.sandbox.network.machine_sockets import in_use
+from localllm.sandbox.protect import shared_files
 from localllm.sandbox.protect.shared_files import Inventory, sever
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the sandbox is not for Windows")
@@ -31,6 +32,57 @@ def test_names_outside_are_noticed_and_names_inside_are_not(project: Path) -> No
     assert Inventory(project).look().linked == {}
     link(project, "x", "deep/er/y")
     assert [set(paths) for paths in Inventory(project).look().linked.values()] == [{"x", "deep/er/y"}]
+
+
+def test_a_second_name_made_later_in_another_folder_is_no_name_outside(project: Path) -> None:
+    """As cargo does in target/debug/incremental; the folder of the first name does not change by that."""
+    (project / "deep/old").write_text("")
+    link(project, "deep/er/y")
+    inventory = Inventory(project, settled=-1_000_000_000)
+    assert [set(paths) for paths in inventory.look().linked.values()] == [{"deep/er/y"}]
+    (project / "new").mkdir()
+    (project / "new/one").hardlink_to(project / "deep/old")
+    link(project, "new/x")
+    inventory.forget()
+    assert [set(paths) for paths in inventory.look().linked.values()] == [{"deep/er/y", "new/x"}]
+
+
+def test_a_second_name_that_is_gone_is_no_name_outside(project: Path) -> None:
+    (project / "old").mkdir()
+    (project / "old/one").write_text("")
+    (project / "deep/two").hardlink_to(project / "old/one")
+    inventory = Inventory(project, settled=-1_000_000_000)
+    assert inventory.look().linked == {}
+    (project / "old/one").unlink()
+    inventory.forget()
+    assert inventory.look().linked == {}
+
+
+def test_the_other_names_are_found_though_the_first_search_was_cut_short(project: Path) -> None:
+    (project / "a").write_text("")
+    (project / "deep/er/b").hardlink_to(project / "a")
+    inventory = Inventory(project, at_a_time=0.1)
+    inventory._search(0)  # reads one folder
+    assert not inventory.is_complete
+    assert inventory._search(0).linked == {}
+
+
+def test_names_outside_are_searched_for_once(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    link(project, "deep/er/y")
+    inventory = Inventory(project, settled=-1_000_000_000)
+    searched: list[object] = []
+    monkeypatch.setattr(shared_files, "_add_names", lambda *args: searched.append(args) or True)
+    for _ in range(3):
+        (project / str(_)).mkdir()
+        inventory.forget()
+        assert inventory.look().linked
+    assert searched == []
+    (project / "deep/new").hardlink_to(project.parent / "outside")
+    inventory.forget()
+    inventory.look()
+    inventory.forget()
+    inventory.look()
+    assert len(searched) == 1
 
 
 def test_a_search_that_is_cut_short_goes_on_the_next_time(project: Path) -> None:

@@ -380,6 +380,12 @@ async def test_objects_of_git_are_not_listed(tmp_path: Path) -> None:
     assert ".git/" not in await report(tmp_path, unlinked=(*objects, "data.bin"))
 
 
+async def test_many_files_that_were_hard_links_take_one_line(tmp_path: Path) -> None:
+    told = await report(tmp_path, unlinked=tuple(f"node_modules/package/{number}.js" for number in range(900)))
+    assert "900 files" in told
+    assert len(told) < 200
+
+
 @pytest.mark.parametrize("command", ["vim a.py", "cd src && git add -p", "tail -f log"])
 async def test_what_would_wait_for_a_terminal_is_refused_before_anybody_is_asked(tmp_path: Path, command: str) -> None:
     with pytest.raises(ToolExecutionError) as refused:
