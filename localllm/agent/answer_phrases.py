@@ -337,6 +337,7 @@ _REVERTED = (
     r"(?i)\b(?:revert(?:ed|ing)?|restor(?:ed|ing)|undid|undone|roll(?:ed|ing)? back|put back|unchanged"
     r"|as (?:it was|they were) before)\b|元に戻|元どおり|元通り|取り消し|復元|巻き戻"
 )
+_REFUSED = r"(?i)\b(?:refus|declin|reject|denied|deny|not (?:allow|approv|permit))|拒否|却下|許可され|承認され"
 _STILL_FAILS = (
     r"(?i)\b(?:still|now|keeps?|currently)? ?(?:fails|failing|fail)\b(?! (?:case|path|state|fast|gracefully)\b)"
     r"|\b(?:does|do) not pass\b|(?:does|do)n't pass\b|\b(?:is|are) (?:still )?red\b|\bbroken\b|[1-9]\d* fail(?:ed"
@@ -418,6 +419,11 @@ def asks_for_words(request: str) -> bool:
 def admits_failure(answer: str) -> bool:
     """Return whether it admits that something could not be done."""
     return bool(re.search(_ADMITTED, _ends(answer)) or _search_ja(_ADMITTED_JA, _ends(answer)))
+
+
+def admits_refusal(answer: str) -> bool:
+    """Return whether it says that something was not permitted."""
+    return bool(re.search(_REFUSED, _ends(answer)))
 
 
 def needs_nothing(answer: str) -> bool:

@@ -194,9 +194,11 @@ class Finishing(Middleware):
 
     def _awaits_change(self, state: RunState) -> bool:
         """Return whether files are to be changed and could be, and none has been."""
+        return not self._facts.was_refused and self._lacks_change(state)
+
+    def _lacks_change(self, state: RunState) -> bool:
         return (
             not self._facts.changed
-            and not self._facts.was_refused
             and any(tool.name in _WRITERS for tool in state.tools)
             and not is_told_to_plan(state.history)
             and phrases.asks_for_change(state.goal)
@@ -300,6 +302,9 @@ class Finishing(Middleware):
         elif self._claims_unasked(state, text):
             reason = Phrase("the answer claims a change, but no file was changed")
             yield Finding("no_change", reason, contradicts=False)
+        elif self._claims_refused(state, text):
+            reason = Phrase("the answer claims a change, but no file was changed")
+            yield Finding("refused", reason, contradicts=True)
         elif facts.changed and ends_with_replacement(text) and phrases.asks_for_change(state.goal):
             yield Finding("not_written", Phrase("the change shown in the answer was not made"), contradicts=True)
         elif (
@@ -333,6 +338,19 @@ class Finishing(Middleware):
             and not (phrases.needs_nothing(text) or phrases.admits_failure(text))
             and not is_told_to_plan(state.history)
             and not self._tools.changes.made_since(0)
+        )
+
+    def _claims_refused(self, state: RunState, text: str) -> bool:
+        """Return whether the answer claims a change that the user has refused. (What nobody could permit is reported
+        at the end of the run.)"""
+        facts = self._facts
+        return (
+            self._tools.is_attended
+            and facts.was_refused
+            and self._lacks_change(state)
+            and not (facts.may_have_changed or facts.failed_edit)
+            and phrases.says_changed(text)
+            and not (phrases.needs_nothing(text) or phrases.admits_failure(text) or phrases.admits_refusal(text))
         )
 
     def _of_rest(self, state: RunState, text: str) -> Iterator[Finding]:

@@ -279,6 +279,35 @@ async def test_what_an_earlier_request_changed_may_be_told(project: Path) -> Non
     assert (result.status, result.unverified) == ("done", ())
 
 
+def refusing_agent(project: Path, *turns: dict[str, Any] | str) -> ReActAgent:
+    """An agent whose every change is refused by a person in a chat."""
+    return make_agent(scripted(*turns), project, tools=make_tools(project, confirmer=Answering(approve=False)))
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer"),
+    [("Set x to 2 in a.py.", "I changed x to 2 in a.py."), ("x を 2 に直して", "x を 2 に直しました。")],
+)
+async def test_a_change_that_was_refused_is_not_claimed(project: Path, request_: str, answer: str) -> None:
+    agent = refusing_agent(project, STEPS["edit"], answer, answer)
+    result = await agent.execute_query(request_)
+    assert remarks(agent) == ["[It was refused: no file was changed. Say so.]"]
+    assert (result.status, [*result.unverified]) == (
+        "incomplete",
+        ["the answer claims a change, but no file was changed"],
+    )
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["You refused the edit; the fix is not in a.py.", "変更は許可されませんでした。", "What do you want instead?"],
+)
+async def test_an_answer_to_a_refusal_is_let_be(project: Path, answer: str) -> None:
+    agent = refusing_agent(project, STEPS["edit"], answer)
+    result = await agent.execute_query("Set x to 2 in a.py.")
+    assert (result.status, remarks(agent)) == ("done", [])
+
+
 BACK = edit("x = 2", "x = 1")
 
 
