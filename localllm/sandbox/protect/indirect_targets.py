@@ -1,4 +1,5 @@
-"""Find what protected files refer to: the targets of symlinks, the programs and files that git config names.
+"""Find what protected files refer to: the targets of symlinks, the programs and files that git config names, and what
+direnv and mise export.
 
 These may be any files of the project, and are protected like the files that refer to them.
 """
@@ -13,6 +14,7 @@ from pathlib import Path
 from localllm.base.errors import ToolExecutionError
 from localllm.sandbox.git_config import Setting, parse
 from localllm.sandbox.git_programs import named_files
+from localllm.sandbox.protect.dotenv_files import sourced_by
 from localllm.sandbox.protect.git_files import gitfile_target, line_of
 from localllm.sandbox.protect.git_settings import local_address, local_places, used_addresses
 from localllm.sandbox.protect.protected_paths import IN_BARE, Entry, Reach, is_git_settings, look_at, names_beneath
@@ -70,6 +72,9 @@ class Leads:
                 found.update(self._of_place(path, line_of(entry.content), is_data=name == "commondir"))
             elif f"/{path}".casefold().endswith(_ALTERNATES):
                 found.update(self._of_alternates(path))
+            elif read := list(sourced_by(path, entry.content)):
+                folder = (self._root / path).parent
+                found.update(self._inside([os.path.normpath(folder / one) for one in read]))
             elif is_git_settings(path) or name == "config.worktree":
                 found.update(self._of_settings(path, entry.content, worktrees))
         return found | self.of_user(worktrees)

@@ -1,0 +1,116 @@
+"""What direnv and mise export: which files, and which changes of them are undone."""
+
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.protect.dotenv_files import is_dotenv, is_harmless_dotenv, sourced_by
+from localllm.sandbox.protect.revert import ProtectedFiles
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "read"),
+    [
+        (".envrc", "dotenv", {".env"}),
+        (".envrc", "dotenv_if_exists # mine\nlayout python", {".env"}),
+        (".envrc", "dotenv .env.local", {".env.local"}),
+        (".envrc", 'dotenv_if_exists "$PWD/conf/dev.env"', {"conf/dev.env"}),
+        (".envrc", "source_env_if_exists .envrc.local; use flake", {".envrc.local"}),
+        (".envrc", "set -a; source ./vars.sh; set +a", {"./vars.sh"}),
+        (".envrc", "export $(grep -v '^#' .env | xargs)", {".env"}),
+        (".envrc", "source .venv/bin/activate\nPATH_add bin", set[str]()),
+        (".envrc", "export A=dotenv\nuse nix", set[str]()),
+        ("sub/mise.toml", '[env]\n_.file = [".env", "conf/.env.dev"]', {".env", "conf/.env.dev"}),
+        ("mise.toml", "[env]\nNODE_ENV = 'x'", set[str]()),
+        ("Makefile", "include .env", set[str]()),
+    ],
+)
+def test_what_is_read(path: str, content: str, read: set[str]) -> None:
+    assert set(sourced_by(path, content.encode())) == read
+
+
+def test_names() -> None:
+    assert all(map(is_dotenv, (".env", "a/.env.local", ".ENV")))
+    assert not any(map(is_dotenv, (".envrc", ".envrc.local", "dev.env", ".env/x")))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "DB=sqlite",
+        "export API_KEY='a $b `c`'",
+        'URL="postgres://u:p@h/db?a=1&b=2"  # the database',
+        "",
+        "  # PATH=x",
+        "NODE_ENV=development",
+        "ENV=production",
+        "BROWSER=none",
+        "PYTHONUNBUFFERED=1",
+        "GIT_SHA=abc",
+    ],
+)
+def test_ordinary_lines_may_be_written(line: str) -> None:
+    assert is_harmless_dotenv(b"A=1\n", f"A=1\n{line}\n".encode())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "PROMPT_COMMAND='_direnv_hook; touch x'",
+        "GIT_SSH_COMMAND=x",
+        "export PATH=/tmp/x",
+        "path=/tmp/x",
+        "LD_PRELOAD=./x.so",
+        "ENV=./x.sh",
+        "BASH_ENV=x",
+        "PS1=x",
+        "PAGER=x",
+        "NODE_OPTIONS=--require=x",
+        "PYTHONSTARTUP=x",
+        "https_proxy=http://x",
+        "A=$(touch x)",
+        'A="`touch x`"',
+        "A=1;touch x",
+        "A=1 touch x",
+        "A=1&PATH=x",
+        'A="',
+        "PATH: x",
+        "touch x",
+        "A=1\\",
+    ],
+)
+def test_what_programs_believe_may_not(line: str) -> None:
+    assert not is_harmless_dotenv(b"A=1\n", f"A=1\n{line}\n".encode())
+    assert is_harmless_dotenv(f"A=1\n{line}\n".encode(), f"B=2\n{line}\n".encode()), "it was there"
+
+
+@pytest.mark.parametrize("envrc", ["dotenv\n", "set -a; . .env\n"])
+def test_a_command_may_write_it_but_not_what_is_believed(tmp_path: Path, envrc: str) -> None:
+    root = tmp_path.resolve()
+    (root / ".envrc").write_text(envrc)
+    files = ProtectedFiles(root, None)
+    for before, after, is_kept in (
+        (None, "DB=sqlite\n", True),
+        ("DB=sqlite\n", "DB=postgres\nDEBUG=1\n", True),
+        ("DB=sqlite\n", "DB=sqlite\nPROMPT_COMMAND=x\n", False),
+        (None, "GIT_SSH_COMMAND=x\n", False),
+        ("DB=sqlite\n", None, True),
+    ):
+        (root / ".env").unlink(missing_ok=True)
+        if before:
+            (root / ".env").write_text(before)
+        files.begin()
+        assert not [path for path in files.pins()[0] if path.endswith("/.env")]
+        (root / ".env").unlink(missing_ok=True)
+        if after:
+            (root / ".env").write_text(after)
+        assert files.end() == (() if is_kept else (".env",))
+        now = (root / ".env").read_text() if (root / ".env").exists() else None
+        assert now == (after if is_kept else before)
+
+
+def test_without_direnv_it_is_nobodys(tmp_path: Path) -> None:
+    files = ProtectedFiles(tmp_path.resolve(), None)
+    files.begin()
+    (tmp_path / ".env").write_text("PROMPT_COMMAND=x\n")
+    assert files.end() == ()
