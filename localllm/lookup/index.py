@@ -172,14 +172,14 @@ class ProjectIndex:
         return self._number("SELECT count(*) FROM units WHERE units MATCH ?", match)
 
     def best(self, match: str, most: int) -> list[Words]:
-        """Return the units that match, best by BM25 first."""
+        """Return the units that match, best by BM25 first; none for an empty `match`."""
         query = (
             "SELECT places.id, files.path, line, kind, places.name, parent, u.name, u.path, doc, body FROM units AS u"
             " JOIN places ON places.id = u.rowid JOIN files ON files.id = places.file"
             " WHERE units MATCH ? AND rank MATCH 'bm25(6.0, 3.0, 3.0, 1.0)' ORDER BY rank LIMIT ?"
         )
-        rows = self._rows(query, match, most)
-        return [Words(Place(*row[:6]), *row[6:]) for row in rows]
+        found = self._rows(query, match, most) if match else ()
+        return [Words(Place(*row[:6]), *row[6:]) for row in found]
 
     def files_with(self, names: Iterable[str], most: int = 3_000) -> list[str]:
         """Return the files that contain all these identifiers or words."""

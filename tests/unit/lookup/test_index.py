@@ -39,6 +39,7 @@ def test_what_is_defined_is_found_by_name_and_by_words(root: Path) -> None:
         assert [words.place.name for words in index.best("basket", 5)] == ["add_item", "cart.py"]
         assert [words.place.name for words in index.best('"save order"', 5)] == ["SaveOrder", "store.go"]
         assert index.files_with(["SaveOrder"]) == ["store.go"]
+        assert index.best("", 5) == []
 
 
 def test_it_follows_the_files(root: Path, tmp_path: Path) -> None:
