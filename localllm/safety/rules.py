@@ -40,9 +40,13 @@ _READING_TOOL = "read_file"
 _SHOWING_TOOLS = frozenset({_READING_TOOL, "search_files", "analyze_code", "git_diff", "edit_file", "write_file"})
 """Tools whose output shows contents of the files they are given, that of write_file where it refuses."""
 _SEARCHING_TOOL, _FETCHING_TOOL = "web_search", "fetch_page"
-_ALSO = {_SEARCHING_TOOL: ("searxng_search", "deep_research"), _FETCHING_TOOL: ("deep_research",)}
-"""Tools that do what another one does: they are denied and asked about as that one is for every call."""
 WRITING_TOOL = "write_file"
+_ALSO = {
+    _SEARCHING_TOOL: ("searxng_search", "deep_research"),
+    _FETCHING_TOOL: ("deep_research",),
+    WRITING_TOOL: ("create_file",),
+}
+"""Tools that do what another one does: they are denied and asked about as that one is for every call."""
 WRITING_TOOLS = frozenset({WRITING_TOOL, "edit_file", "create_file"})
 _OF_THE_MODEL = ("explore", "deep_research")
 """Tools that are only created once a model is connected."""
@@ -82,11 +86,16 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         is_path = self.prefix is not None and "://" not in self.prefix
         return self.decision != "allow" and is_path and self.tool in (_READING_TOOL, "*")
 
+    @property
+    def _guards_writing(self) -> bool:
+        return self.decision != "allow" and self.prefix is not None and self.tool in WRITING_TOOLS
+
     def concerns(self, tool: str) -> bool:
         """Return whether it applies to this tool."""
         return (
             self.tool in (tool, "*")
             or (self.guards_reading and tool in _SHOWING_TOOLS)
+            or (self._guards_writing and tool in WRITING_TOOLS)
             or (self.decision != "allow" and self.whole and tool in _ALSO.get(self.tool, ()))
         )
 

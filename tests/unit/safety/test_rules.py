@@ -25,6 +25,8 @@ from tests.support.each import each
 RUN = next(tool for tool in TOOLS if tool.name == "run_command")
 WRITE = next(tool for tool in TOOLS if tool.name == "write_file")
 READ = next(tool for tool in TOOLS if tool.name == "read_file")
+EDIT = next(tool for tool in TOOLS if tool.name == "edit_file")
+CREATE = next(tool for tool in TOOLS if tool.name == "create_file")
 COMMIT = next(tool for tool in TOOLS if tool.name == "git_commit")
 
 
@@ -126,6 +128,20 @@ class TestModes:
         assert judge(WRITE, settings, file_path="a").decision == write
         assert judge(COMMIT, settings, message="m").decision == commit
         assert judge(RUN, settings, command="ls").decision == command
+
+    @pytest.mark.parametrize("decision", ["ask", "deny"])
+    @pytest.mark.parametrize("named", ["write_file", "edit_file", "create_file"])
+    def test_a_path_closed_to_one_tool_that_writes_is_closed_to_all(self, named: str, decision: str) -> None:
+        settings = SafetySettings(mode="auto", **{decision: (f"{named}(flake.nix)",)})  # type: ignore[arg-type]
+        for tool in (WRITE, EDIT, CREATE):
+            assert judge(tool, settings, file_path="flake.nix").decision == decision
+            assert judge(tool, settings, file_path="other.nix").decision == "allow"
+        every = SafetySettings(mode="auto", **{decision: ("write_file",)})  # type: ignore[arg-type]
+        assert [judge(tool, every, file_path="a").decision for tool in (CREATE, EDIT)] == [decision, "allow"]
+        allowed = SafetySettings(mode="ask", allow=(f"{named}(flake.nix)",))
+        assert [judge(tool, allowed, file_path="flake.nix").decision for tool in (WRITE, EDIT, CREATE)].count(
+            "allow"
+        ) == 1
 
     def test_plan_wins_over_allow(self) -> None:
         assert judge(WRITE, SafetySettings(mode="plan", allow=("*",)), file_path="a") == Verdict("deny", why="plan")

@@ -488,7 +488,7 @@ class TestChecks:
     def test_a_file_operation(self, project: Path) -> None:
         tools = make_tools(project, safety=SafetySettings(deny=("edit_file(a.py)",)))
         assert tools.validate_file_operation("a.py", "read") == (True, "")
-        assert tools.validate_file_operation("a.py", "write_file")[0]
+        assert tools.validate_file_operation("b.py", "write_file")[0]
         for path, operation in (("a.py", "edit"), ("../x", "read"), (".git/config", "write"), ("a.py", "burn")):
             valid, reason = tools.validate_file_operation(path, operation)
             assert not valid
