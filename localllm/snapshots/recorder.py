@@ -1,6 +1,7 @@
 """Snapshot what a command may change before it runs, and detect its changes afterwards.
 
-The first time, every file of the project is read; after that only those whose inode, size, times or mode differ.
+The first time, every file of the project is read; after that only those whose inode, size, times or mode differ. What
+the time before a command did not suffice for is read in a background thread until the next one begins.
 """
 
 import asyncio
@@ -9,7 +10,7 @@ import stat
 import threading
 import time
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import cached_property
 from io import BufferedReader
 from pathlib import Path, PurePath
@@ -39,7 +40,12 @@ LARGEST_BINARY = 1_000_000
 """Bytes of the largest non-text file that is stored."""
 
 MOST_SECONDS = 3.0
-"""Seconds to read files before one command; the rest is read before the next. A few files have SECONDS_FOR_FEW more."""
+"""Seconds to read files before one command; the rest is read after it. A few files have SECONDS_FOR_FEW more."""
+
+_SECONDS_FOR_REPOSITORIES = 1.0  # at least, however long the files took
+
+_SECONDS_AT_ONCE = 0.1  # for which the background thread holds the lock
+_SECONDS_UNSAVED = 2.0
 
 MOST_BYTES = 300_000_000
 """Most bytes stored for commands."""
@@ -74,8 +80,13 @@ class CommandSnapshots:
         self._tree: ProjectTree | None = None
         self._is_hidden = False
         self._noted: set[str] = set()
-        self._left_out_before = 0
-        """Number of files not stored when the last command began, which may have removed them."""
+        self._running = 0
+        """Number of commands that run: what they change must not be stored as what was there before them."""
+        self._is_behind = False
+        """Whether the time was over before all files were read."""
+        self._saved = 0.0  # time.monotonic, by the background thread
+        self._unkept_before = (0, 0)
+        """Result of `_unkept` when the last command began, which may have removed such files."""
         self._obeyed: list[str] = []
 
     @cached_property
@@ -90,12 +101,13 @@ class CommandSnapshots:
         return "_repositories" not in vars(self) or self._repositories.is_complete
 
     @asynccontextmanager
-    async def around(self, root: ProjectRoot, *, tool: str) -> AsyncGenerator[list[Change]]:
-        """Snapshot the project, let a command run, and record its changes; the list is then filled with them.
+    async def around(self, root: ProjectRoot, *, tool: str, command: str = "") -> AsyncGenerator[list[Change]]:
+        """Snapshot the project, let a command run, and record its changes; the list is then filled with them. Files
+        with a name that occurs in `command` are stored first.
 
         Raises ToolExecutionError undo_cannot_keep before the command runs, if nothing can be stored.
         """
-        call = await asyncio.to_thread(self._begin, root, tool)
+        call = await asyncio.to_thread(self._begin, root, tool, command)
         changes: list[Change] = []
         try:
             yield changes
@@ -105,16 +117,29 @@ class CommandSnapshots:
     @property
     def left_out(self) -> int:
         """Number of files not stored, for their size or for lack of time."""
-        return len(self._loaded.left_out) if self._loaded else 0
+        return sum(self._unkept)
+
+    @property
+    def _unkept(self) -> tuple[int, int]:
+        """Number of files not stored for their size (or because they cannot be read), and of those not read yet."""
+        if self._loaded is None:
+            return 0, 0
+        unread = len(self._loaded.left_out & self._loaded.pending)
+        return len(self._loaded.left_out) - unread, unread
 
     def take_note(self) -> str:
         """Return a note for the user on files that are not stored, once; otherwise empty."""
-        count = max(self.left_out, self._left_out_before)
+        count, unread = map(max, self._unkept, self._unkept_before)
+        total = len(self._loaded.paths()) if self._loaded else 0
         notes = {
             N_(
                 "Some of the project is too large to be kept (files: {count}): /undo cannot restore what "
                 "commands change there."
             ): bool(count),
+            N_(
+                "Not all files could be copied yet ({unread:,} of {total:,} are left): until they are, /undo cannot "
+                "restore what commands change in them. It goes on between the commands."
+            ): bool(unread),
             N_(
                 "The git repository is not kept, or not all of it: /undo cannot restore what a command destroys in it."
             ): not self._keeps_repositories,
@@ -124,7 +149,13 @@ class CommandSnapshots:
         }
         new = {key for key, holds in notes.items() if holds} - self._noted
         self._noted |= new
-        return sentences(*(_(key, count=count, most=project_scan.MOST_FILES) for key in notes if key in new))
+        return sentences(
+            *(
+                _(key, count=count, unread=unread, total=total, most=project_scan.MOST_FILES)
+                for key in notes
+                if key in new
+            )
+        )
 
     def take_obeyed(self) -> Sequence[str]:
         """Return the links to instruction files, or their targets, that the last command changed."""
@@ -140,16 +171,18 @@ class CommandSnapshots:
 
         return self._snapshots.recover(root, of_command)
 
-    def keep(self, root: ProjectRoot) -> int:
-        """Read unknown files; return the number of files that are not stored. Raises OSError."""
+    def keep(self, root: ProjectRoot, command: str = "") -> int:
+        """Read unknown files, those named in `command` first; return the number of files that are not stored. Raises
+        OSError."""
         with self._working:
             tree, deadline = self._tree_of(root), time.monotonic() + MOST_SECONDS
             unlisted = _Unlisted(root)
+            self._is_behind = False
             try:
                 touched = self._touched(tree)
                 sizes = [found.sign.size for path in touched if (found := tree.files.get(path))]
                 more = more_seconds(sizes)
-                for path in touched:
+                for path in _named_first(touched, command):
                     found, old = self._find(path, tree, unlisted), self._index.get(path)
                     if found is None:
                         self._index.put(path, None)
@@ -158,6 +191,7 @@ class CommandSnapshots:
                         room = MOST_BYTES - self._index.size + freed
                         self._index.put(path, self._read(root, found, room, deadline + more))
                 self._index.save()
+                deadline = max(deadline, time.monotonic() + _SECONDS_FOR_REPOSITORIES)
                 self._repositories.keep(root, tree.repositories, deadline)
             except BaseException:
                 tree.forget()
@@ -208,11 +242,34 @@ class CommandSnapshots:
             except OSError:
                 return False
 
-    def _begin(self, root: ProjectRoot, tool: str) -> _Call:
+    def _copy_the_rest(self, root: ProjectRoot) -> None:
+        """Read the pending files until a command runs: for a background thread."""
+        paths = iter(self._index.pending.copy())
+        left = True
+        while left:
+            with self._working, suppress(OSError):  # the next command reports it
+                if self._running or self._tree is None:
+                    return
+                now = time.monotonic()
+                while time.monotonic() < now + _SECONDS_AT_ONCE and (left := (path := next(paths, None)) is not None):
+                    found = self._tree.files.get(path) if path in self._index.pending else None
+                    if found is not None:
+                        room = MOST_BYTES - self._index.size
+                        self._index.put(path, self._read(root, found, room, now + MOST_SECONDS))
+                if not left or now > self._saved + _SECONDS_UNSAVED:
+                    self._index.save()
+                    self._saved = now
+            time.sleep(_SECONDS_AT_ONCE / 4)  # lets others have the lock
+
+    def _begin(self, root: ProjectRoot, tool: str, command: str) -> _Call:
         since, recorded = time.time(), self._snapshots.recorded
+        with self._working:
+            self._running += 1
         try:
-            self._left_out_before = self.keep(root)
+            self.keep(root, command)
+            self._unkept_before = self._unkept
         except OSError as error:
+            self._end_of_command(root)
             folder = self._snapshots.index_file.parent
             reason = error.strerror or str(error)
             raise ToolExecutionError("undo_cannot_keep", path=root.path, folder=folder, reason=reason) from error
@@ -228,7 +285,16 @@ class CommandSnapshots:
         except (OSError, LocalLLMError) as error:
             self._snapshots.fail(str(error))
             return []
+        finally:
+            self._end_of_command(root)
         return changes
+
+    def _end_of_command(self, root: ProjectRoot) -> None:
+        with self._working:
+            self._running -= 1
+            goes_on = self._is_behind and not self._running
+        if goes_on:
+            threading.Thread(target=self._copy_the_rest, args=[root], daemon=True).start()
 
     def _changes(self, root: ProjectRoot, call: _Call) -> list[Change]:
         tree, unlisted = self._tree_of(root), _Unlisted(root)
@@ -318,6 +384,7 @@ class CommandSnapshots:
         if found.sign.size > min(LARGEST_TEXT, room):
             return msgspec.structs.replace(unread, settled=True)
         if time.monotonic() > deadline:
+            self._is_behind = True
             return msgspec.structs.replace(unread, settled=False)
         try:
             with root.open_listed(found.path, even_closed=True) as file:
@@ -340,6 +407,11 @@ class CommandSnapshots:
             self._tree = ProjectTree(root.path, watch=self._watch, holds=self._index.holds)
             self._is_hidden = hides_changes(root.path)
         return self._tree
+
+
+def _named_first(paths: Iterable[str], command: str) -> Iterable[str]:
+    """Return the paths, those first of which the name is in the command line."""
+    return sorted(paths, key=lambda path: path.rpartition("/")[2] not in command) if command else paths
 
 
 def _obeyed(root: Path, before: Mapping[str, str], now: Mapping[str, str], changes: Iterable[Change]) -> list[str]:

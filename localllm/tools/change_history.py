@@ -69,11 +69,11 @@ class ChangeHistory:
         self._undone_until = 0
 
     @asynccontextmanager
-    async def around(self, tool: Tool, paths: Sequence[str]) -> AsyncGenerator[list[Change]]:
+    async def around(self, tool: Tool, paths: Sequence[str], command: str = "") -> AsyncGenerator[list[Change]]:
         """Back up what a call may change, run it, and record its actual changes in the yielded list.
-        Backed up are `paths`, or anything a program may change."""
+        Backed up are `paths`, or anything a program may change, first what `command` names."""
         if tool.runs_programs and self._is_kept:
-            async with self._commands.around(self._root, tool=tool.name) as changes:
+            async with self._commands.around(self._root, tool=tool.name, command=command) as changes:
                 yield changes
             return
         if self._is_kept and any(path.rpartition("/")[2] == ".gitignore" for path in paths):

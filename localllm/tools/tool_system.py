@@ -465,7 +465,8 @@ class ToolSystem:
             may_follow=partial(self._judge.may_follow, tool, arguments),
             may_read_anew=partial(self._judge.may_read_anew, tool, arguments),
         )
-        async with self.changes.around(tool, self._judge.written(tool, arguments, context.root)) as changes:
+        written, command = self._judge.written(tool, arguments, context.root), arguments.get("command") or ""
+        async with self.changes.around(tool, written, command) as changes:
             record.changes = changes
             record.has_begun = True
             work = tool.function(context, **arguments)

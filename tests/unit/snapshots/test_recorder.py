@@ -1,5 +1,6 @@
 """What a command changed or deleted comes back, whatever it was; what somebody else did meanwhile stays."""
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -449,3 +450,55 @@ async def test_what_somebody_else_made_of_what_was_too_large_stays(store: Snapsh
     file.write_text("of the user")
     assert all(undone.error for undone in store.undo(root, turn=True))
     assert file.read_text() == "of the user"
+
+
+def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "MOST_SECONDS", -1.0)
+    monkeypatch.setattr(blob_store, "SECONDS_FOR_FEW", 0.0)
+
+
+async def test_the_rest_is_copied_between_the_commands(
+    store: Snapshots, root: ProjectRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(30):
+        put(root.path / f"f{number}", "old")
+    in_a_hurry(monkeypatch)
+    commands = CommandSnapshots(store)
+    async with commands.around(root, tool="run_command"):
+        monkeypatch.undo()
+        await asyncio.sleep(0.3)
+        assert commands.left_out == 30, "nothing is read while a command runs"
+    note = commands.take_note()
+    assert "30 of 30" in note
+    assert "too large" not in note
+    until = time.monotonic() + 20
+    while commands.left_out and time.monotonic() < until:
+        await asyncio.sleep(0.02)
+    assert commands.left_out == 0
+    in_a_hurry(monkeypatch)
+    async with commands.around(root, tool="run_command"):
+        put(root.path / "f7", "new")
+    store.undo(root)
+    assert (root.path / "f7").read_text() == "old"
+
+
+async def test_what_the_command_names_is_copied_first(
+    store: Snapshots, root: ProjectRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(30):
+        put(root.path / "src" / f"f{number}.py", "old")
+    commands, keep_bytes = CommandSnapshots(store), store.keep_bytes
+    passed = [0.0]
+    monkeypatch.setattr(recorder.time, "monotonic", lambda: passed[0])
+
+    def slow(data: bytes) -> str:
+        passed[0] += recorder.MOST_SECONDS + blob_store.SECONDS_FOR_FEW + 1
+        return keep_bytes(data)
+
+    monkeypatch.setattr(store, "keep_bytes", slow)
+    commands.keep(root, "sed -i s/old/new/ src/f17.py")
+    assert commands.left_out == 29
+    monkeypatch.undo()
+    async with commands.around(root, tool="run_command") as changes:
+        put(root.path / "src" / "f17.py", "new")
+    assert [is_unkept(change.before) for change in changes] == [False]
