@@ -42,6 +42,7 @@ _LINES_NAMED = 10
 _LINES_SHOWN = 40
 _LINES_AROUND = 2
 _PLACES_SHOWN = 4
+_MOST_FOR_ALL = 10  # places: of more, all are rarely meant
 _PLACES_COMPARED = 50
 _DIFFERENCES = 12
 _PROBABLY_THIS_EDIT = 20  # characters: a shorter new_string may occur by chance
@@ -56,21 +57,57 @@ def miss(path: str, text: str, old: str, new: str) -> ToolExecutionError:
     return ToolExecutionError("edit_no_match", path=shown(path), closest=_closest(text, old, regions))
 
 
-def ambiguous(path: str, text: str, spans: Sequence[Span]) -> ToolExecutionError:
-    """Return the error for an ambiguous old_string, with an excerpt around each place."""
-    lines = text.split("\n")
+def ambiguous(path: str, text: str, spans: Sequence[Span], read: Sequence[range] = ()) -> ToolExecutionError:
+    """Return the error for an ambiguous old_string, with an excerpt around each place: only around those in the newest
+    lines that the model has `read`, if there are some."""
+    lines, spans = text.split("\n"), sorted(spans)
+    in_read = _in_read(text, spans, read)
     excerpts: list[str] = []
-    for span in spans[:_PLACES_SHOWN]:
-        first, last = _line(text, span.start), _line(text, max(span.start, span.end - 1))
+    for span in (in_read or spans)[:_PLACES_SHOWN]:
+        first, last = _lines_of(text, span)
         start, end = max(first - _LINES_AROUND - 1, 0), min(last + _LINES_AROUND + 1, len(lines))
         part = lines[start : min(end, start + _LINES_SHOWN // 2)]
         excerpts.append(
             "Lines {start}-{end}:\n{text}".format(start=start + 1, end=start + len(part), text="\n".join(part))
         )
-    named = name_lines(text, [span.start for span in spans])
+    if len(in_read) == 1 and (line := _unique_from(text, lines, in_read[0])):
+        hint = Phrase("Begin old_string with line {line}, so that it is unique.", line=line)
+    elif len(spans) > _MOST_FOR_ALL:
+        hint = Phrase("Add more lines around it so that it is unique.")
+    else:
+        hint = Phrase("Add more lines around it so that it is unique, or set replace_all.")
+    named = name_lines(text, [span.start for span in in_read or spans])
+    if in_read and len(in_read) < len(spans):
+        named = named if named.endswith("…") else f"{named}, …"
     return ToolExecutionError(
-        "edit_ambiguous", path=shown(path), count=len(spans), lines=named, places="\n".join(excerpts)
+        "edit_ambiguous", path=shown(path), count=len(spans), lines=named, places="\n".join(excerpts), hint=hint
     )
+
+
+def _lines_of(text: str, span: Span) -> tuple[int, int]:
+    """Return the span's first and last line, counted from 0."""
+    return _line(text, span.start), _line(text, max(span.start, span.end - 1))
+
+
+def _in_read(text: str, spans: Sequence[Span], read: Sequence[range]) -> list[Span]:
+    """Return the spans in the newest lines that were read and hold some; none where they hold all."""
+    starts = [span.start for span in spans]
+    ends = list(accumulate(len(line) + 1 for line in text.split("\n"))) if read else []
+    for lines in read:
+        start, end = (ends[min(line, len(ends)) - 1] if line > 0 else 0 for line in (lines.start - 1, lines.stop - 1))
+        if found := spans[bisect_left(starts, start) : bisect_left(starts, end)]:
+            return [] if len(found) == len(spans) else list(found)
+    return []
+
+
+def _unique_from(text: str, lines: Sequence[str], span: Span) -> int | None:
+    """Return the line above the span, of those shown, from which on the text is unique."""
+    first, _last = _lines_of(text, span)
+    for above in range(first - 1, max(first - _LINES_AROUND, 0) - 1, -1):
+        start = text.rfind("\n", 0, span.start) + 1 - sum(len(line) + 1 for line in lines[above:first])
+        if text.count(text[start : span.end]) == 1:
+            return above + 1
+    return None
 
 
 def summary(path: str, text: str, spans: Sequence[Span], step: Step) -> Phrase:
@@ -213,7 +250,7 @@ def plan(context: ToolContext, file_path: str, asked: Sequence[Replacement], *, 
     edit = Edit(file, file.text, file.text.replace("\r\n", "\n"), ())
     for number, replacement in enumerate(asked, start=1):
         try:
-            edit = _replaced(edit, replacement, replace_all=replace_all)
+            edit = _replaced(edit, replacement, context.seen.lines_read(path), replace_all=replace_all)
         except ToolExecutionError as missed:
             error = _made_before(context.seen, edit, replacement, missed)
             if len(asked) == 1:
@@ -245,9 +282,9 @@ def _existing(context: ToolContext, path: str) -> TextFile:
         raise ToolExecutionError("file_missing", path=shown(path), hint=hint) from error
 
 
-def _replaced(edit: Edit, asked: Replacement, *, replace_all: bool) -> Edit:
+def _replaced(edit: Edit, asked: Replacement, read: Sequence[range], *, replace_all: bool) -> Edit:
     try:
-        made = _replaced_whatever_size(edit, asked, replace_all=replace_all)
+        made = _replaced_whatever_size(edit, asked, read, replace_all=replace_all)
     except TooMuchTextError as error:
         raise ToolExecutionError("edit_too_large", path=shown(edit.file.path), limit=LARGEST) from error
     if len(made.text) > max(LARGEST, len(edit.text)):
@@ -255,7 +292,7 @@ def _replaced(edit: Edit, asked: Replacement, *, replace_all: bool) -> Edit:
     return made
 
 
-def _replaced_whatever_size(edit: Edit, asked: Replacement, *, replace_all: bool) -> Edit:
+def _replaced_whatever_size(edit: Edit, asked: Replacement, read: Sequence[range], *, replace_all: bool) -> Edit:
     path = edit.file.path
     old, new = (text.replace("\r\n", "\n") for text in (asked.old_string, asked.new_string))
     if not old:
@@ -277,7 +314,7 @@ def _replaced_whatever_size(edit: Edit, asked: Replacement, *, replace_all: bool
     if line := placeholder(match.spans[0].text if match.step == "elided" else new, edit.text):
         raise ToolExecutionError("edit_placeholder", line=line)
     if len(match.spans) > 1 and not replace_all:
-        raise ambiguous(path, edit.text, match.spans)
+        raise ambiguous(path, edit.text, match.spans, read)
     _refuse_overlap(edit, match)
     if all(_is_there(edit.text, span) for span in match.spans):
         line = edit.text.count("\n", 0, min(match.spans).start) + 1

@@ -197,6 +197,7 @@ class _Part(NamedTuple):
 def _lines_of(context: ToolContext, file: TextFile, wanted: Wanted, facts: dict[str, Json]) -> ToolOutput:
     searchable = "kind" not in facts and len(file.data) <= LARGEST_SEARCHED
     part = _part(file, wanted, context.output_limit - _NOTES, searchable=searchable)
+    context.seen.note_lines(file.path, part.start, part.end)
     facts = facts | {"start_line": part.start, "end_line": part.end}
     encoding = file.decoded.encoding
     title = part.title(file.path)

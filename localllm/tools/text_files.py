@@ -3,7 +3,8 @@
 import asyncio
 import hashlib
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -53,12 +54,16 @@ KIND_TEXTS = {
 }
 
 
+_MOST_READ = 20  # parts of a file that are remembered
+
+
 class SeenFiles:
-    """The files known to the model in a conversation, by path, with the SHA-256 of the content last seen, and the
-    replacements it has made in them."""
+    """The files known to the model in a conversation, by path, with the SHA-256 of the content last seen, the lines it
+    has read, and the replacements it has made in them."""
 
     def __init__(self) -> None:
         self._digests: dict[str, bytes] = {}
+        self._lines: dict[str, deque[range]] = {}
         self._written: dict[tuple[str, Replacement], str] = {}
 
     @property
@@ -82,6 +87,14 @@ class SeenFiles:
         """Return whether `path` differs from what the model knows; false if it never saw it."""
         known = self._digests.get(path)
         return bool(known) and known != hashlib.sha256(data).digest()
+
+    def note_lines(self, path: str, start: int, end: int) -> None:
+        """Record that the model has read lines `start` to `end` of `path`, counted from 1."""
+        self._lines.setdefault(path, deque(maxlen=_MOST_READ)).appendleft(range(start, end + 1))
+
+    def lines_read(self, path: str) -> Sequence[range]:
+        """Return the lines of `path` that the model has read, the newest first; edits since may have moved them."""
+        return self._lines.get(path, ())
 
     def note_written(self, path: str, asked: Replacement, text: str) -> None:
         """Record that the replacement was made in `path`; `text`: its new_string as adapted to the file."""

@@ -84,7 +84,7 @@ TOOLS = {
         "E8021",
         "old_string occurs {count} times in {path} (lines {lines}); nothing was changed.",
         "{places}",
-        "Add more lines around it so that it is unique, or set replace_all.",
+        "{hint}",
     ),
     "edit_too_many": ErrorText(
         "E8033",

@@ -87,6 +87,34 @@ async def test_more_than_one_place_is_ambiguous(tmp_path: Path) -> None:
     assert (await missed(tmp_path, file_path="b", old_string="aa", new_string="b")).key == "edit_ambiguous"
 
 
+async def test_of_many_places_those_that_were_read_are_shown(tmp_path: Path) -> None:
+    put(tmp_path / "a.c", "".join(f"int f{n}(void)\n{{\n    return 0;\n}}\n\n" for n in range(300)))
+    context = make_context(tmp_path)
+    body = {"file_path": "a.c", "old_string": "    return 0;\n}\n", "new_string": "    return 1;\n}\n"}
+
+    async def told() -> str:
+        with pytest.raises(ToolExecutionError) as caught:
+            await use(edit_file, context, **body)
+        return caught.value.english
+
+    assert "replace_all" not in (error := await told())
+    assert "Lines 1-6:" in error
+    await use(read_file, context, file_path="a.c", start_line=1, end_line=3)
+    await use(read_file, context, file_path="a.c", start_line=1001, end_line=1005)
+    error = await told()
+    assert "(lines 1003, …)" in error
+    assert error.count("return 0;") == 1
+    assert "int f200(void)" in error
+    assert "Begin old_string with line 1001, so that it is unique." in error
+    body |= {"old_string": "int f200(void)\n{\n    return 0;\n}\n"}
+    await use(edit_file, context, **body)
+
+
+async def test_all_of_a_few_places_may_be_meant(tmp_path: Path) -> None:
+    put(tmp_path / "a", "x = 1\n" * 3)
+    assert "replace_all" in (await missed(tmp_path, file_path="a", old_string="x = 1", new_string="x = 2")).english
+
+
 async def test_a_miss_shows_the_closest_lines_as_they_are(tmp_path: Path) -> None:
     put(tmp_path / "a.py", CODE)
     error = await missed(
