@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 _FAULT = (
     r"(?<![\w-])(?<!\b0 )(?<!\bno )(?i:errors?|fatal|panic(?:ked)?|exception|fail(?:s|ed|ure|ures)?|conflict|caused by"
@@ -24,18 +25,30 @@ def telling_lines(text: str, most: int) -> str:
     """Return the lines of `text` that report errors, each kind once, with context, in the text's order.
     Limited to `most` characters, the first errors first. Empty if there are none."""
     lines = text.splitlines()
-    faults = list(_faults(lines))
-    nearest = (n + distance for distance in _NEAREST for n in faults)
     chosen: dict[int, str] = {}
     room = most
-    for number in nearest:
-        if number in chosen or not 0 <= number < len(lines) or (number not in faults and not lines[number].strip()):
-            continue
+    for number in _by_relevance(lines):
         line = _in_short(lines[number])
         if (room := room - len(line) - len(_GAP) - 2) < 0:
             break
         chosen[number] = line
     return "\n".join(_in_order(chosen))
+
+
+def telling_numbers(lines: Sequence[str], most: int) -> list[int]:
+    """Return the indexes of at most `most` lines that report errors, with context, as `telling_lines` chooses them."""
+    return sorted(islice(_by_relevance(lines), most))
+
+
+def _by_relevance(lines: Sequence[str]) -> Iterator[int]:
+    """Yield the indexes of lines that report errors, then of those around them, the nearest first."""
+    faults = dict.fromkeys(_faults(lines))
+    yielded: set[int] = set()
+    for number in (n + distance for distance in _NEAREST for n in faults):
+        is_there = 0 <= number < len(lines) and (number in faults or bool(lines[number].strip()))
+        if is_there and number not in yielded:
+            yielded.add(number)
+            yield number
 
 
 def _faults(lines: Sequence[str]) -> Iterator[int]:

@@ -7,13 +7,14 @@ empty.
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import cast
 
 from localllm.base.events import Json, ToolFinished, ToolStarted
 from localllm.base.i18n import ngettext
 from localllm.base.lazy_patterns import late_pattern
+from localllm.text.error_lines import telling_numbers
 from localllm.text.sanitising import clean, clusters, shorten
 from localllm.text.terminal_output import plain_output
 from localllm.text.wrapping import break_offsets
@@ -83,6 +84,9 @@ def lines_with_ends(text: str) -> Iterator[str]:
 
 DIFF_LINES = 24
 OUTPUT_LINES = 6
+_TELLING_LINES = 8
+_LAST_LINES = 3
+"""Lines at the end of a failed command's output, below those that report errors."""
 RESULT_ROWS = 2
 _MAIN_ARGUMENTS = ("command", "file_path", "pattern", "query", "question", "url", "path")
 _SHOWN_AS_DIFF = ("content", "old_string", "new_string")
@@ -123,7 +127,7 @@ def finished_lines(event: ToolFinished, width: int, *, named: bool = False, with
     diff = event.payload.get("diff")
     if with_diff and isinstance(diff, str) and "file_path" in event.payload:
         lines += diff_lines(diff, width, limit=DIFF_LINES)
-    return lines + _output_tail(event.payload, width)
+    return lines + _output_part(event.payload, width, has_failed=not event.success)
 
 
 def result_lines(event: ToolFinished, width: int, *, named: bool = False) -> list[Line]:
@@ -199,16 +203,29 @@ def _diff_style(row: str) -> Style:
             return styles.get(row[:1], "")
 
 
-def _output_tail(payload: Mapping[str, Json], width: int) -> list[Line]:
-    """Return the last lines of a command's output as plain text, stdout before stderr."""
+def _output_part(payload: Mapping[str, Json], width: int, *, has_failed: bool) -> list[Line]:
+    """Return the last lines of a command's output as plain text, stdout before stderr; of one that `has_failed` also
+    those above that report errors."""
     text = "\n".join(plain_output(str(payload[name])).rstrip() for name in ("stdout", "stderr") if payload.get(name))
     rows = text.split("\n") if text else []
-    shown = rows[-OUTPUT_LINES:] if len(rows) > OUTPUT_LINES + 1 else rows
+    shown = _rows_shown(rows, has_failed=has_failed)
     room = max(0, width - 4)
-    plain = (clean(row.expandtabs(8), keep_newlines=False) for row in shown)
-    lines: list[Line] = [(("dim", "    " + shorten(row, room)),) for row in plain]
-    if len(shown) < len(rows):
-        lines.insert(
-            0, (("dim", "    " + ngettext("… {count} line above", "… {count} lines above", len(rows) - len(shown))),)
-        )
+    lines: list[Line] = []
+    before = -1
+    for number in shown:
+        if number > before + 1:
+            left_out = ngettext("… {count} line above", "… {count} lines above", number) if before < 0 else "…"
+            lines.append((("dim", f"    {left_out}"),))
+        row = clean(rows[number].expandtabs(8), keep_newlines=False)
+        lines.append((("dim", "    " + shorten(row, room)),))
+        before = number
     return lines
+
+
+def _rows_shown(rows: Sequence[str], *, has_failed: bool) -> Sequence[int]:
+    """Return the numbers of the rows of an output to show."""
+    if len(rows) <= OUTPUT_LINES + 1:
+        return range(len(rows))
+    if has_failed and (telling := telling_numbers(rows[:-_LAST_LINES], _TELLING_LINES)):
+        return [*telling, *range(len(rows) - _LAST_LINES, len(rows))]
+    return range(len(rows) - OUTPUT_LINES, len(rows))

@@ -103,3 +103,32 @@ def test_a_command_shows_the_end_of_its_output() -> None:
     shown = text(finished_lines(finished(stdout="".join(f"out {n}\n" for n in range(20)), stderr="warning\n"), 60))
     assert shown[1] == "    … 15 lines above"
     assert shown[-2:] == ["    out 19", "    warning"]
+
+
+def test_a_failed_command_shows_where_the_error_is() -> None:
+    printed = (
+        """   Compiling shop v0.1.0
+error[E0308]: mismatched types
+  --> src/parse.rs:11:56
+   |
+11 |     let rate: i64 = rate_of(line);
+   |               ---   ^^^^^^^^^^^^^ expected `i64`, found `f64`
+
+"""
+        + "".join(f"note {n}\n" for n in range(9))
+        + "For more information, try `rustc --explain E0308`.\n"
+    )
+    failed = finished(success=False, stderr=printed)
+    shown = text(finished_lines(failed, 60))[1:]
+    assert shown[0] == "       Compiling shop v0.1.0"
+    assert {"    error[E0308]: mismatched types", "      --> src/parse.rs:11:56"} <= {*shown}
+    assert any("expected `i64`" in line for line in shown)
+    assert shown[-4:] == ["    …", "    note 7", "    note 8", "    For more information, try `rustc --explain E0308`."]
+    assert len(shown) <= 13
+    ended = text(finished_lines(finished(stderr=printed), 60))[1:]
+    assert ended[0] == "    … 11 lines above"
+
+
+def test_a_failed_command_without_a_word_of_it_shows_its_end() -> None:
+    failed = finished(success=False, stdout="".join(f"out {n}\n" for n in range(20)))
+    assert text(finished_lines(failed, 60))[1:] == ["    … 14 lines above", *(f"    out {n}" for n in range(14, 20))]
