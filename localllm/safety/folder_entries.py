@@ -4,7 +4,7 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import ExitStack, contextmanager, suppress
 from io import BufferedReader
 from itertools import count
@@ -13,6 +13,7 @@ from localllm.base.files import open_beneath
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_PART = 1 << 16  # bytes
 _DEEPEST_REMOVED = 200  # nested folders that a command left in the place of a file
 
 
@@ -81,6 +82,33 @@ def open_to_owner(root: int, relative: str) -> Generator[None]:
 def _set_mode(folder: int, mode: int) -> None:
     with suppress(OSError):
         os.chmod(f"/proc/self/fd/{folder}", mode)  # noqa: PTH101 - as above
+
+
+def read_each(root: int, folder: str, files: Iterable[str], limit: int) -> Generator[bytes | None]:
+    """Read the regular files with the names of `files` in a folder beneath the open folder `root`, following no links,
+    at most `limit` bytes of each; None for one that cannot be read."""
+    with ExitStack() as stack:
+        top = -1
+        with suppress(OSError):
+            top = open_beneath(root, folder or ".", _FOLDER, links=False)
+            stack.callback(os.close, top)
+        for file in files:
+            data = None
+            with suppress(OSError):
+                data = _read_regular(top, file.rpartition("/")[2], limit)
+            yield data
+
+
+def _read_regular(folder: int, name: str, limit: int) -> bytes:
+    fd = os.open(name, _READ, dir_fd=folder)
+    try:
+        refuse_irregular(fd)
+        data = os.read(fd, min(os.fstat(fd).st_size + 1, limit))
+        while len(data) < limit and (more := os.read(fd, min(_PART, limit - len(data)))):
+            data += more
+        return data
+    finally:
+        os.close(fd)
 
 
 def refuse_irregular(fd: int) -> None:

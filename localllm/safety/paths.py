@@ -6,12 +6,12 @@ import posixpath
 import stat
 import sys
 import weakref
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from copy import copy
 from functools import cache
 from io import BufferedReader
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from localllm.safety.folder_entries import (
     is_regular,
     open_regular,
     open_to_owner,
+    read_each,
     refuse_read_only,
 )
 from localllm.text.sanitising import clean
@@ -199,6 +200,14 @@ class ProjectRoot:
         """Open a file whose path comes from a walk, without resolving it or explaining errors. Raises OSError."""
         with self._beneath(path) as place:
             return open_regular(*place, even_closed=even_closed)
+
+    def read_listed(self, paths: Iterable[str], limit: int) -> Generator[tuple[str, bytes | None]]:
+        """Read files as `open_listed` opens them, at most `limit` bytes of each; None for one that cannot be read. Far
+        faster than one by one: each folder is opened once for those of its files that follow each other."""
+        for _, group in groupby(paths, key=lambda path: path if path.startswith(_OUTPUTS) else posixpath.dirname(path)):
+            found = list(group)
+            with self._beneath(found[0]) as (top, relative):
+                yield from zip(found, read_each(top, posixpath.dirname(relative), found, limit), strict=True)
 
     def read_bytes(self, file_path: str, limit: int) -> bytes:
         """Return the whole content. Raises file_too_large if it exceeds `limit` bytes."""

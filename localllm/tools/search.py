@@ -131,6 +131,12 @@ async def search(context: ToolContext, request: Request, reason: str) -> ToolOut
         count=len(shown_hits),
         pattern=shown(pattern),
     )
+    if outcome.timed_out:
+        text = N_(
+            "{summary}; stopped after {seconds:.0f} seconds and {count} file",
+            "{summary}; stopped after {seconds:.0f} seconds and {count} files",
+        )
+        summary = Phrase(text, summary=summary, seconds=_SECONDS, count=outcome.searched)
     lines = [*_counted(outcome, len(lines)), *lines] if outcome.hits else _nothing(pattern, outcome)
     return ToolOutput(payload=payload, for_model="\n".join([*lines, *notes]), summary=summary)
 

@@ -7,7 +7,7 @@ import re
 from asyncio.subprocess import PIPE, Process
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from typing import Literal, Protocol, cast
 
 import msgspec
@@ -78,14 +78,17 @@ class UnsupportedPatternError(Exception):
 
 def load_lines(root: ProjectRoot, path: str) -> "list[str] | Reason":
     """Return the lines of a text file, or the reason why it has none."""
-    try:
-        with root.open_listed(path) as file:
-            data = file.read(LARGEST + 1)
-        if len(data) > LARGEST:
-            return "large"
-        decoded = decode(data)
-    except OSError:
+    ((_, data),) = root.read_listed([path], LARGEST + 1)
+    return _lines_of(data)
+
+
+def _lines_of(data: bytes | None) -> "list[str] | Reason":
+    if data is None:
         return "unreadable"
+    if len(data) > LARGEST:
+        return "large"
+    try:
+        decoded = decode(data)
     except NotTextError as error:
         return error.kind
     text = decoded.text.replace("\n", "\r") if decoded.newline == "\r" else decoded.text
@@ -121,15 +124,16 @@ class PythonEngine:
         part: dict[str, list[str]] = {}
         skipped: Skipped = Counter()
         size = 0
-        for index, path in enumerate(paths):
-            lines = load_lines(self._root, path)
-            if isinstance(lines, str):
-                skipped[lines] += 1
-                continue
-            part[path] = lines
-            size += sum(map(len, lines))
-            if size > _AT_ONCE:
-                return part, skipped, paths[index + 1 :]
+        with closing(self._root.read_listed(paths, LARGEST + 1)) as files:
+            for index, (path, data) in enumerate(files):
+                lines = _lines_of(data)
+                if isinstance(lines, str):
+                    skipped[lines] += 1
+                    continue
+                part[path] = lines
+                size += sum(map(len, lines))
+                if size > _AT_ONCE:
+                    return part, skipped, paths[index + 1 :]
         return part, skipped, []
 
     async def _apply(self, part: dict[str, list[str]], limit: int) -> list[Hit]:

@@ -5,6 +5,7 @@ import os
 import shutil
 import stat
 import subprocess
+from collections import Counter
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
+from localllm.tools import search
 from localllm.tools.search import Outcome, Request, WantedLines, find, search_files
 from localllm.tools.search_backends import PythonEngine, Query, RipgrepEngine, around
 from tests.support.tools import make_context, put, use
@@ -209,6 +211,31 @@ async def test_what_was_found_before_time_was_up_is_given(tmp_path: Path) -> Non
     outcome = await find(make_context(tmp_path), request, use_ripgrep=False, seconds=1)
     assert outcome.timed_out
     assert (len(outcome.hits), outcome.searched) == (200, 200)
+
+
+async def test_that_time_was_up_is_shown_to_the_user_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def cut(*_: object) -> Outcome:
+        return Outcome([], 12_200, Counter(), truncated=False, engine="python", timed_out=True)
+
+    monkeypatch.setattr(search, "find", cut)
+    output = await use(search_files, make_context(tmp_path), pattern="retry")
+    assert str(output.summary) == "0 matches for retry; stopped after 20 seconds and 12200 files"
+
+
+async def test_many_files_are_not_opened_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That takes many times as long."""
+    for number in range(40):
+        put(tmp_path / f"f{number % 2}" / f"{number}.txt", "needle\n" + "x" * (number % 3) * 70_000)
+    (tmp_path / "f1" / "link.txt").symlink_to("../f0/0.txt")
+    (tmp_path / "gone").mkdir()
+    context = make_context(tmp_path)
+    monkeypatch.setattr(context.root, "open_listed", None)
+    paths = [f"f{number % 2}/{number}.txt" for number in (*range(0, 40, 2), *range(1, 40, 2))]
+    async with AsyncExitStack() as stack:
+        python = PythonEngine(context.root, Query("needle"), stack)
+        found = await python.search([*paths, "f1/link.txt", "nowhere/a"], 100)
+    assert [hit.path for hit in found.hits] == paths
+    assert found.skipped == {"unreadable": 2}
 
 
 async def test_an_interrupt_ends_it_at_once_and_leaves_no_process(tmp_path: Path) -> None:
