@@ -36,6 +36,7 @@ def check_links(folder: Path, root: Path | None = None) -> None:
     except OSError:  # circular links
         leads_out = True
     if leads_out:
-        raise ConfigurationError("work_folder_link", folder=folder, link=folder)
+        link = next((each for each in (folder, *folder.parents) if each.is_symlink()), folder)
+        raise ConfigurationError("work_folder_link", folder=folder, link=link)
     for link in (folder / name for name in OWN_FOLDERS if (folder / name).is_symlink()):
         raise ConfigurationError("work_folder_link", folder=folder, link=link)

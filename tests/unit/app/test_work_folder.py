@@ -41,6 +41,7 @@ def test_a_named_one_to_which_a_link_leads_out_of_a_project_is_refused(tmp_path:
         with pytest.raises(ConfigurationError, match="is a link") as caught:
             work_folder(Settings(), given=tmp_path / folder)
         assert caught.value.code == "E1036"
+        assert caught.value.why.startswith(f"{tmp_path}/project/reports is a link")
     (tmp_path / "to-project").symlink_to("project")
     (tmp_path / "project/inner").symlink_to("docs")
     for folder in ("to-project/docs", "project/inner"):
