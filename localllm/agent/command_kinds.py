@@ -137,8 +137,12 @@ _FAILED = late_pattern(
     r"|\b(?:failures|errors|failed)[=:] ?[1-9]|\btest result: FAILED|\bBUILD FAILED|\*\*\* \[[^\]\n]*\] Error",
     re.MULTILINE,
 )
+_NO_TESTS = (
+    r"\bRan 0 tests|\bno tests ran|\bcollected 0 items|^[#ℹ] tests 0$|\bNo tests? (?:files )?found|\[no test files\]"
+)
+"""Matches what runners say that found no test."""
 _NOTHING_TO_TEST = late_pattern(
-    r"\bRan 0 tests|\bno tests ran|\bcollected 0 items|^# tests 0$|\bNo tests? (?:files )?found|\[no test files\]"
+    rf"{_NO_TESTS}"
     r"|^ERROR: file or directory not found: |\bMissing script: \"?test|No rule to make target [^\n,]{1,200}\. +Stop\.",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -193,6 +197,12 @@ def outcome(command: str, return_code: int, output: str) -> bool | None:
         if _NO_PROGRAM.search(last):
             return None
     return not (return_code or (is_hidden and _FAILED.search(end)))
+
+
+def found_no_tests(output: str) -> bool:
+    """Return whether a test runner says that it found no test, and none was run."""
+    end = output[-_LOOKED_AT:]
+    return bool(re.search(_NO_TESTS, end, re.MULTILINE | re.IGNORECASE)) and not _RAN.search(end)
 
 
 def _got_past_tests(command: str, end: str) -> bool:

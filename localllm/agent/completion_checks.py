@@ -43,6 +43,8 @@ _LONGEST_COMMAND = 60
 _WRITERS = frozenset({"edit_file", "write_file", "create_file"})
 _MOST_SEARCHED = 5_000
 """Files and folders of a project looked through for a file of a name."""
+_TESTS_WANTED = ("run_tests", "no_tests_found")
+"""Remarks that ask for tests to be run."""
 _ANY_TEST = "make test"
 """Stands for a project's tests when checking whether a test command may run and none has run yet."""
 
@@ -270,7 +272,7 @@ class Finishing(Middleware):
                 paths=_listed(since),
             )
             finding = self._to_be_run(state, text, reason, is_wanted=True)
-            is_denied = finding.name == "run_tests" and not phrases.admits_failing_tests(text)
+            is_denied = finding.name in _TESTS_WANTED and not phrases.admits_failing_tests(text)
             name = finding.name if is_denied or passed else None
             is_failed = phrases.admits_failing_tests(text) and not phrases.admits_not_run(text)
             is_open = is_denied or (is_failed and is_to_pass)
@@ -360,7 +362,8 @@ class Finishing(Middleware):
             is_wanted = is_known or phrases.asks_for_check(state.goal)
             reason = (
                 Phrase("{command} could not be run after {paths} changed", command=command, paths=_listed(paths))
-                if (command := shorten(" ".join(self._facts.not_run.split()), _LONGEST_COMMAND))
+                if not self._facts.empty_test
+                and (command := shorten(" ".join(self._facts.not_run.split()), _LONGEST_COMMAND))
                 else Phrase("nothing was run after {paths} changed", paths=_listed(paths))
             )
             yield self._to_be_run(state, text, reason, is_wanted=is_wanted)
@@ -388,6 +391,8 @@ class Finishing(Middleware):
         read that they passed, and has refused nothing; a wrong claim is corrected in any case."""
         facts, passed, request = self._facts, phrases.says_tests_pass(text), state.goal
         command = facts.known_test.strip()  # not that of a build
+        empty = shorten(" ".join(facts.empty_test.split()), _LONGEST_COMMAND)
+        reason = Phrase("{command} found no tests", command=empty) if empty else reason
         is_known = phrases.admits_not_run(text) and not passed
         by_asking = not facts.was_refused and (bool(facts.tests) or passed or phrases.asks_for_check(request))
         if (
@@ -396,6 +401,8 @@ class Finishing(Middleware):
             and not phrases.forbids_check(request)
             and self._tools.may_run(command or _ANY_TEST, by_asking=by_asking)
         ):
+            if empty:
+                return Finding("no_tests_found", reason, contradicts=False, params={"command": empty})
             changed = _listed(facts.unchecked)
             why = f"{changed} changed, and no test was run since" if changed else "No test was run"
             is_nameable = 0 < len(command) <= _LONGEST_COMMAND and not set("\n`") & set(command)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from localllm.agent.command_kinds import CommandKind, command_kind, outcome
+from localllm.agent.command_kinds import CommandKind, command_kind, found_no_tests, outcome
 from localllm.llm.messages import arguments_in, path_of
 from localllm.tools.results import ToolResult
 
@@ -49,7 +49,7 @@ class RunFacts:
         """Whether git may have committed: the changes of the files are on a branch, then."""
         self.tests: list[TestRun] = []
         self._checked_at = 0
-        self._not_run, self._not_run_at = "", 0
+        self._not_run, self._not_run_at, self._is_empty = "", 0, False
         self._in_background: dict[object, str] = {}
 
     def note(self, results: Sequence[ToolResult]) -> None:
@@ -103,6 +103,7 @@ class RunFacts:
                 self._checked_at = self.calls
             else:
                 self._not_run, self._not_run_at = command, self.calls
+                self._is_empty = found_no_tests(output)
         elif kind == "program" and not any(map(is_code, changed)):
             self._checked_at = self.calls
         if kind not in ("test", "reading") and result.success:
@@ -136,6 +137,12 @@ class RunFacts:
         """The newest test or build that was to check the unchecked code and could not be run; empty where none was."""
         changed_at = max((self.changed[path] for path in self.unchecked), default=0)
         return self._not_run if self._not_run_at > changed_at > 0 else ""
+
+    @property
+    def empty_test(self) -> str:
+        """The newest test or build if it found no tests and nothing was changed since; else empty."""
+        is_newest = self._is_empty and self._not_run_at > max((*self.changed.values(), self._checked_at), default=0)
+        return self._not_run if is_newest else ""
 
     @property
     def is_tested(self) -> bool:

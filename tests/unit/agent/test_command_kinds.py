@@ -1,6 +1,6 @@
 """What a command is for, as its words tell it."""
 
-from localllm.agent.command_kinds import command_kind, outcome
+from localllm.agent.command_kinds import command_kind, found_no_tests, outcome
 from tests.support.each import each
 
 
@@ -153,3 +153,18 @@ def test_a_command_is_for_what_its_weightiest_part_is_for(command: str, kind: st
 )
 def test_whether_a_test_went_well(command: str, code: int, output: str, went_well: bool | None) -> None:
     assert outcome(command, code, output) is went_well
+
+
+@each(
+    ("output", "is_empty"),
+    [
+        ("# tests 0\n# pass 0", True),
+        ("ℹ tests 0\nℹ pass 0", True),
+        ("Ran 0 tests in 0.000s", True),
+        ("?   shop [no test files]\nok  \tshop/cart\t0.01s", False),
+        ('npm error Missing script: "test"', False),
+        ("3 passed", False),
+    ],
+)
+def test_whether_a_runner_found_tests(output: str, is_empty: bool) -> None:
+    assert found_no_tests(output) is is_empty

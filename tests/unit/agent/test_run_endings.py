@@ -279,6 +279,21 @@ async def test_what_an_earlier_request_changed_may_be_told(project: Path) -> Non
     assert (result.status, result.unverified) == ("done", ())
 
 
+EMPTY = call("run_command", command="python3 -B -m unittest discover -s src")
+
+
+@pytest.mark.parametrize(("request_", "did"), [("Set x to 2. The tests must pass.", ["edit"]), ("Run the tests.", [])])
+async def test_a_test_command_that_found_no_tests(project: Path, request_: str, did: list[str]) -> None:
+    (project / "src").mkdir()
+    agent = agent_for(project, *[STEPS[name] for name in did], EMPTY, *["All tests pass."] * 2)
+    result = await agent.execute_query(request_)
+    assert [said for said in remarks(agent) if "ran, but found 0 tests" in said] == remarks(agent)
+    assert (result.status, [*map(str, result.unverified)]) == (
+        "done",
+        ["python3 -B -m unittest discover -s src found no tests"],
+    )
+
+
 def refusing_agent(project: Path, *turns: dict[str, Any] | str) -> ReActAgent:
     """An agent whose every change is refused by a person in a chat."""
     return make_agent(scripted(*turns), project, tools=make_tools(project, confirmer=Answering(approve=False)))
