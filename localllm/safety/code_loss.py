@@ -175,7 +175,19 @@ def new_errors(path: str, old: str, new: str) -> list[str]:
     before = _outline(old, path)
     if before is not None and len(before.error_lines) >= len(after.error_lines):
         return []
-    return [(f"Syntax errors that were not there before, at line {', '.join(map(str, after.error_lines))}: fix them.")]
+    where = ", ".join(map(str, after.error_lines))
+    return [f"Syntax errors that were not there before, at line {where}: fix them.{_unbalanced(old, new)}"]
+
+
+def _unbalanced(old: str, new: str) -> str:
+    """Return which brackets `new` lacks or has too many, compared with `old`, in parentheses; empty if none. A parser
+    names the line where it can go on no longer, often below a bracket that is missing."""
+    told: list[str] = []
+    for opening, closing in ("{}", "()", "[]"):
+        count = new.count(opening) - new.count(closing) - old.count(opening) + old.count(closing)
+        if count:
+            told.append(f"{abs(count)} `{closing}` {'missing' if count > 0 else 'too many'}")
+    return f" ({', '.join(told)})" if told else ""
 
 
 def _newly_misindented(path: str, old: str, new: str) -> int | None:

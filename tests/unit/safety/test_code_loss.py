@@ -89,3 +89,19 @@ def test_only_new_syntax_errors_are_told(path: str, old: str, new: str, lines: s
     told = new_errors(path, old, new)
     assert bool(told) == bool(lines)
     assert all(f"line {lines}:" in text for text in told)
+
+
+RUST = "fn add(a: i64, b: i64) -> i64 {\n    a + b\n}\n\nfn two() -> i64 {\n    add(1, 1)\n}\n"
+
+
+@each(
+    ("path", "new", "told"),
+    [
+        ("a.rs", RUST.replace("a + b\n}\n", "a + b\n"), "(1 `}` missing)"),
+        ("a.rs", RUST.replace("1, 1)", "1, 1"), "(1 `)` missing)"),
+        ("a.rs", RUST + "}\n}\n", "(2 `}` too many)"),
+        ("a.rs", RUST.replace("a + b", "a + + + ;;= b"), "fix them."),
+    ],
+)
+def test_a_bracket_that_is_missing_is_named(path: str, new: str, told: str) -> None:
+    assert [text.endswith(told) for text in new_errors(path, RUST, new)] == [True]
