@@ -65,7 +65,7 @@ def path_described(talk: Talk, index: ProjectIndex, question: Question) -> str:
         return f"{path}: {talk.say('not_shown')}"
     lines, units = index.lines(path), index.units_in(path)
     if question.detail:
-        at = int(question.detail)
+        at = int(question.detail[:9])
         inside = next((place for place in reversed(units) if place.line <= at), None)
         shown = [f"{number:>5} {lines[number - 1]}" for number in range(at - 2, at + 3) if 0 < number <= len(lines)]
         return "\n".join([f"{path}:{at}", "", "```", *shown, "```", *([in_a_line(index, inside)] if inside else [])])

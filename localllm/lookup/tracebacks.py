@@ -9,7 +9,8 @@ from localllm.lookup.index import ProjectIndex
 
 _LISTED = 8
 _FRAME = re.compile(
-    r"File \"(?P<python>[^\"\n]+)\", line (?P<at>\d+)|(?P<other>(?:[\w.@+-]*/)*[\w@+-][\w.@+-]*\.\w{1,5}):(?P<line>\d+)"
+    r"File \"(?P<python>[^\"\n]+)\", line (?P<at>\d{1,9})"
+    r"|(?P<other>(?:[\w.@+-]*/)*[\w@+-][\w.@+-]*\.\w{1,5}):(?P<line>\d{1,9})"
 )
 _ERROR = re.compile(r"^(?:E\s+)?(?:[\w.]+(?:Error|Exception|Warning)|panic|fatal|(?i:error))\s*:\s*(.+)$", re.MULTILINE)
 _RAISED = re.compile(r":\d+: (?:in \S+|[\w.]*(?:Error|Exception|Failed))[ \t]*\r?$", re.MULTILINE)

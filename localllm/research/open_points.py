@@ -60,7 +60,7 @@ def untold(state: ResearchState) -> list[str]:
 def _meant(line: str, needs: Sequence[str]) -> str:
     """Return the part of the question a line of the model refers to, by words or number; "" for none."""
     number = line.split(".", 1)[0].strip()
-    if number.isdecimal() and 1 <= int(number) <= len(needs):
+    if number.isdecimal() and len(number) < 10 and 1 <= int(number) <= len(needs):
         return needs[int(number) - 1]
     ratio, need = max((SequenceMatcher(None, line.casefold(), one.casefold()).ratio(), one) for one in needs)
     return need if ratio >= _LEAST_RATIO else ""

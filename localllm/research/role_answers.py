@@ -105,7 +105,7 @@ def _fitted(value: Json, schema: Schema, where: str) -> Json:
             return _YES[value.strip().lower()]
         case "integer", int() if not isinstance(value, bool):
             return value
-        case "integer", str() if value.strip().isdecimal():
+        case "integer", str() if value.strip().isdecimal() and len(value) < 19:
             return int(value)
         case "string", str() | int() | float() if not isinstance(value, bool):
             return _fitted_text(str(value).strip(), schema, where)

@@ -258,6 +258,16 @@ async def test_a_pasted_traceback_is_followed_into_the_project(ask: Ask) -> None
     assert result.answer.index("shop/server.py:11") < result.answer.index("shop/__main__.py:3")
 
 
+async def test_a_line_number_without_end_is_no_line(ask: Ask) -> None:
+    traceback = f'  File "shop/server.py", line {"9" * 5_000}, in serve\nRuntimeError: No such table: 8123\n'
+
+    result = await ask(
+        f"what causes this error?\n\n<stdin>\n{traceback}{traceback}shop/net/a.py:{'9' * 5_000}\n</stdin>"
+    )
+
+    assert "shop/server.py" in result.answer
+
+
 PYTEST = """\
     def test_waits_longer(self):
 >       self.assertLess(RetryPolicy().wait_before(1), RetryPolicy().wait_before(0))

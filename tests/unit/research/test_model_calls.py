@@ -193,3 +193,13 @@ def test_answers_are_read_however_they_are_written(text: str, read: tuple[str, s
 def test_what_cannot_be_used_says_why(text: str, cut: bool, why: str) -> None:
     with pytest.raises(UnreadableError, match=why):
         read_answer(text, VERDICT, was_cut=cut)
+
+
+@each("digits, read", [("12", 12), ("9" * 18, 10**18 - 1), ("9" * 5_000, None)])
+def test_a_number_may_be_written_as_text_but_not_without_end(digits: str, read: int | None) -> None:
+    schema = answer_schema(number={"type": "integer"})
+    if read is None:
+        with pytest.raises(UnreadableError, match="number"):
+            read_answer(f'{{"number": "{digits}"}}', schema)
+    else:
+        assert read_answer(f'{{"number": "{digits}"}}', schema) == {"number": read}

@@ -68,6 +68,12 @@ async def test_the_model_names_what_no_claim_tells(tmp_path: Path, lines: list[s
     assert await unanswered(folder, {"unanswered": lines}, TALL) == (expected, "")
 
 
+async def test_a_number_without_end_names_nothing(tmp_path: Path) -> None:
+    found, said = await unanswered(tmp_path, {"unanswered": [f"{'9' * 5_000}. x"]}, TALL)
+    assert found == ["opening date", "architect"]
+    assert "be checked" in said
+
+
 async def test_what_cannot_be_read_is_never_no_gap(tmp_path: Path) -> None:
     for number, said in enumerate(["everything is fine", {"unanswered": ["the weather on Mars"]}]):
         folder = tmp_path / str(number)
