@@ -17,6 +17,44 @@ _PART = 1 << 16  # bytes
 _DEEPEST_REMOVED = 200  # nested folders that a command left in the place of a file
 
 
+def as_listed(folder: str, relative: str) -> str:
+    """Return a path below a folder with each part as its own folder lists it, as far as it exists. File systems of
+    Windows and macOS take names in other letters (`.VSCODE`) and short ones (`VSCODE~1`) for the same file."""
+    parts: list[str] = []
+    for part in relative.split("/"):
+        parts.append(_listed(f"{folder}/{part}", folder, part))
+        folder = f"{folder}/{parts[-1]}"
+    return "/".join(parts)
+
+
+def _listed(path: str, folder: str, name: str) -> str:
+    try:
+        about = os.lstat(path)
+        if not _may_be_alias(folder, name, about):
+            return name
+        names = os.listdir(folder)  # noqa: PTH208 - names
+    except OSError:
+        return name
+    if name in names:
+        return name
+    same = [one for one in names if _is_same(f"{folder}/{one}", about)]
+    return min(same, key=lambda one: one.casefold() != name.casefold(), default=name)
+
+
+def _may_be_alias(folder: str, name: str, about: os.stat_result) -> bool:
+    if "~" in name or name.endswith((".", " ")) or not name.isascii():
+        return True
+    other = name.swapcase()
+    return other != name and _is_same(f"{folder}/{other}", about)
+
+
+def _is_same(path: str, about: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(os.lstat(path), about)
+    except OSError:
+        return False
+
+
 def open_regular(folder: int, relative: str, *, even_closed: bool = False) -> BufferedReader:
     """Open a regular file beneath an open folder, following no links. Raises OSError.
 

@@ -21,6 +21,7 @@ from localllm.base.file_lock import FOLDER_PATIENCE, lock_within
 from localllm.base.files import atomic_write_at, is_temporary, open_beneath, open_folder, real_path
 from localllm.base.i18n import Phrase
 from localllm.safety.folder_entries import (
+    as_listed,
     clear,
     enter_folder,
     holds,
@@ -119,7 +120,7 @@ class ProjectRoot:
             return "."
         if not real.startswith(inside):
             raise self._outside(file_path)
-        relative = real[len(inside) :]
+        relative = as_listed(str(self.path), real[len(inside) :])
         self._refuse_odd(relative)
         self._refuse_special(relative, file_path)
         return relative

@@ -1,0 +1,61 @@
+"""Names that a file system takes for others: in other letters, and the short ones of Windows."""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from localllm.base.errors import SafetyViolationError
+from localllm.safety.folder_entries import as_listed
+from localllm.safety.paths import ProjectRoot
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project on a file system like those of Windows."""
+    for path in (".vscode/tasks.json", "secrets/key.txt", "plain~1", "Case/file"):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text("mine")
+    monkeypatch.setattr(os, "lstat", _folding(os.lstat))
+    return tmp_path
+
+
+def _folding(look: Callable[..., os.stat_result]) -> Callable[..., os.stat_result]:
+    def found(path: str, **options: object) -> os.stat_result:
+        folder, _, name = path.replace("VSCODE~1", ".vscode").rpartition("/")
+        same: list[str] = []
+        with suppress(OSError):
+            same += [one.name for one in Path(folder).iterdir() if one.name.casefold() == name.casefold()]
+        return look(f"{folder}/{same[0] if same else name}", **options)
+
+    return found
+
+
+@pytest.mark.parametrize(
+    ("given", "listed"),
+    [
+        ("VSCODE~1/tasks.json", ".vscode/tasks.json"),
+        (".VSCode/Tasks.JSON", ".vscode/tasks.json"),
+        ("SECRETS/KEY.txt", "secrets/key.txt"),
+        ("Secrets/New.txt", "secrets/New.txt"),
+        ("Case/file", "Case/file"),
+        ("plain~1", "plain~1"),
+        ("new~1/x", "new~1/x"),
+    ],
+)
+def test_a_path_is_spelled_as_the_folder_lists_it(project: Path, given: str, listed: str) -> None:
+    assert as_listed(str(project), given) == listed
+    assert ProjectRoot(project).relative(given) == listed
+
+
+def test_a_protected_file_is_known_by_its_short_name(project: Path) -> None:
+    with pytest.raises(SafetyViolationError, match="protected"):
+        ProjectRoot(project).write_bytes("VSCODE~1/tasks.json", b"{}")
+
+
+def test_hard_links_of_other_letters_are_two_files(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    (tmp_path / "A").hardlink_to(tmp_path / "a")
+    assert (as_listed(str(tmp_path), "a"), as_listed(str(tmp_path), "A")) == ("a", "A")
