@@ -175,8 +175,9 @@ _SYSTEM_SECRETS = (
 """Mostly unreadable for ordinary users anyway, but the assistant may run as root. Logs and dumps contain text and
 memory of other programs."""
 
-_ALWAYS_HIDDEN = "/home /root /run /tmp /var/tmp"
-"""Besides homes: sockets and runtime secrets, and temporary files of other programs (tickets, session keys)."""
+_ALWAYS_HIDDEN = "/home /root /run /tmp /var/tmp /mnt/wsl /mnt/wslg"
+"""Besides homes: sockets and runtime secrets, and temporary files of other programs (tickets, session keys). The last
+two hold sockets that other distributions of WSL bound by other names: Docker Desktop's, of the screen and the sound."""
 
 _TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - to keep commands out of them
 

@@ -27,7 +27,8 @@ _DRIVES = ("/mnt", "/")
 
 
 def home_elsewhere(home: Path, inside: Iterable[Path]) -> list[Path]:
-    """Return where settings, documents and the like of a home really are, if symlinks in it lead to another place.
+    """Return where settings, documents and the like of a home really are, if symlinks in it lead to another place; the
+    whole disk where it does not heed case.
 
     `inside`: folders that are closed or the project, in which nothing is looked for.
     """
@@ -35,7 +36,7 @@ def home_elsewhere(home: Path, inside: Iterable[Path]) -> list[Path]:
     tops += [f"{folder}/" for folder in _PROGRAMS.split()]
     found = dict.fromkeys(os.path.realpath(link) for link in _links(home))
     far = [Path(path) for path in found if path.count("/") > 1 and not f"{path}/".startswith(tuple(tops))]
-    return [path for path in far if _is_plain(path)]
+    return [_by_any_name(path) for path in far if _is_plain(path)]
 
 
 def _is_plain(path: Path) -> bool:
@@ -79,11 +80,24 @@ def _entries(folder: Path) -> list["os.DirEntry[str]"]:
     return []
 
 
+def _by_any_name(path: Path) -> Path:
+    """Return what has to be closed to close a path: on a disk that does not heed case all of it, since other spellings
+    of the path lead there as well, and short names (`PROGRA~1`)."""
+    with suppress(OSError):
+        if path.samefile(path.with_name(path.name.swapcase())) and path.name.swapcase() != path.name:
+            device = path.stat().st_dev
+            around = [folder for folder in path.parents if folder.stat().st_dev == device]
+            return around[-1] if around and around[-1] != Path("/") else path
+    return path
+
+
 def windows_homes() -> list[Path]:
-    """Return the folders with the homes of Windows, on a machine that mounts its disks."""
+    """Return the folders with the homes of Windows, on a machine that mounts its disks; the whole disk where it does
+    not heed case, as usual."""
     found: list[Path] = []
     for top in _DRIVES:
         with suppress(OSError):
             drives = [name for name in os.listdir(top) if len(name) == 1]  # noqa: PTH208 - names are what is wanted
-            found += [users for name in drives if os.path.isdir(users := Path(top, name, "Users"))]  # noqa: PTH112 - Path.is_dir raises
+            homes = [users for name in drives if os.path.isdir(users := Path(top, name, "Users"))]  # noqa: PTH112 - Path.is_dir raises
+            found += map(_by_any_name, homes)
     return found

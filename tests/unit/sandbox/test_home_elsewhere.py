@@ -1,5 +1,7 @@
 """What of a home lies on another disk: worked out for a made-up user."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -79,3 +81,30 @@ def test_the_home_of_windows_is_hidden(home: Path, tmp_path: Path, monkeypatch: 
     assert users in seen.hidden
     assert users / "me/venv/bin" in seen.shown
     assert not any(path.is_relative_to(users / "me/AppData") for path in seen.shown)
+
+
+def test_of_a_disk_that_does_not_heed_case_all_is_hidden(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`/mnt/c/users/me` is `/mnt/c/Users/me` there. Here a symlink is the other spelling."""
+    users = tmp_path.resolve() / "mnt/c/Users"
+    (users / "me/.ssh").mkdir(parents=True)
+    users.with_name("uSERS").symlink_to("Users")
+    (users / "me/.SSH").symlink_to(".ssh")
+    (home / ".ssh").symlink_to(users / "me/.ssh")
+    monkeypatch.setattr(home_elsewhere, "_DRIVES", (str(tmp_path / "mnt"),))
+    monkeypatch.setattr(Path, "stat", _on_two_disks(users.parent))
+    assert home_elsewhere.windows_homes() == [users.parent]
+    assert home_elsewhere.home_elsewhere(home, [home]) == [users.parent]
+    users.with_name("uSERS").unlink()
+    assert home_elsewhere.windows_homes() == [users]
+
+
+def _on_two_disks(disk: Path) -> Callable[..., os.stat_result]:
+    stat = Path.stat
+
+    def of(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        about = stat(path, follow_symlinks=follow_symlinks)
+        return about if path.is_relative_to(disk) else os.stat_result((about[0], about[1], about[2] + 1, *about[3:]))
+
+    return of
