@@ -160,6 +160,13 @@ class CommandOutput(Event, frozen=True):
     lines: tuple[str, ...]
 
 
+class Consulting(Event, frozen=True):
+    """The members of the panel that are being asked now, by role, in place of those before. For a screen alone, like
+    CommandOutput."""
+
+    roles: tuple[str, ...]
+
+
 class ToolFinished(Event, frozen=True):
     """The result of a call. `payload` has the fields of the tool's output; `summary` is one line for the user."""
 
@@ -280,6 +287,7 @@ AgentEvent = (
     | ConfirmationRequested
     | ConfirmationAnswered
     | CommandOutput
+    | Consulting
     | ToolFinished
     | Notice
     | Rewound

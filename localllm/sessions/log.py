@@ -22,7 +22,7 @@ import msgspec
 
 from localllm import __version__
 from localllm.base.errors import ConfigurationError
-from localllm.base.events import AgentEvent, CommandOutput, Notice, TextDelta, ThinkingDelta
+from localllm.base.events import AgentEvent, CommandOutput, Consulting, Notice, TextDelta, ThinkingDelta
 from localllm.base.file_lock import try_lock
 from localllm.base.regular_files import open_regular
 from localllm.sessions.entries import Adopted, Began, Entry, Record, decode, encode
@@ -145,7 +145,7 @@ class SessionLog:
 
     def append(self, entry: Entry) -> None:
         """Write `entry`. Deltas of an answer or output are skipped: the whole is logged later."""
-        if isinstance(entry, TextDelta | ThinkingDelta | CommandOutput) or self.failure is not None:
+        if isinstance(entry, TextDelta | ThinkingDelta | CommandOutput | Consulting) or self.failure is not None:
             return
         if self._fd < 0 and isinstance(entry, Record | Notice):
             self._waiting.append(entry)

@@ -142,7 +142,7 @@ class HeadlessPrinter:
         """Show one event. Raises BrokenPipeError if the reader of stdout is gone."""
         self._note(event)
         self._show_progress(event)
-        if isinstance(event, events.CommandOutput):
+        if isinstance(event, events.CommandOutput | events.Consulting):
             return
         if self._output == "stream-json":
             self._write(escape_json(events.encode(event).decode()) + "\n")
@@ -186,6 +186,10 @@ class HeadlessPrinter:
                 from localllm.tui.render.agents import delegated_lines
 
                 screen.print_lines(delegated_lines(event, width))
+            case events.Consulting(roles=roles):
+                from localllm.tui.render.agents import role_names
+
+                self._activity.wait(role_names(roles))
             case Consulted():
                 from localllm.tui.render.agents import plan_lines, short_plan_lines
 

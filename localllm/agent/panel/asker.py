@@ -1,7 +1,8 @@
 """Ask a panel member: at the end of the main conversation, or with a dossier."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from localllm.agent.panel.members import Members, Role, instructions, is_same_mo
 from localllm.agent.panel.records import Dossier, MainPrompt
 from localllm.agent.system_prompt import remark
 from localllm.base.errors import ConfigurationError, LLMConnectionError, LocalLLMError
-from localllm.base.events import Emit, Json, Notice, Opinion, Usage
+from localllm.base.events import Consulting, Emit, Json, Notice, Opinion, Usage
 from localllm.base.i18n import N_, _, sentences
 from localllm.config.schema import PanelSettings
 from localllm.llm.client import LLMClient
@@ -78,6 +79,7 @@ class Asker:
         self._settings = settings
         self._admits = admits
         self._turns: dict[str, asyncio.Lock] = {}
+        self._at_work: list[Role] = []
 
     async def ask(self, asked: Asked, emit: Emit) -> Answer:
         """Return the answer to `asked`. Raises only cancellation."""
@@ -96,13 +98,25 @@ class Asker:
                             role, _who(client), _("the rate limit of its server does not allow another request yet")
                         ),
                     )
-                async with asyncio.timeout(self._settings.timeout):
-                    return await self._ask(client, asked, emit)
+                with self._shown(role, emit):
+                    async with asyncio.timeout(self._settings.timeout):
+                        return await self._ask(client, asked, emit)
         except TimeoutError:
             reason = _("no answer within {seconds} s", seconds=f"{self._settings.timeout:g}")
         except LocalLLMError as error:
             reason = error.what
         return Answer(None, _left_out(role, _who(client), reason))
+
+    @contextmanager
+    def _shown(self, role: Role, emit: Emit) -> Generator[None]:
+        """Show that `role` is being asked."""
+        self._at_work.append(role)
+        emit(Consulting(roles=tuple(self._at_work)))
+        try:
+            yield
+        finally:
+            self._at_work.remove(role)
+            emit(Consulting(roles=tuple(self._at_work)))
 
     async def _ask(self, client: LLMClient, asked: Asked, emit: Emit) -> Answer:
         await client.get_ready()

@@ -7,14 +7,14 @@ from typing import Literal
 import msgspec
 
 from localllm.base.errors import ConfigurationError
-from localllm.base.events import AgentEvent, Consulted, Notice
+from localllm.base.events import AgentEvent, Consulted, Consulting, Notice
 from localllm.base.i18n import N_, _, ngettext
 from localllm.config.registry import PROVIDERS
 from localllm.llm.discovery.servers import Server
 from localllm.llm.server_summary import model_note, obstacle, software_of
 from localllm.tui.commands.context import ChatContext
 from localllm.tui.commands.registry import Outcome, SlashCall, saying, slash, table
-from localllm.tui.render.agents import consulted_lines
+from localllm.tui.render.agents import consulted_lines, role_names
 from localllm.tui.render.report import introduction_lines, notice_lines, wrapped
 from localllm.tui.render.screen import Screen
 
@@ -58,8 +58,13 @@ async def _ask(call: SlashCall, kind: Literal["panel", "boss"]) -> None:
         )
         return
 
+    asked = ""
+
     def show(event: AgentEvent) -> None:
+        nonlocal asked
         match event:
+            case Consulting(roles=roles):
+                asked = role_names(roles)
             case Notice(text=text, level=level):
                 screen.print_lines(notice_lines(text, level, screen.width))
             case Consulted():
@@ -70,7 +75,7 @@ async def _ask(call: SlashCall, kind: Literal["panel", "boss"]) -> None:
             case _:
                 pass
 
-    async with saying(screen, _(N_("asking the boss") if kind == "boss" else N_("asking the panel"))):
+    async with saying(screen, _(N_("asking the boss") if kind == "boss" else N_("asking the panel")), lambda: asked):
         await call.chat.consult(kind, call.arguments.strip(), show)
 
 

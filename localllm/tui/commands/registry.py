@@ -226,9 +226,10 @@ _REPAINT_SECONDS = 0.1
 
 
 @asynccontextmanager
-async def saying(screen: Screen, what: str) -> AsyncGenerator[None]:
-    """While open, show that `what` is in progress and how to stop it; below it what the user types meanwhile."""
-    painter = asyncio.create_task(_keep_painting(screen, what))
+async def saying(screen: Screen, what: str, more: Callable[[], str] = str) -> AsyncGenerator[None]:
+    """While open, show that `what` is in progress and how to stop it; below it what the user types meanwhile. `more`
+    returns what is in progress of it."""
+    painter = asyncio.create_task(_keep_painting(screen, what, more))
     try:
         yield
     finally:
@@ -236,13 +237,14 @@ async def saying(screen: Screen, what: str) -> AsyncGenerator[None]:
         screen.erase()
 
 
-async def _keep_painting(screen: Screen, what: str) -> None:
+async def _keep_painting(screen: Screen, what: str, more: Callable[[], str]) -> None:
     if screen.plain:
         screen.print(("dim", f"  {what}"))
         return
     began = time.monotonic()
     while True:
-        text = f"  {what} · {duration(time.monotonic() - began)} · Ctrl+C"
+        parts = what, more(), duration(time.monotonic() - began), "Ctrl+C"
+        text = f"  {' · '.join(filter(None, parts))}"
         lines: list[Line] = [(("dim", shorten(text, screen.width)),), *screen.below(screen.width)]
         screen.draw([screen.format(line) for line in lines])
         await asyncio.sleep(_REPAINT_SECONDS)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Literal
 
-from localllm.base.i18n import _, ngettext
+from localllm.base.i18n import N_, _, ngettext
 from localllm.text.sanitising import clean, display_width, shorten, shorten_start
 from localllm.tui.theme import Line
 
@@ -23,6 +23,7 @@ class Activity:
         self._run_began = 0.0
         self._began = 0.0
         self._tool = ""
+        self._asked = ""
         self._thought_size = 0
         self._thought_end = ""
         self._output: tuple[str, ...] = ()
@@ -32,8 +33,9 @@ class Activity:
         self._run_began = self._clock()
         self.wait()
 
-    def wait(self) -> None:
-        """The model was called and has not answered yet."""
+    def wait(self, asked: str = "") -> None:
+        """The model was called and has not answered yet; or that of another, `asked`."""
+        self._asked = asked
         self._enter("waiting")
 
     def write(self) -> None:
@@ -96,6 +98,9 @@ class Activity:
                 return ()
             case "writing" if seconds < _SILENCE_SECONDS:
                 return ()
+            case "waiting" if self._asked:
+                key = N_("asking: {members}, {time} (Ctrl+C stops)")
+                return (("dim", shorten("  " + _(key, members=self._asked, time=time), width)),)
             case "waiting" | "writing":
                 return (("dim", shorten("  " + _("waiting for the model, {time} (Ctrl+C stops)", time=time), width)),)
             case "tool":

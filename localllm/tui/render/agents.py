@@ -55,6 +55,11 @@ _GAP = " │ "
 _SHOWN = {"panel": N_("Panel"), "boss": N_("Boss")}
 
 
+def role_names(roles: Sequence[str]) -> str:
+    """Return the names of the panel's members."""
+    return ", ".join(_(_ROLES[role]) for role in roles if role in _ROLES)
+
+
 def consulted_lines(event: Consulted, width: int) -> list[Line]:
     """Format a consultation: the opinions, the plan, and failed members. The plan is not repeated."""
     opinions = [opinion for opinion in event.opinions if not _is_plan(opinion, event)]

@@ -14,6 +14,7 @@ from localllm.base.events import (
     ConfirmationAnswered,
     ConfirmationRequested,
     Consulted,
+    Consulting,
     Delegated,
     MessageCompleted,
     Notice,
@@ -26,7 +27,7 @@ from localllm.base.events import (
     ToolStarted,
 )
 from localllm.tui.render.activity import Activity
-from localllm.tui.render.agents import delegated_lines, plan_lines
+from localllm.tui.render.agents import delegated_lines, plan_lines, role_names
 from localllm.tui.render.answer import AnswerView
 from localllm.tui.render.report import failure_lines, notice_lines, said_lines, status_lines
 from localllm.tui.render.screen import Screen
@@ -184,6 +185,8 @@ class Renderer:
                 if lines := delegated_lines(event, self._screen.width):
                     self._interpose("tool")
                     self._screen.print_lines(lines)
+            case Consulting(roles=roles):
+                self._activity.wait(role_names(roles))
             case Consulted():
                 self._interpose("note")
                 self._screen.print_lines(plan_lines(event, self._screen.width))

@@ -12,6 +12,7 @@ from localllm.base.errors import ConfigurationError
 from localllm.base.events import (
     CommandOutput,
     Compacted,
+    Consulting,
     Delegated,
     MessageCompleted,
     Notice,
@@ -64,6 +65,7 @@ def test_the_pieces_of_an_answer_and_of_an_output_are_not_kept(tmp_path: Path) -
         TextDelta(text="Do"),
         TextDelta(text="ne"),
         CommandOutput(lines=("so far",)),
+        Consulting(roles=("judge",)),
         ENTRIES[-1],
     ]
     assert read_session(write(tmp_path, entries)).entries == (BEGAN, ENTRIES[1], ENTRIES[-1])

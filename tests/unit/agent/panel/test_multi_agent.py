@@ -17,7 +17,7 @@ from localllm.agent.panel.multi_agent import MultiAgentSystem
 from localllm.agent.panel.records import Attempt, Consultation, Dossier
 from localllm.agent.panel.verdict import PLAN_TOKENS
 from localllm.base.errors import LLMConnectionError
-from localllm.base.events import AgentEvent, Consulted, Notice, ToolCall
+from localllm.base.events import AgentEvent, Consulted, Consulting, Notice, ToolCall
 from localllm.config.schema import (
     AgentsSettings,
     LLMSettings,
@@ -237,6 +237,15 @@ async def test_a_member_that_is_down_is_left_out_and_named(system: Systems) -> N
     question = asked(server.bodies()[1])
     assert "## Opinion A" in question
     assert "## Opinion B" not in question
+
+
+async def test_who_is_being_asked_is_shown(system: Systems) -> None:
+    told = Told()
+    with WireServer([says(CAREFUL), says(BOLD), verdict()]) as server:
+        await system(server.url).ask_three(DOSSIER, told)
+    shown = [event.roles for event in told.events if isinstance(event, Consulting)]
+    assert {("conservative",), ("progressive",)} < {*shown[:-2]}
+    assert shown[-2:] == [("judge",), ()]
 
 
 async def test_a_member_that_is_silent_is_left_out(system: Systems) -> None:

@@ -13,6 +13,7 @@ from localllm.base.events import (
     AgentEvent,
     CommandOutput,
     ConfirmationRequested,
+    Consulting,
     MessageCompleted,
     Notice,
     RunFinished,
@@ -133,6 +134,16 @@ def test_the_output_of_a_command_stands_there_while_it_runs() -> None:
     shown.renderer.paint()
     assert "│" not in shown.text()
     assert shown.text().splitlines()[-2:] == ["  ✓ exit 0, 9.0 s", "  waiting for the model, 0.0 s (Ctrl+C stops)"]
+
+
+def test_the_members_that_are_asked_are_named_while_they_are() -> None:
+    shown = Shown()
+    shown.handle(STARTED, Consulting(roles=("conservative", "judge")))
+    shown.renderer.paint()
+    assert shown.text().splitlines()[-1] == "  asking: conservative, judge, 0.0 s (Ctrl+C stops)"
+    shown.handle(Consulting(roles=()))
+    shown.renderer.paint()
+    assert shown.text().splitlines()[-1] == "  waiting for the model, 0.0 s (Ctrl+C stops)"
 
 
 def test_the_output_of_a_command_leaves_room_on_a_low_screen(monkeypatch: pytest.MonkeyPatch) -> None:
