@@ -70,6 +70,10 @@ def _keys(_context: click.Context, _argument: click.Parameter, incomplete: str) 
 @click.pass_context
 def get(context: click.Context, key: str) -> None:
     """Print the current value of KEY, or of all keys below it."""
+    _print_values(context, key)
+
+
+def _print_values(context: click.Context, key: str) -> None:
     values = values_of(_load(context))
     if key in values:
         value = values[key]
@@ -116,10 +120,14 @@ def unset_(context: click.Context, choice: Choice, key: str) -> None:
 
 
 @config.command()
+@click.argument("key", required=False, shell_complete=_keys)
 @click.option("--json", "json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
-def show(context: click.Context, json: bool) -> None:
-    """Print every setting, its value and where it was set."""
+def show(context: click.Context, key: str | None, json: bool) -> None:
+    """Print every setting, its value and where it was set; with KEY only that value, as get does."""
+    if key is not None:
+        _print_values(context, key)
+        return
     loaded = _load(context)
     for warning in loaded.warnings:
         _say(warning)

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, cast, get_args
 
@@ -59,16 +60,24 @@ def _key_variable(setting: Setting) -> str:
 
 def wrong_type(setting: Setting, value: Json, where: object) -> ConfigurationError:
     """Return the error for a value of the wrong type or range."""
-    got, expected = describe_value(value), describe(setting)
+    got, expected, near = describe_value(value), describe(setting), ""
     if expected.text == "a list of strings" and isinstance(value, list):
         got = Phrase("a list that holds something other than strings")
     if expected.text == "one of {values}" and isinstance(value, str) and len(value) <= _QUOTABLE:
-        got = Phrase("the string “{value}”", value=value)
+        got, near = Phrase("the string “{value}”", value=value), _nearest(value, _choices(setting))
     if expected.text == "a list of any of {values}" and isinstance(value, list):
         items = cast("list[Json]", value)
         other = next(item for item in items if item not in _choices(setting))
         got = Phrase("a list with “{value}” in it", value=str(other)[:_QUOTABLE])
-    return ConfigurationError("config_wrong_type", where=where, key=setting.key, got=got, expected=expected)
+    error = ConfigurationError("config_wrong_type", where=where, key=setting.key, got=got, expected=expected)
+    return ConfigurationError("config_wrong_choice", **error.params, near=near) if near else error
+
+
+def _nearest(value: str, choices: Sequence[str]) -> str:
+    """Return the choice that a value was probably meant to be; empty if none."""
+    from difflib import get_close_matches  # only needed for an error
+
+    return next(iter(get_close_matches(value.casefold(), choices, 1, cutoff=0.7)), "")
 
 
 _QUOTABLE = 40  # maximum characters of a mistaken choice repeated to the user

@@ -76,11 +76,11 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load_script(file: Path) -> Script:
-    """Load the script in `file`. Raises ConfigurationError (script_invalid, config_unreadable)."""
+    """Load the script in `file`. Raises ConfigurationError (script_invalid, script_unreadable)."""
     try:
         return msgspec.toml.decode(_content(file), type=Script)
     except OSError as error:
-        raise ConfigurationError("config_unreadable", file=file, reason=error.strerror or error) from error
+        raise ConfigurationError("script_unreadable", file=file, reason=error.strerror or error) from error
     except (msgspec.DecodeError, ValueError) as error:
         raise ConfigurationError("script_invalid", file=file, reason=str(error).rstrip(".")) from error
 

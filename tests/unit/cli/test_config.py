@@ -202,6 +202,9 @@ class TestShow:
         names = {key.rpartition(".")[2] for key, setting in all_settings().items() if not setting.table}
         assert names <= set(re.findall(r"^(?:# )?(\w+)(?: =|:)", shown, re.M))
 
+    def test_one_key(self, desk: Desk) -> None:
+        assert desk.ok("show", "llm.max_retries") == desk.ok("get", "llm.max_retries")
+
     def test_the_listing_is_itself_a_settings_file(self, desk: Desk) -> None:
         shown = tomllib.loads(desk.ok("show"))
         assert shown["llm"]["lmstudio"] == {"base_url": "http://localhost:1234", "timeout": 30, "idle_timeout": 300}

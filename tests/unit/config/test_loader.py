@@ -303,6 +303,18 @@ class TestErrors:
         assert error.why == f"It must be {why}."
 
     @pytest.mark.parametrize(
+        ("text", "fix"),
+        [
+            ("[llm]\nprovider = 'lmstdio'\n", "Did you mean “lmstudio”?"),
+            ("[llm]\nprovider = 'Ollama '\n", "Did you mean “ollama”?"),
+            ("[llm]\nprovider = 'claude'\n", "Correct the value."),
+        ],
+    )
+    def test_the_nearest_choice_is_named(self, place: Place, text: str, fix: str) -> None:
+        place.project.write_text(text)
+        assert place.error().fix == fix
+
+    @pytest.mark.parametrize(
         ("text", "line"),
         [
             ("[llm]\nmodel = \n", 2),

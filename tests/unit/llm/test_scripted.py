@@ -75,7 +75,7 @@ def test_a_file_that_is_no_script_says_what_is_wrong(tmp_path: Path, text: str) 
 def test_a_missing_script_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as caught:
         load_script(tmp_path / "none.toml")
-    assert caught.value.key == "config_unreadable"
+    assert caught.value.key == "script_unreadable"
 
 
 def test_the_demo_is_a_script() -> None:
@@ -96,4 +96,4 @@ def test_what_is_no_file_of_a_sensible_size_is_refused(tmp_path: Path) -> None:
     for place in (tmp_path, tmp_path / "pipe", tmp_path / "long", Path("/dev/zero")):
         with pytest.raises(ConfigurationError) as caught:
             load_script(place)
-        assert caught.value.key == "config_unreadable"
+        assert caught.value.key == "script_unreadable"
