@@ -2,13 +2,14 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast, get_args
 
 import msgspec
 
 from localllm.base.events import Json
 from localllm.base.foreign_tools import argument_meant, is_harmless
+from localllm.base.i18n import Phrase, Phrases
 
 _IN_PLACE_OF = {
     "end_line": "max_lines",
@@ -30,7 +31,11 @@ _GLOB = "*?"
 
 
 class ArgumentsError(ValueError):
-    """All faults in the arguments of a call, in one line."""
+    """All faults in the arguments of a call, in one line; `reason` also has it in the user's language."""
+
+    def __init__(self, faults: Sequence[str | Phrase]) -> None:
+        self.reason = Phrases(faults, "; ")
+        super().__init__(self.reason.english)
 
 
 class Fitted(msgspec.Struct, frozen=True):
@@ -65,9 +70,13 @@ def fit(tool: str, struct: type[msgspec.Struct], given: Mapping[str, Json]) -> F
         elif name in values:
             values[name] = _typed(tool, name, values[name], field.type, faults)
     missing = [name for name in fields if name not in values]
-    told = [f"{what}: {', '.join(names)}" for what, names in (("missing", missing), ("unknown", unknown)) if names]
+    told: list[Phrase] = []
+    if missing:
+        told.append(Phrase("missing: {names}", names=", ".join(missing)))
+    if unknown:
+        told.append(Phrase("unknown: {names}", names=" ".join(", ".join(unknown).split())))
     if told or faults:
-        raise ArgumentsError("; ".join([*told, *faults]))
+        raise ArgumentsError([*told, *faults])
     return Fitted({name: values[name] for name in fields}, tuple(left_out))
 
 

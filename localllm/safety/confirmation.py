@@ -69,11 +69,10 @@ def _risk(tool: Tool, verdict: Verdict, shown: Preview) -> str:
 def refusal(request: ConfirmationRequested, verdict: Verdict, answer: ConfirmationAnswered) -> SafetyViolationError:
     """Return the error for a call that was not permitted."""
     if answer.by != "unattended":
-        said = (
-            Phrase("The user says: {words}", words=answer.feedback)
-            if answer.feedback
-            else Phrase("Do not make this call again: go on without it, or ask what is wanted instead.")
-        )
+        if answer.feedback:
+            said = Phrase("The user says: {words}", words=answer.feedback)
+            return SafetyViolationError("denied_with_words", name=request.tool, feedback=said)
+        said = Phrase("Do not make this call again: go on without it, or ask what is wanted instead.")
         return SafetyViolationError("denied_by_user", name=request.tool, feedback=said)
     if request.risk == "dangerous":
         return SafetyViolationError("denied_dangerous", name=request.tool, rule=_reason(verdict))

@@ -142,8 +142,9 @@ def parse_arguments(tool: Tool, text: str, *, was_cut: bool, spec: ToolSpec | No
     try:
         return tool.fit(decode_json(text.strip() or "{}", dict[str, Json]))
     except (ArgumentsError, msgspec.ValidationError) as error:
+        reason = error.reason if isinstance(error, ArgumentsError) else first_line(error)
         raise ToolExecutionError(
-            "tool_bad_arguments", name=tool.name, reason=first_line(error), example=example(spec or tool.brief)
+            "tool_bad_arguments", name=tool.name, reason=reason, example=example(spec or tool.brief)
         ) from error
     except msgspec.DecodeError as error:
         if was_cut:

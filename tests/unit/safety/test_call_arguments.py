@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from localllm.base import i18n
 from localllm.base.events import Json
 from localllm.safety.call_arguments import ArgumentsError, Fitted, fit, joined
 from tests.support.each import each
@@ -140,6 +141,11 @@ def test_every_fault_is_named_at_once() -> None:
     with pytest.raises(ArgumentsError) as raised:
         fitted("read_file", {"start_line": "x", "what": 1})
     assert str(raised.value).startswith("missing: file_path; unknown: what; start_line: ")
+    i18n.set_language("ja")
+    try:
+        assert str(raised.value.reason).startswith("足りない引数: file_path; 不明な引数: what; start_line: ")
+    finally:
+        i18n.set_language("en")
     for given, fault in (
         ({"start_line": 9, "end_line": 3}, "end_line is before start_line"),
         ({"end_line": "x"}, "end_line: Expected `int`"),

@@ -67,8 +67,8 @@ def test_why_it_is_asked_and_how_dangerous_it_is(
 @each(
     ("verdict", "by", "tool", "key"),
     [
-        (Verdict("ask"), "user", "run_command", "denied_by_user"),
-        (Verdict("ask", dangerous=True), "user", "run_command", "denied_by_user"),
+        (Verdict("ask"), "user", "run_command", "denied_with_words"),
+        (Verdict("ask", dangerous=True), "user", "run_command", "denied_with_words"),
         (Verdict("ask", "rm -rf", dangerous=True), "unattended", "run_command", "denied_dangerous"),
         (Verdict("ask", why="address"), "unattended", "read_file", "denied_address"),
         (Verdict("ask"), "unattended", "run_command", "denied_unattended_command"),
