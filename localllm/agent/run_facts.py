@@ -13,6 +13,7 @@ _READERS = (
     "analyze_code command_output explore fetch_page git_diff git_log git_status list_files list_rag_collections"
     " read_file recall search_files search_rag_knowledge_base searxng_search web_search"
 )
+_WOULD_LOSE = ("would_destroy", "loss_refused")
 _NOTHING_TO_DO = ("edit_already_applied", "edit_no_change")
 
 
@@ -42,6 +43,8 @@ class RunFacts:
         """All changed files, each with the number of the last call that changed it."""
         self.failed_edit = ""
         """The file of the latest edit, if that failed and no later one succeeded."""
+        self._is_droppable = False
+        """Whether that edit was refused for what would be lost, and an earlier one of the file was made."""
         self.was_refused = False
         self.may_have_changed = False
         """Whether a call has succeeded whose changes are not tracked."""
@@ -83,6 +86,7 @@ class RunFacts:
             self.may_have_changed = self.may_have_changed or path_of(result.call) in self.edited
         elif not result.refused:
             self.failed_edit = path_of(result.call) or "a file"
+            self._is_droppable = key in _WOULD_LOSE and self.failed_edit in self.edited
 
     def _note_command(self, result: ToolResult, changed: dict[str, int]) -> None:
         payload, number = result.payload, result.payload.get("id")
@@ -101,6 +105,8 @@ class RunFacts:
                 self.tests.append(TestRun(command, kind, passed, self.calls))
                 self.known_test = command if kind == "test" else self.known_test
                 self._checked_at = self.calls
+                if passed and kind == "test" and self._is_droppable:
+                    self.failed_edit = ""
             else:
                 self._not_run, self._not_run_at = command, self.calls
                 self._is_empty = found_no_tests(output)

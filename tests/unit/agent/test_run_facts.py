@@ -78,6 +78,18 @@ class TestEdits:
         assert facts.has_changed
         assert not facts.may_have_changed
 
+    def test_an_edit_refused_for_a_loss_is_dropped_where_the_tests_pass_without_it(self) -> None:
+        lossy = result("write_file", ToolExecutionError("would_destroy", name="write_file", lost="x"), file_path="a.py")
+        passed, failed = command("pytest", 0, "1 passed"), command("pytest", 1, "1 failed")
+        assert noted(edited("a.py"), lossy, passed).failed_edit == ""
+        for steps in (
+            (edited("a.py"), lossy),
+            (edited("a.py"), lossy, failed),
+            (edited("b.py"), lossy, passed),
+            (edited("a.py"), lossy, MISSED, passed),
+        ):
+            assert noted(*steps).failed_edit == "a.py"
+
     @pytest.mark.parametrize("tool", ["edit_file", "write_file", "create_file", "apply_patch", " Edit_File "])
     def test_every_editor_edits(self, tool: str) -> None:
         assert list(noted(edited("a.py", tool=tool)).edited) == ["a.py"]
