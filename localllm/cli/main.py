@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 
 _SECONDS_BEFORE_NOTICE = 2.0
+_MOST_PIPED = 20_000_000  # bytes; more than any model reads
 
 _OWN_MARK = r"<([\s/\u00ad\u200b-\u200f\u2060-\u2064\ufeff]{0,18}stdin(?![a-z0-9_-]))"
 """What a model may take for a mark of the frame: with blanks, attributes or invisible characters as well."""
@@ -67,7 +68,7 @@ def is_piped(stream: TextIO) -> bool:
 
 
 def read_whole(stream: TextIO) -> str:
-    """Read all piped text, with a notice if it has to be waited for. Raises ConfigurationError."""
+    """Read the piped text, at most 20 MB, with a notice if it has to be waited for. Raises ConfigurationError."""
     notice = threading.Timer(
         _SECONDS_BEFORE_NOTICE,
         lambda: print(  # noqa: T201
@@ -77,13 +78,32 @@ def read_whole(stream: TextIO) -> str:
     notice.daemon = True
     notice.start()
     try:
-        data = stream.buffer.read()
+        data = stream.buffer.read(_MOST_PIPED + 1)
     finally:
         notice.cancel()
+    if len(data) > _MOST_PIPED:
+        data = _beginning(data[:_MOST_PIPED])
+        _end_writer(stream)
     try:
         return decode(data).text
     except NotTextError as error:
         raise ConfigurationError("input_not_text") from error
+
+
+def _beginning(data: bytes) -> bytes:
+    """Return the whole lines of the data, of which the last may be cut; all of it, if that is one line or UTF-16."""
+    print(  # noqa: T201
+        _("Only the first {most} MB of standard input are read.", most=_MOST_PIPED // 1_000_000), file=sys.stderr
+    )
+    whole = data[: data.rfind(b"\n") + 1]
+    return whole if whole and b"\0" not in data[:1_000] else data
+
+
+def _end_writer(stream: TextIO) -> None:
+    """Close a pipe of which nothing more is read, so that the program at its other end is not kept waiting."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, stream.fileno())  # a closed descriptor would be the next file's
+    os.close(nothing)
 
 
 EXIT_INTERRUPTED = 130
