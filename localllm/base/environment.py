@@ -18,7 +18,14 @@ _PARTS = ("Scripts", "Lib", "Include") if sys.platform == "win32" else ("bin", "
 _SETTINGS = "pyvenv.cfg"  # beside the interpreter or one folder above: locates the modules
 _MOST_LINKS = 40
 _MARKS = (".git", "localllm.toml")
+TOOLCHAINS = frozenset({".pyenv", ".rbenv", ".nodenv", ".goenv", ".jenv", ".asdf", ".nvm", ".sdkman"})
+HOMEBREW = frozenset({"/opt/homebrew", "/usr/local"})
+"""Clones that are no projects: in the home, and on macOS, where a prefix of Homebrew is one. On Linux that is called
+`.linuxbrew`."""
+
 _PACKAGE = __name__.partition(".")[0]
+_SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
+_PACKAGES = ("site-packages", "dist-packages")
 _known: dict[str, str] = {}
 _taken: dict[str, str] = {}
 _SEARCHED = (
@@ -126,6 +133,7 @@ def _take_out(is_safe: "Callable[[str], bool]") -> None:
 def search_no_project() -> None:
     """Remove from `sys.path` relative entries and those in the project but outside a Python environment.
     Refuse modules found there by other finders or through links, and load no bytecode from there.
+    Of PYTHONPATH and the like, also remove entries in other projects of the user: commands may have written there.
 
     `python -m` adds the working folder, and so may PYTHONPATH; PYTHONPYCACHEPREFIX names a folder of bytecode. The
     search path variables of other programs are cleaned as well.
@@ -140,12 +148,18 @@ def search_no_project() -> None:
     def is_safe(entry: str) -> bool:
         return os.path.isabs(entry) and first_real(entry) != here and guard.is_outside(first_real(entry))  # noqa: PTH117
 
-    sys.path[:] = [first_real(entry) for entry in sys.path if is_safe(entry)]  # links in the project may be changed
+    def is_safe_everywhere(entry: str) -> bool:
+        return is_safe(entry) and not _is_of_other_project(first_real(entry))
+
+    named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    left_out = {first_real(entry) for entry in named if entry and not is_safe_everywhere(entry)}
+    safe = (first_real(entry) for entry in sys.path if is_safe(entry))
+    sys.path[:] = [entry for entry in safe if entry not in left_out]  # real ones: links in the project may be changed
     bytecode = sys.pycache_prefix
     if bytecode:
         is_apart = is_safe(bytecode) and not is_within(root, first_real(bytecode))
         sys.pycache_prefix = first_real(bytecode) if is_apart else None
-    _take_out(is_safe)
+    _take_out(is_safe_everywhere)
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == _PACKAGE and hasattr(module, "__path__"):
             module.__path__ = [os.path.realpath(folder) for folder in module.__path__]
@@ -199,13 +213,34 @@ def _places(spec: "ModuleSpec") -> "Iterator[str]":
 
 def _project(here: str) -> str:
     """Return the nearest folder upwards marked as a project; the home folder and its parents are none."""
-    home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111
-    folder = here
+    home = _home()
+    return _marked(here, home) or (here if not is_within(home, here) else f"{here}/{_MARKS[0]}")
+
+
+def _is_of_other_project(real: str) -> bool:
+    """Return whether a real path lies in a folder marked as a project that is no part of what this program runs from
+    or a toolchain. Folders of installed packages do not count."""
+    own = (_SOURCE, *map(first_real, (sys.prefix, sys.base_prefix)))
+    if real.endswith(_PACKAGES) or any(is_within(real, place) for place in own):
+        return False
+    home = _home()
+    found = _marked(real, home)
+    folder, name = os.path.split(found)
+    is_toolchain = (folder == home and name in TOOLCHAINS) or name == ".linuxbrew" or found in HOMEBREW
+    return bool(found) and not is_toolchain
+
+
+def _home() -> str:
+    return os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111
+
+
+def _marked(folder: str, home: str) -> str:
+    """Return the nearest folder upwards that is marked as a project; "" if none is."""
     while not is_within(home, folder):
         if any(os.path.lexists(f"{folder}/{mark}") for mark in _MARKS):
             return folder
         folder = os.path.dirname(folder)  # noqa: PTH120
-    return here if not is_within(home, here) else f"{here}/{_MARKS[0]}"
+    return ""
 
 
 _LINKS = [link for path in (sys.prefix, sys.executable, sys.argv[0]) for link in links_to(path)]

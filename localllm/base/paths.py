@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from localllm.base.environment import HOMEBREW, TOOLCHAINS
 from localllm.base.errors import ConfigurationError
 from localllm.base.files import atomic_write, atomic_write_at, is_read_only, open_made
 from localllm.base.i18n import Phrase
@@ -151,13 +152,8 @@ def is_project(folder: Path) -> bool:
 
 
 def _is_toolchain(folder: Path) -> bool:
-    is_in_home = folder.name in _TOOLCHAINS and folder.parent in home_and_above()[:1]
-    return is_in_home or folder.name == ".linuxbrew" or folder.as_posix() in _HOMEBREW
-
-
-_TOOLCHAINS = frozenset({".pyenv", ".rbenv", ".nodenv", ".goenv", ".jenv", ".asdf", ".nvm", ".sdkman"})
-_HOMEBREW = frozenset({"/opt/homebrew", "/usr/local"})
-"""On macOS, where a prefix of Homebrew is a repository. On Linux it is called `.linuxbrew`."""
+    is_in_home = folder.name in TOOLCHAINS and folder.parent in home_and_above()[:1]
+    return is_in_home or folder.name == ".linuxbrew" or folder.as_posix() in HOMEBREW
 
 
 def project_name(root: Path) -> str:

@@ -25,6 +25,10 @@ ROOT = Path(__file__).parents[2]
         ("LD_PRELOAD", "libjemalloc.so.2 ./evil.so", "libjemalloc.so.2"),
         ("LD_PRELOAD", "evil/evil.so:/opt/lib/a.so", "/opt/lib/a.so"),
         ("PYTHONPATH", "src:{outside}", "{outside}"),
+        ("PYTHONPATH", "{other}/lib:{outside}", "{outside}"),
+        ("PYTHONPATH", "{other}/.venv/lib/site-packages", "{other}/.venv/lib/site-packages"),
+        ("LD_PRELOAD", "{other}/a.so", None),
+        ("PERL5LIB", "{outside}/.pyenv/lib:{other}/lib", "{outside}/.pyenv/lib"),
         ("PERL5LIB", "lib", None),
         ("NODE_PATH", "{project}/node_modules", None),
         ("GIT_EXEC_PATH", "core", None),
@@ -45,9 +49,12 @@ def test_nothing_steers_other_programs_from_elsewhere(name: str, before: str, af
         project, outside = Path(folder, "project"), Path(folder, "outside")
         (project / ".git").mkdir(parents=True)
         outside.mkdir()
+        (other := Path(folder, "other")).mkdir()
+        (other / "localllm.toml").touch()
         (outside / "link").symlink_to(project)
         given, wanted = (
-            text.format(project=project, outside=outside) if text is not None else None for text in (before, after)
+            text.format(project=project, outside=outside, other=other) if text is not None else None
+            for text in (before, after)
         )
         code = (
             "import os; from localllm.base.environment import own_variables, search_no_project; search_no_project()\n"
