@@ -12,7 +12,7 @@ from localllm.llm.discovery.servers import Server, found_keys
 from localllm.llm.factory import make_client
 from localllm.llm.providers.base import ModelInfo, Preparing, Provider
 from localllm.llm.selection import Selection
-from localllm.llm.server_summary import Introduction, describe, introduce, warn
+from localllm.llm.server_summary import Introduction, StandIn, describe, introduce, warn
 
 _UNLISTED = "llm_model_unlisted"
 _NAMED = 8
@@ -79,6 +79,14 @@ class Answerer:
     def model(self) -> str:
         """The model's name; empty before the first contact with the server."""
         return self.llm_client.model
+
+    @property
+    def stand_in(self) -> StandIn | None:
+        """Who gave the last answer instead of the model in use, if that could not be reached."""
+        client = self.llm_client.answering
+        if client is self.llm_client:
+            return None
+        return StandIn(client.provider.name, client.provider.address, client.model)
 
     @property
     def model_info(self) -> ModelInfo:

@@ -142,7 +142,7 @@ class FallbackClient(LLMClient):
     def _now_answers(self, client: LLMClient, why: str, on_notice: OnNotice) -> None:
         if why:
             self._rests_until = self._clock() + PAUSE_SECONDS
-        if why or client is not self._answering:
+        if client is not self._answering:
             name, model = client.provider.name, client.model
             on_notice(
                 _(

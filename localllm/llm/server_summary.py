@@ -28,6 +28,14 @@ _SOFTWARE = {"lmstudio": "LM Studio", "ollama": "Ollama", "openai": "OpenAI-comp
 """Display names of servers that do not identify themselves."""
 
 
+class StandIn(msgspec.Struct, frozen=True):
+    """The model of a fallback provider that answers while the provider in use cannot be reached."""
+
+    provider: str
+    address: str
+    model: str
+
+
 class Introduction(msgspec.Struct, frozen=True, kw_only=True):
     """What to show the user about the model in use, in the user's language.
 

@@ -16,7 +16,7 @@ from localllm.base.i18n import N_, _
 from localllm.base.paths import state_folder
 from localllm.text.sanitising import clean, display_width, shorten
 from localllm.tui.chat_loop import Talk
-from localllm.tui.commands.context import ChatContext
+from localllm.tui.commands.context import ChatContext, answering_model
 from localllm.tui.commands.registry import Leave
 from localllm.tui.commands.rules import next_mode
 from localllm.tui.dialogs.approval import TerminalConfirmer, ask_yes_no
@@ -386,7 +386,8 @@ def toolbar(chat: ChatContext, width: int) -> str:
     else:
         used = f"{chat.context_used:,}" if chat.context_used else "0"
         key = N_("{used} / {window} tokens (assumed)") if chat.assumes_window else N_("{used} / {window} tokens")
-        model, tokens = chat.model or chat.provider_name, _(key, used=used, window=f"{chat.context_window:,}")
+        model = answering_model(chat) or chat.provider_name
+        tokens = _(key, used=used, window=f"{chat.context_window:,}")
     parts = [clean(part, keep_newlines=False) for part in (chat.mode, model, sandbox, tokens)]
     if (excess := display_width(" · ".join(parts)) - width) > 0:
         parts[1] = shorten(parts[1], max(_LEAST_OF_MODEL, display_width(parts[1]) - excess))

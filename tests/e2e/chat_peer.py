@@ -124,6 +124,7 @@ class Chat:
         self.usage = Usage(prompt_tokens=1200, completion_tokens=34)
         self.context_window = 8192
         self.assumes_window = False
+        self.stand_in = None
         self.context_used = 1234
         self.profile = COMPACT
         self.memory = Forgetful()

@@ -8,7 +8,7 @@ from localllm.llm.offline_servers import reachable_offline
 from localllm.text.sanitising import clean, shorten
 from localllm.tui.commands.background import ps, stop
 from localllm.tui.commands.config import config
-from localllm.tui.commands.context import ChatContext
+from localllm.tui.commands.context import ChatContext, answering_model
 from localllm.tui.commands.context_window import compact, context
 from localllm.tui.commands.copy import copy
 from localllm.tui.commands.diff import diff
@@ -81,8 +81,8 @@ async def status(call: SlashCall) -> Outcome:
     window = _(key, count=f"{used}{chat.context_window:,}")
     rows = [
         (_("project"), str(chat.root)),
-        (_("model"), chat.model or _("(not asked yet)")),
-        (_("server"), " · ".join(filter(None, (chat.provider_name, chat.provider_address)))),
+        (_("model"), answering_model(chat) or _("(not asked yet)")),
+        (_("server"), _server(chat)),
         (_("context window"), window),
         (_("profile"), _profile(chat)),
         (_("sandbox"), chat.sandbox_level),
@@ -92,6 +92,14 @@ async def status(call: SlashCall) -> Outcome:
         (_("session"), " ".join(filter(None, (chat.session_id, chat.keeping.title)))),
     ]
     table(call.screen, rows)
+
+
+def _server(chat: ChatContext) -> str:
+    own = " · ".join(filter(None, (chat.provider_name, chat.provider_address)))
+    if stand_in := chat.stand_in:
+        other = " · ".join(filter(None, (stand_in.provider, stand_in.address)))
+        return _("{model} (instead of {other})", model=other, other=own)
+    return own
 
 
 def _used(usage: Usage) -> str:

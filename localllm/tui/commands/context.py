@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from localllm.base.events import AgentEvent, Emit, Usage
+from localllm.base.i18n import _
 from localllm.config.schema import Mode, ProviderName, Settings
 from localllm.llm.discovery.servers import Server
 from localllm.llm.model_profiles import Profile
 from localllm.llm.providers.base import ModelInfo
-from localllm.llm.server_summary import Introduction
+from localllm.llm.server_summary import Introduction, StandIn
 from localllm.repo_map.request import RepoMapText
 from localllm.safety.saved_rules import Remembered
 from localllm.sandbox.background import BackgroundCommand
@@ -211,6 +212,11 @@ class ChatContext(Protocol):
     @property
     def model(self) -> str:
         """The model's name; may be empty before the first contact."""
+        ...
+
+    @property
+    def stand_in(self) -> StandIn | None:
+        """Who gave the last answer instead of the model, if that could not be reached."""
         ...
 
     @property
@@ -436,3 +442,10 @@ class ChatContext(Protocol):
     def notices(self) -> list[str]:
         """Return the notices shown at start-up, independent of the model."""
         ...
+
+
+def answering_model(chat: ChatContext) -> str:
+    """Return the name of the model that answers, with the one it stands in for; empty before the first contact."""
+    if stand_in := chat.stand_in:
+        return _("{model} (instead of {other})", model=stand_in.model, other=chat.model)
+    return chat.model

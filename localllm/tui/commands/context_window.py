@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from localllm.base.events import AgentEvent, Notice
 from localllm.base.i18n import N_, _
 from localllm.text.sanitising import clean, display_width
+from localllm.tui.commands.context import answering_model
 from localllm.tui.commands.registry import Outcome, SlashCall, saying, slash
 from localllm.tui.render.report import notice_lines, wrapped
 from localllm.tui.theme import Line, Span, Style
@@ -56,7 +57,7 @@ async def context(call: SlashCall) -> Outcome:
         else N_("{model}: about {used} of {window} tokens ({share} %)")
     )
     share = f"{100 * use.used / use.window:.0f}"
-    model = clean(chat.model or _("(not asked yet)"), keep_newlines=False)
+    model = clean(answering_model(chat) or _("(not asked yet)"), keep_newlines=False)
     title = _(key, model=model, used=f"{use.used:,}", window=f"{use.window:,}", share=share)
     screen.print_lines(wrapped("  ", title, "bold", screen.width))
     shares = [*use.parts.items(), ("free", use.free), ("reserve", use.reserve)]

@@ -163,6 +163,10 @@ def _say_how_to_keep(call: SlashCall, setting: str, value: str) -> None:
 def _show_who(call: SlashCall) -> None:
     introduction = msgspec.structs.replace(call.chat.introduction(), hint="")  # the user knows
     call.screen.print_lines(introduction_lines(introduction, call.screen.width))
+    if stand_in := call.chat.stand_in:
+        who = f"{stand_in.provider} ({stand_in.model})"
+        text = _("It cannot be reached: {who} answers instead (llm.fallback_providers).", who=who)
+        call.screen.print_lines(wrapped("! ", text, "warning", call.screen.width))
 
 
 def _dim(screen: Screen, text: str) -> None:

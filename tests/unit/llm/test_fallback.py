@@ -102,6 +102,28 @@ async def test_the_first_is_asked_again_after_a_pause() -> None:
     assert len(here.notices) == 1
 
 
+async def test_a_server_that_died_is_waited_for_and_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be restarting, the first time."""
+    waits: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        waits.append(seconds)
+
+    with WireServer([says("first")]) as first, WireServer([says("second")]) as second, closed_ports(1) as [dead]:
+        async with world(first.url, second.url) as here:
+            monkeypatch.setattr(here.client, "_pause", pause)
+            assert await here.ask() == "first"
+            await here.client.provider.aclose()
+            here.client.provider = provider(dead)
+            assert await here.ask() == "second"
+            assert len(waits) == 1
+            for _ in range(3):
+                here.now += PAUSE_SECONDS + 1
+                assert await here.ask() == "second"
+            assert len(waits) == 1
+    assert len(here.notices) == 1
+
+
 async def test_in_the_pause_the_first_is_asked_all_the_same_where_nobody_stands_in() -> None:
     replies = [says("second"), fails(401)]
     with WireServer([fails(500), fails(500), says("first")]) as first, WireServer(replies) as second:

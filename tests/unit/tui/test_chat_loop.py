@@ -33,6 +33,7 @@ class Program:
     project_aliases = ("check",)
     usage = Usage()
     context_window, context_used, assumes_window = 8192, 0, False
+    stand_in = None
     mode: Mode = "ask"
     memory = Forgetful()
 

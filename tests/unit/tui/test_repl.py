@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from localllm.base.i18n import set_language
+from localllm.llm.server_summary import StandIn
 from localllm.tui.repl import toolbar
 
 CHAT: dict[str, Any] = {
@@ -13,6 +14,7 @@ CHAT: dict[str, Any] = {
     "mode": "ask",
     "model": "qwen3-8b",
     "provider_name": "lmstudio",
+    "stand_in": None,
     "sandbox_level": "landlock",
     "context_used": 1234,
     "context_window": 4096,
@@ -28,6 +30,10 @@ CHAT: dict[str, Any] = {
         ({"context_used": 0}, "… · 0 / 4,096 tokens"),
         ({"sandbox_level": "", "model": ""}, "lmstudio · sandbox … · 1,234 / 4,096 tokens"),
         ({"mode": "auto-edit"}, "auto-edit · qwen3-8b · sandbox landlock · 1,234 / 4,096 tokens"),
+        (
+            {"stand_in": StandIn("ollama", "http://127.0.0.1:11434", "qwen3-14b")},
+            "qwen3-14b (instead of qwen3-8b) · sandbox landlock · 1,234 / 4,096 tokens",
+        ),
         ({"connecting": True}, "looking for the model… · sandbox landlock · …"),
     ],
 )

@@ -35,6 +35,7 @@ USE = WindowUse(
 class Chat:
     """A chat whose window is used like this; `wishes` are those it was told."""
 
+    stand_in = None
     model = "qwen3-8b"
 
     def __init__(self, use: WindowUse = USE) -> None:

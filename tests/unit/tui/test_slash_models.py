@@ -33,6 +33,8 @@ ABSENT = Server(base_url="http://localhost:11434", provider="ollama", state="abs
 class Chat:
     """A chat with LM Studio, or with nobody."""
 
+    stand_in = None
+
     def __init__(self, *servers: Server) -> None:
         self.servers: Sequence[Server] = ()
         self.settings = Settings()

@@ -10,6 +10,7 @@ import pytest
 from localllm.base.events import Usage
 from localllm.config.schema import Settings, WebSettings
 from localllm.llm.model_profiles import COMPACT, STANDARD, Profile
+from localllm.llm.server_summary import StandIn
 from tests.support.slash import said
 
 pytestmark = pytest.mark.anyio
@@ -32,6 +33,7 @@ class Chat:
     provider_address = "http://127.0.0.1:1234"
     context_window = 8192
     assumes_window = False
+    stand_in: StandIn | None = None
     context_used = 0
     sandbox_level = "landlock"
     mode = "ask"
@@ -82,6 +84,14 @@ async def test_where_the_web_is_off_it_says_how_to_turn_it_on() -> None:
 
 async def test_offline_it_says_why_the_web_is_not_there() -> None:
     assert "Offline" in await said(Chat(STANDARD, READ, offline=True), "tools")
+
+
+async def test_the_status_names_who_stands_in_and_for_whom() -> None:
+    chat = Chat(COMPACT, READ)
+    chat.stand_in = StandIn("ollama", "http://127.0.0.1:11434", "qwen3-14b")
+    shown = " ".join((await said(chat, "status")).split())
+    assert "model qwen3-14b (instead of qwen3-8b)" in shown
+    assert "ollama · http://127.0.0.1:11434 (instead of lmstudio · http://127.0.0.1:1234)" in shown
 
 
 async def test_the_status_has_the_profile_and_counts_its_tools() -> None:
