@@ -22,6 +22,7 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "todo_hint": ("<!-- - [ ] what is left to do -->", "<!-- - [ ] 残っている作業 -->"),
     "memory.decided": ("decided", "決定"),
     "memory.changed": ("changed", "変更"),
+    "memory.taken_back": ("taken back", "取り消し済み"),
     "memory.failed": ("failed", "失敗"),
     "memory.broken_off": ("broken off", "中断"),
     "memory.done": ("done", "結果"),

@@ -30,7 +30,7 @@ LISTED = 50
 
 _LONGEST = 160  # characters of a line
 _LANGUAGES: tuple[Language, ...] = ("en", "ja")
-_LINES = {"decided": 2, "changed": 1, "failed": 2, "broken_off": 1, "done": 3}
+_LINES = {"decided": 2, "changed": 1, "taken_back": 1, "failed": 2, "broken_off": 1, "done": 3}
 """Maximum lines of each kind in a record, the most important kind first."""
 _MOST = 8  # lines of a record
 
@@ -39,8 +39,8 @@ _MONTH = re.compile(r"(\d{4}-\d{2}): (\d+) \S.*$")
 
 
 class SessionRecord(msgspec.Struct, frozen=True):
-    """A session's record. `when` is in the user's own time zone; the tuples are lines of text; `changed` lists
-    files; `failed` are commands, `broken_off` the request that was interrupted."""
+    """A session's record. `when` is in the user's own time zone; the tuples are lines of text; `changed` and
+    `taken_back` list files; `failed` are commands, `broken_off` the request that was interrupted."""
 
     session_id: str
     when: datetime
@@ -50,6 +50,7 @@ class SessionRecord(msgspec.Struct, frozen=True):
     changed: str = ""
     failed: tuple[str, ...] = ()
     broken_off: str = ""
+    taken_back: str = ""
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -156,7 +157,7 @@ def _recorded(name: str, match: re.Match[str], item: Item) -> Recorded:
 
 
 def _tells_of_work(line: str) -> bool:
-    return line.startswith(_labels("decided", "changed")) or not line.startswith(_labels(*_LINES))
+    return line.startswith(_labels("decided", "changed", "taken_back")) or not line.startswith(_labels(*_LINES))
 
 
 def _lines_of(record: SessionRecord, language: Language) -> list[str]:
@@ -165,6 +166,7 @@ def _lines_of(record: SessionRecord, language: Language) -> list[str]:
     parts = {
         "decided": record.decisions,
         "changed": (record.changed,),
+        "taken_back": (record.taken_back,),
         "failed": record.failed,
         "broken_off": (record.broken_off,),
         "done": record.results,

@@ -212,7 +212,8 @@ _MARKUP = re.compile(r"^[#>*\s-]+|\*\*|__")
 class Gist(msgspec.Struct, frozen=True):
     """The essentials of a session. `files`: those that differ from before; `tests`: commands and whether they
     last succeeded; `answer`: first sentence of the last one; `broken_off`: the last request, if interrupted;
-    `requests`: how many were sent to a model."""
+    `requests`: how many were sent to a model; `taken_back`: files that went back to an earlier state after the
+    last answer, as with /undo."""
 
     goal: str
     files: tuple[str, ...] = ()
@@ -221,6 +222,7 @@ class Gist(msgspec.Struct, frozen=True):
     answer: str = ""
     broken_off: str = ""
     requests: int = 1
+    taken_back: tuple[str, ...] = ()
 
     @property
     def is_worth_keeping(self) -> bool:
@@ -232,20 +234,23 @@ class Gist(msgspec.Struct, frozen=True):
 def gist_of(entries: Sequence[Entry], memory: str = "") -> Gist:
     """Extract the essentials from the entries; of a forked session only its own.
     Changes of `memory`, the project's notes, are omitted; and the model's words, answers and commands, of a session
-    with untrusted text, which may have dictated them: later sessions would take them for the project's own."""
+    with untrusted text, which may have dictated them: later sessions would take them for the project's own.
+    An answer and tests before changes were taken back are omitted, too: they describe what is not there any more."""
     own = after(entries, Forked)
     started = [entry for entry in own if isinstance(entry, RunStarted)]
     answers = [entry.answer for entry in own if isinstance(entry, RunFinished) and entry.answer]
     last = next((entry for entry in reversed(own) if isinstance(entry, RunStarted | RunFinished)), None)
-    is_tainted = any(isinstance(entry, Tainted) for entry in entries)
+    taken_back = tuple(path for path in _taken_back(own) if path != memory)
+    is_void = bool(taken_back) or any(isinstance(entry, Tainted) for entry in entries)
     return Gist(
         goal=started[0].query if started else "",
         files=tuple(path for path in _files(own) if path != memory),
-        tests=() if is_tainted else tuple(_tests(own).items())[-_TESTS:],
+        tests=() if is_void else tuple(_tests(own).items())[-_TESTS:],
         decisions=tuple(_decisions(own)),
-        answer=_first_sentence(answers[-1]) if answers and not is_tainted else "",
+        answer=_first_sentence(answers[-1]) if answers and not is_void else "",
         broken_off=last.query if isinstance(last, RunStarted) else "",
         requests=sum(entry.provider != _LOOKS_UP for entry in started),
+        taken_back=taken_back,
     )
 
 
@@ -259,6 +264,7 @@ def record_of(session_id: str, gist: Gist, when: datetime, document: Document) -
         masked(gist.goal),
         decisions=tuple(map(masked, gist.decisions)),
         changed=_names(gist.files),
+        taken_back=_names(gist.taken_back),
         failed=tuple(f"`{masked(command)}`" for command, went_well in gist.tests if not went_well),
         broken_off=masked(broken_off) if gist.broken_off else "",
         results=tuple(map(masked, _tool_results(gist, language))),
@@ -290,6 +296,25 @@ def _files(entries: Iterable[Entry]) -> tuple[str, ...]:
         if isinstance(entry, Changed):
             states[entry.path] = states.get(entry.path, (entry.before, ""))[0], entry.after
     return tuple(path for path, (before, after) in states.items() if before != after)
+
+
+def _taken_back(entries: Sequence[Entry]) -> list[str]:
+    """Return the files that have, since the last answer, gone back to a state from before it."""
+    states: dict[str, list[str]] = {}
+    answered: dict[str, int] = {}
+    for entry in entries:
+        match entry:
+            case Changed(path=path, before=before, after=after):
+                states.setdefault(path, [before]).append(after)
+            case RunFinished(answer=answer) if answer:
+                answered = {path: len(known) for path, known in states.items()}
+            case _:
+                pass
+    return [
+        path
+        for path, count in answered.items()
+        if states[path][-1] != states[path][count - 1] and states[path][-1] in states[path][:count]
+    ]
 
 
 def _tests(entries: Iterable[Entry]) -> dict[str, bool]:

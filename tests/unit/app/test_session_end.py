@@ -54,6 +54,20 @@ class TestGist:
         assert gist.files == ()
         assert not gist.is_worth_keeping
 
+    @pytest.mark.parametrize("later", [(), turn("Thanks", "You are welcome.", number=2)])
+    def test_what_was_taken_back_after_the_answer_is_no_result(self, later: list[Entry]) -> None:
+        undone = Changed(path="prices.py", before="b", after="a", taken_back=True)
+        work = [*WORK, Changed(path="b.py", before="", after="x"), *later]
+        gist = gist_of([*work, undone])
+        assert (gist.taken_back, gist.files, gist.answer, gist.tests) == (("prices.py",), ("b.py",), "", ())
+        text = put(Document(""), record_of("s123", gist, NOW, Document(""))).text
+        assert "  - taken back: prices.py\n" in text
+        assert "  - done" not in text
+        again = gist_of([*work, undone, Changed(path="prices.py", before="a", after="b", taken_back=True)])
+        assert again.taken_back == ()
+        assert again.answer
+        assert gist_of([*work, undone, *turn("What is left?", "The discount.", number=3)]).answer == "The discount."
+
     def test_what_was_written_into_the_notes_stands_there_already(self) -> None:
         noted = [*turn("q", "a"), Changed(path="LOCALLLM.md", before="a", after="b")]
         assert not gist_of(noted, "LOCALLLM.md").is_worth_keeping
