@@ -12,6 +12,7 @@ from localllm.base.i18n import N_, _, ngettext
 from localllm.safety.confirmation import Answers
 from localllm.safety.rules import lasting_rule
 from localllm.text.sanitising import clean
+from localllm.tui.commands.registry import command_name
 from localllm.tui.render.report import choice_lines, wrapped
 from localllm.tui.render.screen import Screen
 from localllm.tui.render.tool_lines import diff_rows, folded, lines_with_ends, visible_blanks
@@ -158,6 +159,10 @@ class TerminalConfirmer:
                         continue
                     always = "session" if lasting == "always" else "project"
                     return _answer(request, approved=True, always=always, scope=scope)
+                case None if _has_command(said):
+                    self._say(
+                        N_("Commands can be given after this is answered. Nothing was sent to the model."), "warning"
+                    )
                 case "view":
                     await self._stage.view(all_rows if len(first) + len(whole) < len(all_rows) else whole)
                 case None if len(said) == 1:
@@ -255,6 +260,12 @@ async def ask_yes_no(question: str, screen: Screen, stage: Stage) -> bool:
 def understood(said: str) -> Answer | None:
     """Parse an answer, also in full-width letters; empty means no. None for anything else."""
     return _ANSWERS.get(unicodedata.normalize("NFKC", said.strip()).casefold())
+
+
+def _has_command(said: str) -> bool:
+    """Return whether this is a command, or an answer with a command attached, as in “y/model”."""
+    answer, slash, rest = unicodedata.normalize("NFKC", said).partition("/")
+    return bool(slash) and understood(answer) is not None and command_name(f"/{rest}") is not None
 
 
 def detail_lines(request: ConfirmationRequested) -> list[Line]:

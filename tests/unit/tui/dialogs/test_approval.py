@@ -83,6 +83,17 @@ async def test_no(said: str | type[BaseException]) -> None:
     assert (given.approved, given.by, given.feedback) == (False, "user", "")
 
 
+@pytest.mark.parametrize("said", ["/model", "/model qwen3", "／help", "y/model", "/"])
+async def test_a_command_is_no_answer_and_does_not_go_to_the_model(said: str) -> None:
+    person = Person(said, "y")
+    assert (await person.confirmer.confirm(request())).approved
+    assert not person.answers
+
+
+async def test_a_path_first_is_an_instruction() -> None:
+    assert (await answer("/tmp/build is the right folder")).feedback == "/tmp/build is the right folder"
+
+
 async def test_anything_else_is_no_and_goes_to_the_model() -> None:
     given = await answer("yes, but with pytest 日本語")
     assert (given.approved, given.feedback) == (False, "yes, but with pytest 日本語")
