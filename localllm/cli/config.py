@@ -124,7 +124,10 @@ def unset_(context: click.Context, choice: Choice, key: str) -> None:
 @click.option("--json", "json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def show(context: click.Context, key: str | None, json: bool) -> None:
-    """Print every setting, its value and where it was set; with KEY only that value, as get does."""
+    """Print every setting, its value and where it was set.
+
+    With KEY, only that value is printed, as get does.
+    """
     if key is not None:
         _print_values(context, key)
         return
