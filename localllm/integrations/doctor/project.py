@@ -272,11 +272,11 @@ def space(here: Surroundings) -> Iterator[Finding]:
 
 def size(here: Surroundings, most: int = MANY_FILES) -> Iterator[Finding]:
     """Check the size of the project; with more than `most` files it is reported."""
-    if survey(here.environ, ()).is_around_home(here.project):
+    if survey(here.environ, ()).is_too_wide(here.project):
         yield warning(
             "project",
             _(
-                "{folder} contains your home folder: commands are not run there, and all your files would be searched.",
+                "{folder} holds your home folder or all temporary files: no command is run, and all would be searched.",
                 folder=here.project,
             ),
             _("Start localllm in the folder of a project."),

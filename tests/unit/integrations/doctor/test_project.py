@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from localllm.config.loader import Loaded
@@ -103,11 +104,12 @@ def test_room(tmp_path: Path, free: int, status: str, words: str) -> None:
     assert bool(finding.fix) == (status != "ok")
 
 
-def test_a_project_that_is_the_home(tmp_path: Path) -> None:
+def test_a_project_that_is_the_home_or_holds_all_temporary_files(tmp_path: Path) -> None:
     here = surroundings(tmp_path, environ={"HOME": str(tmp_path / "project")})
-    (finding,) = size(here)
-    assert finding.status == "warning"
-    assert "folder of a project" in finding.fix
+    for there in (here, msgspec.structs.replace(surroundings(tmp_path), project=Path("/var/tmp").resolve())):
+        (finding,) = size(there)
+        assert finding.status == "warning"
+        assert "folder of a project" in finding.fix
 
 
 def test_files_are_counted_up_to_a_bound(tmp_path: Path) -> None:
