@@ -3,13 +3,14 @@
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast, get_args
+from typing import Any, cast, get_args, get_origin
 
 import msgspec
 
 from localllm.base.events import Json
 from localllm.base.foreign_tools import argument_meant, is_harmless
 from localllm.base.i18n import Phrase, Phrases
+from localllm.llm.tool_calling.json_repair import repair_json
 
 _IN_PLACE_OF = {
     "end_line": "max_lines",
@@ -85,6 +86,8 @@ def _typed(tool: str, name: str, value: Any, kind: Any, faults: list[str]) -> An
         value = msgspec.json.encode(value).decode()
     inner = next((one for one in get_args(kind) if get_args(one)), kind)
     entry = next(iter(get_args(inner)), None)
+    if get_origin(inner) is list and isinstance(value, str):
+        value = _list_in(value)
     if isinstance(value, list) and isinstance(entry, type) and issubclass(entry, msgspec.Struct):
         value = [_renamed(tool, one, entry.__struct_fields__) for one in cast("list[Json]", value)]
     try:
@@ -92,6 +95,17 @@ def _typed(tool: str, name: str, value: Any, kind: Any, faults: list[str]) -> An
     except msgspec.ValidationError as error:
         faults.append(f"{name}: {str(error).splitlines()[0].rstrip('. ')}")
         return cast("Any", value)
+
+
+def _list_in(text: str) -> Json:
+    """Return the list that a text holds as JSON, also one object as a list of it; else the text."""
+    if not text.lstrip().startswith(("[", "{")):
+        return text
+    try:
+        value: Any = msgspec.json.decode(repair_json(text, closes=False) or text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return text
+    return [cast("Json", value)] if isinstance(value, dict) else value
 
 
 def _renamed(tool: str, entry: Json, fields: Iterable[str]) -> Json:

@@ -9,6 +9,7 @@ import pytest
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.base.events import Json
 from localllm.config.schema import SafetySettings
+from localllm.safety.call_arguments import ArgumentsError
 from localllm.safety.tool_definition import Risk
 from localllm.tools.edit import edit_file
 from localllm.tools.files import read_file, write_file
@@ -613,3 +614,22 @@ async def test_the_lines_of_a_notebook_are_edited_as_they_are_shown(tmp_path: Pa
     cells[0]["source"] = ["rows = load()\n", 'total = rows[0]["amount"]\n', "total"]
     assert file.read_text() == json.dumps({"cells": cells}, indent=1) + "\n"
     assert "Syntax errors" not in output.for_model
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        r'[{"old_string": "a\n", "new_string": "b\n"}]',
+        '[{"old_string": "a\n", "new_string": "b\n"}]',
+        r'{"old": "a\n", "new": "b\n"}',
+    ],
+)
+def test_several_edits_may_be_written_as_json_in_a_string(written: str) -> None:
+    values = edit_file.fit({"file_path": "a.py", "edits": written}).values
+    assert [(edit.old_string, edit.new_string) for edit in values["edits"]] == [("a\n", "b\n")]
+
+
+@pytest.mark.parametrize("written", ["[a", '[{"old_string": "a", "new_string": "b'])
+def test_a_list_that_is_no_json_or_broken_off_is_refused(written: str) -> None:
+    with pytest.raises(ArgumentsError):
+        edit_file.fit({"file_path": "a.py", "edits": written})
