@@ -216,6 +216,7 @@ class Finishing(Middleware):
             *self._of_nothing_done(state, text),
             *(() if of_tests else self._of_rest(state, text)),
             *await self._of_paths(state, text),
+            *self._of_passages(state, text),
         ]
 
     def _of_failed_edit(self, text: str) -> Iterator[Finding]:
@@ -384,6 +385,31 @@ class Finishing(Middleware):
                 reason = Phrase("the answer names {path}, which does not exist", path=shown(path))
                 return [Finding("no_such_file", reason, contradicts=False, params={"path": path, "there": there})]
         return []
+
+    def _of_passages(self, state: RunState, text: str) -> list[Finding]:
+        """Return the references that no passage has, and the numbers that are not in the passages cited."""
+        if not self._facts.searches:
+            return []
+        from localllm.agent import cited_passages  # most runs search no documents
+
+        hits = [hit for payload in self._facts.searches for hit in cited_passages.hits_in(payload)]
+        known = [one.text for one in state.history.messages if not isinstance(one, AssistantMessage)]
+        found = cited_passages.unsupported(text, hits, known, state.goal)[:_MOST_NAMED]
+        what = "; ".join(
+            f"{one.quantity} is not in the passage cited" if one.quantity else f"no search found {one.reference}"
+            for one in found
+        )
+        return [
+            Finding(
+                "not_in_passages",
+                Phrase("{quantity} is not in {reference}", quantity=one.quantity, reference=shown(one.reference))
+                if one.quantity
+                else Phrase("no search found {reference}", reference=shown(one.reference)),
+                contradicts=False,
+                params={"what": what},
+            )
+            for one in found
+        ]
 
     def _to_be_run(self, state: RunState, text: str, reason: Phrase, *, is_wanted: bool) -> Finding:
         """Return the finding of a missing test.

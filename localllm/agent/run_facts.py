@@ -1,6 +1,7 @@
 """The facts of a run that its end is checked against: changes, failed edits, commands and tests."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -14,6 +15,7 @@ _READERS = (
     " read_file recall search_files search_rag_knowledge_base searxng_search web_search"
 )
 _WOULD_LOSE = ("would_destroy", "loss_refused")
+_DOCUMENTS = "search_rag_knowledge_base"
 _NOTHING_TO_DO = ("edit_already_applied", "edit_no_change")
 
 
@@ -53,6 +55,8 @@ class RunFacts:
         self.tests: list[TestRun] = []
         self._checked_at = 0
         self._not_run, self._not_run_at, self._is_empty = "", 0, False
+        self.searches: list[dict[str, Any]] = []
+        """The results of searches in the collections of documents."""
         self._in_background: dict[object, str] = {}
 
     def note(self, results: Sequence[ToolResult]) -> None:
@@ -67,6 +71,8 @@ class RunFacts:
         if "return_code" in result.payload:
             self._note_command(result, changed)
             return
+        if tool == _DOCUMENTS and result.success:
+            self.searches.append(result.payload)
         if tool in _EDITORS:
             self._note_edit(result, changed)
         elif result.success and tool not in _READERS.split():

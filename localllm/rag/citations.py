@@ -64,6 +64,20 @@ class Reference(NamedTuple):
     heading: str = ""
 
 
+def references_in(answer: str) -> list[str]:
+    """Return the references in brackets."""
+    parts = [part for found in _BRACKETED.finditer(answer) for part in _BETWEEN.split(found[1])]
+    return [part for part in parts if read_reference(part) is not None]
+
+
+def cited_sentences(answer: str, hits: Sequence[Hit]) -> list[tuple[str, tuple[Hit, ...]]]:
+    """Return the sentences with a reference to one of these passages in or right behind them, without references."""
+    text = _BEHIND_STOP.sub(r"\g<references>\g<stop>", answer)
+    parts = [text[start:end] for start, end in split_sentences(text)]
+    cited = [(part, check_citations(part, hits).cited) for part in parts]
+    return [(_BARE.sub("", _BRACKETED.sub("", part)), found) for part, found in cited if found]
+
+
 def check_citations(answer: str, hits: Sequence[Hit]) -> Checked:
     """Remove every reference that is not, or is not within, one of these passages."""
     removed: list[str] = []

@@ -1,0 +1,80 @@
+"""What an answer cites from documents is compared with the passages."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from localllm.agent.cited_passages import unsupported
+from localllm.agent.completion_checks import Finishing
+from localllm.agent.history import History
+from localllm.agent.middleware import Inject, RunState
+from localllm.base.events import ToolCall, Usage
+from localllm.llm.messages import AssistantMessage, Completion
+from localllm.rag.records import Hit, Place, Scores
+from localllm.tools.results import ToolResult
+from tests.support.agents import make_tools
+
+REQUEST = "VPNの鍵の期限は？"
+
+
+def hit(file: str, text: str, first: int = 1, last: int = 2) -> Hit:
+    place = Place(first=first, last=last)
+    return Hit(collection="c", path=f"/{file}", file=file, text=text, place=place, scores=Scores(1.0))
+
+
+HITS = [
+    hit("資料/vpn.md", "VPNの鍵の有効期限は90日です。延長は情報システム課へ。出社は週二日。"),
+    hit("docs/travel.md", "A night costs up to 12,000 yen, at most 3 nights. Passes end on 2026-03-31."),
+    hit("docs/fees.md", "The fee is 450 dollars."),
+]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("VPNの鍵の有効期限は120日です [資料/vpn.md:1-2]。", [("資料/vpn.md:1-2", "120日")]),
+        ("VPNの鍵の有効期限は120日です。[資料/vpn.md:1-2]", [("資料/vpn.md:1-2", "120日")]),
+        ("延長は総務課へ。[資料/規程.pdf:3]", [("資料/規程.pdf:3", "")]),
+        ("出社は週三日です [資料/vpn.md:1-2]。", [("資料/vpn.md:1-2", "三日")]),
+        ("A night costs up to 450 dollars [docs/travel.md:1-2].", [("docs/travel.md:1-2", "450 dollars")]),
+    ],
+)
+def test_what_no_passage_has(answer: str, expected: list[tuple[str, str]]) -> None:
+    assert [tuple(one) for one in unsupported(answer, HITS, [], REQUEST)] == expected
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "VPNの鍵の有効期限は90日です [資料/vpn.md:1-2]。",
+        "The key is valid for 90 days [資料/vpn.md:1].",
+        "Three nights cost up to 36,000 yen [docs/travel.md:1-2].",
+        "For 5 people it is 12,000 yen each [docs/travel.md:1-2].",
+        "Two rules apply [docs/travel.md:1-2]. Line 120 is not cited.",
+        "Passes end on 31 March 2026 [docs/travel.md:1].",
+        "It returns 404 [src/app.py:12].",
+        "See [README](https://example.org/120) and `a[0]`.",
+    ],
+)
+def test_what_is_there_or_can_be_reckoned_or_was_read(answer: str) -> None:
+    assert unsupported(answer, HITS, ["src/app.py (40 lines)"], "What do 5 people pay?") == []
+
+
+@pytest.mark.anyio
+async def test_the_model_is_told_once_and_then_the_user(tmp_path: Path) -> None:
+    finishing = Finishing(make_tools(tmp_path))
+    state = RunState(REQUEST, History("s"), lambda _: None)
+    payload = {"results": [msgspec.to_builtins(one) for one in HITS]}
+    found = ToolCall("c", "search_rag_knowledge_base", "{}")
+    finishing.after_results(
+        state, [ToolResult(call=found, success=True, payload=payload, for_model="資料/vpn.md", summary="")]
+    )
+    text = "有効期限は120日です [資料/vpn.md:1-2]。延長は総務課へ。[資料/規程.pdf:3]"
+    answer = Completion(AssistantMessage(text), "stop", Usage())
+    told = await finishing.after_answer(state, answer)
+    assert isinstance(told, Inject)
+    assert "120日" in told.text
+    assert "資料/規程.pdf:3" in told.text
+    assert await finishing.after_answer(state, answer) is None
+    assert (len(finishing.ending.contradicts), len(finishing.ending.unverified)) == (0, 2)
