@@ -81,7 +81,8 @@ class CommandSnapshots:
         self._is_hidden = False
         self._noted: set[str] = set()
         self._running = 0
-        """Number of commands that run: what they change must not be stored as what was there before them."""
+        """Number of commands that run, counted by the event loop: what they change must not be stored as what was there
+        before them."""
         self._is_behind = False
         """Whether the time was over before all files were read."""
         self._saved = 0.0  # time.monotonic, by the background thread
@@ -107,12 +108,18 @@ class CommandSnapshots:
 
         Raises ToolExecutionError undo_cannot_keep before the command runs, if nothing can be stored.
         """
-        call = await asyncio.to_thread(self._begin, root, tool, command)
-        changes: list[Change] = []
+        self._running += 1
         try:
-            yield changes
-        finally:
-            changes += await asyncio.to_thread(self._finish, root, call)
+            call = await asyncio.to_thread(self._begin, root, tool, command)
+            changes: list[Change] = []
+            try:
+                yield changes
+            finally:
+                changes += await asyncio.to_thread(self._finish, root, call)
+        finally:  # also if it was cancelled while the thread goes on
+            self._running -= 1
+            if not self._running:
+                threading.Thread(target=self._copy_the_rest, args=[root], daemon=True).start()
 
     @property
     def left_out(self) -> int:
@@ -244,8 +251,9 @@ class CommandSnapshots:
 
     def _copy_the_rest(self, root: ProjectRoot) -> None:
         """Read the pending files until a command runs: for a background thread."""
-        paths = iter(self._index.pending.copy())
-        left = True
+        with self._working:  # also waits for a thread of `_begin`
+            left = self._is_behind
+            paths = iter(self._index.pending.copy() if left else ())
         while left:
             with self._working, suppress(OSError):  # the next command reports it
                 if self._running or self._tree is None:
@@ -263,13 +271,10 @@ class CommandSnapshots:
 
     def _begin(self, root: ProjectRoot, tool: str, command: str) -> _Call:
         since, recorded = time.time(), self._snapshots.recorded
-        with self._working:
-            self._running += 1
         try:
             self.keep(root, command)
             self._unkept_before = self._unkept
         except OSError as error:
-            self._end_of_command(root)
             folder = self._snapshots.index_file.parent
             reason = error.strerror or str(error)
             raise ToolExecutionError("undo_cannot_keep", path=root.path, folder=folder, reason=reason) from error
@@ -285,16 +290,7 @@ class CommandSnapshots:
         except (OSError, LocalLLMError) as error:
             self._snapshots.fail(str(error))
             return []
-        finally:
-            self._end_of_command(root)
         return changes
-
-    def _end_of_command(self, root: ProjectRoot) -> None:
-        with self._working:
-            self._running -= 1
-            goes_on = self._is_behind and not self._running
-        if goes_on:
-            threading.Thread(target=self._copy_the_rest, args=[root], daemon=True).start()
 
     def _changes(self, root: ProjectRoot, call: _Call) -> list[Change]:
         tree, unlisted = self._tree_of(root), _Unlisted(root)

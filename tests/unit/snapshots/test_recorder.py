@@ -4,6 +4,7 @@ import asyncio
 import os
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -480,6 +481,33 @@ async def test_the_rest_is_copied_between_the_commands(
         put(root.path / "f7", "new")
     store.undo(root)
     assert (root.path / "f7").read_text() == "old"
+
+
+async def test_the_rest_is_copied_also_if_a_command_was_cancelled_before_it_began(
+    store: Snapshots, root: ProjectRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(30):
+        put(root.path / f"f{number}", "old")
+    in_a_hurry(monkeypatch)
+    commands, begin = CommandSnapshots(store), threading.Event()
+    keep = commands.keep
+    monkeypatch.setattr(commands, "keep", lambda *args: (begin.wait(20), keep(*args))[1])
+
+    async def run() -> None:
+        async with commands.around(root, tool="run_command"):
+            monkeypatch.undo()
+
+    cancelled = asyncio.create_task(run())
+    await asyncio.sleep(0.05)
+    cancelled.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await cancelled
+    begin.set()
+    await run()
+    until = time.monotonic() + 20
+    while commands.left_out and time.monotonic() < until:
+        await asyncio.sleep(0.02)
+    assert commands.left_out == 0
 
 
 async def test_what_the_command_names_is_copied_first(
