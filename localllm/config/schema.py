@@ -335,7 +335,8 @@ class SessionSettings(Section, frozen=True):
 class CommandSettings(Section, frozen=True):
     """Commands of your own.
 
-    aliases: a word and the request it stands for; `review = "…"` runs as /review.
+    aliases: a word and the request it stands for; `review = "…"` runs as /review. What you type after it takes the
+      place of $ARGUMENTS, else the end.
     """
 
     aliases: dict[str, str] = field(default_factory=dict[str, str])

@@ -92,6 +92,10 @@ class SlashCommand(msgspec.Struct, frozen=True):
         return [(form, meaning) for form, _, meaning in lines]
 
 
+_ARGUMENTS = "$ARGUMENTS"
+"""The place of the typed words in an alias."""
+
+
 class Alias(msgspec.Struct, frozen=True):
     """A word that stands for a request; `by_project`: defined in the project's settings, so the user did not type the
     request."""
@@ -106,7 +110,9 @@ class Alias(msgspec.Struct, frozen=True):
         return self.request
 
     def expand(self, words: str) -> str:
-        """Append the typed words to the request."""
+        """Put the typed words in place of $ARGUMENTS, else append them."""
+        if _ARGUMENTS in self.request:
+            return self.request.replace(_ARGUMENTS, words).rstrip()
         return f"{self.request} {words}".rstrip()
 
 

@@ -64,6 +64,12 @@ def test_an_alias_is_expanded_with_what_follows() -> None:
     assert found.expand("") == "Look at"
 
 
+def test_the_words_after_an_alias_may_have_a_place_in_it() -> None:
+    alias = Alias("review", "Review $ARGUMENTS; fix nothing in $ARGUMENTS")
+    assert alias.expand("a.py b.py") == "Review a.py b.py; fix nothing in a.py b.py"
+    assert alias.expand("") == "Review ; fix nothing in"
+
+
 def test_an_alias_cannot_take_a_builtin_name() -> None:
     aliases = SlashRegistry(COMMANDS, {"exit": "stay", "/quit": "stay", "/mine": "x"})
     assert isinstance(aliases.find("exit"), SlashCommand)
