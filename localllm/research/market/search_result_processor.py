@@ -39,17 +39,23 @@ class SearchResultProcessor:
 
     def remove_duplicates(self, results: Sequence[FoundResult]) -> list[FoundResult]:
         """Deduplicate results by page, in the given order: keep the one with the highest rank in its search, else the
-        first.
+        first, whose purpose does not have enough pages to read by then.
 
-        A page on technology that the search for startups also returned, further down, is read for technology.
+        A page on technology that the search for startups also returned, further down, is read for technology; but
+        where that has its pages, it is read for startups.
         """
-        places = Counter[MarketPurpose]()
-        best: dict[str, tuple[int, int]] = {}
+        places, taken = Counter[MarketPurpose](), Counter[MarketPurpose]()
+        found: dict[str, list[tuple[int, int]]] = {}
         for number, result in enumerate(results):
-            url, place = canonical_url(result.url), (places[result.purpose], number)
-            best[url] = min(place, best.get(url, place))
+            found.setdefault(canonical_url(result.url), []).append((places[result.purpose], number))
             places[result.purpose] += 1
-        return [results[number] for number in sorted(number for _place, number in best.values())]
+        enough, kept = max(1, self._pages), list[int]()
+        for ranked in sorted(map(sorted, found.values()), key=lambda ranked: (len(ranked) > 1, ranked)):
+            numbers = [number for _place, number in ranked]
+            wanting = (number for number in numbers if taken[results[number].purpose] < enough)
+            kept.append(next(wanting, numbers[0]))
+            taken[results[kept[-1]].purpose] += 1
+        return [results[number] for number in sorted(kept)]
 
     def categorize_by_region(self, results: Sequence[FoundResult]) -> CategorizedResults:
         """Split the results into those about Japan and those about the world."""

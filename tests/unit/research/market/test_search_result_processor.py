@@ -39,3 +39,14 @@ def test_a_page_counts_for_the_search_that_has_it_highest(tmp_path: Path) -> Non
 def test_a_page_that_is_as_high_in_two_searches_counts_for_the_first(tmp_path: Path) -> None:
     trends, needs = found("trends", "a", "b"), found("needs", "a", "c", "b")
     assert kept(tmp_path, trends, needs) == [("trends", "a"), ("trends", "b"), ("needs", "c")]
+
+
+def test_pages_that_all_searches_have_are_shared_out(tmp_path: Path) -> None:
+    hosts = ("a", "b", "c", "d")
+    purposes: tuple[MarketPurpose, ...] = ("trends", "needs", "technology")
+    assert kept(tmp_path, *(found(one, *hosts) for one in purposes)) == [
+        ("trends", "a"),
+        ("trends", "d"),
+        ("needs", "b"),
+        ("technology", "c"),
+    ]
