@@ -110,7 +110,7 @@ class ProjectIndex:
     def _files_there(self) -> dict[str, Stamp]:
         there: dict[str, Stamp] = {}
         for entry in walk(self.root, exclude=self.exclude):
-            if entry.is_dir or entry.is_link or self._is_closed(entry.path) or len(there) == MOST_FILES:
+            if entry.is_dir or entry.is_link or self.is_closed(entry.path) or len(there) == MOST_FILES:
                 continue
             with suppress(OSError, UnicodeError):
                 entry.path.encode()
@@ -206,7 +206,8 @@ class ProjectIndex:
         query = "SELECT places.id, path, line, kind, name, parent FROM places JOIN files ON files.id = file WHERE "
         return [Place(*row) for row in self._rows(query + where, value)]
 
-    def _is_closed(self, path: str) -> bool:
+    def is_closed(self, path: str) -> bool:
+        """Return whether a rule closes the path below the root."""
         return any(f"{path}/".startswith(folder) or folder == "./" for folder in self._closed)
 
     def _forget(self, files: Sequence[int]) -> None:

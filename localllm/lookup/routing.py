@@ -1,6 +1,7 @@
 """Route a request: classify the question and apply the rule for it."""
 
 import os
+import posixpath
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -46,6 +47,8 @@ def next_step(request: CompletionRequest, root: Path, environ: Mapping[str, str]
     cache = open_storage(root, environ).cache_file(_CACHE)
     with closing(ProjectIndex(root, cache, reads.exclude, reads.closed)) as index:
         if order is not None:
+            if order.kind in ("replace", "append") and index.is_closed(posixpath.normpath(order.path)):
+                return talk.say("no_path", path=order.path)  # the call would quote it, and stay in the log
             tests = overview.command_of_tests(index, reads.memory, order.path) if order.kind == "tests" else ""
             call = next_call(talk, root, order, tests)
             return call if isinstance(call, str) else (call,)

@@ -1,10 +1,12 @@
 """Whole runs over the real tools: the engine asked in a small project, in English and Japanese."""
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 
+from localllm.llm.messages import CompletionRequest, ToolSpec, UserMessage
 from localllm.lookup.engine import Embedded
 from tests.support.agents import Answering, make_agent, make_tools
 from tests.unit.lookup.conftest import Ask, agent_in
@@ -316,3 +318,18 @@ async def test_a_hundred_kilobytes_of_paste_are_no_hindrance(ask: Ask) -> None:
     result = await ask("x = 1  # filler\n" * 6_000 + "\nwhere is the retry logic?")
 
     assert "shop/net/retrying.py:8" in result.answer
+
+
+@pytest.mark.parametrize("is_denied", [True, False])
+async def test_an_order_for_a_file_that_a_rule_closes_quotes_nothing(
+    shop: Path, tmp_path: Path, *, is_denied: bool
+) -> None:
+    (tmp_path / "config").mkdir()
+    if is_denied:
+        (tmp_path / "config/localllm.toml").write_text('[safety]\ndeny = ["read_file(shop/accounts.py)"]\n')
+    environ = {**os.environ, "LOCALLLM_CONFIG_DIR": str(tmp_path / "config")}
+    sent = UserMessage('append "X = 1" to shop/./accounts.py')
+    tools = [ToolSpec("edit_file", "", {})]
+    request = CompletionRequest(model="", messages=[sent], tools=tools)
+    step = [chunk async for chunk in Embedded(shop, environ).stream(request)]
+    assert ("return True" in str(step)) is not is_denied
