@@ -124,6 +124,9 @@ def journal(here: Surroundings) -> Iterator[Finding]:
 
 def git(here: Surroundings) -> Iterator[Finding]:
     """Check whether changes have a history, and commits an author."""
+    if passed_over := _passed_over("git", here):
+        yield passed_over
+        return
     if not shutil.which("git", path=here.environ.get("PATH")):
         yield note(
             "git",
@@ -160,9 +163,26 @@ def _git_fault(here: Surroundings, error: ToolExecutionError) -> Finding:
             return of_error("git", error, "warning")
 
 
+def _passed_over(program: str, here: Surroundings, topic: str = "") -> Finding | None:
+    """Return what to say if a program is on the PATH in projects only, where it is not run."""
+    found = shutil.which(program, path=here.environ.get("PATH"))
+    if not found or find_program(program, here.project, here.environ):
+        return None
+    return note(
+        topic or program,
+        _(
+            "{file} is not used: it lies in a project or repository, or leads there: commands may have put it.",
+            file=found,
+        ),
+        _("Install it elsewhere, such as in ~/.local/bin."),
+    )
+
+
 def ripgrep(here: Surroundings) -> Iterator[Finding]:
     """Check whether searching is fast."""
-    if find_program("rg", here.project, here.environ):
+    if passed_over := _passed_over("rg", here, "ripgrep"):
+        yield passed_over
+    elif find_program("rg", here.project, here.environ):
         yield ok("ripgrep", _("ripgrep is installed: searching is fast."))
     else:
         yield note(

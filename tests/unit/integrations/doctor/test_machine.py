@@ -93,6 +93,18 @@ def test_a_repository_with_and_without_a_name(tmp_path, monkeypatch: pytest.Monk
     assert [finding.status for finding in git(here)] == ["ok"]
 
 
+@pytest.mark.parametrize(("check", "name"), [(git, "git"), (ripgrep, "rg")])
+def test_a_program_in_another_repository_is_named_as_not_used(tmp_path, check, name: str) -> None:
+    program = tmp_path / "tools/bin" / name
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    (tmp_path / "tools/.git").mkdir()
+    (tmp_path / "project").mkdir()
+    (found,) = check(surroundings(tmp_path / "project", environ={"PATH": str(program.parent)}))
+    assert (found.status, f"{program} is not used" in found.what) == ("note", True)
+
+
 def test_ripgrep(tmp_path) -> None:
     (missing,) = ripgrep(surroundings(tmp_path, environ=NOWHERE))
     assert (missing.status, "install ripgrep" in missing.fix) == ("note", True)
