@@ -16,6 +16,14 @@ _BLOCKS = late_pattern(
 )
 
 
+_ROW, _CELL = "\x1e", "\x1f"
+"""The start or end of a table's row, and the start of a cell, until the text is put together."""
+_ROWS = late_pattern(r"\x1e([^\x1e]*)(?=\x1e)")
+_OF_ROWS = frozenset({"table", "tbody", "tfoot", "thead", "tr"})
+_LONGEST_ROW = 500
+_MARKED = late_pattern(r"^(?:#+|-) ")
+
+
 def html_text(html: str) -> "HtmlText":
     """Extract the text of a page, with a time limit. It is fed in pieces: an unclosed tag or comment is
     then scanned once a piece, and not once a letter at the end."""
@@ -48,7 +56,8 @@ class HtmlText:
     @property
     def text(self) -> str:
         """The whole text, lines trimmed, without consecutive empty lines."""
-        lines = [" ".join(line.split()) for line in "".join(self._parts).split("\n")]
+        whole = _ROWS.sub(_in_a_line, "".join(self._parts)).replace(_ROW, "\n").replace(_CELL, "\n")
+        lines = [" ".join(line.split()) for line in whole.split("\n")]
         return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
     def start(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -56,7 +65,9 @@ class HtmlText:
         if tag in _LEFT_OUT:
             self._outside.append(tag)
         self._in_title = tag == "title" and not self.title
-        if _BLOCKS.fullmatch(tag):
+        if tag in _OF_ROWS or tag in ("td", "th"):
+            self._parts.append(_ROW if tag in _OF_ROWS else _CELL)
+        elif _BLOCKS.fullmatch(tag):
             self._parts.append("\n- " if tag == "li" else "\n" + "#" * int(tag[1]) + " " if tag[1:].isdigit() else "\n")
 
     def end(self, tag: str) -> None:
@@ -65,7 +76,9 @@ class HtmlText:
             while self._outside.pop() != tag:
                 pass
         self._in_title = False
-        if _BLOCKS.fullmatch(tag):
+        if tag in _OF_ROWS:
+            self._parts.append(_ROW)
+        elif _BLOCKS.fullmatch(tag):
             self._parts.append("\n")
 
     def data(self, data: str) -> None:
@@ -73,4 +86,13 @@ class HtmlText:
         if self._in_title:
             self.title = " ".join((self.title + data).split())
         elif not self._outside:
-            self._parts.append(data)
+            self._parts.append(data.replace(_ROW, " ").replace(_CELL, " "))
+
+
+def _in_a_line(found: re.Match[str]) -> str:
+    """Put the cells of a short row in one line. A long one is of a table that lays out a page."""
+    if not found[1].strip():
+        return ""
+    before, *cells = [" ".join(cell.split()) for cell in found[1].split(_CELL)]
+    is_row = len(cells) > 1 and not before and sum(map(len, cells)) <= _LONGEST_ROW and any(cells)
+    return f"\n{' | '.join(cells)}" if is_row and not any(map(_MARKED.search, found[1].split("\n"))) else found[0]
