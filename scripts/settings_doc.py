@@ -34,8 +34,8 @@ later ones override earlier ones:
    `LOCALLLM_LLM_LMSTUDIO_BASE_URL`. Lists are separated by commas. An empty variable counts as not set;
 5. the command line.
 
-`localllm config show` lists every value and where it comes from; `localllm config set llm.model qwen3` changes one and
-leaves the rest of the file as it is. A file looks like this:
+`localllm config show` lists every value and where it comes from, `config show KEY` one; `localllm config set llm.model
+qwen3` changes one and leaves the rest of the file as it is. A file looks like this:
 
 ```toml
 [llm]
