@@ -272,7 +272,8 @@ class Repository:
             await self._change(git, Question((*commit.arguments(), "--no-verify"), paths))
         except ToolExecutionError:
             if new:
-                await self._change(git, Question(_FORGET, new))
+                with suppress(ToolExecutionError):  # why the commit failed matters more
+                    await self._change(git, Question(_FORGET, new))
             raise
 
     async def _change(self, git: UnsandboxedGit, question: Question) -> None:
@@ -309,7 +310,7 @@ class Commit(NamedTuple):
 _FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
 _ANNOUNCE = ("add", "--intent-to-add", *_FROM_STDIN)
 _STAGE = ("add", "--all", *_FROM_STDIN)
-_FORGET = ("rm", "--cached", "--quiet", "--force", *_FROM_STDIN)
+_FORGET = ("update-index", "--force-remove", "-z", "--stdin")  # `git rm` takes no paths from a file in a subfolder
 _PEOPLE = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
 _HEAD = Question(("rev-parse", "--verify", "--quiet", "HEAD"), also_good=(1,))
 

@@ -604,6 +604,14 @@ async def test_commit_without_a_name(project: Project, user_settings: Path) -> N
     assert project.git("status", "--porcelain") == "?? a.txt\n"
 
 
+async def test_commit_without_a_name_in_a_subfolder(project: Project, user_settings: Path) -> None:
+    user_settings.write_text("[user]\n\tuseConfigOnly = true\n", "utf-8")
+    project.write("inner/a.txt")
+    inner = Project(project.root / "inner", init=False, state=project.state)
+    assert await inner.fail(git_commit, message="m", files=["a.txt"]) == "git_no_identity"
+    assert project.git("status", "--porcelain", "--untracked-files=all") == "?? inner/a.txt\n"
+
+
 # --- repositories that mean harm
 
 
