@@ -212,9 +212,9 @@ def _guess(data: bytes) -> str:
 def _is_torn_utf8(data: bytes) -> bool:
     """Return whether more characters of a script such as Japanese are whole as UTF-8 than torn: what `cut -c` and
     `head -c` leave would give other ideographs as Shift_JIS."""
-    text = data.decode("utf-8", "replace")
-    torn = text.count("\ufffd")
-    return len(_WIDE.findall(text)) > 2 * torn
+    whole = data[:2].lstrip(_REST_OF_UTF8) + data[2:]  # without the rest of the first character, which counts once
+    text = whole.decode("utf-8", "replace")
+    return len(_WIDE.findall(text)) > text.count("\ufffd") + (whole != data)
 
 
 def _is_damaged_utf8(data: bytes) -> bool:
@@ -235,7 +235,8 @@ def _may_be_japanese(data: bytes) -> bool:
     return bool(starts) and 2 * in_words <= len(starts)
 
 
-_WIDE = late_pattern("[\u0800-\uffff]")  # of three bytes in UTF-8
+_REST_OF_UTF8 = bytes(range(0x80, 0xC0))
+_WIDE = late_pattern("[\u0800-\ufffc]")  # of three bytes in UTF-8
 _FOREIGN_RUN = late_pattern(r"[^\x00-\x7f]+")
 _JAPANESE = "[\u2010-\u27bf\u3000-\u30ff\u3200-\u33ff\u4e00-\u9fff\uff01-\uff5e々〆ヶ]+"
 
