@@ -292,6 +292,12 @@ def _reason(error: OSError) -> str:
     return os.strerror(error.errno or errno.EIO)
 
 
+_OF_SYSTEM = (
+    "/ /bin /sbin /lib /etc /opt /usr /usr/bin /usr/sbin /usr/local /usr/local/bin /usr/local/sbin /var /snap /nix"
+)
+"""Folders of the system: what is there is run, even if somebody has chatted there once, or keeps them in git."""
+
+
 def search_path(project: Path, environ: Mapping[str, str] = os.environ) -> list[str]:
     """Return the folders of the search path, without relative ones and those in a project, this or any other of the
     user, also through links: a command may have put programs there, even into a `.venv/bin`."""
@@ -320,7 +326,8 @@ def _safe_folders(environ: Mapping[str, str], is_in_project: Callable[[str], boo
 def _project_check(project: Path) -> Callable[[str], bool]:
     """Return the check whether a path lies in the project or in any other, literally or through links. For one search:
     it remembers what it has found of each folder."""
-    nobodys, known = {*home_and_above(), Path("/")}, {Path(os.path.realpath(project)): True}
+    nobodys = {*home_and_above(), *map(Path, _OF_SYSTEM.split())}
+    known = {Path(os.path.realpath(project)): True}
 
     def check(path: str) -> bool:
         for place in dict.fromkeys((os.path.abspath(path), os.path.realpath(path))):  # noqa: PTH100 - a string

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from localllm.base import paths
 from localllm.base.paths import find_program, project_name, search_path, state_folder
 
 
@@ -76,6 +77,19 @@ def test_what_lies_in_another_project_is_passed_over(
     assert search_path(home / "project") == [str(one) for one in (folder, installed.parent)][not linked :]
     monkeypatch.setenv("PATH", str(folder))
     assert find_program("thing", home / "project") is None
+
+
+def test_programs_of_the_system_are_run_though_somebody_chatted_there(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = home / "usr"
+    installed = put(system / "bin/thing")
+    (state_folder() / "sessions" / project_name(system)).mkdir(parents=True)
+    monkeypatch.setenv("PATH", str(installed.parent))
+    assert find_program("thing", home / "project") is None
+    monkeypatch.setattr(paths, "_OF_SYSTEM", f"/ {system}")
+    assert find_program("thing", home / "project") == str(installed)
+    assert find_program("thing", system) is None, "it is the project now"
 
 
 @pytest.mark.parametrize("repository", ["", ".pyenv"])
