@@ -10,10 +10,14 @@ from io import BufferedReader
 from itertools import count
 
 from localllm.base.files import open_beneath
+from localllm.base.lazy_patterns import late_pattern
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _PART = 1 << 16  # bytes
+_SHORT = late_pattern(r"~[0-9]")
+"""In the short name that Windows gives a long one (`VSCODE~1`)."""
+
 _DEEPEST_REMOVED = 200  # nested folders that a command left in the place of a file
 
 
@@ -42,10 +46,14 @@ def _listed(path: str, folder: str, name: str) -> str:
 
 
 def _may_be_alias(folder: str, name: str, about: os.stat_result) -> bool:
-    if "~" in name or name.endswith((".", " ")) or not name.isascii():
+    if _SHORT.search(name) or name.endswith((".", " ")):
         return True
-    other = name.swapcase()
-    return other != name and _is_same(f"{folder}/{other}", about)
+    others = {name.swapcase()}
+    if not name.isascii():
+        import unicodedata  # hardly ever needed
+
+        others |= {unicodedata.normalize(form, name) for form in ("NFC", "NFD")}
+    return any(_is_same(f"{folder}/{other}", about) for other in others - {name})
 
 
 def _is_same(path: str, about: os.stat_result) -> bool:

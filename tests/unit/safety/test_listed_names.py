@@ -1,6 +1,7 @@
 """Names that a file system takes for others: in other letters, and the short ones of Windows."""
 
 import os
+import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +16,7 @@ from localllm.safety.paths import ProjectRoot
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project on a file system like those of Windows."""
-    for path in (".vscode/tasks.json", "secrets/key.txt", "plain~1", "Case/file"):
+    for path in (".vscode/tasks.json", "secrets/key.txt", "plain~1", "Case/file", "がく/file", "é/file"):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text("mine")
     monkeypatch.setattr(os, "lstat", _folding(os.lstat))
@@ -27,10 +28,14 @@ def _folding(look: Callable[..., os.stat_result]) -> Callable[..., os.stat_resul
         folder, _, name = path.replace("VSCODE~1", ".vscode").rpartition("/")
         same: list[str] = []
         with suppress(OSError):
-            same += [one.name for one in Path(folder).iterdir() if one.name.casefold() == name.casefold()]
+            same += [one.name for one in Path(folder).iterdir() if _folded(one.name) == _folded(name)]
         return look(f"{folder}/{same[0] if same else name}", **options)
 
     return found
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 @pytest.mark.parametrize(
@@ -43,6 +48,9 @@ def _folding(look: Callable[..., os.stat_result]) -> Callable[..., os.stat_resul
         ("Case/file", "Case/file"),
         ("plain~1", "plain~1"),
         ("new~1/x", "new~1/x"),
+        ("か\u3099く/file", "がく/file"),
+        ("がく/file", "がく/file"),
+        ("É/file", "é/file"),
     ],
 )
 def test_a_path_is_spelled_as_the_folder_lists_it(project: Path, given: str, listed: str) -> None:
@@ -59,3 +67,11 @@ def test_hard_links_of_other_letters_are_two_files(tmp_path: Path) -> None:
     (tmp_path / "a").touch()
     (tmp_path / "A").hardlink_to(tmp_path / "a")
     assert (as_listed(str(tmp_path), "a"), as_listed(str(tmp_path), "A")) == ("a", "A")
+
+
+def test_a_folder_of_japanese_names_is_not_listed_for_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("日本語.md", "データ~.txt", "café.py"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(os, "listdir", lambda _folder: pytest.fail("listed"))
+    for name in ("日本語.md", "データ~.txt", "café.py", "無い.md"):
+        assert as_listed(str(tmp_path), name) == name
