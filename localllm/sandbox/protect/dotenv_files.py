@@ -19,19 +19,20 @@ _MENTIONED = late_pattern(r"(?<![\w.-])(?:[\w.-]+/)*\.env(?:\.[\w-]+)*(?![\w.-])
 _MOST_NAMED = 50
 
 _PLAIN = late_pattern(
-    r"""\s*(?:#.*)?|\s*(?:export\s+)?([A-Za-z_]\w*)=(?:"[^"$`\\]*"|'[^']*'|[^\s"'$`\\;&|<>()#]*)\s*(?:\s#.*)?"""
+    r"""\s*(?:#.*)?|\s*(?:export\s+)?([A-Za-z_]\w*)=(?:"[^"$`\\]*"|'[^']*'|[^\s"'$`\\;&|<>()]*)\s*(?:\s#.*)?"""
 )
 """A line that sets one variable to plain text, or none, for a shell as for direnv."""
 
 _BELIEVED = late_pattern(
-    r"(?i)\w*PATH|LD_\w+|DYLD_\w+|BASH\w*|SHELL\w*|PROMPT\w*|R?PS[0-4]|R?PROMPT|precmd\w*|ZDOTDIR|IFS|HOME|XDG_\w+|TMPDIR"
-    r"|INPUTRC|TERMINFO\w*|HIST\w+|GIT_(?!(?:SHA|COMMIT|BRANCH|TAG|HASH|REV\w*)$)\w+|SSH_\w+|GNUPGHOME|GPG_\w+"
-    r"|\w*(?:PAGER|EDITOR|VISUAL|ASKPASS|LESSOPEN|LESSCLOSE|_COMMAND|_RSH|_SSH)|LESS|BROWSER"
+    r"(?i)[A-Z0-9]*PATH|(?:\w+_)?(?:LIBRARY|PLUGIN|MODULE|LOAD|TYPELIB|CONFIG|SEARCH)S?_PATH|(?:NIX|LUA|QT|GTK|GST)_\w+"
+    r"|LD_\w+|DYLD_\w+|BASH|BASHOPTS|BASH_\w+|SHELL|SHELLOPTS|R?PROMPT[2-4]?|PROMPT_COMMAND|R?PS[0-4]|precmd\w*|ZDOTDIR"
+    r"|IFS|HOME|XDG_\w+|TMPDIR|INPUTRC|TERMINFO\w*|HIST(?!ORY_)\w+|GIT_(?!(?:SHA|COMMIT|BRANCH|TAG|HASH|REV\w*)$)\w+|SSH_\w+|GNUPGHOME|GPG_\w+"
+    r"|\w*(?:PAGER|EDITOR|VISUAL|ASKPASS|LESSOPEN|LESSCLOSE|_RSH|_SSH)|LESS|BROWSER"
     r"|PYTHON(?!UNBUFFERED$|DONTWRITEBYTECODE$)\w*|PERL\w+|RUBY\w+|GEM_\w+|BUNDLE_\w+|NODE_(?!ENV$)\w+"
     r"|(?:\w+_)?JAVA_(?:TOOL_)?OPTIONS|\w+_OPTS|NPM_CONFIG_\w+|PIP_\w+|UV_\w+|CARGO\w*|RUST(?!_LOG$|_BACKTRACE$)\w+"
-    r"|GO(?:ROOT|ENV|PROXY|FLAGS|TOOLCHAIN)|MAKE\w*|CC|CXX|DOCKER_(?:HOST|CONFIG|CONTEXT|CERT\w+|TLS\w*)|KUBECONFIG"
+    r"|GO(?:ROOT|ENV|PROXY|FLAGS|TOOLCHAIN)|MAKE|MAKEFLAGS|MAKEFILES|CC|CXX|DOCKER_(?:HOST|CONFIG|CONTEXT|CERT\w+|TLS\w*)|KUBECONFIG"
     r"|DIRENV_\w+|MISE_\w+|ASDF_\w+|PYENV_\w+|NVM_\w+|VIRTUAL_ENV|CONDA_\w+|(?:HTTPS?|ALL|NO|FTP)_PROXY|SSL_CERT_\w+"
-    r"|CURL_\w+|REQUESTS_CA_BUNDLE|OPENSSL_\w+|GCONV_\w+|GIO_\w+|VIM\w*|EXINIT|FZF_\w+|STARSHIP_\w+|LOCALLLM_\w+"
+    r"|CURL_\w+|REQUESTS_CA_BUNDLE|OPENSSL_\w+|GCONV_\w+|GIO_\w+|VIM|VIMINIT|VIMRUNTIME|EXINIT|FZF_\w+|STARSHIP_\w+|LOCALLLM_\w+"
 )
 _NO_PROGRAM = ("ENV=", "BROWSER=none", "BROWSER=false")
 
