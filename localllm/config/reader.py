@@ -316,4 +316,6 @@ def _leaves(
 
 def _no_table(key: str, value: Json, where: str) -> ConfigurationError:
     got, expected = describe_value(value), Phrase("a table")
-    return ConfigurationError("config_wrong_type", where=where, key=key, got=got, expected=expected)
+    return ConfigurationError(
+        "config_wrong_type", where=where, key=key, got=got, expected=expected, hint=Phrase("Correct the value.")
+    )

@@ -69,8 +69,8 @@ def wrong_type(setting: Setting, value: Json, where: object) -> ConfigurationErr
         items = cast("list[Json]", value)
         other = next(item for item in items if item not in _choices(setting))
         got = Phrase("a list with “{value}” in it", value=str(other)[:_QUOTABLE])
-    error = ConfigurationError("config_wrong_type", where=where, key=setting.key, got=got, expected=expected)
-    return ConfigurationError("config_wrong_choice", **error.params, near=near) if near else error
+    hint = Phrase("Did you mean “{near}”?", near=near) if near else Phrase("Correct the value.")
+    return ConfigurationError("config_wrong_type", where=where, key=setting.key, got=got, expected=expected, hint=hint)
 
 
 def _nearest(value: str, choices: Sequence[str]) -> str:

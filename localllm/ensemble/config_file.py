@@ -308,7 +308,14 @@ class _Check:
 
     def _wrong(self, path: str, value: Json, expected: Phrase) -> NoReturn:
         got = _described(value)
-        raise ConfigurationError("config_wrong_type", where=self._file, key=path, got=got, expected=expected)
+        raise ConfigurationError(
+            "config_wrong_type",
+            where=self._file,
+            key=path,
+            got=got,
+            expected=expected,
+            hint=Phrase("Correct the value."),
+        )
 
     def _error(self, key: str, **params: object) -> ConfigurationError:
         return ConfigurationError(key, file=self._file, **params)

@@ -23,7 +23,7 @@ SAFETY = {
         "E9010", "{name} is denied by the rule {rule}.", "", "Do it another way, or say what you would need."
     ),
     "denied_by_user": ErrorText("E9011", "The user refused {name}.", "", "{feedback}"),
-    "denied_with_words": ErrorText("E9011", "The user refused {name}, with words to the model.", "", "{feedback}"),
+    "denied_with_words": ErrorText("E9019", "The user refused {name}, with words to the model.", "", "{feedback}"),
     "denied_unattended": ErrorText(
         "E9012",
         "{name} needs a confirmation and nobody is there to give it.",

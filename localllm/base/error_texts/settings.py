@@ -6,15 +6,10 @@ SETTINGS = {
     "config_unreadable": ErrorText(
         "E1001", "Cannot read {file}.", "{reason}.", "Make the file readable, or move it away."
     ),
-    "script_unreadable": ErrorText("E1001", "Cannot read {file}.", "{reason}.", "Correct the path."),
+    "script_unreadable": ErrorText("E1038", "Cannot read {file}.", "{reason}.", "Correct the path."),
     "config_bad_toml": ErrorText("E1002", "{file}:{line}: not valid TOML.", "{reason}.", "Correct that line."),
     "config_unknown_key": ErrorText("E1003", "{where}: unknown setting “{key}”.", "", "{hint}"),
-    "config_wrong_type": ErrorText(
-        "E1004", "{where}: “{key}” is {got}.", "It must be {expected}.", "Correct the value."
-    ),
-    "config_wrong_choice": ErrorText(
-        "E1004", "{where}: “{key}” is {got}.", "It must be {expected}.", "Did you mean “{near}”?"
-    ),
+    "config_wrong_type": ErrorText("E1004", "{where}: “{key}” is {got}.", "It must be {expected}.", "{hint}"),
     "config_secret_in_file": ErrorText(
         "E1005",
         "{where}: “{key}” holds a secret.",

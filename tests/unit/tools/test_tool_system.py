@@ -243,7 +243,7 @@ class TestLosses:
         tools = make_tools(project, confirmer=Answering(approve=False, feedback=words))
         await tools.execute_tool("read_file", file_path="a.txt")
         answer = await tools.execute_tool("write_file", file_path="a.txt", content="x")
-        assert answer["code"] == ("E9011" if words else "E8091")
+        assert answer["code"] == ("E9019" if words else "E8091")
         assert (words or "lose most of its lines (40 become 1). Keep that") in answer["error"]
 
     async def test_a_deletion_that_is_said_to_be_one_is_made(self, project: Path) -> None:
