@@ -99,7 +99,7 @@ class Stage(Protocol):
 
 
 class TerminalConfirmer:
-    """Show what a tool will do and ask for approval. Enter alone means no.
+    """Show what a tool will do, and ask at the prompt whether it may run. Enter alone means no.
 
     “Always” applies to this session or project, and to a scope shown to the user, who may narrow it: the command, the
     folder; Esc there returns to the question. Dangerous calls are always confirmed.
