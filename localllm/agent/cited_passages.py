@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
+from localllm.base.lazy_patterns import late_pattern
 from localllm.rag.citations import cited_sentences, points_to, read_reference, references_in
 from localllm.rag.records import Hit
 from localllm.text.quantities import quantities
@@ -54,17 +55,25 @@ def _wrong_numbers(answer: str, hits: Sequence[Hit], request: str) -> Iterator[U
         near_by = [hit for hit in hits if hit.file in files]
         stated = [*asked, *(one for hit in near_by for one in quantities(_whole(hit)))]
         for one in quantities(sentence):
-            if _is_idle(one) or any(agrees(one, other) for other in stated) or _is_reckoned(one, stated):
+            written = sentence[one.span.start : one.span.end]
+            if _is_idle(one, written) or any(agrees(one, other) for other in stated) or _is_reckoned(one, stated):
                 continue
-            yield Unsupported(cited[0].reference, sentence[one.span.start : one.span.end])
+            yield Unsupported(cited[0].reference, written)
 
 
 def _whole(hit: Hit) -> str:
     return "\n".join((hit.file, *hit.headings, hit.text))
 
 
-def _is_idle(one: Quantity) -> bool:
-    return one.kind == "ordinal" or (one.kind in SOFT and abs(one.value) <= _LEAST_COUNT)
+def _is_idle(one: Quantity, written: str) -> bool:
+    """Return whether it says nothing that a passage would have to: a place in an order, a small count, "1日" for each
+    day, a share in words."""
+    is_share = one.kind in ("percent", "ratio") and (one.is_word or "割" in written)
+    is_count = one.kind in SOFT and abs(one.value) <= _LEAST_COUNT
+    return one.kind == "ordinal" or is_count or is_share or bool(_ONE.match(written))
+
+
+_ONE = late_pattern(r"(?i)\s*(?:[1１一]|one\b|an?\b)(?![\d０-９.,〇十百千万])")
 
 
 def _is_reckoned(one: Quantity, stated: Sequence[Quantity]) -> bool:
@@ -72,4 +81,9 @@ def _is_reckoned(one: Quantity, stated: Sequence[Quantity]) -> bool:
     if one.kind == "date" or len(values) > _MOST_NUMBERS:
         return one.kind != "date"
     pairs = cast("Iterator[tuple[float, float]]", permutations(values, 2))
-    return any(near(one, made) for a, b in pairs for made in (a + b, a - b, a * b, a / b if b else 0.0))
+    scale = 100.0 if one.kind in ("percent", "points") else 1.0
+    return any(
+        near(one, made)
+        for a, b in pairs
+        for made in (a + b, a - b, a * b, *((a / b * scale, abs(a - b) / b * scale) if b else ()))
+    )

@@ -53,6 +53,8 @@ def test_what_no_passage_has(answer: str, expected: list[tuple[str, str]]) -> No
         "For 5 people it is 12,000 yen each [docs/travel.md:1-2].",
         "Two rules apply [docs/travel.md:1-2]. Line 120 is not cited.",
         "Passes end on 31 March 2026 [docs/travel.md:1].",
+        "1日3回まで、半数の人に [資料/vpn.md:1-2]。",
+        "The nights are 60 % of the people, so 40 % fewer [docs/travel.md:1-2].",
         "It returns 404 [src/app.py:12].",
         "See [README](https://example.org/120) and `a[0]`.",
     ],
