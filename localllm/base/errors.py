@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar
 
-from localllm.base.i18n import Phrase, sentences
+from localllm.base.i18n import Phrase, Phrases, sentences
 
 if TYPE_CHECKING:
     from localllm.base.error_texts.text import ErrorText
@@ -35,6 +35,11 @@ class LocalLLMError(Exception):
     def what_phrase(self) -> Phrase:
         """What happened, as a message parameter that is translated when shown."""
         return Phrase(error_text(self.key).what, **self.params)
+
+    @property
+    def details_phrase(self) -> Phrase:
+        """Why it happened and the fix, as `what_phrase`."""
+        return Phrases([Phrase(part, **self.params) for part in error_text(self.key)[2:] if part])
 
     @property
     def why(self) -> str:

@@ -159,10 +159,13 @@ class Phrases(Phrase):
     @property
     def english(self) -> str:
         """The whole text for the model."""
-        return self._between.join(self.each_english)
+        return self._joined(self.each_english)
 
     def __str__(self) -> str:
-        return sentences(*self._parts) if self._between == " " else self._between.join(map(str, self._parts))
+        return self._joined([str(part) for part in self._parts])
+
+    def _joined(self, parts: Sequence[str]) -> str:
+        return sentences(*parts) if self._between == " " else self._between.join(parts)
 
 
 def for_model(text: str | Phrase) -> str:

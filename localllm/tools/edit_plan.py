@@ -255,7 +255,8 @@ def plan(context: ToolContext, file_path: str, asked: Sequence[Replacement], *, 
             error = _made_before(context.seen, edit, replacement, missed)
             if len(asked) == 1:
                 raise error from missed.__cause__
-            raise ToolExecutionError("edit_of_several", number=number, count=len(asked), reason=error) from error
+            told = {"reason": error.what_phrase, "details": error.details_phrase}
+            raise ToolExecutionError("edit_of_several", number=number, count=len(asked), **told) from error
     to_bytes(path, edit.raw, file.decoded)  # what cannot be written is refused before the user is asked
     return edit
 

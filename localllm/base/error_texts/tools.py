@@ -119,7 +119,7 @@ TOOLS = {
     "edit_of_several": ErrorText(
         "E8027",
         "Edit {number} of {count} cannot be made, so none was: {reason}",
-        "",
+        "{details}",
         "Fix it and send all {count} again.",
     ),
     "file_changed_since": ErrorText(

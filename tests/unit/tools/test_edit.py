@@ -8,6 +8,7 @@ import pytest
 
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.base.events import Json
+from localllm.base.i18n import set_language
 from localllm.config.schema import SafetySettings
 from localllm.safety.call_arguments import ArgumentsError
 from localllm.safety.tool_definition import Risk
@@ -318,6 +319,21 @@ async def test_several_edits_are_all_made_or_none(tmp_path: Path) -> None:
     error = await missed(tmp_path, file_path="a.py", edits=[{"old_string": "x * 2", "new_string": "x * 3"}, {**first}])
     assert error.key == "edit_of_several"
     assert str(error).startswith("Edit 2 of 2 cannot be made, so none was")
+
+
+async def test_of_several_edits_the_user_is_shown_one_line_and_the_model_the_lines_in_english(tmp_path: Path) -> None:
+    put(tmp_path / "a.py", CODE)
+    edits = [
+        {"old_string": "import os", "new_string": "import sys"},
+        {"old_string": "def triple(x):\n    return x * 3", "new_string": "def triple(x):\n    return 3 * x"},
+    ]
+    alone = await missed(tmp_path, file_path="a.py", **edits[1])
+    error = await missed(tmp_path, file_path="a.py", edits=edits)
+    assert error.what.splitlines() == [f"Edit 2 of 2 cannot be made, so none was: {alone.what}"]
+    whole = f"Edit 2 of 2 cannot be made, so none was: {alone.english} Fix it and send all 2 again."
+    assert error.english == whole
+    set_language("ja")
+    assert error.english == whole
 
 
 async def test_edits_after_a_first_one_given_as_usual(tmp_path: Path) -> None:
