@@ -333,7 +333,10 @@ async def test_of_several_edits_the_user_is_shown_one_line_and_the_model_the_lin
     whole = f"Edit 2 of 2 cannot be made, so none was: {alone.english} Fix it and send all 2 again."
     assert error.english == whole
     set_language("ja")
-    assert error.english == whole
+    try:
+        assert error.english == whole
+    finally:
+        set_language("en")
 
 
 async def test_edits_after_a_first_one_given_as_usual(tmp_path: Path) -> None:
