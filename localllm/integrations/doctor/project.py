@@ -3,15 +3,16 @@
 import errno
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 from pathlib import Path
 
 from localllm.base.directory_walk import walk
-from localllm.base.errors import LocalLLMError
+from localllm.base.errors import ConfigurationError, LocalLLMError
 from localllm.base.i18n import N_, Phrase, _, ngettext, sentences
 from localllm.base.paths import data_folder, project_folder, project_name
-from localllm.config.loader import RESERVED_VARIABLES, SERVE_TOKEN, left_out_notice
+from localllm.config.loader import RESERVED_VARIABLES, SERVE_TOKEN, Loaded, left_out_notice
+from localllm.config.reader import Layer
 from localllm.integrations.doctor.inputs import (
     Finding,
     Surroundings,
@@ -106,23 +107,25 @@ def settings(here: Surroundings) -> Iterator[Finding]:
     if here.fault is not None:
         yield of_error("settings", here.fault)
         return
-    files = ", ".join(str(file) for file in here.loaded.files.values())
-    yield ok(
-        "settings",
-        _("Settings are read from {files}.", files=files)
-        if files
-        else _("No settings file: everything is at its default (localllm init creates one)."),
-    )
     for remark in here.loaded.remarks:
         yield warning("settings", str(remark), _("Correct the variable's name, or unset it."))
-    loaded = here.loaded
-    safety, faulty_rules = usable_rules(loaded.settings.safety, loaded.unchecked, all_tools(), here.project)
-    for error in (*here.loaded.left_out, *faulty_rules):
+    loaded, safety = here.loaded, here.loaded.settings.safety
+    ignored, faulty = loaded.left_out, set[Layer]()
+    try:
+        safety, faulty_rules = usable_rules(safety, loaded.unchecked, all_tools(), here.project)
+        ignored = (*ignored, *faulty_rules)
+    except ConfigurationError as error:
+        yield of_error("settings", error)
+        setting = error.params.get("setting", "safety.rules")
+        faulty |= {origin.layer for key, origin in loaded.origins.items() if key == setting}
+    for error in ignored:
+        faulty.add("project")
         yield warning(
             "settings",
             left_out_notice(error),
             _("Correct localllm.toml; once it is trusted, this keeps the program from starting."),
         )
+    yield from _sound_files(loaded, faulty)
     if here.loaded.withheld:
         keys = ", ".join(here.loaded.withheld)
         yield note(
@@ -149,6 +152,14 @@ def settings(here: Surroundings) -> Iterator[Finding]:
                 "read_file(.) all files."
             ),
         )
+
+
+def _sound_files(loaded: Loaded, faulty: Collection[Layer]) -> Iterator[Finding]:
+    """Name the files that were read, without the `faulty` ones, of which a problem or a warning tells."""
+    if files := ", ".join(str(file) for layer, file in loaded.files.items() if layer not in faulty):
+        yield ok("settings", _("Settings are read from {files}.", files=files))
+    elif not (loaded.files or faulty):
+        yield ok("settings", _("No settings file: everything is at its default (localllm init creates one)."))
 
 
 def folders_moved(here: Surroundings) -> Iterator[Finding]:

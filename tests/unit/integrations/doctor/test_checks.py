@@ -8,7 +8,7 @@ import pytest
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import Phrase
-from localllm.config.loader import HeldBack, Loaded
+from localllm.config.loader import HeldBack, Loaded, load
 from localllm.config.schema import LLMSettings, SafetySettings, Settings
 from localllm.integrations.doctor.checks import CHECKS, examine
 from localllm.integrations.doctor.inputs import STATUSES, Finding, Surroundings, note, ok
@@ -88,6 +88,31 @@ async def test_a_rule_for_a_tool_there_is_not(tmp_path) -> None:
     settings = Settings(llm=LLMSettings(provider="embedded"), safety=SafetySettings(deny=("no_such_tool",)))
     findings = await examine(surroundings(tmp_path, loaded=Loaded(settings=settings)), CHECKS[:1])
     assert [finding.status for finding in findings if finding.name == "settings"] == ["problem", "ok"]
+
+
+async def test_a_settings_file_with_a_fault_is_not_also_listed_as_sound(tmp_path) -> None:
+    cases = {
+        '[llm]\nprovider = "embedded"\n': ["ok"],
+        '[llm\nprovider = "embedded"\n': ["warning"],  # ignored as a whole
+        '[llm]\nprovidr = "embedded"\n': ["warning"],
+        '[safety]\ndeny = ["no_such_tool"]\n': ["warning"],
+    }
+    project, environ = tmp_path / "project", {"HOME": str(tmp_path), "LOCALLLM_CONFIG_DIR": str(tmp_path)}
+    project.mkdir()
+    for text, expected in cases.items():
+        (project / "localllm.toml").write_text(text)
+        here = surroundings(tmp_path, loaded=load(project, environ=environ))
+        found = await examine(here, CHECKS[:1])
+        assert [one.status for one in found if one.name == "settings"] == expected, text
+    here = surroundings(tmp_path, loaded=load(project, environ=environ, trusted=True))
+    found = only(await examine(here, CHECKS[:1]), "settings")
+    assert found.status == "problem"
+    assert "no_such_tool" in found.what
+    (tmp_path / "localllm.toml").write_text('[llm]\nprovider = "embedded"\n')
+    here = surroundings(tmp_path, loaded=load(project, environ=environ))
+    said = [one for one in await examine(here, CHECKS[:1]) if one.name == "settings"]
+    assert [one.status for one in said] == ["warning", "ok"]
+    assert str(project) not in said[1].what, "the user's own file is sound"
 
 
 async def test_a_rule_that_takes_away_only_the_reading_tool_is_said(tmp_path) -> None:
