@@ -447,5 +447,5 @@ class ChatContext(Protocol):
 def answering_model(chat: ChatContext) -> str:
     """Return the name of the model that answers, with the one it stands in for; empty before the first contact."""
     if stand_in := chat.stand_in:
-        return _("{model} (instead of {other})", model=stand_in.model, other=chat.model)
+        return _("{model} (instead of {other})", model=stand_in.model, other=chat.model or chat.provider_name)
     return chat.model

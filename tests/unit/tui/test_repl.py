@@ -34,6 +34,10 @@ CHAT: dict[str, Any] = {
             {"stand_in": StandIn("ollama", "http://127.0.0.1:11434", "qwen3-14b")},
             "qwen3-14b (instead of qwen3-8b) · sandbox landlock · 1,234 / 4,096 tokens",
         ),
+        (
+            {"model": "", "stand_in": StandIn("ollama", "http://127.0.0.1:11434", "qwen3-14b")},
+            "qwen3-14b (instead of lmstudio) · sandbox landlock · 1,234 / 4,096 tokens",
+        ),
         ({"connecting": True}, "looking for the model… · sandbox landlock · …"),
     ],
 )
