@@ -15,7 +15,7 @@ from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.plain_commands import PlainCommand, PlainWord, plain_commands
 from localllm.safety.rules import is_within
 from localllm.sandbox.git_config import Setting
-from localllm.sandbox.git_programs import PROGRAM_NAMES
+from localllm.sandbox.git_programs import names_program
 from localllm.sandbox.protect.repository import find_place, settings_of
 
 
@@ -310,7 +310,8 @@ def _is_harmless(place: Place) -> bool:
     if any(_names_repository(index) for index in (root / ".git").glob("*index*")):
         return False
     return not any(
-        setting.name in PROGRAM_NAMES | _FETCHING
+        names_program(setting.name)
+        or setting.name in _FETCHING
         or setting.section in ("pager", "include", "includeif", "protocol")
         or (setting.section, setting.name) in (("core", "hookspath"), ("core", "worktree"))
         or _runs_gpg(setting)
@@ -338,7 +339,7 @@ def _filters_by_project(setting: Setting, place: Place) -> bool:
     """Return whether it is a filter whose program may be the project's. Git runs no other programs of the user there
     (see sandbox/dotfiles.py)."""
     program = setting.value.split()[:1]
-    is_filter = setting.section == "filter" and setting.name in PROGRAM_NAMES
+    is_filter = setting.section == "filter" and names_program(setting.name)
     return is_filter and bool(program) and _is_of_project(program[0], place)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from localllm.base.files import open_made
 from localllm.base.regular_files import open_linkless
 from localllm.sandbox.git_config import Setting, parse, write
-from localllm.sandbox.git_programs import PROGRAM_NAMES, expanded
+from localllm.sandbox.git_programs import expanded, names_program
 from localllm.sandbox.symlinks import Resolved, resolve
 
 CARGO = (".cargo/config.toml", ".cargo/config")
@@ -171,7 +171,7 @@ def _is_kept(setting: Setting) -> bool:
     full = f"{section}.{name}"
     if section not in _SECTIONS.split() or full in _DROPPED.split():
         return False
-    if name in PROGRAM_NAMES or value.startswith("!"):  # any word of a command line may be a secret
+    if names_program(name) or value.startswith("!"):  # any word of a command line may be a secret
         return section == "filter" and bool(_PLAIN_FILTER.fullmatch(value))
     if section in ("user", "author", "committer"):
         return full in _PEOPLE and not _ADDRESS_WITH_SECRET.search(value)

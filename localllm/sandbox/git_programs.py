@@ -1,4 +1,5 @@
-"""Find the files of a project that git settings name, and so git runs: hooks, helpers, filters, included settings."""
+"""Find the files of a project that git settings name, and so git runs or believes: hooks, helpers, filters, included
+settings, keys and authorities."""
 
 import os
 import re
@@ -14,13 +15,25 @@ _ARGUMENTS = "lfs.args"
 """The arguments of a program that another setting names."""
 
 _SETTINGS = frozenset({"include.path", "includeif.path"})
+_BELIEVED = frozenset(
+    """gpg.allowedsignersfile gpg.revocationfile http.sslcainfo http.sslcapath http.proxysslcainfo http.cookiefile
+    sendemail.aliasesfile sendemail.smtpsslcertpath""".split()
+)
+"""Files and folders that say whose signature is good, which servers are genuine, and who gets mails."""
+
+_OF_ALL_REPOSITORIES = frozenset({"core.attributesfile", "core.excludesfile"})
+"""Which filters run and what `git add` leaves out, in all repositories of the user if the path is not relative. A
+relative one is the project's own, like `.gitattributes`."""
+
 _PROGRAMS = (
     "alternaterefscommand askpass cccmd clean cmd command defaultkeycommand difffilter driver editor external "
     "fsmonitor gitproxy headercmd helper pager packobjectshook process program proxycommand receivepack "
     "recentobjectshook smtpserver smudge sshcommand textconv tocmd tunnel update uploadpack vcs"
 )
 """Names of settings, in any section, whose value is a command line; `pager.…` and `alias.…` are, too."""
-PROGRAM_NAMES = frozenset(_PROGRAMS.split())
+_PROGRAM_NAMES = frozenset(_PROGRAMS.split())
+_PROGRAM_ENDINGS = ("command", "cmd", "program", "prog", "hook")
+"""Those of git-annex, git-svn and others: `annex.freezecontent-command`, `svn.authorsProg`."""
 
 _Word = tuple[str, str, Callable[[str], bool]]
 """The folder that a name is relative to, the name, and whether their path may be meant."""
@@ -38,6 +51,11 @@ _RUNS = re.compile(
 
 _MOST = 200  # files; each is read before and after a command
 _MOST_WORDS = 5_000  # words that may be files
+
+
+def names_program(name: str) -> bool:
+    """Return whether the value of a setting of this name, in any section, is a command line."""
+    return name in _PROGRAM_NAMES or name.endswith(_PROGRAM_ENDINGS)
 
 
 def named_files(settings: Iterable[Setting], folders: Iterable[str], home: str, beside: str) -> tuple[list[str], bool]:
@@ -70,13 +88,13 @@ def _words(setting: Setting, folders: list[str], beside: str) -> Iterator[_Word]
     full = f"{section}.{name}"
     if full in _SETTINGS:
         yield beside, value, bool
-    elif full in _FOLDERS:
+    elif full in _FOLDERS | _BELIEVED or (full in _OF_ALL_REPOSITORIES and value.startswith(("/", "~"))):
         yield from ((folder, value, bool) for folder in folders)
     elif section == "alias":
         yield from _of_command(value, folders) if value.startswith("!") or _RUNS.search(value) else ()
     elif full == _ARGUMENTS:
         yield from _of_command(f"program {value}", folders)
-    elif section == "pager" or name in PROGRAM_NAMES or full in _PATHS:
+    elif section == "pager" or names_program(name) or full in _PATHS:
         yield from _of_command(value, folders)
 
 

@@ -57,6 +57,26 @@ def test_aliases_and_arguments(tmp_path: Path, setting: Setting, name: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("setting", "name"),
+    [
+        (Setting("gpg", "ssh", "allowedsignersfile", ".signers"), ".signers"),
+        (Setting("http", "https://example.org/", "sslcainfo", "ca.pem"), "ca.pem"),
+        (Setting("core", "", "attributesfile", "{root}/attributes"), "attributes"),
+        (Setting("core", "", "excludesfile", "~/ignored"), "/people/ann/ignored"),
+        (Setting("core", "", "excludesfile", "ignored"), ""),
+        (Setting("blame", "", "ignorerevsfile", ".git-blame-ignore-revs"), ""),
+        (Setting("commit", "", "template", "message"), ""),
+        (Setting("svn", "", "authorsprog", "./authors"), "authors"),
+        (Setting("annex", "", "freezecontent-command", "./freeze %path"), "freeze"),
+    ],
+)
+def test_files_that_git_believes(tmp_path: Path, setting: Setting, name: str) -> None:
+    setting = setting._replace(value=setting.value.replace("{root}", str(tmp_path)))
+    found, _ = named_files([setting], [str(tmp_path)], "/people/ann", "/nowhere")
+    assert (str(tmp_path / name) in found) if name else not found
+
+
+@pytest.mark.parametrize(
     ("line", "may_run"),
     [
         ("git-lfs clean -- %f", False),
