@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from localllm.base.errors import KnowledgeBaseError, KnowledgeBaseUsageError, LLMConnectionError
+from localllm.base.errors import KnowledgeBaseUsageError, LLMConnectionError
 from localllm.base.i18n import Phrase
 from localllm.base.paths import project_folder
 from localllm.config.schema import Settings
@@ -28,9 +28,10 @@ from localllm.rag.locations import FOLDER, delivered_collections, is_name, proje
 from localllm.rag.manifest import Manifest
 from localllm.rag.origins import origins
 from localllm.rag.query import Query, parse_query
+from localllm.rag.question_parts import split_query
 from localllm.rag.records import Collection, FileRecord, Found, Hit, IngestEvent, IngestReport, OnEvent
-from localllm.rag.remarks import another_model, other_version, outdated_files
-from localllm.rag.retrieval import Candidates, Weights, find_candidates, merge_neighbours, rank
+from localllm.rag.remarks import another_model, other_version, outdated_files, outdated_hits
+from localllm.rag.retrieval import Candidates, Weights, find_candidates, merge_neighbours, rank, with_parts
 from localllm.rag.shard_lock import ShardLock
 from localllm.rag.store import SCHEMA, Store
 from localllm.text import tokenising
@@ -293,7 +294,7 @@ class KnowledgeBase:
             others = [(store, one) for store, one in self._everything() if one.name != name]
             there, _ = await self._hits(others, search, [])
             elsewhere = tuple(dict.fromkeys(hit.collection for hit in there))
-        outdated = await asyncio.to_thread(_outdated_hits, named, hits)
+        outdated = await asyncio.to_thread(outdated_hits, named, hits)
         for one, old in outdated:
             files = list(dict.fromkeys(hit.file for hit in old))
             remarks.append(outdated_files(one, files, list(dict.fromkeys(hit.path for hit in old))))
@@ -310,6 +311,18 @@ class KnowledgeBase:
         self, named: Sequence[tuple[Store, Collection]], search: "_Search", remarks: list[Phrase]
     ) -> tuple[list[Hit], list[Hit]]:
         """Return the hits and, if there are none, the nearest passages."""
+        floor, found = self._settings.rag.floor, await self._candidates(named, search, remarks)
+        parts = [(one, await self._candidates(named, one, remarks)) for one in search.parts()]
+        ranked = rank(found, search.query, floor)
+        ranked = with_parts(ranked, [rank(each, one.query, floor) for one, each in parts], search.top_k)
+        if ranked:
+            return merge_neighbours(ranked, search.top_k), []
+        return [], merge_neighbours(rank(found, search.query, 0.0), _NEAREST)
+
+    async def _candidates(
+        self, named: Sequence[tuple[Store, Collection]], search: "_Search", remarks: list[Phrase]
+    ) -> list[Candidates]:
+        """Find the candidates of each collection, without files that a rule closes."""
         rag = self._settings.rag
         found: list[Candidates] = []
         for store, one in named:
@@ -325,9 +338,7 @@ class KnowledgeBase:
             found.append(
                 best._replace(points=[each for each in best.points if not search.is_closed(each.payload.path)])
             )
-        if ranked := rank(found, search.query, rag.floor):
-            return merge_neighbours(ranked, search.top_k), []
-        return [], merge_neighbours(rank(found, search.query, 0.0), _NEAREST)
+        return found
 
     async def _query_vector(self, one: Collection, search: "_Search") -> tuple[Vector | None, Phrase | None]:
         """Embed the query with the collection's model; None if there is none or it does not know the script, with a
@@ -448,32 +459,16 @@ class _Search(NamedTuple):
     vectors: dict[str, Vector]
     is_closed: Callable[[str], bool]
 
+    def parts(self) -> "list[_Search]":
+        """Return a search for each of the things the query asks about; none if it is one."""
+        return [self._replace(text=one, query=parse_query(one), vectors={}) for one in split_query(self.text)]
+
 
 def _candidates(
     store: Store, collection: Collection, search: _Search, vector: Vector | None, weights: Weights
 ) -> Candidates:
     with store.reading(collection.name) as reader:
         return find_candidates(reader, collection, search.query, vector, weights, search.top_k)
-
-
-def _outdated_hits(
-    named: Sequence[tuple[Store, Collection]], hits: Sequence[Hit]
-) -> list[tuple[Collection, list[Hit]]]:
-    """Return the hits whose files have changed or are gone since, by collection; none of a collection whose manifest
-    cannot be read."""
-    found: list[tuple[Collection, list[Hit]]] = []
-    for store, one in named:
-        paths = {hit.path for hit in hits if hit.collection == one.name}
-        if not paths:
-            continue
-        try:
-            manifest = Manifest(store.manifest(one.name), one.name)
-            old = {path for path in paths if (known := manifest.file(path)) and is_outdated(known)}
-        except (KnowledgeBaseError, ValueError, OSError):
-            continue
-        if old:
-            found.append((one, [hit for hit in hits if hit.collection == one.name and hit.path in old]))
-    return found
 
 
 @contextmanager

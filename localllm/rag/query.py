@@ -177,6 +177,10 @@ class Query(NamedTuple):
         """Return the words with their weights in a collection."""
         return [(word, word.weight * word.rarity(rarity)) for word in self.words]
 
+    def subject(self) -> list[Word]:
+        """Return the words without function words."""
+        return [word for word in self.words if word.weight > _FILLER]
+
     def telling(self, rarity: Rarity) -> list[tuple[Word, float]]:
         """Return the weighted words without function words; all if nothing else remains."""
         weighed = self.weighed(rarity)
@@ -208,7 +212,7 @@ class Query(NamedTuple):
         """Whether a passage has the expected form of answer near some of the question's words it contains."""
         if self.answer is None:
             return True
-        words = [(word, weight) for word, weight in self.weighed(rarity) if word.weight > _FILLER]
+        words = [(word, word.weight * word.rarity(rarity)) for word in self.subject()]
 
         def had(there: Container[int]) -> float:
             return sum(weight * word.presence(there) for word, weight in words)
@@ -235,6 +239,11 @@ def parse_query(text: str) -> Query:
     words = _words(text, frozenset(chain.from_iterable(names.values())))
     expanded = tuple(_expanded(word, expansions) for word in words)
     return Query(vector, expanded, names, expected_answer(whole))
+
+
+def is_question(sentence: str) -> bool:
+    """Whether a sentence ends as a question or has a question word."""
+    return bool(_QUESTION.search(sentence) or _QUESTION_WORD.search(sentence))
 
 
 def share_of(weighed: Sequence[tuple[Word, float]], there: frozenset[int]) -> float:

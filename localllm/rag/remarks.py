@@ -4,10 +4,14 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from localllm.base.errors import KnowledgeBaseError
 from localllm.base.i18n import N_, Phrase, Phrases
 from localllm.rag import chunking
 from localllm.rag.document_files import is_beneath
-from localllm.rag.records import Collection
+from localllm.rag.ingest import is_outdated
+from localllm.rag.manifest import Manifest
+from localllm.rag.records import Collection, Hit
+from localllm.rag.store import Store
 from localllm.text import tokenising
 
 _OTHER_VERSION = N_(
@@ -55,3 +59,21 @@ def outdated_files(collection: Collection, files: Sequence[str], paths: Sequence
         roots=shlex.join(roots or paths[:_MOST_NAMED]),
         name=shlex.quote(collection.name),
     )
+
+
+def outdated_hits(named: Sequence[tuple[Store, Collection]], hits: Sequence[Hit]) -> list[tuple[Collection, list[Hit]]]:
+    """Return the hits whose files have changed or are gone since, by collection; none of a collection whose manifest
+    cannot be read."""
+    found: list[tuple[Collection, list[Hit]]] = []
+    for store, one in named:
+        paths = {hit.path for hit in hits if hit.collection == one.name}
+        if not paths:
+            continue
+        try:
+            manifest = Manifest(store.manifest(one.name), one.name)
+            old = {path for path in paths if (known := manifest.file(path)) and is_outdated(known)}
+        except (KnowledgeBaseError, ValueError, OSError):
+            continue
+        if old:
+            found.append((one, [hit for hit in hits if hit.collection == one.name and hit.path in old]))
+    return found

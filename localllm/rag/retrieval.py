@@ -8,7 +8,7 @@ six English sets that is better than fusing ranks (RRF), which loses the distanc
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, reduce
-from itertools import chain
+from itertools import chain, zip_longest
 from math import exp, log1p
 from typing import NamedTuple
 
@@ -226,6 +226,18 @@ def is_relevant(scores: Scores, floor: float, weights: Weights) -> bool:
 def _bm25(point: Point, wanted: Mapping[int, float], rarity: Mapping[int, float]) -> float:
     pairs = zip(*point.terms, strict=True)
     return sum(wanted[term] * rarity[term] * weight for term, weight in pairs if term in wanted)
+
+
+def with_parts(whole: Sequence[Ranked], parts: Sequence[Sequence[Ranked]], count: int) -> list[Ranked]:
+    """Add to the ranking of a query those of its parts that none of its best `count` passages answers, in turn."""
+    best = {_identity(one) for one in whole[:count]}
+    lacking = [part for part in parts if best.isdisjoint(map(_identity, part[:1]))]
+    in_turn = chain.from_iterable(zip_longest(whole, *lacking))
+    return list({_identity(one): one for one in in_turn if one}.values())
+
+
+def _identity(one: Ranked) -> tuple[str, str, int]:
+    return one.collection.name, one.payload.path, one.payload.number
 
 
 def merge_neighbours(ranked: Sequence[Ranked], count: int) -> list[Hit]:

@@ -2,6 +2,7 @@
 found, somewhat below what is (docs/rag.md), so that it does not get worse unseen."""
 
 import asyncio
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -34,18 +35,20 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """At least so many questions lead to the right collection, and to the fact; so many of the others find nothing."""
+    """At least so many questions lead to the right collection, and to the fact; so many of the others find nothing; of
+    so many pairs of questions, asked in one query, both facts are found."""
 
     collection: int
     fact: int
     refused: int
+    both: int
 
 
 SETS = {
-    "storage/questions": Bounds(collection=26, fact=25, refused=8),
-    "till/questions": Bounds(collection=26, fact=23, refused=6),
-    "till/later_questions": Bounds(collection=22, fact=21, refused=3),
-    "till/last_questions": Bounds(collection=21, fact=18, refused=6),
+    "storage/questions": Bounds(collection=26, fact=25, refused=8, both=16),
+    "till/questions": Bounds(collection=26, fact=23, refused=6, both=13),
+    "till/later_questions": Bounds(collection=22, fact=21, refused=3, both=12),
+    "till/last_questions": Bounds(collection=21, fact=18, refused=6, both=4),
 }
 
 
@@ -77,14 +80,17 @@ def test_the_facts_are_there(name: str) -> None:
 def test_most_questions_lead_to_their_fact(name: str, tmp_path: Path) -> None:
     settings = Settings(rag=RagSettings(embedding_provider="none"))
 
+    answerable = [one for one in questions(name) if one.collection]
+    pairs = {f"{one.question} {two.question}": (one, two) for one, two in pairwise((*answerable, answerable[0]))}
+
     async def ask() -> dict[str, Found]:
         async with KnowledgeBase(settings, tmp_path, {"LOCALLLM_DATA_DIR": str(tmp_path)}) as knowledge:
             for collection, place in places(name).items():
                 await knowledge.ingest([place], collection)
-            return {one.question: await knowledge.search(one.question, top_k=5) for one in questions(name)}
+            asked = [*(one.question for one in questions(name)), *pairs]
+            return {query: await knowledge.search(query, top_k=5) for query in asked}
 
     found = asyncio.run(ask())
-    answerable = [one for one in questions(name) if one.collection]
     unanswered = [one for one in questions(name) if not one.collection]
     astray = [
         one.question
@@ -93,8 +99,10 @@ def test_most_questions_lead_to_their_fact(name: str, tmp_path: Path) -> None:
     ]
     missed = [one.question for one in answerable if not one.is_answered_by(found[one.question])]
     answered = [one.question for one in unanswered if found[one.question].hits]
+    halved = [query for query, pair in pairs.items() if not all(one.is_answered_by(found[query]) for one in pair)]
     bounds = SETS[name]
     assert (len(answerable), len(unanswered)) == (30, 10)
     assert len(answerable) - len(astray) >= bounds.collection, astray
     assert len(answerable) - len(missed) >= bounds.fact, missed
     assert len(unanswered) - len(answered) >= bounds.refused, answered
+    assert len(pairs) - len(halved) >= bounds.both, halved
