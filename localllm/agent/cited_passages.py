@@ -1,8 +1,11 @@
 """Compare an answer with the passages of documents that it cites, by rule: references and numbers."""
 
-from collections.abc import Iterator, Sequence
-from itertools import permutations
-from typing import Any, NamedTuple, cast
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain, permutations
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -17,6 +20,11 @@ _LEAST_COUNT = 10
 """A smaller number without a unit may count the answer's own points."""
 _MOST_NUMBERS = 60
 """Of a passage: with more, nearly any number could be reckoned from two of them."""
+_RATES = (4.0, 7.0, 12.0, 52.0, 365.0)
+"""Between weeks, months, quarters and years: 500 yen a month are 6,000 yen a year."""
+_SECONDS = (60.0, 3_600.0, 86_400.0, 604_800.0)
+"""Of the units in which a duration is multiplied: 1,200 yen an hour for eight hours."""
+_DAY = 86_400.0
 
 
 class Unsupported(NamedTuple):
@@ -31,10 +39,12 @@ def hits_in(payload: dict[str, Any]) -> list[Hit]:
     return msgspec.convert(payload.get("results") or [], list[Hit])
 
 
-def unsupported(answer: str, hits: Sequence[Hit], known: Sequence[str], request: str) -> list[Unsupported]:
+def unsupported(
+    answer: str, hits: Sequence[Hit], known: Sequence[str], request: str, read: Sequence[str] = ()
+) -> list[Unsupported]:
     """Return what an answer cites in vain. `known`: texts that the model was given; a file that they name may be cited,
-    as it may have been read."""
-    return list(dict.fromkeys([*_unknown(answer, hits, known), *_wrong_numbers(answer, hits, request)]))
+    as it may have been read. `read`: those that may be the content of such a file."""
+    return list(dict.fromkeys([*_unknown(answer, hits, known), *_wrong_numbers(answer, hits, request, read)]))
 
 
 def _unknown(answer: str, hits: Sequence[Hit], known: Sequence[str]) -> Iterator[Unsupported]:
@@ -42,23 +52,29 @@ def _unknown(answer: str, hits: Sequence[Hit], known: Sequence[str]) -> Iterator
         reference = read_reference(written)
         if reference is None or reference.place is None or any(points_to(reference, hit, overlap=True) for hit in hits):
             continue
-        if not any(reference.file in text for text in known):
+        if not any(_names(text, reference.file) for text in known):
             yield Unsupported(written)
 
 
-def _wrong_numbers(answer: str, hits: Sequence[Hit], request: str) -> Iterator[Unsupported]:
-    """Yield the numbers of cited sentences that no passage of the cited files has, nor the request, and that are not
-    reckoned from two of these."""
+def _names(text: str, file: str) -> bool:
+    """Return whether a text names a file, which is spelt as in a reference."""
+    return file in text or file in unicodedata.normalize("NFKC", text)
+
+
+def _wrong_numbers(answer: str, hits: Sequence[Hit], request: str, read: Sequence[str]) -> Iterator[Unsupported]:
+    """Yield the numbers of cited sentences that no passage of the cited files has, nor the request, nor what was read
+    of these files, and that are not reckoned from two of these."""
     asked = quantities(request)
+    of_files: dict[frozenset[str], _Stated] = {}
     for sentence, cited in cited_sentences(answer, hits):
-        files = {hit.file for hit in cited}
-        near_by = [hit for hit in hits if hit.file in files]
-        stated = [*asked, *(one for hit in near_by for one in quantities(_whole(hit)))]
+        files = frozenset(hit.file for hit in cited)
+        if files not in of_files:
+            passages = [_whole(hit) for hit in hits if hit.file in files]
+            of_files[files] = _Stated(asked, passages, [text for text in read if any(_names(text, f) for f in files)])
         for one in quantities(sentence):
             written = sentence[one.span.start : one.span.end]
-            if _is_idle(one, written) or any(agrees(one, other) for other in stated) or _is_reckoned(one, stated):
-                continue
-            yield Unsupported(cited[0].reference, written)
+            if not _is_idle(one, written) and not of_files[files].supports(one):
+                yield Unsupported(cited[0].reference, written)
 
 
 def _whole(hit: Hit) -> str:
@@ -73,17 +89,89 @@ def _is_idle(one: Quantity, written: str) -> bool:
     return one.kind == "ordinal" or is_count or is_share or bool(_ONE.match(written))
 
 
-_ONE = late_pattern(r"(?i)\s*(?:[1１一]|one\b|an?\b)(?![\d０-９.,〇十百千万])")
+_ONE = late_pattern(
+    r"(?i)\s*(?:[1１一]|one\b|an?\b)(?![\d０-９.,〇十百千万億兆]|\s?(?:hundred|thousand|million|billion|trillion)\b)"
+)
 
 
-def _is_reckoned(one: Quantity, stated: Sequence[Quantity]) -> bool:
-    values = {other.value for other in stated if other.kind != "date"}
-    if one.kind == "date" or len(values) > _MOST_NUMBERS:
-        return one.kind != "date"
-    pairs = cast("Iterator[tuple[float, float]]", permutations(values, 2))
-    scale = 100.0 if one.kind in ("percent", "points") else 1.0
-    return any(
-        near(one, made)
-        for a, b in pairs
-        for made in (a + b, a - b, a * b, *((a / b * scale, abs(a - b) / b * scale) if b else ()))
-    )
+class _Stated:
+    """The numbers that a sentence may have: those of the request, of `passages` and of what was `read`, and what is
+    reckoned from the first two."""
+
+    def __init__(self, asked: Sequence[Quantity], passages: Iterable[str], read: Iterable[str]) -> None:
+        self._numbers = [*asked, *chain.from_iterable(map(quantities, passages))]
+        self._read = read
+
+    def supports(self, one: Quantity) -> bool:
+        """Return whether the number is one of these."""
+        return (
+            any(agrees(one, other) for other in self._numbers)
+            or self._is_reckoned(one)
+            or any(agrees(one, other) for other in self._numbers_read)
+        )
+
+    @cached_property
+    def _numbers_read(self) -> list[Quantity]:
+        return list(chain.from_iterable(map(quantities, self._read)))
+
+    def _is_reckoned(self, one: Quantity) -> bool:
+        if one.kind == "date" or len(self._values) > _MOST_NUMBERS:
+            return one.kind != "date"
+        is_length, is_share = _is_length(one), one.kind in ("percent", "points")
+        values = self._lengths if is_length else self._shares if is_share else self._figures
+        least, most = sorted((one.value / 2, one.value * 2))  # `near` accepts no more
+        if any(near(one, value) for value in values[bisect_left(values, least) : bisect_right(values, most)]):
+            return True
+        exact = one._replace(bound="")  # "up to 45" is not half of any number that stands here
+        return _is_plain(one) and any(
+            near(exact, value) for a in self._plain for r in _RATES for value in (a * r, a / r)
+        )
+
+    @cached_property
+    def _lengths(self) -> list[float]:
+        """Durations in seconds, reckoned from durations, times of day, and plain numbers."""
+        stated = [one.value for one in self._numbers if _is_length(one)]
+        times = [60 * one.value for one in self._numbers if one.kind == "time"]
+        counts = [*self._plain, *(value / _DAY for value in stated if value % _DAY == 0)]  # eight hours on five days
+        made = {value for a, b in permutations(stated, 2) for value in (a + b, a - b)}
+        made |= {value for a in stated for b in counts for value in (a * b, *((a / b,) if b else ()))}
+        made |= {abs(a - b) for a, b in permutations(times, 2)}
+        return sorted(made | {value for one in self._plain for value in (one, one / 1_000)})  # timeout_ms = 30000
+
+    @cached_property
+    def _figures(self) -> list[float]:
+        """Other numbers, reckoned from such numbers and durations in their units."""
+        lengths = [one.value for one in self._numbers if _is_length(one)]
+        counts = self._plain | {value / unit for value in lengths for unit in _SECONDS if value % unit == 0}
+        shares = {one.value / 100 for one in self._numbers if one.kind in ("percent", "points")}
+        made = {value for a in self._plain for b in shares for value in (a * b, a + a * b, a - a * b)}
+        made |= {value for a in self._plain for b in counts - {a} for value in (a + b, a - b, a * b)}
+        made |= {one.value * 1.024**power for one in self._numbers if one.kind == "data" for power in range(-3, 4)}
+        return sorted(made | set(self._ratios))
+
+    @cached_property
+    def _shares(self) -> list[float]:
+        """Percentages."""
+        made = {value for a, b in permutations(self._values, 2) for value in (a + b, a - b, a * b)}
+        return sorted(made | {100 * value for value in self._ratios})
+
+    @cached_property
+    def _ratios(self) -> list[float]:
+        return [value for a, b in permutations(self._values, 2) if b for value in (a / b, abs(a - b) / b)]
+
+    @cached_property
+    def _plain(self) -> set[float]:
+        """The numbers but dates, times of day, and durations in seconds."""
+        return {one.value for one in self._numbers if _is_plain(one)}
+
+    @cached_property
+    def _values(self) -> set[float]:
+        return {one.value for one in self._numbers if one.kind != "date"}
+
+
+def _is_length(one: Quantity) -> bool:
+    return one.kind == "duration" and one.unit == "s"
+
+
+def _is_plain(one: Quantity) -> bool:
+    return one.kind not in ("date", "time") and not _is_length(one)

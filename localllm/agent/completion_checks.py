@@ -20,13 +20,13 @@ from localllm.agent.answer_calls import calls_in, command_in, ends_with_replacem
 from localllm.agent.command_kinds import command_kind
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState
 from localllm.agent.plan_mode import is_told_to_plan
-from localllm.agent.run_facts import RunFacts
+from localllm.agent.run_facts import DOCUMENTS, RunFacts
 from localllm.agent.system_prompt import remark
 from localllm.base.directory_walk import walk
 from localllm.base.events import Notice, ToolCall
 from localllm.base.i18n import Phrase, _
 from localllm.base.jsontext import encode_json
-from localllm.llm.messages import AssistantMessage, Completion, UserMessage
+from localllm.llm.messages import AssistantMessage, Completion, ToolMessage, UserMessage
 from localllm.safety.paths import shown
 from localllm.text.sanitising import shorten
 from localllm.text.scripts import is_chinese, is_in_language
@@ -216,7 +216,7 @@ class Finishing(Middleware):
             *self._of_nothing_done(state, text),
             *(() if of_tests else self._of_rest(state, text)),
             *await self._of_paths(state, text),
-            *self._of_passages(state, text),
+            *await self._of_passages(state, text),
         ]
 
     def _of_failed_edit(self, text: str) -> Iterator[Finding]:
@@ -386,15 +386,18 @@ class Finishing(Middleware):
                 return [Finding("no_such_file", reason, contradicts=False, params={"path": path, "there": there})]
         return []
 
-    def _of_passages(self, state: RunState, text: str) -> list[Finding]:
+    async def _of_passages(self, state: RunState, text: str) -> list[Finding]:
         """Return the references that no passage has, and the numbers that are not in the passages cited."""
         if not self._facts.searches:
             return []
         from localllm.agent import cited_passages  # most runs search no documents
 
         hits = [hit for payload in self._facts.searches for hit in cited_passages.hits_in(payload)]
-        known = [one.text for one in state.history.messages if not isinstance(one, AssistantMessage)]
-        found = cited_passages.unsupported(text, hits, known, state.goal)[:_MOST_NAMED]
+        given = [one for one in state.history.messages if not isinstance(one, AssistantMessage)]
+        known = [one.text for one in given]
+        read = [one.text for one in given if not (isinstance(one, ToolMessage) and one.name == DOCUMENTS)]
+        found = await asyncio.to_thread(cited_passages.unsupported, text, hits, known, state.goal, read)
+        found = found[:_MOST_NAMED]
         what = "; ".join(
             f"{one.quantity} is not in the passage cited" if one.quantity else f"no search found {one.reference}"
             for one in found

@@ -15,7 +15,7 @@ _READERS = (
     " read_file recall search_files search_rag_knowledge_base searxng_search web_search"
 )
 _WOULD_LOSE = ("would_destroy", "loss_refused")
-_DOCUMENTS = "search_rag_knowledge_base"
+DOCUMENTS = "search_rag_knowledge_base"
 _NOTHING_TO_DO = ("edit_already_applied", "edit_no_change")
 
 
@@ -34,6 +34,8 @@ class RunFacts:
     def __init__(self) -> None:
         self.known_test = ""
         """The command of the last test that was run, also in an earlier run."""
+        self.searches: list[dict[str, Any]] = []
+        """The results of searches in the collections of documents, also in earlier runs."""
         self.begin()
 
     def begin(self) -> None:
@@ -55,8 +57,6 @@ class RunFacts:
         self.tests: list[TestRun] = []
         self._checked_at = 0
         self._not_run, self._not_run_at, self._is_empty = "", 0, False
-        self.searches: list[dict[str, Any]] = []
-        """The results of searches in the collections of documents."""
         self._in_background: dict[object, str] = {}
 
     def note(self, results: Sequence[ToolResult]) -> None:
@@ -71,7 +71,7 @@ class RunFacts:
         if "return_code" in result.payload:
             self._note_command(result, changed)
             return
-        if tool == _DOCUMENTS and result.success:
+        if tool == DOCUMENTS and result.success:
             self.searches.append(result.payload)
         if tool in _EDITORS:
             self._note_edit(result, changed)

@@ -1,5 +1,6 @@
 """What an answer cites from documents is compared with the passages."""
 
+import unicodedata
 from pathlib import Path
 
 import msgspec
@@ -27,6 +28,7 @@ HITS = [
     hit("資料/vpn.md", "VPNの鍵の有効期限は90日です。延長は情報システム課へ。出社は週二日。"),
     hit("docs/travel.md", "A night costs up to 12,000 yen, at most 3 nights. Passes end on 2026-03-31."),
     hit("docs/fees.md", "The fee is 450 dollars."),
+    hit("規程.md", "会費は月500円、消費税は10%。手当は1日1,200円。勤務は1日8時間、週5日、9:00-17:30。予算は3億円。"),
 ]
 
 
@@ -38,6 +40,8 @@ HITS = [
         ("延長は総務課へ。[資料/規程.pdf:3]", [("資料/規程.pdf:3", "")]),
         ("出社は週三日です [資料/vpn.md:1-2]。", [("資料/vpn.md:1-2", "三日")]),
         ("A night costs up to 450 dollars [docs/travel.md:1-2].", [("docs/travel.md:1-2", "450 dollars")]),
+        ("予算は1億円です [規程.md:1]。", [("規程.md:1-2", "1億円")]),
+        ("The budget is one million yen [規程.md:1].", [("規程.md:1-2", "one million yen")]),
     ],
 )
 def test_what_no_passage_has(answer: str, expected: list[tuple[str, str]]) -> None:
@@ -55,12 +59,24 @@ def test_what_no_passage_has(answer: str, expected: list[tuple[str, str]]) -> No
         "Passes end on 31 March 2026 [docs/travel.md:1].",
         "1日3回まで、半数の人に [資料/vpn.md:1-2]。",
         "The nights are 60 % of the people, so 40 % fewer [docs/travel.md:1-2].",
+        "年会費は6,000円、税込みでは月550円、10日で12,000円です [規程.md:1]。",
+        "週に40時間、毎日8.5時間です [規程.md:1]。",
+        "会員は1割引の450円です [規程.md:1]。",
         "It returns 404 [src/app.py:12].",
+        "期限は保守を参照 [手引２.md:3]。",
+        "期限は別に定める [ガイド.md:3]。",
         "See [README](https://example.org/120) and `a[0]`.",
     ],
 )
 def test_what_is_there_or_can_be_reckoned_or_was_read(answer: str) -> None:
-    assert unsupported(answer, HITS, ["src/app.py (40 lines)"], "What do 5 people pay?") == []
+    known = ["src/app.py (40 lines)", "手引２.md (9 lines)", unicodedata.normalize("NFD", "ガイド.md (9 lines)")]
+    assert unsupported(answer, HITS, known, "What do 5 people pay?") == []
+
+
+def test_what_was_read_of_a_cited_file_may_be_told() -> None:
+    answer = "At most 45 nights, at 12,000 yen [docs/travel.md:1; docs/travel.md:30]."
+    for read, is_told in (("docs/travel.md\nAt most 45 nights.", False), ("docs/fees.md\nAt most 45 nights.", True)):
+        assert bool(unsupported(answer, HITS, ["docs/travel.md"], "", [read])) is is_told
 
 
 @pytest.mark.anyio
@@ -80,3 +96,20 @@ async def test_the_model_is_told_once_and_then_the_user(tmp_path: Path) -> None:
     assert "資料/規程.pdf:3" in told.text
     assert await finishing.after_answer(state, answer) is None
     assert (len(finishing.ending.contradicts), len(finishing.ending.unverified)) == (0, 2)
+
+
+@pytest.mark.anyio
+async def test_passages_found_for_an_earlier_request_may_be_cited(tmp_path: Path) -> None:
+    finishing = Finishing(make_tools(tmp_path))
+    for hits, request, said in ((HITS[:1], REQUEST, "はい。"), (HITS[1:], "How much is that?", "12,000 yen.")):
+        state = RunState(request, History("s"), lambda _: None)
+        finishing.begin()
+        payload = {"results": [msgspec.to_builtins(one) for one in hits]}
+        found = ToolCall("c", "search_rag_knowledge_base", "{}")
+        finishing.after_results(
+            state, [ToolResult(call=found, success=True, payload=payload, for_model="", summary="")]
+        )
+        await finishing.after_answer(state, Completion(AssistantMessage(said), "stop", Usage()))
+    text = "期限は90日です [資料/vpn.md:1-2]。"
+    assert await finishing.after_answer(state, Completion(AssistantMessage(text), "stop", Usage())) is None
+    assert finishing.ending.unverified == ()
