@@ -16,6 +16,8 @@ _HEAD = re.compile(r"^(\[[^\[\]\n]+\]) [^\n]*\n", re.MULTILINE)
 _MOST_PASSAGES = 3
 _MOST_SENTENCES = 3
 """Sentences quoted of the first passage; of the others one each."""
+_LEAST_OTHERS = 2
+"""Words of the question, not in the sentences quoted so far, for which one more is quoted: it may ask two things."""
 _LONGEST = 400
 """Characters of a sentence, as of a table's row or a line of code."""
 
@@ -57,12 +59,17 @@ def _passages_in(result: str) -> list[_Passage]:
 
 
 def _sentences(text: str, question: str, most: int) -> list[str]:
-    """Return the sentences that share most words with the question, in their order; the first one if none does."""
+    """Return the sentences that share most words with the question, and one that shares others of its words, in their
+    order; the first one if none does."""
     asked = frozenset(terms(question))
     found = [" ".join(text[start:end].split())[:_LONGEST] for start, end in split_sentences(text)]
     found = [one.removeprefix("- ") for one in found if any(map(str.isalnum, one))]
     sentences = [one for one in found if not one.startswith("#")] or found  # headings only where there is nothing else
-    shared = [len(asked & frozenset(terms(one))) for one in sentences]
-    best = sorted(range(len(sentences)), key=lambda at: -shared[at])
-    chosen = [at for at in best[:most] if 2 * shared[at] > max(shared)] or best[:1]
+    shared = [asked & frozenset(terms(one)) for one in sentences]
+    best = sorted(range(len(sentences)), key=lambda at: -len(shared[at]))
+    chosen = [at for at in best[:most] if 2 * len(shared[at]) > len(shared[best[0]])] or best[:1]
+    others = [words.difference(*(shared[at] for at in chosen)) for words in shared]
+    second = max(best, key=lambda at: len(others[at]))
+    if len(others[second]) >= _LEAST_OTHERS and len(chosen) < most:
+        chosen.append(second)
     return [sentences[at] for at in sorted(chosen)]
