@@ -142,14 +142,14 @@ def parse_arguments(tool: Tool, text: str, *, was_cut: bool, spec: ToolSpec | No
     try:
         return tool.fit(decode_json(text.strip() or "{}", dict[str, Json]))
     except (ArgumentsError, msgspec.ValidationError) as error:
-        reason = error.reason if isinstance(error, ArgumentsError) else first_line(error)
-        raise ToolExecutionError(
-            "tool_bad_arguments", name=tool.name, reason=reason, example=example(spec or tool.brief)
-        ) from error
+        key, reason = "tool_bad_arguments", error.reason if isinstance(error, ArgumentsError) else first_line(error)
+        fault = error
     except msgspec.DecodeError as error:
         if was_cut:
             raise ToolExecutionError("tool_cut_arguments", name=tool.name) from error
-        raise ToolExecutionError("tool_malformed_json", name=tool.name, reason=first_line(error)) from error
+        key, reason, fault = "tool_malformed_json", first_line(error), error
+    form = example(spec or tool.brief)
+    raise ToolExecutionError(key, name=tool.name, reason=reason, example=form) from fault
 
 
 _PLACEHOLDERS = {"integer": "1", "number": "1", "boolean": "true", "array": "[…]", "object": "{…}"}

@@ -21,7 +21,7 @@ TOOLS = {
         "E8003",
         "The arguments of {name} are not valid JSON: {reason}.",
         "",
-        "Send the whole call again as one JSON object.",
+        "Send the whole call again, as in: {example}",
     ),
     "tool_crashed": ErrorText(
         "E8004", "{name} failed unexpectedly: {reason}.", "", "Try another way; the details are in the log."

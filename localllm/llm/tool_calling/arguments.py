@@ -7,7 +7,7 @@ from typing import Any, cast
 import msgspec
 
 from localllm.base.events import Json
-from localllm.base.foreign_tools import KINDS, names_of, tool_meant
+from localllm.base.foreign_tools import KINDS, argument_meant, names_of, tool_meant
 from localllm.base.jsontext import encode_json
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import ToolSpec
@@ -74,6 +74,19 @@ WRAPPERS = ("arguments", "parameters", "args", "params", "input", "kwargs", "pro
 _TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _NOTHING = ("", "null", "none")
 
+_COMMAND = "command"
+"""The argument whose values are known as such without its name."""
+
+_FENCE = late_pattern(r"```\w*[^\S\n]*\n((?:(?!```).)+)```", re.DOTALL)
+_NAMED = late_pattern(r"""["'`]?(\w+)["'`]?\s*[:=：]\s*(\S[^\n]*)""")
+_NEXT_KEY = late_pattern(r"""[,，]\s*["'`]?\w+["'`]?\s*[:：]""")
+_OF_MARKUP = "{[(<\"'`"
+_NO_COMMAND = late_pattern(r"^[A-Z][a-z]+ |^\w+[:：]\s|\w[.!?:]$")
+"""Prose, or the beginning of another argument."""
+
+_OBJECT_IN_COMMAND = late_pattern(r"^\s*[^\s{'][^{]*'\{")
+"""An object that a command is given in quotes, as in curl -d '{…}'."""
+
 Arguments = dict[str, Json]
 
 
@@ -88,8 +101,8 @@ def settle(text: str, tool: ToolSpec | None, *, closes: bool = True) -> str:
         given = _decoded(repair_json(given, closes=closes))
     if isinstance(given, list) and len(cast("list[Json]", given)) == 1:
         given = cast("list[Json]", given)[0]
-    if not isinstance(given, dict):
-        return "{}" if fixed is not None and fixed.strip() == "null" else _as_only_argument(text, tool)
+    if not isinstance(given, dict) or (_only_text_argument(tool) == _COMMAND and _OBJECT_IN_COMMAND.search(text)):
+        return "{}" if fixed is not None and fixed.strip() == "null" else _as_only_argument(text, tool, closes=closes)
     arguments = cast("Arguments", given)
     coerced = coerce(arguments, tool.parameters) if tool else arguments
     if fixed == text and coerced == _decoded(text):
@@ -160,15 +173,52 @@ def _as_list(value: Json, items: dict[str, Json]) -> Json:
     return [value] if kind == "object" and isinstance(value, dict) else value
 
 
-def _as_only_argument(text: str, tool: ToolSpec | None) -> str:
-    """Return a JSON string that is not itself JSON as the tool's only required argument, else the text."""
-    value = _decoded(text) if text.lstrip().startswith('"') else None
+def _as_only_argument(text: str, tool: ToolSpec | None, *, closes: bool) -> str:
+    """Return a text that is no object as the tool's only required argument, where it can mean nothing else."""
+    name = _only_text_argument(tool)
+    if tool is None or not name:
+        return text
+    value, given = None, _decoded(text)
+    if isinstance(given, str):
+        value = None if "{" in given else given
+    elif given is None and closes and text.strip():
+        value = _plain_value(text.strip(), name, tool)
+    return text if value is None else encode_json({name: value}).decode()
+
+
+def _only_text_argument(tool: ToolSpec | None) -> str:
+    """Return the tool's only required argument if it is a text; else ""."""
     required: list[str] = tool.parameters.get("required", []) if tool else []
-    if tool is None or not isinstance(value, str) or len(required) != 1 or "{" in value:
-        return text
-    if tool.parameters["properties"][required[0]].get("type") != "string":
-        return text
-    return encode_json({required[0]: value}).decode()
+    is_text = tool and len(required) == 1 and tool.parameters["properties"][required[0]].get("type") == "string"
+    return required[0] if is_text else ""
+
+
+def _plain_value(text: str, name: str, tool: ToolSpec) -> str | None:
+    """Return the value of the argument `name` in `path: a.py` or, of a command, alone or in braces; each also in a code
+    fence. None if it is prose, or may be anything else."""
+    is_command = name == _COMMAND
+    if fenced := _FENCE.fullmatch(text):
+        text = fenced[1].strip()
+        if is_command and "\n" in text:
+            return text if text[0] not in _OF_MARKUP and not _NO_COMMAND.search(text) else None
+    in_braces = is_command and text[:1] == "{" and text[-1:] == "}"
+    named = _NAMED.fullmatch(text[1:-1].strip() if in_braces else text)
+    if named and argument_meant(named[1], tool.name, tool.parameters["properties"]) == name:
+        return None if in_braces and _NEXT_KEY.search(named[2]) else _unquoted(named[2])
+    text = text.removeprefix("$ ")
+    is_plain = is_command and text.lower() not in _NOTHING and "\n" not in text and text[0].isascii()
+    return text if is_plain and text[0] not in _OF_MARKUP and not _NO_COMMAND.search(text) else None
+
+
+def _unquoted(value: str) -> str | None:
+    """Return the value without quotes around the whole of it; None if only its beginning is quoted."""
+    quote = value[0]
+    if quote not in "\"'`":
+        return value
+    if quote == '"':
+        inner = _decoded(value)
+        return inner if isinstance(inner, str) else None
+    return value[1:-1] if value.count(quote) == 2 and value.endswith(quote) else None
 
 
 def _may_hold_object(text: str) -> bool:

@@ -3,10 +3,11 @@
 import msgspec
 import pytest
 
+from localllm.base.errors import ToolExecutionError
 from localllm.safety.call_arguments import ArgumentsError
 from localllm.safety.tool_definition import Risk, ToolOutput
 from localllm.tools.context import ToolContext
-from localllm.tools.registry import tool
+from localllm.tools.registry import parse_arguments, tool
 
 
 class Change(msgspec.Struct):
@@ -88,3 +89,11 @@ def test_a_name_of_ours_is_not_taken_for_an_alias() -> None:
 def test_defaults_are_not_stated() -> None:
     parsed = change.parse({"file_path": "a", "changes": [{"old": "x", "new": "y"}], "count": 2, "force": False})
     assert change.stated(parsed) == {"file_path": "a", "changes": [{"old": "x", "new": "y"}], "count": 2}
+
+
+def test_the_refusal_of_arguments_that_are_no_json_shows_the_right_form() -> None:
+    for given, key in (("change a.py", "tool_malformed_json"), ('{"file_path": "a.py"}', "tool_bad_arguments")):
+        with pytest.raises(ToolExecutionError) as caught:
+            parse_arguments(change, given, was_cut=False)
+        assert caught.value.key == key
+        assert 'change {"file_path": "…", "changes": […]} (optional: count, force, ratio)' in caught.value.english

@@ -28,6 +28,68 @@ def test_what_a_tool_is_given(tool: str, given: str, wanted: str) -> None:
     assert settle(given, TOOLS[tool]) == wanted
 
 
+@each(
+    ("given", "command"),
+    [
+        ("ls -la", "ls -la"),
+        ("$ ls -la", "ls -la"),
+        ("ls | awk '{print $1}'", "ls | awk '{print $1}'"),
+        ('echo \'{"command": "ls"}\' > a.json', 'echo \'{"command": "ls"}\' > a.json'),
+        ("FOO=1 make test", "FOO=1 make test"),
+        ("command: ls -la", "ls -la"),
+        ('command: "ls -la"', "ls -la"),
+        ("cmd: 'ls -la'", "ls -la"),
+        ("command=ls", "ls"),
+        ("{command: ls -la}", "ls -la"),
+        ('{"command": ls -la}', "ls -la"),
+        ("{command: awk '{print $1}' a}", "awk '{print $1}' a"),
+        ("```bash\nls -la\n```", "ls -la"),
+        ("```\ncommand: ls\n```", "ls"),
+        ("```sh\ncd src\nls\n```\n", "cd src\nls"),
+    ],
+)
+def test_a_command_that_is_no_json_is_read_where_it_can_mean_nothing_else(given: str, command: str) -> None:
+    assert msgspec.json.decode(settle(given, TOOLS["run_command"])) == {"command": command}
+
+
+@each(
+    "given",
+    [
+        "List all the files.",
+        "List all files",
+        "ls -la\n\nThis lists the files",
+        "command: ls\ntimeout: 5",
+        "{command: ls, timeout: 5}",
+        '{"command": "ls}',
+        '{"command": "grep "foo" a.py"}',
+        'command: "ls',
+        "working_dir: src",
+        "<command>ls</command>",
+        '"ls',
+        '(command="ls"',
+        "```bash\nls\n```\nThen look at it.",
+        "ファイルを一覧する",
+        "none",
+        "12",
+        "true",
+        "",
+        "   ",
+        "```\n\n```",
+        "```\ncommand: ls\ntimeout: 5\n```",
+    ],
+)
+def test_what_may_be_something_else_than_a_command_stays_as_it_is(given: str) -> None:
+    settled = settle(given, TOOLS["run_command"])
+    assert settled == given or "command" not in msgspec.json.decode(settled)
+
+
+def test_plain_text_is_no_argument_where_the_answer_was_cut_or_more_are_needed() -> None:
+    assert settle("rm -r build/ol", TOOLS["run_command"], closes=False) == "rm -r build/ol"
+    assert settle("a.py", TOOLS["write_file"]) == "a.py"
+    assert settle("a.py", TOOLS["read_file"]) == "a.py"
+    assert settle("path: src/a.py", TOOLS["read_file"]) == '{"file_path":"src/a.py"}'
+
+
 def test_arguments_of_a_tool_nobody_knows_are_mended_only() -> None:
     assert settle("{'a': '3', 'b': None}", None) == '{"a":"3","b":null}'
 
