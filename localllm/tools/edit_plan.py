@@ -24,7 +24,7 @@ from localllm.text.nearest_region import Region, closest_regions, similarity
 from localllm.tools.context import ToolContext
 from localllm.tools.edit_arguments import Replacement
 from localllm.tools.elision import find_elided, refusal
-from localllm.tools.text_files import LARGEST, SeenFiles, TextFile, load, metadata, refuse_stale, to_bytes
+from localllm.tools.text_files import LARGEST, SeenFiles, TextFile, load, metadata, moved, refuse_stale, to_bytes
 
 _STEP_TEXTS = {
     "numbers": N_("(Matched after the line numbers in old_string were left out.)"),
@@ -250,7 +250,8 @@ def plan(context: ToolContext, file_path: str, asked: Sequence[Replacement], *, 
     edit = Edit(file, file.text, file.text.replace("\r\n", "\n"), ())
     for number, replacement in enumerate(asked, start=1):
         try:
-            edit = _replaced(edit, replacement, context.seen.lines_read(path), replace_all=replace_all)
+            read = moved(context.seen.lines_read(path), file.text, edit.text)
+            edit = _replaced(edit, replacement, read, replace_all=replace_all)
         except ToolExecutionError as missed:
             error = _made_before(context.seen, edit, replacement, missed)
             if len(asked) == 1:
@@ -449,7 +450,7 @@ async def put(context: ToolContext, edit: Edit, asked: Sequence[Replacement]) ->
     path = edit.file.path
     data = to_bytes(path, edit.raw, edit.file.decoded)
     await asyncio.to_thread(context.root.write_bytes, path, data, over=edit.file.data)
-    context.seen.note(path, data)
+    context.seen.note_edit(path, data, edit.file.text, edit.text)
     for replacement, done in zip(asked, edit.done, strict=True):
         context.seen.note_written(path, replacement, done.spans[0].text)
     facts = metadata(context.root, path, msgspec.structs.replace(edit.file.decoded, text=edit.raw))

@@ -5,6 +5,7 @@ import hashlib
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import TypeVar
 
 import msgspec
@@ -73,7 +74,10 @@ class SeenFiles:
 
     def note(self, path: str, data: bytes) -> None:
         """Record that the model knows `path` with the content `data`."""
-        self._digests[path] = hashlib.sha256(data).digest()
+        digest = hashlib.sha256(data).digest()
+        if self._digests.get(path) != digest:
+            self._lines.pop(path, None)
+        self._digests[path] = digest
 
     def assume(self, path: str) -> None:
         """Record that the model knows an unspecified content of `path`."""
@@ -93,8 +97,14 @@ class SeenFiles:
         self._lines.setdefault(path, deque(maxlen=_MOST_READ)).appendleft(range(start, end + 1))
 
     def lines_read(self, path: str) -> Sequence[range]:
-        """Return the lines of `path` that the model has read, the newest first; edits since may have moved them."""
+        """Return the lines of the known content of `path` that the model has read, the newest first."""
         return self._lines.get(path, ())
+
+    def note_edit(self, path: str, data: bytes, old: str, new: str) -> None:
+        """Record that the model has edited `path`, whose text was `old` and is `new`."""
+        lines = moved(self.lines_read(path), old, new)
+        self.note(path, data)
+        self._lines[path] = deque(lines, maxlen=_MOST_READ)
 
     def note_written(self, path: str, asked: Replacement, text: str) -> None:
         """Record that the replacement was made in `path`; `text`: its new_string as adapted to the file."""
@@ -103,6 +113,29 @@ class SeenFiles:
     def written(self, path: str, asked: Replacement) -> str:
         """Return what such a replacement has written into `path`; empty if none was made."""
         return self._written.get((path, asked), "")
+
+
+def moved(ranges: Sequence[range], old: str, new: str) -> Sequence[range]:
+    """Return where these lines of the text `old`, counted from 1, are in `new`. Those in which an edit began or ended
+    include all that it changed."""
+    if not ranges or old == new:
+        return ranges
+    before, after = old.split("\n"), new.split("\n")
+    first = _equal_lines(before, after)
+    last = min(_equal_lines(before[::-1], after[::-1]), min(len(before), len(after)) - first)
+    added = len(after) - len(before)
+
+    def place(line: int, in_changed: int) -> int:
+        if line <= first:
+            return line
+        return line + added if line > len(before) - last else in_changed
+
+    return [range(place(lines.start, first + 1), place(lines.stop - 1, len(after) - last) + 1) for lines in ranges]
+
+
+def _equal_lines(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return the number of lines up to the first that differs."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 LARGEST = 20_000_000

@@ -112,6 +112,27 @@ async def test_of_many_places_those_that_were_read_are_shown(tmp_path: Path) -> 
     await use(edit_file, context, **body)
 
 
+@pytest.mark.parametrize("how", ["edit", "several", "write"])
+async def test_lines_that_were_read_are_found_again_after_an_edit_above_them(tmp_path: Path, how: str) -> None:
+    text = "".join(f"int f{n}(void)\n{{\n    return 0;\n}}\n\n" for n in range(300))
+    put(tmp_path / "a.c", text)
+    context = make_context(tmp_path)
+    await use(read_file, context, file_path="a.c", start_line=1, end_line=3)
+    await use(read_file, context, file_path="a.c", start_line=1001, end_line=1005)
+    header = {"old_string": "int f0(void)\n", "new_string": "int x;\n" * 10 + "int f0(void)\n"}
+    body = {"old_string": "    return 0;\n}\n", "new_string": "    return 1;\n}\n"}
+    edits = [header, body] if how == "several" else [body]
+    if how == "edit":
+        await use(edit_file, context, file_path="a.c", **header)
+    elif how == "write":
+        await use(write_file, context, file_path="a.c", content="int x;\n" * 10 + text)
+    with pytest.raises(ToolExecutionError) as caught:
+        await use(edit_file, context, file_path="a.c", edits=edits)
+    told = caught.value.english
+    assert ("Begin old_string" in told, "int f200(void)" in told) == (how != "write", how != "write")
+    assert "with line 1011," in told or how == "write"
+
+
 async def test_all_of_a_few_places_may_be_meant(tmp_path: Path) -> None:
     put(tmp_path / "a", "x = 1\n" * 3)
     assert "replace_all" in (await missed(tmp_path, file_path="a", old_string="x = 1", new_string="x = 2")).english
