@@ -3,6 +3,7 @@
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -161,6 +162,22 @@ def parse(text: bytes, language: str) -> "Tree":
         raise NotParsedError("slow") from error
 
 
+def count_brackets(text: bytes, language: str) -> Counter[str]:
+    """Count the brackets of the code: not those in strings and comments. Raises NotParsedError."""
+    found: Counter[str] = Counter()
+    cursor = parse(valid_utf8(text), language).walk()
+    while True:
+        if cursor.goto_first_child():
+            continue
+        node = cursor.node
+        if node and not node.is_named and not node.is_missing:
+            found.update(sign for sign in node.type if sign in _BRACKETS)
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return found
+
+
+_BRACKETS = frozenset("()[]{}")
 _NESTING = {**dict.fromkeys(b"([{", 1), **dict.fromkeys(b")]}", -1)}
 _BROKEN_ASSIGNMENT = re.compile(rb"=\s*[>|^%/]")
 _NOT_NESTING = bytes(set(range(256)) - set(_NESTING))

@@ -3,6 +3,7 @@
 import io
 import re
 import tokenize
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal
@@ -12,7 +13,7 @@ import msgspec
 from localllm.base.i18n import N_, Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.code.grammars import language_of
-from localllm.code.outline import MAX_BYTES, Definition, NotParsedError, Outline, outline
+from localllm.code.outline import MAX_BYTES, Definition, NotParsedError, Outline, count_brackets, outline
 from localllm.text.conflict_markers import left_markers
 from localllm.text.data_formats import new_fault
 
@@ -176,18 +177,30 @@ def new_errors(path: str, old: str, new: str) -> list[str]:
     if before is not None and len(before.error_lines) >= len(after.error_lines):
         return []
     where = ", ".join(map(str, after.error_lines))
-    return [f"Syntax errors that were not there before, at line {where}: fix them.{_unbalanced(old, new)}"]
+    return [f"Syntax errors that were not there before, at line {where}: fix them.{_unbalanced(path, old, new)}"]
 
 
-def _unbalanced(old: str, new: str) -> str:
+def _unbalanced(path: str, old: str, new: str) -> str:
     """Return which brackets `new` lacks or has too many, compared with `old`, in parentheses; empty if none. A parser
     names the line where it can go on no longer, often below a bracket that is missing."""
+    before, after = _brackets(path, old), _brackets(path, new)
+    if before is None or after is None:
+        return ""
     told: list[str] = []
     for opening, closing in ("{}", "()", "[]"):
-        count = new.count(opening) - new.count(closing) - old.count(opening) + old.count(closing)
+        count = after[opening] - after[closing] - before[opening] + before[closing]
         if count:
             told.append(f"{abs(count)} `{closing}` {'missing' if count > 0 else 'too many'}")
     return f" ({', '.join(told)})" if told else ""
+
+
+def _brackets(path: str, text: str) -> Counter[str] | None:
+    data = text.encode("utf-8", "replace")
+    language = language_of(path, data)
+    try:
+        return count_brackets(data, language) if language else None
+    except NotParsedError:
+        return None
 
 
 def _newly_misindented(path: str, old: str, new: str) -> int | None:

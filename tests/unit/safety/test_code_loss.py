@@ -101,6 +101,8 @@ RUST = "fn add(a: i64, b: i64) -> i64 {\n    a + b\n}\n\nfn two() -> i64 {\n    
         ("a.rs", RUST.replace("1, 1)", "1, 1"), "(1 `)` missing)"),
         ("a.rs", RUST + "}\n}\n", "(2 `}` too many)"),
         ("a.rs", RUST.replace("a + b", "a + + + ;;= b"), "fix them."),
+        ("a.rs", RUST.replace("a + b\n}\n", "a + b // :)\n"), "(1 `}` missing)"),
+        ("a.rs", RUST.replace("a + b", 'print!("{") a + + + ;;= b'), "fix them."),
     ],
 )
 def test_a_bracket_that_is_missing_is_named(path: str, new: str, told: str) -> None:
