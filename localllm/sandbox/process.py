@@ -174,7 +174,8 @@ _LAST_READS = 17  # for the most a pipe may hold (1 MiB, without privileges), an
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of a process. `exit_status`: -N if signal N ended it; `flooded`: killed for its endless output."""
+    """The outcome of a process. `exit_status`: -N if signal N ended it; `flooded`: killed for its endless output.
+    `encoding`: that of lines that are not UTF-8, if it was recognised."""
 
     stdout: str
     stderr: str
@@ -183,6 +184,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     timed_out: bool
     truncated: bool
     flooded: bool
+    encoding: str = ""
 
 
 class Process:
@@ -217,9 +219,11 @@ class Process:
             self._stdout.listen()
             self._stderr.listen()
             exit_status = await self._wait(process, seconds)
+        (stdout, encoding), (stderr, encoding_of_errors) = (self._stdout.kept.decoded(), self._stderr.kept.decoded())
         return Outcome(
-            stdout=self._stdout.kept.text(),
-            stderr=self._stderr.kept.text(),
+            stdout=stdout,
+            stderr=stderr,
+            encoding=encoding or encoding_of_errors,
             exit_status=exit_status,
             seconds=time.perf_counter() - begun,
             timed_out=self._timed_out,
@@ -343,22 +347,27 @@ class HeadAndTail:
         return bytes(head + self._tail), tail_at - max(position, len(self._head))
 
     def text(self) -> str:
+        """Return what was kept as text, see `decoded`."""
+        return self.decoded()[0]
+
+    def decoded(self) -> tuple[str, str]:
         """Return what was kept as text, with a note where something is missing. It is UTF-8, or of a whole output also
-        lines that clearly read as Japanese in Shift_JIS or EUC-JP; the rest is replaced."""
+        lines that clearly read as Japanese in Shift_JIS or EUC-JP, which is the second value then, else ""; the rest is
+        replaced."""
         if not self.is_cut:
             return _as_text(bytes(self._head + self._tail))
         tail = self._tail[-self._most_tail :]
         dropped = self.total - len(self._head) - len(tail)
         note = f"\n[… {dropped:,} bytes dropped …]\n"
-        return _without_torn_end(self._head) + note + tail.lstrip(_CONTINUATION).decode("utf-8", "replace")
+        return _without_torn_end(self._head) + note + tail.lstrip(_CONTINUATION).decode("utf-8", "replace"), ""
 
 
 _JAPANESE = ("cp932", "euc_jp")
 
 
-def _as_text(data: bytes) -> str:
+def _as_text(data: bytes) -> tuple[str, str]:
     try:
-        return data.decode()
+        return data.decode(), ""
     except UnicodeDecodeError:
         pass
     from localllm.text.decoding import NotTextError, decode  # commands rarely print other encodings
@@ -368,8 +377,9 @@ def _as_text(data: bytes) -> str:
         encoding = decode(b"\n".join(line for line in lines if not _is_utf8(line))).encoding
     except NotTextError:
         encoding = ""
-    other = encoding if encoding in _JAPANESE else "utf-8"  # the guess of others takes a file to be sure
-    return "\n".join(line.decode("utf-8" if _is_utf8(line) else other, "replace") for line in lines)
+    other = encoding if encoding in _JAPANESE else ""  # the guess of others takes a file to be sure
+    text = "\n".join(line.decode("utf-8" if _is_utf8(line) else other or "utf-8", "replace") for line in lines)
+    return text, other
 
 
 def _is_utf8(line: bytes) -> bool:

@@ -49,7 +49,8 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     files that were also files outside, by a hard link, and were replaced by copies before the command. `overlooked`:
     there was not enough time to look everywhere for what it must not put there. `network`: what of it was open;
     `contacts`: the hosts it requested, refused or not. `left`: something it had started in the background was ended
-    with it. `statuses`: how each part of its last pipeline ended, if that was requested.
+    with it. `statuses`: how each part of its last pipeline ended, if that was requested. `encoding`: Japanese lines of
+    its output came in this one.
     """
 
     stdout: str
@@ -67,6 +68,7 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     contacts: tuple[Contact, ...] = ()
     left: bool = False
     statuses: tuple[int, ...] = ()
+    encoding: str = ""
 
 
 class Inspected(msgspec.Struct, frozen=True, kw_only=True):
@@ -396,6 +398,7 @@ class SandboxRunner:
             contacts=done.ending.contacts,
             left=done.ending.left,
             statuses=done.statuses,
+            encoding="" if saw_closed else outcome.encoding,
         )
 
 

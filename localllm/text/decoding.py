@@ -24,6 +24,13 @@ class Decoded(msgspec.Struct, frozen=True):
     bom: bool = False
     newline: Newline = "\n"
 
+    @property
+    def codec(self) -> str:
+        """The Python codec that gives the text without the byte order mark: "utf-8-sig", "utf-16"."""
+        if not self.bom:
+            return self.encoding
+        return "utf-8-sig" if self.encoding == "utf-8" else self.encoding.removesuffix("-le").removesuffix("-be")
+
 
 class NotTextError(ValueError):
     """The bytes are no text: `kind` is "binary", or "encoding" if they may be text in an unknown encoding."""

@@ -53,6 +53,7 @@ class HugeFile:
         self._seek(start)
         data = self._file.read(room * _LONGEST_CHARACTER)
         text = data.decode(self._encoding, "replace")
+        text = text.removeprefix("\ufeff") if start == 1 else text
         parts = [part + "\n" for part in text.split("\n")[: count or None]]
         kept: list[str] = []
         for part in parts[: self.total - start + 1]:
@@ -199,16 +200,18 @@ def _lines_of(context: ToolContext, file: TextFile, wanted: Wanted, facts: dict[
     part = _part(file, wanted, context.output_limit - _NOTES, searchable=searchable)
     context.seen.note_lines(file.path, part.start, part.end)
     facts = facts | {"start_line": part.start, "end_line": part.end}
-    encoding = file.decoded.encoding
-    title = part.title(file.path)
-    if encoding != "utf-8":
-        title = Phrase("{summary}, {encoding}", summary=title, encoding=encoding)
+    title = _with_encoding(part.title(file.path), file.decoded)
     is_document = "kind" in facts and part.is_whole and part.total  # the number of its lines is otherwise unknown
     return ToolOutput(
         payload={"content": part.content, "metadata": facts},
         for_model=part.content if is_document else part.for_model(file.path, title),
         summary=title,
     )
+
+
+def _with_encoding(title: Phrase, decoded: Decoded) -> Phrase:
+    """Add the encoding to a title, unless it is the usual one: code that opens the file has to name it."""
+    return title if decoded.codec == "utf-8" else Phrase("{summary}, {encoding}", summary=title, encoding=decoded.codec)
 
 
 def _part(file: TextFile, wanted: Wanted, limit: int, *, searchable: bool) -> _Part:
@@ -275,6 +278,7 @@ def _huge(context: ToolContext, path: str, encoding: str, wanted: Wanted, patien
         if not huge.counted and (wanted.start < 0 or wanted.end < 0):
             raise ToolExecutionError("file_too_large", path=shown(path), size=facts.st_size, limit=LARGEST)
         content, title, told, span = _huge_part(huge, path, wanted, context.output_limit - _NOTES)
+        title = _with_encoding(title, decoded)
     metadata: dict[str, Json] = {
         "size": facts.st_size,
         "modified": local_time(facts.st_mtime),

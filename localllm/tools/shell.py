@@ -278,6 +278,8 @@ def _how_it_went(
     command: str, folder: str, failed: Sequence[tuple[str, int, str]], result: "CommandResult"
 ) -> Iterator[str]:
     """Yield what exit status and output do not reveal."""
+    if result.encoding:
+        yield f"[Printed in {result.encoding}, not UTF-8: code that opens such a file must name it.]"
     for part, status, behind in failed:
         yield f"[{part} exited with {status} (its output was piped into {behind})]"
     line = line_of(command)

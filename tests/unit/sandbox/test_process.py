@@ -109,22 +109,23 @@ async def test_what_was_there_when_it_was_killed_first_counts_as_left(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("data", "text"),
+    ("data", "text", "encoding"),
     [
-        ("日付,摘要\n電気代".encode("cp932"), "日付,摘要\n電気代"),
+        ("日付,摘要\n電気代".encode("cp932"), "日付,摘要\n電気代", "cp932"),
         (
             "家計簿:\n".encode() + "日付,摘要,金額\n".encode("cp932") + b"total 3\n",
             "家計簿:\n日付,摘要,金額\ntotal 3\n",
+            "cp932",
         ),
-        ("これは日本語の文です。\n".encode("euc_jp"), "これは日本語の文です。\n"),
-        ("上限を超えた\n".encode() + "上限を超".encode()[:-2], "上限を超えた\n上限を\ufffd"),
-        (b"\x89", "\ufffd"),
-        (b"\xff\xfe\x00a\nb", "\ufffd\ufffd\x00a\nb"),
-        (b"ok \xe3\x81\n\xf0\x9f", "ok \ufffd\n\ufffd"),
-        ("é".encode(), "é"),
+        ("これは日本語の文です。\n".encode("euc_jp"), "これは日本語の文です。\n", "euc_jp"),
+        ("上限を超えた\n".encode() + "上限を超".encode()[:-2], "上限を超えた\n上限を\ufffd", ""),
+        (b"\x89", "\ufffd", ""),
+        (b"\xff\xfe\x00a\nb", "\ufffd\ufffd\x00a\nb", ""),
+        (b"ok \xe3\x81\n\xf0\x9f", "ok \ufffd\n\ufffd", ""),
+        ("é".encode(), "é", ""),
     ],
 )
-def test_japanese_output_in_another_encoding_is_read_where_it_is_clear(data: bytes, text: str) -> None:
+def test_japanese_output_in_another_encoding_is_read_where_it_is_clear(data: bytes, text: str, encoding: str) -> None:
     kept = HeadAndTail(1_000)
     kept.add(data)
-    assert kept.text() == text
+    assert (kept.text(), kept.decoded()) == (text, (text, encoding))

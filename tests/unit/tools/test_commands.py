@@ -282,6 +282,7 @@ def test_it_is_the_riskiest_tool_and_its_schema_is_small() -> None:
         ("cd / && python3 -c 'exit(5)' | cat", "[python3 -c 'exit(5)' exited with 5 (its output was piped into cat)]"),
         ("cd / && (exit 3) | cat && echo done; echo $?", "[(exit 3) exited with 3 (its output was piped into cat)]"),
         ("sleep 60 & true", "[Ended with the command: sleep 60. Put what needs it into the same command.]"),
+        ("printf '\\x93\\xfa\\x95t,\\x93X\\x95\\xdc\\n'", "日付,店舗\n[Printed in cp932, not UTF-8: "),
         ("cd src", "[The next command starts in the project root again: write cd src && … as one command.]"),
     ],
 )

@@ -147,6 +147,16 @@ async def test_the_encoding_is_told_where_it_is_not_the_usual(tmp_path: Path) ->
         assert str(output.summary) == f"{encoding} (1 line), {encoding}"
 
 
+async def test_a_byte_order_mark_is_told_as_the_codec_that_leaves_it_out(tmp_path: Path) -> None:
+    for encoding in ("utf-8-sig", "utf-16"):
+        put(tmp_path / "a.csv", "日付,店舗\n".encode(encoding))
+        output = await use(read_file, make_context(tmp_path), file_path="a.csv")
+        assert output.for_model == f"a.csv (1 line), {encoding}\n日付,店舗"
+    put(tmp_path / "a.csv", "日付,店舗\n".encode())
+    output = await use(read_file, make_context(tmp_path), file_path="a.csv")
+    assert output.for_model == "a.csv (1 line)\n日付,店舗"
+
+
 # --- read_file: files too large to be loaded
 
 
@@ -185,6 +195,17 @@ async def test_a_huge_file_is_shown_by_its_first_and_last_lines(huge: Path) -> N
     assert left_out + len(lines) - 2 == 700_000
     part = await use(read_file, make_context(huge), file_path="huge.log", start_line=start, max_lines=1)
     assert part.for_model.splitlines()[1].startswith(f"line {start:06} ")
+
+
+@pytest.mark.parametrize("encoding", ["cp932", "utf-8-sig"])
+async def test_the_encoding_of_a_huge_file_is_told(tmp_path: Path, encoding: str) -> None:
+    row = "東京本店,1000,鉛筆\n"
+    put(tmp_path / "huge.csv", ("日付,店舗\n" + row * (21_000_000 // len(row.encode("cp932")))).encode(encoding))
+    for wanted in ({"max_lines": 1}, {}):
+        output = await use(read_file, make_context(tmp_path), file_path="huge.csv", **wanted)
+        title, first, *_ = output.for_model.split("\n")
+        assert title.endswith(f"), {encoding}")
+        assert first == "日付,店舗"
 
 
 async def test_a_huge_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
