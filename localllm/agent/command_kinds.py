@@ -134,13 +134,16 @@ def _run_by_runner(goals: list[str]) -> str:
 _HIDES_CODE = late_pattern(r"\||;|\|\||&\s|\n")
 _FAILED = late_pattern(
     r"^[ \t]*(?:FAILED|FAIL)\b|^not ok \d|^--- FAIL|^# fail [1-9]|\b[1-9]\d* (?:failed|failing|failures?)\b"
-    r"|\b(?:failures|errors|failed)[=:] ?[1-9]|\btest result: FAILED|\bBUILD FAILED|\*\*\* \[[^\]\n]*\] Error",
+    r"|\b(?:failures|errors|failed)[=:] ?[1-9]|\btest result: FAILED|\bBUILD FAILED"
+    r"|\b[1-9]\d* errors? (?:in \d|during collection)|\*\*\* \[[^\]\n]*\] Error",
     re.MULTILINE,
 )
 _NO_TESTS = (
-    r"\bRan 0 tests|\bno tests ran|\bcollected 0 items|^[#ℹ] tests 0$|\bNo tests? (?:files )?found|\[no test files\]"
+    r"\bRan 0 tests|\bno tests ran|\bcollected 0 items(?! / \d+ error)|^[#ℹ] tests 0$|\bNo tests? (?:files )?found"
+    r"|\[no test files\]|^=* ?\d+ deselected in |^ *0 passing\b|\bExecuted 0 tests\b|\bNo tests (?:were found|executed)"
+    r"|\bNo test is available in|\b0 examples, 0 failures$"
 )
-"""Matches what runners say that found no test."""
+"""Matches what runners say that found no test; not that they could not read one."""
 _NOTHING_TO_TEST = late_pattern(
     rf"{_NO_TESTS}"
     r"|^ERROR: file or directory not found: |\bMissing script: \"?test|No rule to make target [^\n,]{1,200}\. +Stop\.",
@@ -163,8 +166,8 @@ _NO_PROGRAM = late_pattern(
 )
 _RAN = late_pattern(
     r"\b[1-9]\d* (?:passed|failed|passing|failing)\b|^(?:not )?ok \d|^ok[ \t]+\S+[ \t]+[\d(]|^--- FAIL|^FAIL\t"
-    r"|\btest result: |\bRan [1-9]\d* tests?\b|\b\d+ examples?, \d|^FAILURES!|\b(?:Tests|Failed): +\d|\d% tests passed"
-    r"|\bBUILD (?:SUCCESSFUL|FAILED)\b|\b\d+ tests? completed|:\d+:\d+: (?:fatal )?error: ",
+    r"|\btest result: |\bRan [1-9]\d* tests?\b|\b[1-9]\d* examples?, \d|^FAILURES!|\b(?:Tests|Failed): +\d"
+    r"|\d% tests passed|\bBUILD (?:SUCCESSFUL|FAILED)\b|\b\d+ tests? completed|:\d+:\d+: (?:fatal )?error: ",
     re.MULTILINE,
 )
 """Matches the result of tests or compilers that were run, in whose output anything may stand."""
