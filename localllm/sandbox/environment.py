@@ -16,6 +16,7 @@ import msgspec
 from localllm.sandbox.dotfiles import CARGO, has_private_key, has_secret, is_git_secret
 from localllm.sandbox.protect.repository import around
 from localllm.sandbox.symlinks import resolve
+from localllm.sandbox.system_secrets import GIVEN_TO_CONTAINERS, system_secrets
 
 if TYPE_CHECKING:
     from localllm.sandbox.launcher.mount_table import MountTable
@@ -166,16 +167,7 @@ _SECRETS_AMONG_TOOLCHAINS = (
     ".rvm/user .sdkman/etc/config .opam/opam-init/private .deno/deployctl .dotnet/corefx"
 )
 
-_SYSTEM_SECRETS = (
-    "/etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/sudoers /etc/sudoers.d /etc/ssh /etc/ssl/private "
-    "/etc/pki/tls/private /etc/kubernetes /etc/wireguard /etc/NetworkManager/system-connections /etc/krb5.keytab "
-    "/var/lib/docker /var/lib/containerd /var/lib/kubelet /var/lib/rancher /var/spool/cron /var/mail /var/backups "
-    "/var/log /var/crash /var/lib/systemd/coredump"
-)
-"""Mostly unreadable for ordinary users anyway, but the assistant may run as root. Logs and dumps contain text and
-memory of other programs."""
-
-_ALWAYS_HIDDEN = "/home /root /run /tmp /var/tmp /mnt/wsl /mnt/wslg"
+_ALWAYS_HIDDEN = f"/home /root /run /var/run /tmp /var/tmp /mnt/wsl /mnt/wslg {GIVEN_TO_CONTAINERS}"
 """Besides homes: sockets and runtime secrets, and temporary files of other programs (tickets, session keys). The last
 two hold sockets that other distributions of WSL bound by other names: Docker Desktop's, of the screen and the sound."""
 
@@ -242,7 +234,7 @@ def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), pro
     homes = _homes(environment)
     secrets = [home / name for home in homes for name in _SECRETS_AMONG_TOOLCHAINS.split()]
     secrets += [file for home in homes for name in _SETTINGS_AMONG_TOOLCHAINS if has_secret(file := home / name)]
-    secrets += [Path(path) for path in _SYSTEM_SECRETS.split() if os.access(path, os.R_OK)]
+    secrets += system_secrets()
     secrets += secrets_named_by(environment)
     root = project and project.resolve()
     found = {
