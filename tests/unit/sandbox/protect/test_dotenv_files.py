@@ -43,7 +43,6 @@ def test_names() -> None:
         "",
         "  # PATH=x",
         "NODE_ENV=development",
-        "ENV=production",
         "BROWSER=none",
         "PYTHONUNBUFFERED=1",
         "GIT_SHA=abc",
@@ -54,6 +53,21 @@ def test_names() -> None:
         "HISTORY_LIMIT=20",
         "START_COMMAND=run",
         "COLOR=abc#d",
+        "COLOR=abc # d",
+        "PORT=8000\r",
+        "MAX_UPLOAD_MB=20",
+        "USE_CACHE=true",
+        "WORKERS=4",
+        "VITE_API_BASE=/api",
+        "NEXT_PUBLIC_SITE_NAME='My shop'",
+        "DATABASE_URL=postgres://u:p@localhost:5432/shop",
+        "SMTP_HOST=mail.example.com",
+        "STRIPE_WEBHOOK_SECRET=whsec_1",
+        "OPENAI_API_KEY=sk-1",
+        "OPENAI_MODEL=gpt-4o-mini",
+        "MAIL_FROM='Ann <a@b.example>'",
+        "SITE_TITLE=会社",
+        "ALLOWED_HOSTS=a,b",
     ],
 )
 def test_ordinary_lines_may_be_written(line: str) -> None:
@@ -88,11 +102,58 @@ def test_ordinary_lines_may_be_written(line: str) -> None:
         "PATH: x",
         "touch x",
         "A=1\\",
+        "A=1\r#;touch x",
+        "A=1\x0c#;touch x",
+        "A=1\x0b#;touch x",
+        "A=1\x85#;touch x",
+        "A=1\u2028#;touch x",
+        "A=1\u00a0#;touch x",
+        "A=1\u3000#;touch x",
+        "A='1\r2'",
+        "\u3000# x",
+        "é=1",
+        "ENV=development",
+        "ENV=1",
+        "LESSKEYIN=x",
+        "LESSKEYIN=1",
+        "GUILE_LOAD_PATH=1",
+        "TAR_OPTIONS='--checkpoint-action=exec=x'",
+        "_JAVA_OPTIONS=-javaagent:x",
+        "DOTNET_STARTUP_HOOKS=x",
+        "DBUS_SESSION_BUS_ADDRESS=unixexec:x",
+        "SSLKEYLOGFILE=x",
+        "HGMERGE=x",
+        "NULLCMD=x",
+        "R_PROFILE_USER=x",
+        "YARN_YARN_PATH=x",
+        "PUPPETEER_EXECUTABLE_PATH=x",
+        "MPLBACKEND=module://x",
+        "OPENAI_BASE_URL=http://x",
+        "AZURE_OPENAI_ENDPOINT=http://x",
+        "SOMETHING_NEW=x",
     ],
 )
 def test_what_programs_believe_may_not(line: str) -> None:
     assert not is_harmless_dotenv(b"A=1\n", f"A=1\n{line}\n".encode())
     assert is_harmless_dotenv(f"A=1\n{line}\n".encode(), f"B=2\n{line}\n".encode()), "it was there"
+
+
+KEY = "KEY='begin\nabc\nend'\n"
+
+
+@pytest.mark.parametrize(
+    ("after", "is_harmless"),
+    [
+        (f"DB=x\n{KEY}PORT=1\n", True),
+        ("DB=x\nPORT=1\n", True),
+        ("KEY='begin\nNAME='a;touch x'\nabc\nend'\n", False),
+        ("KEY='begin\nNAME='a;touch x'\n", False),
+        (f"{KEY}abc\n", False),
+        (f"{KEY}{KEY}", False),
+    ],
+)
+def test_a_value_of_several_lines_stays_whole(after: str, is_harmless: bool) -> None:
+    assert is_harmless_dotenv(f"A=1\n{KEY}".encode(), after.encode()) is is_harmless
 
 
 @pytest.mark.parametrize("envrc", ["dotenv\n", "set -a; . .env\n"])
