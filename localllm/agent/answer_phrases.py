@@ -295,7 +295,8 @@ _VERBS = (
     r"|completed)"
 )
 _CHANGED_BY_ME = (
-    rf"(?i)\b(?:i|we)(?:'ve| have)? (?:(?:now|also|just|successfully|already) ){{0,2}}(?:{_VERBS}\b"
+    rf"(?i)\b(?:i|we)(?:'ve| have)? (?:(?:now|also|just|successfully|already) ){{0,2}}"
+    rf"(?:{_VERBS}\b(?! (?:nothing|none|neither|no)\b)"
     r"|made (?!(?:an?|no|sure|some|any|use|two|it|nothing|every)\b)\S+ [a-z])"
 )
 _CHANGED = (

@@ -229,6 +229,7 @@ def test_a_change_may_be_claimed_in_many_words(answer: str) -> None:
     "answer",
     [
         *("f returns 1.", "It is in a.py:3.", "f is not used now that g is there.", "f は 1 を返します。"),
+        *("I changed nothing.", "I've edited no files.", "Understood: we have not, and I wrote none of it."),
         *("I made no changes.", "I made a list of the open points.", "I made sure that a.py is there."),
         *("エラーになりました。", "原因が明らかになりました。", "README を参考にしました。"),
     ],
