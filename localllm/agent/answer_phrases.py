@@ -166,21 +166,30 @@ _CHECK_JA = (
     r"|パスする|動き)[^。\n]{0,6}(?:確認|検証|確かめ)|テストが(?:すべて|全て)?(?:通る|成功する|パスする)(?:よう"
     r"|まで)|(?:実行|検証)して確(?:認|かめ)"
 )
+_TESTS = r"(?:(?:(?:py|unit|doc|j|vi)?tests?|test_\w{1,80}|build|ci|suite|checks?)\b(?![./]\w))"
 _TESTS_TO_FIX = (
-    r"(?i)\b(?:tests?|build|ci|suite|checks?)\b[^\n]{0,60}\b(?:fail(?:s|ed|ing|ures?)?|broken|red|not pass)\b"
-    r"|\b(?:failing|failed|broken|red) (?:[\w-]+ ){0,3}?(?:tests?|build|ci|suite|checks?)\b"
-    r"|\b(?:make|get|until|so that|sure|have) [^\n]{0,40}\btests?\b[^\n]{0,20}\b(?:pass(?:es)?|green|succeeds?)\b"
+    rf"(?i)\b{_TESTS}[^\n]{{0,60}}\b(?:fail(?:s|ed|ing|ures?)?|broken|red|not pass)\b"
+    rf"|\b(?:failing|failed|broken|red) (?:[\w-]+ ){{0,3}}?{_TESTS}"
+    rf"|\b(?:make|get|until|so that|sure|have) [^\n]{{0,40}}\b{_TESTS}[^\n]{{0,20}}\b(?:pass(?:es)?|green|succeeds?)\b"
     r"|\btests? (?:must|should|have to|need to) (?:all )?(?:pass|be green|succeed)\b"
-    r"|\b(?:fix|repair) (?:[\w-]+ ){0,3}?(?:tests?|build|ci)\b|\b(?:does not|doesn't|won't) (?:compile|build)\b"
+    r"|\b(?:fix|repair) (?:[\w-]+ ){0,3}?(?:tests?|build|ci)\b"
+    r"(?! (?!(?:in|of|for|on|at|by|from|under|with|and|so|that|which|until|now|again|please)\b)[a-z])"
+    r"|\b(?:does not|doesn't|won't) (?:compile|build)\b"
 )
+_TESTS_JA = r"(?:テスト|ビルド|コンパイル|pytest|CI) ?"
+_FAILS_JA = r"(?:失敗し|落ち|壊れ|こけ)て(?:い)?[るたま]|(?:失敗し|落ち|壊れ|こけ)ま"
 _TESTS_TO_FIX_JA = (
-    r"(?:テスト|ビルド|コンパイル)[^。\n]{0,16}(?:失敗|落ち|通ら|通りません|壊れ|エラー|できません|できない)"
-    r"|(?:失敗|落ち|壊れ|通ら)[^。\n]{0,12}(?:テスト|ビルド)|(?:テスト|ビルド)が(?:すべて|全て|全部)?(?:通る|通過する|成功する"
-    r"|パスする)(?:よう|まで)|(?:テスト|ビルド)を(?:直|修正|通し)"
+    rf"(?i){_TESTS_JA}[^。\n]{{0,16}}(?:{_FAILS_JA}|失敗する|失敗したら|失敗[。、\s]|落ちる|こける|通ら|通りません|赤|できません|できない"
+    r"|エラーに|エラーが)"
+    rf"|(?:{_FAILS_JA}|失敗した|落ちた|通ら(?:ない|なく))[^。\nをがには場時]{{0,12}}(?:テスト|ビルド)"
+    rf"|{_TESTS_JA}(?:が|を)(?:すべて|全て|全部)?(?:通る|通過する|成功する|パスする)(?:よう|まで)"
+    rf"|{_TESTS_JA}を(?:(?:すべて|全て|全部)?グリーン|直|修正|通し)"
 )
 _MAY_FAIL = (
     r"(?i)\b(?:ignor(?:e|ing)|even if|apart from|except|leav(?:e|ing) (?:\w+ ){0,3}fail)\b"
+    r"|\b(?:when|if|whenever) (?:an?|any) [\w -]{0,30}\b(?:test|build|check)\b"
     r"|\b(?:add|write|creat)\w* [^\n]{0,40}\bfail|失敗するテスト(?:を|も)(?:追加|書|作)|無視|失敗しても"
+    r"|失敗する?(?:場合|とき|時)|失敗し(?:たら|た(?:場合|とき|時))(?![^。\n]{0,10}(?:直し|修正))"
 )
 _COMMAND_WANTED = (
     r"(?i)\b(?:how|commands?|shell|bash|terminal|script|one-liner|run)\b|コマンド|方法|やり方|手順|どう(?:や|す|し)"
