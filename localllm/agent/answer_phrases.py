@@ -1,287 +1,11 @@
-"""Recognise phrases in requests and answers, in English and Japanese."""
+"""Recognise phrases in answers, in English and Japanese."""
 
 import re
 from collections.abc import Collection
 
+from localllm.agent.phrase_search import ends_of, has_any, search_ja, sentences_in
+from localllm.agent.request_phrases import asks_for_change
 from localllm.base.lazy_patterns import late_pattern
-
-_CODE = late_pattern(
-    r"^[ \t]*(?:```|~~~)[^\n]*\n(?:(?![ \t]*(?:```|~~~))[^\n]*\n)*[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE
-)
-_SENTENCE = late_pattern(r"(?<=[.!?…:;])\s+|(?<=[。！？])\s*|\n+")
-
-
-_LONGEST = 4_000
-"""Characters examined at either end of a text."""
-
-
-def _ends(text: str) -> str:
-    """Return the text without the middle of a very long one, and with plain apostrophes."""
-    text = text if len(text) <= 2 * _LONGEST else f"{text[:_LONGEST]}\n{text[-_LONGEST:]}"
-    return text.replace("’", "'")
-
-
-def _sentences(text: str) -> list[str]:
-    parts = _SENTENCE.split(_CODE.sub("\n", _ends(text)))
-    return [part for part in (one.strip(" \t*_#>-•・`") for one in parts) if part]
-
-
-# Compiling a pattern takes up to three milliseconds, and most texts match none: a quick search for words it requires
-# comes first.
-
-
-def _has_any(text: str, words: tuple[str, ...]) -> bool:
-    text = text.lower()
-    return any(word in text for word in words)
-
-
-def _search_ja(pattern: str, text: str, flags: int = 0) -> bool:
-    """Search for a pattern whose alternatives all contain Japanese."""
-    return not text.isascii() and bool(re.search(pattern, text, flags))
-
-
-# Patterns for requests.
-
-_CHANGE = (
-    r"(?:fix|repair|correct|set(?! up)|change|edit|modify|update|rename|refactor|rewrite|replace|implement|remove"
-    r"|delete|convert|migrate|port|split|merge|simplify|extract|extend|adapt|adjust|move|reorder|swap|apply|bump"
-    r"|upgrade|clean up|inline|translate|turn (?=[^\n]* into\b)|insert|patch|solve|resolve|finish|complete|support"
-    r"|make (?!sure\b|a list\b|suggestions\b)|(?:add|create|write|generate|build|develop)\b(?! (?:me )?(?:an? |the "
-    r"|some )?(?:[\w-]+ )?(?:summary|overview|explanation|list|description|example|snippet|regex|regular expression"
-    r"|query|poem|answer|command|one-liner)\b(?!\.\w| (?:to|in|into) ))(?:(?<=add)|(?! (?:me )?(?:an? |the )?"
-    r"(?:[\w-]+ )?(?:message|reply|letter|e-?mail|story)(?:[.,;:!]?$| (?:about|for|of|that|which|from|saying)\b))))"
-)
-_CHANGE_BEGINS = (
-    *("fix", "repair", "correct", "set", "chang", "edit", "modif", "updat", "renam", "refactor", "rewrit", "replac"),
-    *("implement", "remov", "delet", "convert", "migrat", "port", "split", "merg", "simplif", "extract", "exten"),
-    *("adapt", "adjust", "mov", "reorder", "swap", "appl", "bump", "upgrad", "clean", "inline", "translat", "turn"),
-    *("insert", "patch", "solv", "resolv", "finish", "complet", "support", "mak", "add", "creat", "writ", "generat"),
-    *("build", "develop"),
-)
-"""Every match of _CHANGE contains one of these."""
-_ASKED = (
-    rf"(?i)^(?:(?:please|now|then|and|also|next|first|ok(?:ay)?|hi|hello|so|finally|could you|can you|would you"
-    rf"|will you"
-    r"|you should|you must|i (?:want|need|would like|'d like) you to|i'd like you to|let's|go ahead and"
-    r"|help me(?: to)?|try to"
-    rf"|just|kindly|using \S++|in `?[\w./-]+`?)[,:]?\s+)*{_CHANGE}\b(?!\s*:)"
-)
-_ORDERED = (
-    r"(?i)^(?:(?:please|now|then|and|also|next|just|could you|can you)[,:]?\s+)*"
-    r"(?:(?:have|let) (?!(?:you|we|i|me|us|there|any|it|them|this|that|an?|git|python3?|pytest|ruff|npm)\b)(?:the )?"
-    r"[\w.`()-]{1,60} (?!(?:be|been|run|look|show|list|check|tell|find|report|explain|compute)\b)[a-z]"
-    r"|get (?:all )?(?:the )?(?:\w{1,30} )?tests? (?:to )?pass\b"
-    r"|use (?![^\n]*\b(?:english|japanese|web|internet|search|words?|terms|tools?|run|explain|answer)\b)[^\n]{1,60} "
-    r"instead of\b|sort (?:the|all)(?: the)? (?:imports|[^\n]{1,60} in `?[\w/-]+\.\w)"
-    r"|(?:handle|undo|document|annotate|reformat|type-hint|switch to (?!(?:english|japanese|main|master)\b"
-    r"|[^\n]*\b(?:branch|mode|model|language)\b)) ?[^\n:?]{1,200}$)"
-)
-"""Other ways to order a change: have f return 9, use a set instead of a list."""
-_ORDER_BEGINS = (
-    *("have ", "let ", "get ", "use ", "sort ", "handle ", "undo ", "document ", "annotate ", "reformat "),
-    *("type-hint ", "switch to "),
-)
-_ASKED_LATER = rf"(?i)(?:,| and| then| to)\s+(?:please |then |also )*{_CHANGE}\b"
-_ASKED_LAST = (
-    r"(?i)[,;] (?:so |please |and |then ){0,2}(?:fix|repair|correct|solve) (?:it|this|that|them|these)\b[^?]{0,40}$"
-)
-"""Orders after what is wrong: the build is broken, fix it."""
-_WANTED = (
-    r"(?i)\bshould(?: now| also)? (?!i\b|we\b)[a-z]|\bneeds? (?:an?|to) \w"
-    r"|\b(?:i|we) (?:want|need) (?!(?:you|to|me|us|some(?:one|body)|help|time|answers?|users|people)\b)[\w.`()-]{1,60} "
-    r"to (?!(?:be|know|understand|think|explain|tell|see|show|help)\b)[a-z]"
-    r"|\b(?:i|we) (?:want|need) (?:an?|the) .{0,60}"
-    r"(?:\b(?:script|program|tool|file|tests?|module|class|function)\b|\w\.\w)"
-)
-_ABOUT = (
-    r"(?i)^(?:(?:please|now|and|ok(?:ay)?|can you|could you|would you|hi|hello)[,:]?\s+)*(?:how|what|why|where|when"
-    r"|which|who|is|are|does|do(?! (?:it|that|this)\b)|did|was|were|has|have|should (?:i|we)|explain|describe|show"
-    r"|tell|list|summari[sz]e|find|look|search|review|suggest|propose|recommend|compare|give|print|read|analy[sz]e"
-    r"|count|check|run|discuss|think|plan|draft|sketch|outline|answer|write (?:a |the |one )?(?:shell )?command)\b"
-)
-_HOW = r"(?i)(?:and |so |please )?(?:how|what|which|where|when|why|explain|describe|show|tell)\b"
-_HANDS_OFF = (
-    r"(?i)\b(?:do not|don't|without|never) (?:\w+ ){0,2}(?:chang|edit|modif|writ|touch)\w*(?: \w+){0,2} "
-    r"?(?:files?|anything|code|nothing|it)\b|\b(?:only|just) (?:explain|answer|tell|show|plan)\b|\bno changes\b"
-    r"|\bread[- ]only\b"
-)
-_CHANGE_JA = (
-    r"(?:直し|治し|修正し|変更し|変え|追加し|書き換え|書き直し|書い|実装し|作っ|作成し|リネームし|改名し|置き換え"
-    r"|置換し|削除し|消し|更新し|移動し|対応し|改善し|整理し|分割し|統合し|移行し|リファクタリングし|対応させ|つけ"
-    r"|付け|入れ|仕上げ|完成させ|生成し|翻訳し)(?:て(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|頂け|おい"
-    r"|、|$)|て[。！!\s]*$|たい|なさい)"
-)
-_MADE_JA = (
-    r"を[^。\n]{1,30}(?<!確認)(?<!質問)(?<!相談)(?<!実行)(?<!理解)(?<!説明)(?:(?<!参考)(?<!大切)(?<!大事)(?<![気元基例])"
-    r"(?:に|よう|く)し|させ)て(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|頂け)?[。！!\s]*$"
-)
-"""Orders that something be otherwise: fの戻り値を9にして."""
-_TEXT_JA = (
-    "文|回答|答え|返事|説明|要約|内容|結果|報告|日本語|英語|敬語|箇条書き|表に|一覧|リストに|行に|以後|今後|これから"
-)
-_CHANGE_NOUN_JA = r"(?:修正|変更|追加|実装|作成|改名|置換|削除|更新|対応)(?:を(?:お願い|頼)|お願い|せよ|すること|して)"
-_TEXT = (
-    r"(?i)\b(?:message|changelog|notes?|e?mail|letter|post|text|sentence|story|poem|paragraph|reply|translat\w+|say"
-    r"|examples?|summar\w+)\b|文|メール|メッセージ|翻訳|訳し|例|要約|まとめ|か[。？?]?$"
-)
-_ABOUT_JA = (
-    r"(?:方法|やり方|書き方|使い方|手順|理由|原因|例|案|コマンド|一覧|概要|要約|説明|計画)(?:だけ)?(?:を|が|は"
-    r"|について)?[^。\n]{0,12}(?:教え|説明|示し|見せ|提案|出し|書い|挙げ|考え|まとめ|知り)|教えて|説明して"
-)
-_HANDS_OFF_JA = r"(?:変更|修正|編集)(?:は)?(?:せず|しない|なしで)"
-_AGREED = (
-    r"(?i)^\W*(?:(?:please|then|now|and|but|so|just|では|じゃあ|それでは)[,、\s]*)*"
-    r"(?:yes|yep|ok(?:ay)?|sure|go(?: on| ahead)?|continue|proceed"
-    r"|carry on|keep (?:on|going)|retry|(?:try )?(?:it |that )?again|do (?:it|that|so)|please do"
-    r"|sounds good|right|good|use (?:the|your) tools?"
-    r"|はい|続けて|続きを|お願い|それで|了解|進めて|どうぞ|いいです|その通り|もう一度|やり直して|やって|実行して)[^\n]{0,30}$"
-)
-_NOT_DONE = (
-    r"(?i)\b(?:nothing (?:was|has been|is|got) (?:changed|done|written|edited|saved)|nothing (?:has )?changed"
-    r"|you(?:'ve| have)? (?:changed|did|done|edited|written|wrote) nothing"
-    r"|you (?:did not|didn't|have not|haven't) (?:\w+ )?(?:changed?|do|done|edit(?:ed)?|make|made|write|written"
-    r"|appl(?:y|ied)|saved?|touch(?:ed)?)\b"
-    r"|(?:files?|it|they|code) (?:was|were|is|are|has|have)(?: not|n't) (?:yet |been )*(?:changed|edited|there|written"
-    r"|saved|updated|done)\b)"
-)
-_NOT_JA = r"ない(?=よ(?!う)|[ねぞ]|です|ので|から|けど|みたい|[\s、。！!…]|$)"
-"""Ends what is said, and is not of the noun behind it as in 保存できないバグ."""
-_NOT_DONE_JA = (
-    r"(?:変更|修正|編集|反映|適用|更新|追加|作成|実装|保存)(?:は|が)?(?:まだ)?(?:され|でき|出来|して)(?:てい|て)?"
-    rf"(?:ません|{_NOT_JA})|変わっ(?:てい|て)?(?:ません|{_NOT_JA})"
-)
-_ASKS_WHY = r"[?？]\s*$|なぜ|何故|どうして|理由|か[。\s]*$"
-_LONGEST_COMPLAINT = 120
-
-
-_CHECK = (
-    r"(?i)\b(?:run (?:the |all |its |your |my )?(?:\w+ )?(?:tests?|checks?|build|program|script|suite)|test (?:it"
-    r"|that|this|them|your|everything)\b|(?:verify|confirm|prove|check|ensure|make sure|see)(?: to it)?(?: that| it"
-    r"| the| they| all| everything| your)?\b[^.\n]{0,60}\b(?:pass(?:es)?|works?|build(?:s)?|compiles?|runs?|green"
-    r"|succeeds?|correct)\b|(?:until|so that|make) (?:all |the |every )?(?:\w+ )?tests? pass|tests? (?:must|should"
-    r"|have to|need to) (?:all )?(?:pass|be green))"
-)
-_CHECK_JA = (
-    r"テスト(?:を|も|で)?[^。\n]{0,8}(?:実行|走らせ|回し|通(?:し|る|す)|確認|検証)|(?:動作|動く|通る|成功する"
-    r"|パスする|動き)[^。\n]{0,6}(?:確認|検証|確かめ)|テストが(?:すべて|全て)?(?:通る|成功する|パスする)(?:よう"
-    r"|まで)|(?:実行|検証)して確(?:認|かめ)"
-)
-_TESTS = r"(?:(?:(?:py|unit|doc|j|vi)?tests?|test_\w{1,80}|build|ci|suite|checks?)\b(?![./]\w))"
-_TESTS_TO_FIX = (
-    rf"(?i)\b{_TESTS}[^\n]{{0,60}}\b(?:fail(?:s|ed|ing|ures?)?|broken|red|not pass)\b"
-    rf"|\b(?:failing|failed|broken|red) (?:[\w-]+ ){{0,3}}?{_TESTS}"
-    rf"|\b(?:make|get|until|so that|sure|have) [^\n]{{0,40}}\b{_TESTS}[^\n]{{0,20}}\b(?:pass(?:es)?|green|succeeds?)\b"
-    r"|\btests? (?:must|should|have to|need to) (?:all )?(?:pass|be green|succeed)\b"
-    r"|\b(?:fix|repair) (?:[\w-]+ ){0,3}?(?:tests?|build|ci)\b"
-    r"(?! (?!(?:in|of|for|on|at|by|from|under|with|and|so|that|which|until|now|again|please)\b)[a-z])"
-    r"|\b(?:does not|doesn't|won't) (?:compile|build)\b"
-)
-_TESTS_JA = r"(?:テスト|ビルド|コンパイル|pytest|CI) ?"
-_FAILS_JA = r"(?:失敗し|落ち|壊れ|こけ)て(?:い)?[るたま]|(?:失敗し|落ち|壊れ|こけ)ま"
-_TESTS_TO_FIX_JA = (
-    rf"(?i){_TESTS_JA}[^。\n]{{0,16}}(?:{_FAILS_JA}|失敗する|失敗したら|失敗[。、\s]|落ちる|こける|通ら|通りません|赤|できません|できない"
-    r"|エラーに|エラーが)"
-    rf"|(?:{_FAILS_JA}|失敗した|落ちた|通ら(?:ない|なく))[^。\nをがには場時]{{0,12}}(?:テスト|ビルド)"
-    rf"|{_TESTS_JA}(?:が|を)(?:すべて|全て|全部)?(?:通る|通過する|成功する|パスする)(?:よう|まで)"
-    rf"|{_TESTS_JA}を(?:(?:すべて|全て|全部)?グリーン|直|修正|通し)"
-)
-_MAY_FAIL = (
-    r"(?i)\b(?:ignor(?:e|ing)|even if|apart from|except|leav(?:e|ing) (?:\w+ ){0,3}fail)\b"
-    r"|\b(?:when|if|whenever) (?:an?|any) [\w -]{0,30}\b(?:test|build|check)\b"
-    r"|\b(?:add|write|creat)\w* [^\n]{0,40}\bfail|失敗するテスト(?:を|も)(?:追加|書|作)|無視|失敗しても"
-    r"|失敗する?(?:場合|とき|時)|失敗し(?:たら|た(?:場合|とき|時))(?![^。\n]{0,10}(?:直し|修正))"
-)
-_COMMAND_WANTED = (
-    r"(?i)\b(?:how|commands?|shell|bash|terminal|script|one-liner|run)\b|コマンド|方法|やり方|手順|どう(?:や|す|し)"
-    r"|ワンライナー|スクリプト|シェル"
-)
-_NO_CHECK = (
-    r"(?i)\b(?:do not|don't|no need to|without) (?:\w+ )?(?:run|test|execut|verify|check)|テスト(?:は"
-    r"|の実行は)?(?:不要|しない|実行しない)|実行せず"
-)
-
-
-def asks_for_change(request: str) -> bool:
-    """Return whether files are to be changed: not for a question, or if an explanation or a plan is wanted."""
-    request = _ends(request)
-    return _orders_change(request) and not re.search(_HANDS_OFF, request) and not _wants_words(request)
-
-
-def _orders_change(request: str) -> bool:
-    wishes = "" if request.isascii() else _wishes(request)
-    if _search_ja(_CHANGE_JA, wishes, re.MULTILINE) or _search_ja(_CHANGE_NOUN_JA, wishes):
-        return True
-    if any(re.search(_MADE_JA, said) and not re.search(_TEXT_JA, said) for said in _lines_ja(wishes)):
-        return True
-    has_verb, has_wish = _has_any(request, _CHANGE_BEGINS), _has_any(request, ("should", "need", "want"))
-    if _has_any(request, _ORDER_BEGINS) and any(re.match(_ORDERED, one) for one in _sentences(request)):
-        return True
-    for sentence in _sentences(request) if has_verb or has_wish else ():
-        if has_verb and (re.match(_ASKED, sentence) or re.search(_ASKED_LAST, sentence)):
-            return True
-        if re.match(_ABOUT, sentence):
-            if has_verb and not sentence.endswith("?") and re.search(_ASKED_LATER, sentence):
-                return True
-        elif has_wish and not sentence.endswith("?") and re.search(_WANTED, sentence):
-            return True
-    return False
-
-
-def _wants_words(request: str) -> bool:
-    """Return whether a Japanese request begins by asking for words, or forbids changes."""
-    if request.isascii():
-        return False
-    first = next(iter(_lines_ja(request)), "")
-    return bool(re.search(_HANDS_OFF_JA, request) or re.search(_ABOUT_JA, first))
-
-
-def _wishes(request: str) -> str:
-    """Return the request without the Japanese sentences that ask for words."""
-    return "\n".join(said for said in _lines_ja(request) if not _search_ja(_ABOUT_JA, said))
-
-
-def _lines_ja(request: str) -> list[str]:
-    return [said for said in re.split(r"(?<=[。！？])|\n", request) if said.strip()]
-
-
-def is_agreement(request: str) -> bool:
-    """Return whether it only agrees to continue with the earlier request, or complains that nothing was done."""
-    request = _ends(request.strip())
-    if re.match(_AGREED, request):
-        return True
-    if len(request) > _LONGEST_COMPLAINT or re.match(_ABOUT, request) or re.search(_ASKS_WHY, request):
-        return False
-    is_complaint = re.search(_NOT_DONE, request) or _search_ja(_NOT_DONE_JA, request)
-    return bool(is_complaint) and not _wants_words(request) and not asks_for_change(request)
-
-
-def asks_for_check(request: str) -> bool:
-    """Return whether it asks to test or run the work."""
-    if forbids_check(request) or _wants_words(_ends(request)):
-        return False
-    said = [one for one in _sentences(_wishes(request)) if not re.match(_HOW, one)]
-    return any(re.search(_CHECK, one) or _search_ja(_CHECK_JA, one) for one in said)
-
-
-def asks_for_passing(request: str) -> bool:
-    """Return whether files are to be changed so that tests, or the build, no longer fail."""
-    return asks_for_change(request) and any(
-        (re.search(_TESTS_TO_FIX, said) or _search_ja(_TESTS_TO_FIX_JA, said)) and not re.search(_MAY_FAIL, said)
-        for said in _sentences(request)
-    )
-
-
-def asks_for_command(request: str) -> bool:
-    """Return whether it may ask for a command, or how something is done."""
-    return bool(re.search(_COMMAND_WANTED, _ends(request)))
-
-
-def forbids_check(request: str) -> bool:
-    """Return whether it forbids running anything."""
-    return bool(re.search(_NO_CHECK, _ends(request)))
-
-
-# Patterns for answers.
 
 _NOT_SAID = (
     r"(?i)\b(?:if|when(?:ever)?|once|until|unless|whether|should|would|will|could|must|make sure|ensures?|in case"
@@ -392,58 +116,51 @@ _LIST_LINE = late_pattern(r"^[ \t]*(?:\d{1,2}[.)、．]|[-*•・])[ \t]*\S", re
 
 def says_tests_pass(answer: str) -> bool:
     """Return whether it claims that tests passed; not that they would, or did not."""
-    if answer.isascii() and not _has_any(answer, ("pass", "succeed", "green")):
+    if answer.isascii() and not has_any(answer, ("pass", "succeed", "green")):
         return False
     return any(
-        (re.search(_PASSED, said) or _search_ja(_PASSED_JA, said))
+        (re.search(_PASSED, said) or search_ja(_PASSED_JA, said))
         and not re.search(_NOT_SAID, said)
         and not any(some != all_of_them for some, all_of_them in re.findall(_SOME_OF, said))
-        for said in _sentences(answer)
+        for said in sentences_in(answer)
     )
 
 
 def says_changed(answer: str) -> bool:
     """Return whether it claims that something was changed, or all is done."""
     return any(
-        (re.search(_CHANGED, said) or _search_ja(f"{_CHANGED_JA}|{_CHANGED_TO_JA}", said))
+        (re.search(_CHANGED, said) or search_ja(f"{_CHANGED_JA}|{_CHANGED_TO_JA}", said))
         and not said.endswith(("?", "？"))
-        for said in _sentences(answer)
+        for said in sentences_in(answer)
     )
 
 
 def claims_own_change(answer: str) -> bool:
     """Return whether it claims that its author has changed something, other than a text that follows."""
     return any(
-        (re.search(_CHANGED_BY_ME, said) or _search_ja(_CHANGED_JA, said)) and not said.endswith((":", "："))
-        for said in _sentences(answer)
+        (re.search(_CHANGED_BY_ME, said) or search_ja(_CHANGED_JA, said)) and not said.endswith((":", "："))
+        for said in sentences_in(answer)
     )
-
-
-def asks_for_words(request: str) -> bool:
-    """Return whether it asks a question, or for a text that is no file."""
-    text = _ends(request)
-    is_question = any(re.match(_ABOUT, one) or one.endswith(("?", "？")) for one in _sentences(text))
-    return is_question or "```" in text or _wants_words(text) or bool(re.search(_TEXT, text))
 
 
 def admits_failure(answer: str) -> bool:
     """Return whether it admits that something could not be done."""
-    return bool(re.search(_ADMITTED, _ends(answer)) or _search_ja(_ADMITTED_JA, _ends(answer)))
+    return bool(re.search(_ADMITTED, ends_of(answer)) or search_ja(_ADMITTED_JA, ends_of(answer)))
 
 
 def admits_refusal(answer: str) -> bool:
     """Return whether it says that something was not permitted."""
-    return bool(re.search(_REFUSED, _ends(answer)))
+    return bool(re.search(_REFUSED, ends_of(answer)))
 
 
 def needs_nothing(answer: str) -> bool:
     """Return whether it says that no change is needed, or its target does not exist."""
-    return bool(re.search(_NOTHING_NEEDED, _ends(answer)))
+    return bool(re.search(_NOTHING_NEEDED, ends_of(answer)))
 
 
 def says_reverted(answer: str) -> bool:
     """Return whether it says that something is again as it was before."""
-    return bool(re.search(_REVERTED, _ends(answer)))
+    return bool(re.search(_REVERTED, ends_of(answer)))
 
 
 def admits_failing_tests(answer: str) -> bool:
@@ -451,13 +168,13 @@ def admits_failing_tests(answer: str) -> bool:
     if says_tests_pass(answer):
         return False
     return admits_failure(answer) or any(
-        re.search(_STILL_FAILS, said) and not re.search(_FIXED_TEST, said) for said in _sentences(answer)
+        re.search(_STILL_FAILS, said) and not re.search(_FIXED_TEST, said) for said in sentences_in(answer)
     )
 
 
 def admits_not_run(answer: str) -> bool:
     """Return whether it says that the change was not tested."""
-    return bool(re.search(_NOT_RUN, _ends(answer)))
+    return bool(re.search(_NOT_RUN, ends_of(answer)))
 
 
 def asks_about_file(answer: str, request: str, changed: Collection[str]) -> str:
@@ -476,7 +193,7 @@ _FILE = late_pattern(r"[\w./-]{0,200}[\w-]\.[A-Za-z]\w{0,9}\b", re.ASCII)
 def named_paths(answer: str) -> list[str]:
     """Return the paths of files in folders that it takes for there: not in code, nor where it says that a file is
     missing or is to be made."""
-    said = [one for one in _sentences(answer) if "/" in one and not re.search(_NOT_THERE, one)]
+    said = [one for one in sentences_in(answer) if "/" in one and not re.search(_NOT_THERE, one)]
     found = (path for one in said for path in _FILE.findall(one))
     return [path for path in dict.fromkeys(found) if "/" in path and path[0] not in "./"]
 
@@ -490,17 +207,17 @@ _NOT_THERE = (
 
 def asks_user(answer: str) -> bool:
     """Return whether it ends with a question, or a request for information."""
-    said = _sentences(answer)
+    said = sentences_in(answer)
     return bool(said) and bool(re.search(_QUESTION, said[-1]))
 
 
 def wants_input(answer: str) -> bool:
     """Return whether it asks for something to be pasted, or claims it cannot see the files."""
-    answer = _ends(answer)
-    may_want = not answer.isascii() or _has_any(answer, _WANTS_BEGINS)
+    answer = ends_of(answer)
+    may_want = not answer.isascii() or has_any(answer, _WANTS_BEGINS)
     return may_want and bool(re.search(_WANTS_INPUT, answer))
 
 
 def is_plan(answer: str) -> bool:
     """Return whether it lists planned steps."""
-    return len(_LIST_LINE.findall(answer)) > 1 and bool(re.search(_PLAN, _ends(answer)))
+    return len(_LIST_LINE.findall(answer)) > 1 and bool(re.search(_PLAN, ends_of(answer)))

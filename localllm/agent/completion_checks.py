@@ -15,6 +15,7 @@ from types import MappingProxyType
 import msgspec
 
 from localllm.agent import answer_phrases as phrases
+from localllm.agent import request_phrases
 from localllm.agent.announcements import announces, is_only_call, last_command
 from localllm.agent.answer_calls import calls_in, command_in, ends_with_replacement, holds_change, holds_commands
 from localllm.agent.command_kinds import command_kind
@@ -176,9 +177,13 @@ class Finishing(Middleware):
     def _is_wanted(self, command: str, request: str) -> bool:
         """Return whether a request is to be answered by running commands, not by naming them: it asks for work, or for
         output of commands, of which none has been read yet."""
-        if phrases.asks_for_change(request) or phrases.asks_for_check(request):
+        if request_phrases.asks_for_change(request) or request_phrases.asks_for_check(request):
             return True
-        return not self._facts.calls and command_kind(command) == "reading" and not phrases.asks_for_command(request)
+        return (
+            not self._facts.calls
+            and command_kind(command) == "reading"
+            and not request_phrases.asks_for_command(request)
+        )
 
     def _ask_for_call(self, state: RunState, text: str) -> Inject:
         if self._asked == 1 and not command_in(text) and not is_only_call(text):
@@ -203,7 +208,7 @@ class Finishing(Middleware):
             not self._facts.changed
             and any(tool.name in _WRITERS for tool in state.tools)
             and not is_told_to_plan(state.history)
-            and phrases.asks_for_change(state.goal)
+            and request_phrases.asks_for_change(state.goal)
         )
 
     async def _findings(self, state: RunState, text: str) -> list[Finding]:
@@ -249,7 +254,7 @@ class Finishing(Middleware):
         facts = self._facts
         if not phrases.says_changed(text) or phrases.admits_failure(text) or phrases.says_reverted(text):
             return []
-        if not phrases.asks_for_change(state.goal):
+        if not request_phrases.asks_for_change(state.goal):
             return []
         if not await asyncio.to_thread(self._tools.changes.are_reverted, self._position, facts.changed):
             return []
@@ -265,7 +270,7 @@ class Finishing(Middleware):
             if passed and not facts.is_tested and self._could_know_of_no_test(state):
                 yield self._to_be_run(state, text, Phrase("no test was run after the last change"), is_wanted=True)
             return
-        command, is_to_pass = _short(failed.command), phrases.asks_for_passing(state.goal)
+        command, is_to_pass = _short(failed.command), request_phrases.asks_for_passing(state.goal)
         if since := [path for path in facts.unchecked if facts.changed[path] > failed.at]:
             reason = Phrase(
                 "the last test run failed ({command}), and {paths} changed since",
@@ -288,7 +293,7 @@ class Finishing(Middleware):
         if self._facts.changed:
             return True
         request = state.goal
-        is_about_work = phrases.asks_for_change(request) or phrases.asks_for_check(request)
+        is_about_work = request_phrases.asks_for_change(request) or request_phrases.asks_for_check(request)
         asked = next((one.text for one in reversed(state.history.messages) if isinstance(one, UserMessage)), "")
         is_told = "<stdin>" in asked or "<file " in asked or "[The user ran" in asked
         return is_about_work and not is_told and len(state.history.words) == 1 and not self._facts.tests
@@ -308,7 +313,7 @@ class Finishing(Middleware):
         elif self._claims_refused(state, text):
             reason = Phrase("the answer claims a change, but no file was changed")
             yield Finding("refused", reason, contradicts=True)
-        elif facts.changed and ends_with_replacement(text) and phrases.asks_for_change(state.goal):
+        elif facts.changed and ends_with_replacement(text) and request_phrases.asks_for_change(state.goal):
             yield Finding("not_written", Phrase("the change shown in the answer was not made"), contradicts=True)
         elif (
             not self._awaits_change(state)
@@ -337,7 +342,7 @@ class Finishing(Middleware):
             not self._facts.calls
             and any(tool.name in _WRITERS for tool in state.tools)
             and phrases.claims_own_change(text)
-            and not (phrases.asks_for_change(request) or phrases.asks_for_words(request))
+            and not (request_phrases.asks_for_change(request) or request_phrases.asks_for_words(request))
             and not (phrases.needs_nothing(text) or phrases.admits_failure(text))
             and not is_told_to_plan(state.history)
             and not self._tools.changes.made_since(0)
@@ -360,7 +365,7 @@ class Finishing(Middleware):
         """Yield that code was changed after the last command."""
         if paths := self._facts.unchecked:
             is_known = bool(self._facts.tests or self._facts.known_test)
-            is_wanted = is_known or phrases.asks_for_check(state.goal)
+            is_wanted = is_known or request_phrases.asks_for_check(state.goal)
             reason = (
                 Phrase("{command} could not be run after {paths} changed", command=command, paths=_listed(paths))
                 if not self._facts.empty_test
@@ -372,7 +377,7 @@ class Finishing(Middleware):
     async def _of_paths(self, state: RunState, text: str) -> list[Finding]:
         """Return that the answer names a file that is not there and that nothing in the conversation has named, while
         one of that name is somewhere else: the model has guessed. Not where files were, or are to be, changed."""
-        is_question = not phrases.asks_for_change(state.goal) and not is_told_to_plan(state.history)
+        is_question = not request_phrases.asks_for_change(state.goal) and not is_told_to_plan(state.history)
         if self._facts.has_changed or not is_question or not state.tools:
             return []
         for path in phrases.named_paths(text):
@@ -423,11 +428,11 @@ class Finishing(Middleware):
         empty = shorten(" ".join(facts.empty_test.split()), _LONGEST_COMMAND)
         reason = Phrase("{command} found no tests", command=empty) if empty else reason
         is_known = phrases.admits_not_run(text) and not passed
-        by_asking = not facts.was_refused and (bool(facts.tests) or passed or phrases.asks_for_check(request))
+        by_asking = not facts.was_refused and (bool(facts.tests) or passed or request_phrases.asks_for_check(request))
         if (
             is_wanted
             and not is_known
-            and not phrases.forbids_check(request)
+            and not request_phrases.forbids_check(request)
             and self._tools.may_run(command or _ANY_TEST, by_asking=by_asking)
         ):
             if empty:

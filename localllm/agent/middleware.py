@@ -10,8 +10,8 @@ from typing import Literal
 
 import msgspec
 
-from localllm.agent.answer_phrases import is_agreement
 from localllm.agent.history import History
+from localllm.agent.request_phrases import is_agreement
 from localllm.base.events import Emit, Usage
 from localllm.base.i18n import N_, Phrase
 from localllm.llm.messages import Completion, Image, ToolMessage, ToolSpec

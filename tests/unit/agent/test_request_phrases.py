@@ -1,0 +1,177 @@
+"""What a request asks for, as its words tell it."""
+
+import re
+
+import pytest
+
+from localllm.agent import request_phrases
+from localllm.agent.request_phrases import asks_for_change, asks_for_passing, is_agreement
+from tests.support.each import each
+
+
+def test_every_verb_of_a_change_is_looked_for_by_its_beginning() -> None:
+    pattern = re.sub(r"\(\?[!=][^()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*)*\)", "", request_phrases._CHANGE)
+    verbs = re.findall(r"[a-z]+(?: [a-z]+)?", pattern.replace(r"\b", ""))
+    assert {"fix", "clean up", "make", "develop"} <= set(verbs)
+    for verb in verbs:
+        assert any(begin in verb for begin in request_phrases._CHANGE_BEGINS), verb
+        assert asks_for_change(f"{verb} a.py into b.py"), verb
+
+
+@each(
+    ("request", "is_change"),
+    [
+        ("Where is the retry logic?", False),
+        ("f(0) crashes, please fix it.", True),
+        ("What breaks, and can you fix it?", False),
+        ("a.py should say hello", True),
+        ("I need a script that counts words", True),
+        ("Fix a.py, but do not change any files", False),
+        ("a.py を直して", True),
+        ("a.py の直し方を教えて", False),
+    ],
+)
+def test_whether_files_are_to_be_changed(request: str, is_change: bool) -> None:
+    assert asks_for_change(request) == is_change
+
+
+@each(
+    ("request", "is_to_pass"),
+    [
+        ("Fix the failing test", True),
+        ("The test rounds fails. Fix it.", True),
+        ("Fix the tests in api/", True),
+        ("Change x until all tests pass", True),
+        ("Set x to 2. The tests must pass.", True),
+        ("The build is broken, repair it", True),
+        ("src/a.rs does not compile. Fix that.", True),
+        ("テストが失敗しています。直してください。", True),
+        ("ビルドが通るように修正してください。", True),
+        ("Fix the discount in prices.py", False),
+        ("Set x to 3 and run the tests", False),
+        ("Add a failing test for the bug in a.py", False),
+        ("Rename x in a.py; ignore failing tests", False),
+        ("Why does the test fail?", False),
+        ("x を 3 に変更してテストを実行してください。", False),
+        ("失敗するテストを追加してください。", False),
+        ("pytest fails, fix it", True),
+        ("test_rounds is failing. Can you fix that?", True),
+        ("Please make test_rounds pass.", True),
+        ("Fix the tests now", True),
+        ("pytestが通らないので直して", True),
+        ("CIが落ちているので直してください。", True),
+        ("失敗している3件のテストを直して", True),
+        ("テストを全部グリーンにして", True),
+        ("テストを実行し、失敗したら直してください。", True),
+        ("Fix the build script", False),
+        ("Fix the test helper in tests/conftest.py", False),
+        ("Fix the latest release notes, they are broken", False),
+        ("Change the error message shown when a check fails to 'bad'", False),
+        ("接続テストに失敗したらリトライする処理を追加してください。", False),
+        ("ログインに失敗した場合のテストを追加してください。", False),
+        ("失敗時の処理のテストを書いてください。", False),
+        ("ビルドエラー時のメッセージを変更してください。", False),
+        ("テストコードのエラー表示を直してください。", False),
+    ],
+)
+def test_whether_tests_are_to_pass(request: str, is_to_pass: bool) -> None:
+    assert asks_for_passing(request) == is_to_pass
+
+
+@each(
+    ("request", "goes_on"),
+    [
+        ("Yes, go ahead.", True),
+        ("please continue", True),
+        ("and now do it", True),
+        ("keep going", True),
+        ("Try it again.", True),
+        ("please use the tools", True),
+        ("You changed nothing!", True),
+        ("you didn't edit the file", True),
+        ("Nothing was changed, go on.", True),
+        ("The file has not been changed.", True),
+        ("続けて", True),
+        ("では続けてください", True),
+        ("もう一度", True),
+        ("何も変更されていません。続けてください", True),
+        ("ファイルが変わってないよ", True),
+        ("why did you not change it?", False),
+        ("Is the file not changed?", False),
+        ("なぜ変更されていないのですか", False),
+        ("保存されない理由を教えて", False),
+        ("変更が反映されていない。", True),
+        ("追加されていない項目を一覧にして", False),
+        ("保存できないバグを調べて", False),
+        ("保存されないようにして", False),
+        ("now rename it to x", False),
+        ("では、テストを書いてください", False),
+        ("The order has not been saved: fix it.", False),
+    ],
+)
+def test_what_only_goes_on_with_the_request_before(request: str, goes_on: bool) -> None:
+    assert is_agreement(request) == goes_on
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Have f return 9 instead of 1",
+        "let bye say 'X'",
+        "Let f take a name argument",
+        "I want f to return 9",
+        "We need f to return 9",
+        "Get the tests to pass",
+        "Sort the imports in a.py",
+        "Use a set instead of a list in a.py",
+        "Handle None in f",
+        "Undo that rename",
+        "Switch to tabs",
+        "Document f",
+        "Type-hint f",
+        "fが9を返すようにして",
+        "f の戻り値を9にして",
+        "あいさつを丁寧にして",
+        "f に 9 を返させて",
+        "Let the parser accept None",
+        "Add email validation to the form",
+        "Add a message field to User",
+        "Create a message queue in queue.py",
+        "コードを読みやすくしてください",
+    ],
+)
+def test_a_change_may_be_ordered_in_many_words(request_: str) -> None:
+    assert asks_for_change(request_)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Have you seen the failing test?",
+        "Let me know what f does",
+        "Let us look at a.py first",
+        "Use the search tool and tell me where f is",
+        "Get the version of the package",
+        "I want to know what f returns",
+        "I need you to explain a.py",
+        "Document search: how does it work?",
+        "README を参考にして、使い方を教えて",
+        "どうしてこうなっているの？",
+        "Have a look at a.py",
+        "Have tests been written for it?",
+        "Let pytest run and report what fails",
+        "Let x be 3. What is f(x)?",
+        "Use Japanese instead of English",
+        "Sort the files by size and show the ten largest",
+        "Switch to Japanese",
+        "I want this to be explained in simple words",
+        "I need help to understand a.py",
+        "Write a commit message for it",
+        "箇条書きにしてください",
+        "もう少し短くして",
+        "この文を英語にしてください",
+        "確認させてください",
+    ],
+)
+def test_what_sounds_alike_orders_no_change(request_: str) -> None:
+    assert not asks_for_change(request_)
