@@ -4,12 +4,12 @@
 entered, a commit is made, another assistant reads it, or it is pushed. They are protected: see `protected_paths`. Text
 that assistants obey is listed in `base/instruction_files`.
 
-Left out, because the user knowingly starts the project's own code there: Makefile, package.json, .npmrc and
+Left out, because the user knowingly starts the project's own code there: Makefile, package.json, .npmrc, bunfig.toml,
 .pnpmfile.cjs, .pnp.cjs (every `yarn install` writes it), .pre-commit-config.yaml and lefthook.yml, build.rs,
-conftest.py, the settings of linters, compilers and build tools. Also left out: what a shell sources only through a
-plugin that asks first (zpm's .in and .out), .env where no .envrc or mise reads it (see `dotenv_files`), files that name
-versions and are written all the time (.tool-versions, .nvmrc, .node-version, .sdkmanrc, .java-version, global.json),
-and names that other source files have as well (startup.m of MATLAB).
+conftest.py, the settings of linters, compilers and build tools (.bazelrc, .mvn, gradle.properties). Also left out: what
+a shell sources only through a plugin that asks first (zpm's .in and .out), .env where no .envrc or mise reads it (see
+`dotenv_files`), files that name versions and are written all the time (.tool-versions, .nvmrc, .node-version,
+.sdkmanrc, .java-version, global.json), and names that other source files have as well (startup.m of MATLAB).
 """
 
 import msgspec
@@ -20,8 +20,8 @@ from localllm.sandbox.protect.interrupted_work import TRANSACTIONS
 class Believer(msgspec.Struct, frozen=True):
     """A program, the event at which it trusts files of a project, and their names.
 
-    Names are paths below the project or any folder in it; a folder stands for everything below it. The last component
-    may begin with `*`.
+    Names are paths below the project or any folder in it; a folder stands for everything below it. One `*` in the last
+    component stands for anything.
     """
 
     program: str
@@ -110,7 +110,13 @@ BELIEVED = (
     Believer(
         "tools around version control",
         "any command of theirs in the folder",
-        (".reviewboardrc", ".arcconfig", ".repo/repo", ".gclient", ".gclient_entries"),
+        (".reviewboardrc", ".arcconfig", ".repo/repo", ".gclient", ".gclient_entries", ".mrconfig"),
+    ),
+    Believer("lazygit", "being started in a repository: its pagers and commands", (".lazygit.yml",)),
+    Believer(
+        "sops, pass, passage, git-secret, blackbox",
+        "encrypting a secret: who can read it then",
+        (".sops.yaml", ".gpg-id", ".age-recipients", ".gitsecret/keys", ".blackbox"),
     ),
     Believer("husky", "a commit", (".husky",)),
     Believer(
@@ -121,7 +127,16 @@ BELIEVED = (
             ".bash_profile",
             ".bash_login",
             ".bash_logout",
+            ".bash_aliases",
             ".profile",
+            ".inputrc",
+            ".kshrc",
+            ".mkshrc",
+            ".cshrc",
+            ".tcshrc",
+            ".login",
+            ".logout",
+            ".config/fish",
             ".zshenv",
             ".zshrc",
             ".zprofile",
@@ -137,15 +152,19 @@ BELIEVED = (
             ".direnv/*.rc",  # nix-direnv sources its cache; the rest of the folder is an environment like .venv
             ".direnv/bin",
             "mise.toml",
-            "mise.local.toml",
+            "mise.*.toml",  # of an environment or a system, which mise takes for trusted with the folder
             "mise/config.toml",
-            "mise/config.local.toml",
+            "mise/config.*.toml",
             "mise/conf.d",
             ".mise.toml",
-            ".mise.local.toml",
+            ".mise.*.toml",
             ".mise",
             ".config/mise.toml",
+            ".config/mise.*.toml",
             ".config/mise",
+            ".miserc.toml",
+            ".miserc.local.toml",
+            ".config/miserc.toml",
             ".rtx.toml",
             ".autoenv",
             ".autoenv.leave",
@@ -154,7 +173,9 @@ BELIEVED = (
             ".rvmrc",
             ".versions.conf",
             ".ruby-env",
+            ".phpbrewrc",
             ".prototools",
+            ".shadowenv.d",
             "hermit.hcl",  # of hermit's folder `bin`: its variables are exported
             "activate-hermit",
         ),
@@ -164,11 +185,16 @@ BELIEVED = (
         "listing the definitions of the project: they write to any file, or load a library, that these name",
         (".ctags", ".ctags.d", "ctags.d/*.ctags", "gtags.conf"),
     ),
+    Believer(
+        "tmux-sessionizer, tmuxinator, tmuxp, smug",
+        "opening a session in the folder",
+        (".tmux-sessionizer", ".tmuxinator.yml", ".tmuxp.yaml", ".tmuxp.yml", ".tmuxp.json", ".smug.yml"),
+    ),
     Believer("rustup", "any command of cargo or rustc, also an editor's", ("rust-toolchain", "rust-toolchain.toml")),
     Believer(
         "VS Code and its kin",
         "opening the folder",
-        (".vscode", ".theia", ".vs", "*.code-workspace"),
+        (".vscode", ".theia", ".vs", "*.code-workspace", ".joyride"),
     ),
     Believer(
         "JetBrains, Zed, Fleet, Nova, Helix, clients of a build server",
@@ -180,12 +206,31 @@ BELIEVED = (
         "opening the project: its builders and annotation processors",
         (".project", ".externalToolBuilders", ".factorypath"),
     ),
-    Believer("Lite XL, Lapce", "opening the folder", (".lite_project.lua", ".lapce")),
+    Believer("Lite XL, Lapce, TextMate", "opening the folder", (".lite_project.lua", ".lapce", ".tm_properties")),
     Believer(
-        "language servers of Rust, Haskell, Clojure and Python",
-        "opening a file: they ask a command, or an interpreter, that these name",
-        ("rust-analyzer.toml", "hie.yaml", ".lsp", ".jedi"),
+        "Obsidian and Logseq",
+        "opening the folder as notes: their plugins",
+        (".obsidian/plugins", ".obsidian/community-plugins.json", "logseq/custom.js", "logseq/config.edn"),
     ),
+    Believer(
+        "language servers of many languages",
+        "opening a file: they run a command, an interpreter or a plugin that these name",
+        (
+            "rust-analyzer.toml",
+            "hie.yaml",
+            ".lsp",
+            ".jedi",
+            ".ropeproject/config.py",
+            ".solargraph.yml",
+            ".phpactor.json",
+            ".phpactor.yml",
+            ".merlin",
+            ".tern-project",
+            "ols.json",
+            "omnisharp.json",
+        ),
+    ),
+    Believer("Trunk Check", "a change of a file, with its service running", (".trunk",)),
     Believer(
         "vim and neovim",
         "opening a file",
@@ -197,6 +242,8 @@ BELIEVED = (
             ".gvimrc",
             "_gvimrc",
             ".lvimrc",
+            ".local.vimrc",
+            "_vimrc_local.vim",
             ".nvimrc",
             ".nvim.lua",
             ".lazy.lua",
@@ -221,8 +268,12 @@ BELIEVED = (
             ".irbrc",
             "irbrc",
             "_irbrc",
+            "$irbrc",
+            "irb.rc",
             ".ghci",
+            ".gnuplot",
             ".Rprofile",
+            "renv/activate.R",  # which nearly every `.Rprofile` sources that there is
             ".Renviron",
             ".RData",
             ".ocamlinit",
@@ -257,6 +308,8 @@ BELIEVED = (
         (
             ".devcontainer",
             ".devcontainer.json",
+            "devfile.yaml",
+            ".devfile.yaml",
             ".gitpod",
             ".gitpod.yml",
             ".codesandbox",
@@ -277,6 +330,8 @@ BELIEVED = (
             ".gitlab-ci.yml",
             ".gitlab-ci",
             ".gitlab/ci",
+            ".gitlab/agents",
+            ".gitlab/duo",
             ".circleci",
             "Jenkinsfile",
             "azure-pipelines.yml",
@@ -329,6 +384,26 @@ BELIEVED = (
             "heroku.yml",
             "render.yaml",
             "appspec.yml",
+            ".platform.app.yaml",
+            ".platform",
+            ".upsun",
+            "codefresh.yml",
+            "codeship-services.yml",
+            "codeship-steps.yml",
+            "screwdriver.yaml",
+            "garnix.yaml",
+            "*.gocd.yaml",
+            ".depot/workflows",
+            ".rwx",
+            ".eas",
+            "ci_scripts/ci_post_clone.sh",  # of Xcode Cloud
+            "ci_scripts/ci_pre_xcodebuild.sh",
+            "ci_scripts/ci_post_xcodebuild.sh",
+            ".github/settings.yml",  # who may do what in the repository
+            ".asf.yaml",
+            ".mergify.yml",  # what is merged by itself
+            ".mergify",
+            ".github/mergify.yml",
         ),
     ),
     Believer(
@@ -361,7 +436,11 @@ BELIEVED = (
             "conductor.json",
             "crush.json",
             ".factory",
+            ".github/copilot",
+            ".github/extensions",
             ".github/hooks",
+            ".github/mcp.json",
+            ".github/plugin",
             ".goose",
             "gptme.toml",
             ".grok",
@@ -369,6 +448,8 @@ BELIEVED = (
             ".junie",
             ".kilocode",
             ".kiro",
+            ".letta",
+            ".mux",
             "opencode.json",
             "opencode.jsonc",
             ".opencode",

@@ -24,8 +24,14 @@ from localllm.sandbox.protect.protected_names import BELIEVED
 PROTECTED_NAMES = tuple(name for believer in BELIEVED for name in believer.names)
 """As `Believer.names`. A `.git` that is a file or symlink, and so leads to a repository, is protected as well."""
 
-PROTECTED_ENDINGS = tuple(name[1:] for name in PROTECTED_NAMES if name.startswith("*"))
-"""Endings of file names that are protected in every folder."""
+_PATTERNS = tuple(
+    (first.casefold(), last.casefold())
+    for first, star, last in (name.partition("*") for name in PROTECTED_NAMES if "/" not in name)
+    if star
+)
+"""Beginnings and endings of file names that are protected in every folder."""
+
+_ENDINGS = tuple({last for _, last in _PATTERNS})
 
 _SETTINGS_OF_MODULES = (
     "/config",
@@ -80,7 +86,7 @@ def names_repository(path: str) -> bool:
 
 def _begins_protected(parts: list[str]) -> bool:
     top = parts[0]
-    if top in WHOLE or top.endswith(PROTECTED_ENDINGS):
+    if top in WHOLE or is_like_protected(top):
         return True
     if top != ".git" and top not in IN_OTHERS:
         return False
@@ -90,8 +96,21 @@ def _begins_protected(parts: list[str]) -> bool:
 
 
 def _is_among(name: str, names: tuple[str, ...]) -> bool:
-    """Return whether the name is in `names`, where a leading `*` stands for anything."""
-    return name in names or any(one.startswith("*") and name.endswith(one[1:]) for one in names)
+    """Return whether the name is in `names`, where a `*` stands for anything."""
+    return name in names or any("*" in one and is_like(name, one) for one in names)
+
+
+def is_like(name: str, pattern: str) -> bool:
+    """Return whether a name matches a pattern with one `*`, both in lower case."""
+    first, _, last = pattern.partition("*")
+    return name.startswith(first) and name[len(first) :].endswith(last)
+
+
+def is_like_protected(name: str) -> bool:
+    """Return whether a file's name, in lower case, is protected in every folder by a pattern."""
+    return name.endswith(_ENDINGS) and any(
+        name.endswith(last) and name[: -len(last)].startswith(first) for first, last in _PATTERNS
+    )
 
 
 def names_beneath(path: str) -> tuple[str, ...]:

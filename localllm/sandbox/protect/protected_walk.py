@@ -16,12 +16,13 @@ from localllm.sandbox.protect.protected_paths import (
     IN_BARE,
     IN_GIT,
     IN_OTHERS,
-    PROTECTED_ENDINGS,
     WHOLE,
     Entry,
     Reach,
     entries_at,
     inode,
+    is_like,
+    is_like_protected,
     joined,
     list_folder,
     matters,
@@ -247,7 +248,7 @@ class _Search:
         elif (
             name == ".git"
             or name in WHOLE
-            or (name.endswith(PROTECTED_ENDINGS) and not is_folder)
+            or (not is_folder and is_like_protected(name))
             or (name in IN_OTHERS and _is_link_on_the_way(entry))
         ):
             self._take_whole(path, entry)
@@ -265,13 +266,13 @@ class _Search:
         return True
 
     def _search_for(self, folder: str, entries: Iterable[os.DirEntry[str]], names: tuple[str, ...]) -> None:
-        """Take the `entries` whose names begin one of `names` (`a`, `a/b` or `*.a`), and the symlinks in place of
+        """Take the `entries` whose names begin one of `names` (`a`, `a/b` or `a.*.b`), and the symlinks in place of
         folders on the way to these."""
-        steps, endings = _first_steps(names)
+        steps, patterns = _first_steps(names)
         for entry in entries:
             name = entry.name.casefold()
             deeper = steps.get(name, ())
-            if not deeper and not name.endswith(endings):
+            if not deeper and not any(is_like(name, pattern) for pattern in patterns):
                 continue
             path = joined(folder, entry.name)
             if not deeper or "" in deeper or _is_link_on_the_way(entry):
@@ -303,13 +304,12 @@ class _Search:
 
 @cache
 def _first_steps(names: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
-    """Return the first components of the names with what follows each ("" for nothing), and the endings of those with
-    `*`."""
+    """Return the first components of the names with what follows each ("" for nothing), and those with a `*`."""
     steps: dict[str, tuple[str, ...]] = {}
     for name in names:
         first, _, rest = name.casefold().partition("/")
         steps[first] = (*steps.get(first, ()), rest)
-    return steps, tuple(name[1:] for name in names if name.startswith("*"))
+    return steps, tuple(name.casefold() for name in names if "*" in name)
 
 
 def _may_matter(entry: os.DirEntry[str]) -> bool:
@@ -322,7 +322,7 @@ def _is_wanted(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_looked_for(name: str) -> bool:
-    return name in _LOOKED_FOR or name.endswith(PROTECTED_ENDINGS)
+    return name in _LOOKED_FOR or is_like_protected(name)
 
 
 def _is_link_on_the_way(entry: os.DirEntry[str]) -> bool:

@@ -47,10 +47,22 @@ def test_each_name_is_found_by_a_look(tmp_path_factory: pytest.TempPathFactory, 
         ".cargo/bin/tool",
         "mise/README.md",
         ".github/ISSUE_TEMPLATE/bug.md",
+        ".github/CODEOWNERS",
         ".clinerules/style.md",
         ".config/tool/config.json",
         "docs/Jenkinsfile.md",
         ".env",
+        ".npmrc",
+        ".pre-commit-config.yaml",
+        ".obsidian/workspace.json",
+        "renv/settings.json",
+        "ci_scripts/build.sh",
+        "logseq/bak/x.md",
+        "mise.lock",
+        "mise/config.md",
+        "src/mise.toml.md",
+        "mise.toml.d/x",
+        ".config/mise.md",
         ".tool-versions",
         "bin/hermit",
         "ctags.d/README.md",
@@ -62,6 +74,13 @@ def test_what_honest_work_changes_is_not_protected(tmp_path: Path, path: str) ->
     assert not is_protected(path)
     make(tmp_path, path)
     assert not look(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["mise.toml", "mise..toml", "mise.a.b.TOML", ".config/mise.linux.toml"])
+def test_a_pattern_stands_for_anything(tmp_path: Path, name: str) -> None:
+    assert is_protected(f"a/{name}")
+    make(tmp_path, name)
+    assert set(look(tmp_path)) == {name}
 
 
 def test_a_folder_beside_something_believed_is_looked_into(tmp_path: Path) -> None:
