@@ -22,6 +22,9 @@ _END = late_pattern(r"[\u3000,!?'’]|(?<=[^./])\.|(?<=[!-~])[^!-~]|[をはが�
 """Matches where a name may end: at punctuation, at an ideographic space (it may be in a name), between Latin and
 Japanese, before a particle."""
 
+_LIKE_A_PATH = late_pattern(r"\.[A-Za-z]|[A-Za-z_.]/|/[A-Za-z_.]")
+"""Matches in no price or place, before which Japanese puts a full-width @: ＠1.5円, ＠5/3, ＠東京/大阪."""
+
 _DOTTED = ("./", "../")  # relative to the user's folder
 
 _MOST_MATCHES = 20
@@ -40,14 +43,14 @@ def find_references(text: str, exists: Callable[[str], bool] = lambda _path: Fal
     """Find the files referenced in `text`, each once, in order.
 
     E-mail addresses are skipped. Japanese text may follow a name without a blank: then the longest prefix that `exists`
-    is used. A full-width @, as Japanese input gives it, also stands before other words than paths.
+    is used. A full-width @, as Japanese input gives it, also stands before prices and places: these are skipped.
     """
     found: dict[FileReference, None] = {}
-    for match in re.finditer(_REFERENCE, text, re.VERBOSE) if {"@", "＠"} & {*text} else ():
+    for match in re.finditer(_REFERENCE, text, re.VERBOSE) if "@" in text or "＠" in text else ():
         whole = match["quoted"] or match["bare"]
         path = match["quoted"] or _named(whole, exists)
         is_in_a_word = text[: match.start()][-1:].isalnum()
-        may_be_a_word = is_in_a_word or (match[0][0] == "＠" and not {".", "/"} & {*path})
+        may_be_a_word = is_in_a_word or (match[0][0] == "＠" and not _LIKE_A_PATH.search(path))
         if may_be_a_word and not exists(path):
             continue
         first = int(match["first"] or 0) if path == whole else 0

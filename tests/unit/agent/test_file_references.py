@@ -70,6 +70,9 @@ TREE = {
         ("＠a.pyを見て、＠設計も", ["a.py", "設計"]),
         ("見て ＠nofile.py", ["nofile.py"]),
         ("会議は＠東京です", []),
+        ("りんご ＠1.5円、みかん ＠1,200.5", []),
+        ("＠5/3 の会議、次は ＠東京/大阪", []),
+        ("＠src/nofile と ＠./nofile", ["src/nofile", "./nofile"]),
     ],
 )
 def test_japanese_and_punctuation_end_a_name(text: str, found: list[str]) -> None:
