@@ -8,7 +8,6 @@ from pathlib import Path
 from localllm.base.errors import ToolExecutionError
 from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.command_records import CommandRecord, Lifetime, changed_at
-from localllm.sandbox.protect.dotenv_files import is_dotenv, is_harmless_dotenv
 from localllm.sandbox.protect.git_files import has_head
 from localllm.sandbox.protect.git_settings import is_harmless_change, leads_inside
 from localllm.sandbox.protect.interrupted_work import harmless_part, is_unfinished_work
@@ -48,9 +47,7 @@ class HarmfulChanges:
             return True
         before = self.was(path)
         if after is None:
-            may_go = (
-                is_unfinished_work(path) or is_dotenv(path) or (path in self.known.in_data and not is_protected(path))
-            )
+            may_go = is_unfinished_work(path) or (path in self.known.in_data and not is_protected(path))
             return not (may_go or self._went_with_its_repository(path))
         if before and (before.identity == after.identity or _is_same(before, after)):
             return False
@@ -64,8 +61,6 @@ class HarmfulChanges:
             return False
         if is_unfinished_work(path):
             return harmless_part_of(path, before, after) == after.content
-        if is_dotenv(path):
-            return is_harmless_dotenv((before and before.content) or b"", after.content)
         file = self._root / path
         if is_git_settings(path):
             old = (before and before.content) or b""

@@ -8,7 +8,7 @@ Left out, because the user knowingly starts the project's own code there: Makefi
 .pnpmfile.cjs, .pnp.cjs (every `yarn install` writes it), .pre-commit-config.yaml and lefthook.yml, build.rs,
 conftest.py, the settings of linters, compilers and build tools (.bazelrc, .mvn, gradle.properties). Also left out: what
 a shell sources only through a plugin that asks first (zpm's .in and .out), .env where no .envrc or mise reads it (see
-`dotenv_files`), files that name versions and are written all the time (.tool-versions, .nvmrc, .node-version,
+`sourced_files`), files that name versions and are written all the time (.tool-versions, .nvmrc, .node-version,
 .sdkmanrc, .java-version, global.json), and names that other source files have as well (startup.m of MATLAB).
 """
 

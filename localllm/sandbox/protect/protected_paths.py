@@ -17,7 +17,6 @@ from pathlib import Path
 import msgspec
 
 from localllm.base.regular_files import content_time, hides_changes, open_regular
-from localllm.sandbox.protect.dotenv_files import is_dotenv
 from localllm.sandbox.protect.interrupted_work import is_unfinished_work
 from localllm.sandbox.protect.protected_names import BELIEVED
 
@@ -166,13 +165,9 @@ def may_be_read_only(path: str) -> bool:
 
 
 def is_written_in_work(path: str) -> bool:
-    """Return whether ordinary work writes the file: it belongs to interrupted work, is a `.env` that something exports,
-    or is an id that jj replaces with the same id when it does not find the settings in the home, as in a sandbox."""
-    return (
-        is_unfinished_work(path)
-        or is_dotenv(path)
-        or f"/{path}".casefold().endswith(tuple(f"/{name}" for name in _IDS_OF_JJ))
-    )
+    """Return whether ordinary work writes the file: it belongs to interrupted work, or is an id that jj replaces with
+    the same id when it does not find the settings in the home, as in a sandbox."""
+    return is_unfinished_work(path) or f"/{path}".casefold().endswith(tuple(f"/{name}" for name in _IDS_OF_JJ))
 
 
 def is_of_linked_work_tree(path: str) -> bool:

@@ -1,0 +1,61 @@
+"""What direnv and mise read into the shell: which files, and that changes of them are undone."""
+
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.protect.revert import ProtectedFiles
+from localllm.sandbox.protect.sourced_files import sourced_by
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "read"),
+    [
+        (".envrc", "dotenv", {".env"}),
+        (".envrc", "dotenv_if_exists # mine\nlayout python", {".env"}),
+        (".envrc", "dotenv .env.local", {".env.local"}),
+        (".envrc", 'dotenv_if_exists "$PWD/conf/dev.env"', {"conf/dev.env"}),
+        (".envrc", "source_env_if_exists .envrc.local; use flake", {".envrc.local"}),
+        (".envrc", "set -a; source ./vars.sh; set +a", {"./vars.sh"}),
+        (".envrc", "export $(grep -v '^#' .env | xargs)", {".env"}),
+        (".envrc", "source .venv/bin/activate\nPATH_add bin", set[str]()),
+        (".envrc", "export A=dotenv\nuse nix", set[str]()),
+        ("sub/mise.toml", '[env]\n_.file = [".env", "conf/.env.dev"]', {".env", "conf/.env.dev"}),
+        ("mise.toml", "[env]\nNODE_ENV = 'x'", set[str]()),
+        ("mise.toml", "env_file = 'dev.json'\n[env]\n_.source = 'scripts/env.sh'", {"dev.json", "scripts/env.sh"}),
+        ("mise.toml", "[[env]]\n_ = { file = ['a', { path = '{{config_root}}/b', redact = true }] }", {"a", "b"}),
+        ("mise.toml", "[tasks.build]\nfile = 'scripts/build.sh'\nrun = 'make'", set[str]()),
+        (".mise.toml", "[env\n_.file = '.env'", {".env"}),
+        (".envrc", 'source "dev env.sh"', {"dev env.sh"}),
+        (".envrc", "source 'dev env.sh' && true", {"dev env.sh"}),
+        (".envrc", 'source "$(pwd)/dev.sh"; . $(pwd)/a.sh; . ${ROOT}/b.sh', {"dev.sh", "a.sh", "b.sh"}),
+        ("Makefile", "include .env", set[str]()),
+    ],
+)
+def test_what_is_read(path: str, content: str, read: set[str]) -> None:
+    assert set(sourced_by(path, content.encode())) == read
+
+
+@pytest.mark.parametrize("envrc", ["dotenv\n", "set -a; . .env\n", "export $(cat .env | xargs)\n"])
+@pytest.mark.parametrize(
+    ("before", "after"), [(None, "DB=x\n"), ("DB=x\n", "DB=y\n"), ("DB=x\n", "# PATH=x\nDB=x\n"), ("DB=x\n", None)]
+)
+def test_what_is_read_is_put_back(tmp_path: Path, envrc: str, before: str | None, after: str | None) -> None:
+    root = tmp_path.resolve()
+    (root / ".envrc").write_text(envrc)
+    if before:
+        (root / ".env").write_text(before)
+    files = ProtectedFiles(root, None)
+    files.begin()
+    (root / ".env").unlink(missing_ok=True)
+    if after:
+        (root / ".env").write_text(after)
+    assert files.end() == (".env",)
+    assert ((root / ".env").read_text() if (root / ".env").exists() else None) == before
+
+
+def test_without_direnv_it_is_nobodys(tmp_path: Path) -> None:
+    files = ProtectedFiles(tmp_path.resolve(), None)
+    files.begin()
+    (tmp_path / ".env").write_text("PROMPT_COMMAND=x\n")
+    assert files.end() == ()
