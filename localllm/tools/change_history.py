@@ -110,9 +110,7 @@ class ChangeHistory:
         from localllm.snapshots.repository_restore import still_staged  # rarely needed
 
         left = still_staged(self._root, staged)
-        key = N_(
-            "git's index still has what was staged ({files}): “git restore --staged FILE” resets it to the last commit."
-        )
+        key = N_("git's index still has what was staged ({files}): “git reset -- FILE” takes it out.")
         return [_(key, files=some_of(left))] if left else []
 
     def redo(self) -> list[str]:

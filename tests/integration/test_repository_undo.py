@@ -1,6 +1,7 @@
 """What a command destroys in a git repository comes back with /undo; git's own work is not taken for destruction."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -429,10 +430,29 @@ async def test_an_undo_says_what_is_left_in_gits_index(tmp_path: Path, command: 
     await tools.execute_tool("run_command", command=command)
     shell(folder, later)
     said = tools.changes.undo()
-    notes = [line for line in said if "git restore --staged" in line]
+    notes = [line for line in said if "git reset -- FILE" in line]
     assert notes == said[-1:] if named else notes == []
     assert f"({named})" in said[-1] or not named
     assert not (folder / "b.txt").exists()
+
+
+@pytest.mark.parametrize("has_commit", [True, False])
+async def test_what_is_left_in_gits_index_is_taken_out_as_the_undo_says(tmp_path: Path, has_commit: bool) -> None:
+    folder = put(tmp_path / "project" / "a.txt", "one\n").parent
+    git(folder, "init", "-q")
+    if has_commit:
+        git(folder, "add", ".")
+        git(folder, "commit", "-qm", "one")
+    tools = make_tools(folder)
+    await tools.execute_tool("run_command", command="echo x > a.txt; echo y > b.txt; git add -A")
+    before = git(folder, "ls-files")
+    (*_, note) = tools.changes.undo()
+    command = re.search("“git (.*) FILE”", note)
+    assert command
+    for name in before.split():
+        git(folder, *command[1].split(), name)
+    assert git(folder, "ls-files") == ("a.txt\n" if has_commit else "")
+    assert git(folder, "status", "--short") == ("" if has_commit else "?? a.txt\n")
 
 
 @pytest.mark.parametrize("more", [blob_store.SECONDS_FOR_FEW, 0.0])
