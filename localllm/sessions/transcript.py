@@ -235,17 +235,21 @@ def gist_of(entries: Sequence[Entry], memory: str = "") -> Gist:
     """Extract the essentials from the entries; of a forked session only its own.
     Changes of `memory`, the project's notes, are omitted; and the model's words, answers and commands, of a session
     with untrusted text, which may have dictated them: later sessions would take them for the project's own.
-    An answer and tests before changes were taken back are omitted, too: they describe what is not there any more."""
+    Tests before changes were taken back are omitted, too, and the answer if it came before: they describe what is not
+    there any more."""
     own = after(entries, Forked)
     started = [entry for entry in own if isinstance(entry, RunStarted)]
     answers = [entry.answer for entry in own if isinstance(entry, RunFinished) and entry.answer]
     last = next((entry for entry in reversed(own) if isinstance(entry, RunStarted | RunFinished)), None)
     taken_back = tuple(path for path in _taken_back(own) if path != memory)
+    undone_at = [
+        at for at, one in enumerate(own, 1) if isinstance(one, Changed) and one.taken_back and one.path != memory
+    ]
     is_void = bool(taken_back) or any(isinstance(entry, Tainted) for entry in entries)
     return Gist(
         goal=started[0].query if started else "",
         files=tuple(path for path in _files(own) if path != memory),
-        tests=() if is_void else tuple(_tests(own).items())[-_TESTS:],
+        tests=() if is_void else tuple(_tests(own[max(undone_at, default=0) :]).items())[-_TESTS:],
         decisions=tuple(_decisions(own)),
         answer=_first_sentence(answers[-1]) if answers and not is_void else "",
         broken_off=last.query if isinstance(last, RunStarted) else "",

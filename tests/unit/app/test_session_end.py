@@ -66,7 +66,10 @@ class TestGist:
         again = gist_of([*work, undone, Changed(path="prices.py", before="a", after="b", taken_back=True)])
         assert again.taken_back == ()
         assert again.answer
-        assert gist_of([*work, undone, *turn("What is left?", "The discount.", number=3)]).answer == "The discount."
+        asked = gist_of([*work, undone, *turn("What is left?", "The discount.", number=3)])
+        assert (asked.answer, asked.tests) == ("The discount.", ())
+        tested = gist_of([*work, undone, *turn("Test it", "It passes.", command="pytest -x", number=3)])
+        assert tested.tests == (("pytest -x", True),)
 
     def test_what_was_written_into_the_notes_stands_there_already(self) -> None:
         noted = [*turn("q", "a"), Changed(path="LOCALLLM.md", before="a", after="b")]
