@@ -259,8 +259,14 @@ def _apply(wanted: _Wanted, fd: int) -> None:
     if wanted.owner not in (None, (made.st_uid, made.st_gid)):
         with suppress(PermissionError):  # only root may change owners; the content matters more
             os.fchown(fd, *wanted.owner)
-    if wanted.mode is not None:
-        os.fchmod(fd, wanted.mode)  # after the owner: fchown clears set-id bits
+    if wanted.mode is not None:  # after the owner: fchown clears set-id bits
+        made = os.fstat(fd)
+        is_owners = wanted.owner == (made.st_uid, made.st_gid)
+        os.fchmod(fd, wanted.mode if is_owners else wanted.mode & ~_SET_ID)
+
+
+_SET_ID = stat.S_ISUID | stat.S_ISGID
+"""Not for a file that gets another owner than it had: a program would run with this one's rights."""
 
 
 def real_path(path: str | Path) -> str:

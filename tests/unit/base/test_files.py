@@ -326,3 +326,17 @@ def test_a_link_that_is_exchanged_while_it_is_read_is_looked_at_again(
 
     monkeypatch.setattr(os, "readlink", busy)
     assert real_path(tmp_path / "link") == os.fspath(tmp_path / "file")
+
+
+def test_a_new_file_gets_no_right_to_run_as_its_owner(tmp_path: Path) -> None:
+    file = tmp_path / "tool"
+    atomic_write(file, b"#!/bin/sh\n", mode=0o6755)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o755
+
+
+def test_an_edited_file_keeps_it(tmp_path: Path) -> None:
+    file = tmp_path / "tool"
+    file.write_bytes(b"#!/bin/sh\n")
+    file.chmod(0o4755)
+    atomic_write(file, b"#!/bin/sh\ntrue\n")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o4755
