@@ -57,8 +57,8 @@ def ingest(
 ) -> None:
     """Add files and folders to a collection.
 
-    Markdown, text, HTML, PDF, docx, notebooks, code, CSV and JSON lines. Unchanged files are skipped, and files gone
-    from the folders are removed from the collection. If interrupted, it resumes when run again.
+    Markdown, text, HTML, PDF, docx, xlsx, notebooks, code, CSV and JSON lines. Unchanged files are skipped, and files
+    gone from the folders are removed from the collection. If interrupted, it resumes when run again.
     """
     try:
         with ingest_progress() as on_event:

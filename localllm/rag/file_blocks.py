@@ -11,10 +11,11 @@ from localllm.base.regular_files import UNKNOWN, Stamp, is_settled, open_linkles
 from localllm.documents.notebooks import notebook_text
 from localllm.documents.pdf import PdfError, pdf_pages
 from localllm.documents.word import WordError, word_markdown
+from localllm.documents.workbooks import ENDINGS, WorkbookError, is_workbook, read_workbook
 from localllm.rag.chunking import Block
 from localllm.rag.records import SkipReason
 from localllm.rag.structure import blocks_of, markdown_blocks, page_blocks
-from localllm.rag.tables import BadTableError, NoTextColumnError, row_blocks, table_rows
+from localllm.rag.tables import BadTableError, NoTextColumnError, row_blocks, sheet_blocks, table_rows
 from localllm.text.decoding import NotTextError, decode
 from localllm.text.garbled import is_garbled
 from localllm.web.extraction import NoTextError, extract
@@ -24,14 +25,14 @@ LARGEST = 20_000_000
 """Bytes of a text file."""
 LARGEST_TABLE = 200_000_000
 LARGEST_DOCUMENT = 100_000_000
-"""Bytes of a PDF or Word file."""
+"""Bytes of a PDF, Word or Excel file."""
 _MOST_PAGES = 3_000
 _PDF_SECONDS = 120.0
 _READS = 3
 """Attempts to read a file that changes meanwhile."""
 
 _TABLES = (".csv", ".tsv", ".jsonl", ".ndjson")
-_DOCUMENTS = (".pdf", ".docx")
+_DOCUMENTS = (".pdf", ".docx", *ENDINGS)
 
 
 class SkippedError(Exception):
@@ -96,6 +97,8 @@ async def read_blocks(path: Path, data: bytes) -> list[Block]:
         found: Iterator[Block] = page_blocks(await _pages(data))
     elif name.endswith(".docx"):
         found = markdown_blocks(await _word(data), "heading")
+    elif is_workbook(name, data):
+        found = await _sheets(data)
     elif name.endswith((".html", ".htm", ".xhtml")):
         found = markdown_blocks(await _html(path, data), "heading")
     elif name.endswith(".ipynb"):
@@ -158,6 +161,22 @@ async def _word(data: bytes) -> str:
     except WordError as error:
         reasons: dict[str, SkipReason] = {"missing": "docx_missing", "broken": "docx_broken", "slow": "docx_slow"}
         raise SkippedError(reasons[error.trouble]) from error
+
+
+async def _sheets(data: bytes) -> Iterator[Block]:
+    try:
+        book = await read_workbook(data)
+    except WorkbookError as error:
+        reasons: dict[str, SkipReason] = {
+            "broken": "workbook_broken",
+            "slow": "workbook_slow",
+            "old": "workbook_old",
+            "locked": "workbook_locked",
+        }
+        raise SkippedError(reasons[error.trouble]) from error
+    if book.is_cut:
+        raise SkippedError("workbook_slow")
+    return sheet_blocks(book.sheets)
 
 
 async def _html(path: Path, data: bytes) -> str:

@@ -155,6 +155,10 @@ SkipReason = Literal[
     "docx_missing",
     "docx_broken",
     "docx_slow",
+    "workbook_broken",
+    "workbook_slow",
+    "workbook_old",
+    "workbook_locked",
     "no_text_column",
     "bad_table",
 ]
@@ -177,6 +181,10 @@ _REASONS: dict[str, str] = {
     "docx_missing": N_("the package mammoth is not installed (pip install 'localllm[rag]')"),
     "docx_broken": N_("the Word file is broken"),
     "docx_slow": N_("the Word file takes too long to read"),
+    "workbook_broken": N_("the Excel file is broken"),
+    "workbook_slow": N_("there is too much in the Excel file to be read"),
+    "workbook_old": N_("the Excel file has an old or binary format; save it as .xlsx"),
+    "workbook_locked": N_("it is password-protected"),
     "no_text_column": N_("no column of it holds text"),
     "bad_table": N_("it cannot be read as a table ({detail})"),
 }

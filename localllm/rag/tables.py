@@ -1,4 +1,4 @@
-"""Read the rows of CSV, TSV and JSONL files that contain text, each as a block."""
+"""Read the rows of CSV, TSV and JSONL files and of Excel sheets that contain text, each as a block."""
 
 import csv
 import io
@@ -10,6 +10,7 @@ import msgspec
 
 from localllm.base.jsontext import decode_json
 from localllm.base.lazy_patterns import late_pattern
+from localllm.documents.workbooks import Sheet, column_letters
 from localllm.rag.chunking import Block
 
 _TEXT_WORDS = """
@@ -131,6 +132,42 @@ def row_blocks(rows: Iterable[tuple[int, Row]]) -> Iterator[Block]:
             raise BadTableError(f"more than {_MOST_TEXT:,} characters")
         headings = (title[:_LONGEST_TITLE],) if title else ()
         yield Block(text, headings, "row", number, number, is_alone=True)
+
+
+def sheet_blocks(sheets: Sequence[Sheet]) -> Iterator[Block]:
+    """Yield the rows of all sheets with a column that contains text, under the sheet's name if there are several, with
+    their numbers in the sheet; lines above a table are a block. Raises NoTextColumnError if no sheet has one."""
+    filled = [sheet for sheet in sheets if sheet.rows]
+    has_text = False
+    for sheet in filled:
+        headings = (sheet.name,) if len(filled) > 1 else ()
+        above, rows = _table_in(sheet)
+        try:
+            blocks = list(row_blocks(rows))
+        except NoTextColumnError:
+            continue
+        has_text = True
+        if above:
+            text = "\n".join(" ".join(filter(None, cells)) for _, cells in above)
+            yield Block(text, headings, "row", above[0][0], above[-1][0], is_alone=True)
+        yield from (block._replace(headings=(*headings, *block.headings)) for block in blocks)
+    if filled and not has_text:
+        raise NoTextColumnError
+
+
+def _table_in(sheet: Sheet) -> tuple[list[tuple[int, list[str]]], Iterator[tuple[int, Row]]]:
+    """Return the lines above a sheet's table, such as a title, and the rows below its header. The header is the first
+    row that is more than half as full as the fullest of the first ones."""
+    counts = [sum(map(bool, cells)) for _, cells in sheet.rows[:_SAMPLED_ROWS]]
+    at = next(number for number, count in enumerate(counts) if 2 * count > max(counts))
+    widest = max(len(cells) for _, cells in sheet.rows)
+    header = [*sheet.rows[at][1], *[""] * widest][:widest]
+    names: list[str] = []
+    for column, cell in enumerate(header, 1):
+        name = " ".join(cell.split()) or column_letters(column)
+        names.append(name if name not in names else f"{name} ({column_letters(column)})")
+    rows = ((number, _strings(dict(zip(names, cells, strict=False)))) for number, cells in sheet.rows[at + 1 :])
+    return sheet.rows[:at], rows
 
 
 def _text_columns(rows: Sequence[Row]) -> set[str]:

@@ -1,4 +1,4 @@
-"""Read a file for read_file by its kind: text, notebook, PDF, image."""
+"""Read a file for read_file by its kind: text, notebook, PDF, Excel workbook, image."""
 
 import asyncio
 import os
@@ -14,6 +14,7 @@ from localllm.base.i18n import N_, Phrase, plural
 from localllm.code.grammars import language_of
 from localllm.documents.notebooks import notebook_text
 from localllm.documents.pdf import PdfError, pdf_text
+from localllm.documents.workbooks import WorkbookError, is_workbook, read_workbook, workbook_text
 from localllm.llm.messages import Image
 from localllm.safety.paths import shown
 from localllm.safety.tool_definition import ToolOutput
@@ -145,6 +146,8 @@ async def read(context: ToolContext, path: str, encoding: str, wanted: Wanted) -
             return _picture(context, path, picture)
         if kind_of(head) == "pdf":
             return await _pdf(context, path, wanted)
+        if is_workbook(path, head):
+            return await _workbook(context, path, wanted)
         if path.endswith(".ipynb") and (output := await asyncio.to_thread(_notebook, context, path, wanted)):
             return output
     if size > LARGEST:
@@ -378,6 +381,16 @@ async def _pdf(context: ToolContext, path: str, wanted: Wanted) -> ToolOutput:
     except PdfError as error:
         raise ToolExecutionError(f"pdf_{error.trouble}", path=shown(path), pages=error.pages) from error
     return _as_text(context, TextFile(path, data, Decoded(text)), wanted, "pdf")
+
+
+async def _workbook(context: ToolContext, path: str, wanted: Wanted) -> ToolOutput:
+    data = context.root.read_bytes(path, LARGEST)
+    try:
+        book = await read_workbook(data)
+    except WorkbookError as error:
+        raise ToolExecutionError(f"workbook_{error.trouble}", path=shown(path)) from error
+    text = await asyncio.to_thread(workbook_text, book)
+    return await asyncio.to_thread(_as_text, context, TextFile(path, data, Decoded(text)), wanted, "workbook")
 
 
 def _notebook(context: ToolContext, path: str, wanted: Wanted) -> ToolOutput | None:

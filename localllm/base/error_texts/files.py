@@ -28,4 +28,20 @@ FILES = {
         "",
         "Run text recognition on it first, such as ocrmypdf.",
     ),
+    "workbook_broken": ErrorText("E8107", "{path} is a damaged Excel file that cannot be read."),
+    "workbook_slow": ErrorText(
+        "E8108",
+        "{path} is an Excel file with too much in it to be read here.",
+        "",
+        "Ask the user for the sheet as CSV.",
+    ),
+    "workbook_old": ErrorText(
+        "E8109",
+        "{path} is an Excel file in an old or binary format (.xls, .xlsb).",
+        "",
+        "Ask the user to save it as .xlsx or CSV. Or try run_command: libreoffice --headless --convert-to xlsx {path}",
+    ),
+    "workbook_locked": ErrorText(
+        "E8110", "{path} is a password-protected Excel file.", "", "Ask the user for a copy without one."
+    ),
 }

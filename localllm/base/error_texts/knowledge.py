@@ -129,7 +129,7 @@ KNOWLEDGE: dict[str, ErrorText] = {
         "E8418",
         "Nothing was found to index.",
         "{paths} holds no file, or .gitignore excludes it.",
-        "Give a folder with Markdown, text, HTML, PDF, docx, code, CSV or JSONL files.",
+        "Give a folder with Markdown, text, HTML, PDF, docx, xlsx, code, CSV or JSONL files.",
     ),
     "rag_minilm_missing": ErrorText(
         "E8419",

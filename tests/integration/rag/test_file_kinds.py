@@ -1,4 +1,4 @@
-"""Files that a process of its own reads: Word and PDF, and what cannot be read."""
+"""Files that a process of its own reads: Word, Excel and PDF, and what cannot be read."""
 
 import asyncio
 import io
@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from localllm.documents import workbooks
 from localllm.rag import file_blocks
 from localllm.rag.chunking import Block
 from localllm.rag.file_blocks import SkippedError, read_blocks
 from tests.support.pdfs import make_pdf
+from tests.support.workbooks import make_workbook, table
 
+_OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
 
@@ -72,6 +75,11 @@ def test_a_pdf_has_pages(tmp_path: Path) -> None:
         ("a.pdf", b"%PDF-1.4 broken", "pdf_broken"),
         ("a.pdf", make_pdf("", ""), "pdf_pictures"),
         ("a.docx", b"PK\x03\x04 broken", "docx_broken"),
+        ("a.xlsx", b"PK\x03\x04 broken", "workbook_broken"),
+        ("a.xls", _OLD + bytes(600), "workbook_old"),
+        ("a.xlsx", _OLD + "EncryptedPackage".encode("utf-16-le"), "workbook_locked"),
+        ("a.xlsx", make_workbook({"a": table("a,b", "1,2"), "b": ""}), "no_text_column"),
+        ("a.xlsx", make_workbook({"a": ""}), "empty"),
         ("a.csv", b"a,b\n1,2\n", "no_text_column"),
         ("a.jsonl", b"{", "bad_table"),
         ("a.ipynb", b"{}", "bad_table"),
@@ -88,3 +96,23 @@ def test_too_many_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(SkippedError) as caught:
         blocks(tmp_path, "a.pdf", make_pdf("one", "two", "three"))
     assert (caught.value.reason, caught.value.detail) == ("pdf_pages", "3")
+
+
+def test_the_sheets_of_a_workbook_have_rows(tmp_path: Path) -> None:
+    desk = "Desk,Call the desk on the second floor before noon"
+    data = make_workbook({"FAQ": table("Rules of 2026", "", "name,answer", desk), "Sums": table("a,b", "1,2")})
+    found = blocks(tmp_path, "faq.xlsx", data)
+    assert [(block.text, block.headings, block.kind, block.first) for block in found] == [
+        ("Rules of 2026", ("FAQ",), "row", 1),
+        ("name: Desk\nanswer: Call the desk on the second floor before noon", ("FAQ", "Desk"), "row", 4),
+    ]
+    (block,) = blocks(tmp_path, "faq.xlsx", make_workbook({"FAQ": table(",answer,answer", desk, "x,,y")}))[:1]
+    assert block.text == "A: Desk\nanswer: Call the desk on the second floor before noon"
+    assert (block.headings, block.first) == ((), 2)
+
+
+def test_a_workbook_with_too_much_text_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workbooks, "_MOST_TEXT", 9)
+    with pytest.raises(SkippedError) as caught:
+        blocks(tmp_path, "a.xlsx", make_workbook({"a": table("name", "Desk", "Chair")}))
+    assert caught.value.reason == "workbook_slow"

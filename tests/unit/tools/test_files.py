@@ -21,6 +21,7 @@ from localllm.tools.reading import HugeFile
 from localllm.tools.text_files import Patience
 from tests.support.pdfs import make_pdf
 from tests.support.tools import make_context, preview, put, use
+from tests.support.workbooks import make_workbook, table
 
 pytestmark = pytest.mark.anyio
 
@@ -155,6 +156,33 @@ async def test_a_byte_order_mark_is_told_as_the_codec_that_leaves_it_out(tmp_pat
     put(tmp_path / "a.csv", "日付,店舗\n".encode())
     output = await use(read_file, make_context(tmp_path), file_path="a.csv")
     assert output.for_model == "a.csv (1 line)\n日付,店舗"
+
+
+_OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+
+async def test_read_file_shows_a_workbook_by_lines(tmp_path: Path) -> None:
+    rows = table("店,金額", *(f"店{at},{at}0" for at in range(1, 200)))
+    (tmp_path / "a.xlsx").write_bytes(make_workbook({"Q1": rows}))
+    whole = await use(read_file, make_context(tmp_path), file_path="a.xlsx")
+    assert whole.for_model.startswith("--- sheet 1 of 1: Q1 (rows 1-200, columns A-B) ---\n店,金額\n店1,10\n")
+    assert whole.payload["metadata"]["kind"] == "workbook"
+    part = await use(read_file, make_context(tmp_path), file_path="a.xlsx", start_line=3, end_line=4)
+    assert part.for_model == "a.xlsx (lines 3-4 of 201)\n店1,10\n店2,20"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "error"),
+    [
+        ("a.xlsx", b"PK\x03\x04 broken", "workbook_broken"),
+        ("a.xls", _OLD_OFFICE + bytes(600), "workbook_old"),
+        ("a.xlsx", _OLD_OFFICE + "EncryptedPackage".encode("utf-16-le"), "workbook_locked"),
+        ("a.doc", _OLD_OFFICE + bytes(600), "file_not_text"),
+    ],
+)
+async def test_read_file_says_why_it_cannot_read_a_workbook(tmp_path: Path, name: str, data: bytes, error: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    assert await refused(read_file, tmp_path, file_path=name) == error
 
 
 # --- read_file: files too large to be loaded
