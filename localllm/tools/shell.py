@@ -99,13 +99,7 @@ def _report(context: ToolContext, command: BackgroundCommand, remarks: list[str]
             *remarks,
         ]
     if command.reverted:
-        remarks = [
-            *remarks,
-            (
-                f"[Put back as it was, because commands must not change it: {some_of(command.reverted)}. "
-                "Ask the user if it has to be changed.]"
-            ),
-        ]
+        remarks = [*remarks, *(remark.english for remark in _remarks_on_reverted(command.reverted))]
     plain = fold_repeats(plain_output(text).rstrip("\n"))
     written = cap(plain, context, "command_output", faults=True) if plain.strip() else "[no new output]"
     code = command.outcome.return_code if command.outcome else None
@@ -332,17 +326,32 @@ def _signal_name(number: int) -> str:
         return f"SIG{number}"
 
 
+def _remarks_on_reverted(paths: tuple[str, ...]) -> list[Phrase]:
+    """Return remarks on protected files that were put back."""
+    from localllm.sandbox.protect.path_programs import is_program_of_system
+
+    said = Phrase(
+        "[Put back as it was, because commands must not change it: {paths}. Ask the user if it has to be changed.]",
+        paths=some_of(paths),
+    )
+    if not (programs := [path for path in paths if is_program_of_system(path)]):
+        return [said]
+    return [
+        said,
+        Phrase(
+            "[{paths}: in the user's shell a program of this name would run instead of the system's. If a package "
+            "brings it, the package is incomplete now: uninstall it, or the user reinstalls it in a shell of their own "
+            "(conda install --force-reinstall).]",
+            paths=some_of(programs),
+        ),
+    ]
+
+
 def remarks_on(result: "CommandResult", command: str = "") -> list[Phrase]:
     """Return remarks for model or user besides the output."""
     remarks: list[Phrase] = []
     if result.reverted:
-        remarks.append(
-            Phrase(
-                "[Put back as it was, because commands must not change it: {paths}. Ask the user if "
-                "it has to be changed.]",
-                paths=some_of(result.reverted),
-            )
-        )
+        remarks += _remarks_on_reverted(result.reverted)
     if result.overlooked:
         remarks.append(
             Phrase(

@@ -27,8 +27,16 @@ _NAMES = (
 and what comes with them, nor what PyPI and npm have as well (cmake, aws, rg, which), nor usual names of scripts
 (test)."""
 
+_PROGRAM_FOLDERS = frozenset({"bin", ".bin", "sbin"})
+
 _NAMES_AT_THE_TOP = "git ls sudo localllm"
 """Where the project's own folder is on the PATH: others may be names of folders there (docker, vim)."""
+
+
+def is_program_of_system(path: str) -> bool:
+    """Return whether a path below the project has, in a folder for programs, the name of one of the system's."""
+    *_, folder, name = f"//{path}".split("/")
+    return folder in _PROGRAM_FOLDERS and name in _NAMES.split()
 
 
 class PathPrograms:

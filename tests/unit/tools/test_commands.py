@@ -175,6 +175,13 @@ async def test_long_output_is_cut_in_the_middle_and_remarks_are_not(tmp_path: Pa
     assert kept.read_text().startswith("Exit code 1.\nline 0\n")
 
 
+async def test_a_package_whose_program_was_put_back_is_said_to_be_incomplete(tmp_path: Path) -> None:
+    said = await report(tmp_path, reverted=("env/bin/git", "env/bin/ls", ".envrc"))
+    assert "[env/bin/git, env/bin/ls: in the user's shell" in said
+    assert "incomplete" in said
+    assert "incomplete" not in await report(tmp_path, reverted=(".envrc", ".git/config"))
+
+
 @pytest.mark.parametrize(
     ("result", "explained"),
     [

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.sandbox.protect.path_programs import PathPrograms
+from localllm.sandbox.protect.path_programs import PathPrograms, is_program_of_system
 from localllm.sandbox.protect.revert import ProtectedFiles
 
 
@@ -76,3 +76,8 @@ def test_no_link_takes_the_place_of_the_folder(root: Path, monkeypatch: pytest.M
     (root / ".venv").symlink_to("evil")
     assert ".venv" in files.end()
     assert not (root / ".venv/bin/git").exists()
+
+
+def test_a_program_of_the_systems_is_known_by_its_folder_and_name() -> None:
+    assert all(map(is_program_of_system, ("env/bin/git", "node_modules/.bin/ls", "bin/sudo")))
+    assert not any(map(is_program_of_system, ("git", "src/git", "env/bin/python", ".husky/git", "bin/git/x")))
