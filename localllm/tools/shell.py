@@ -368,7 +368,7 @@ def remarks_on(result: "CommandResult", command: str = "") -> list[Phrase]:
                     "[{count} files that were also files outside the project (hard links) are copies now, e.g. {path}]",
                 ),
                 count=len(unlinked),
-                path=unlinked[0],
+                path=shown(unlinked[0]),
             )
         )
     output = f"{result.stderr}\n{result.stdout}" if result.return_code else result.stderr
