@@ -14,6 +14,7 @@ from localllm.base.lazy_patterns import late_pattern
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_ENTER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW  # also one that may not be listed
 _PART = 1 << 16  # bytes
 _SHORT = late_pattern(r"~[0-9]")
 """In the short name that Windows gives a long one (`VSCODE~1`)."""
@@ -136,7 +137,7 @@ def read_each(root: int, folder: str, files: Iterable[str], limit: int) -> Gener
     with ExitStack() as stack:
         top = -1
         with suppress(OSError):
-            top = open_beneath(root, folder or ".", _FOLDER, links=False)
+            top = open_beneath(root, folder or ".", _ENTER, links=False)
             stack.callback(os.close, top)
         for file in files:
             data = None

@@ -5,6 +5,7 @@ import os
 import shutil
 import stat
 import subprocess
+import sys
 from collections import Counter
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -236,6 +237,27 @@ async def test_many_files_are_not_opened_one_by_one(tmp_path: Path, monkeypatch:
         found = await python.search([*paths, "f1/link.txt", "nowhere/a"], 100)
     assert [hit.path for hit in found.hits] == paths
     assert found.skipped == {"unreadable": 2}
+
+
+_AS_USER = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+_LOAD = """
+import sys
+from pathlib import Path
+from localllm.safety.paths import ProjectRoot
+from localllm.tools.search_backends import load_lines
+print(load_lines(ProjectRoot(Path(sys.argv[1])), "shut/a.txt"))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the others cannot enter such a folder without reading it")
+def test_a_file_is_searched_in_a_folder_that_may_only_be_entered(tmp_path: Path) -> None:
+    shut = put(tmp_path / "shut" / "a.txt", "needle\n").parent
+    shut.chmod(0o311)
+    done = subprocess.run(
+        [*_AS_USER, sys.executable, "-c", _LOAD, tmp_path], capture_output=True, text=True, check=True
+    )
+    shut.chmod(0o755)
+    assert done.stdout == "['needle']\n"
 
 
 async def test_an_interrupt_ends_it_at_once_and_leaves_no_process(tmp_path: Path) -> None:
