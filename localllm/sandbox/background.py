@@ -1,14 +1,15 @@
 """Run commands in the background: start, read, list and stop them; none outlives the session."""
 
 import asyncio
-import codecs
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from localllm.base import logs
 from localllm.base.errors import LocalLLMError, ToolExecutionError
 from localllm.base.i18n import N_, Phrase
+from localllm.sandbox.output_text import OutputPieces, as_text
 
 if TYPE_CHECKING:
     from localllm.sandbox.process import HeadAndTail
@@ -102,7 +103,7 @@ class BackgroundCommand:
         self._begun = time.monotonic()
         self._ended_at = 0.0
         self._read = 0
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._text = OutputPieces()
         self._end = asyncio.ensure_future(self._wait())
 
     @property
@@ -125,6 +126,11 @@ class BackgroundCommand:
         return self._handle.level
 
     @property
+    def encoding(self) -> str:
+        """The Japanese encoding of what was read so far, if it was recognised; else ""."""
+        return self._text.encoding
+
+    @property
     def state(self) -> Phrase:
         """Whether it is running, or how it ended, in a few words."""
         if self.is_running:
@@ -142,7 +148,7 @@ class BackgroundCommand:
         """The last line it wrote that is not empty."""
         output = self._handle.output
         data, _ = output.since(max(0, output.total - _LAST_LINE))
-        lines = data.decode("utf-8", "replace").split("\n")
+        lines = as_text(data, self._text.encoding).split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
     def read(self) -> tuple[str, int]:
@@ -152,7 +158,12 @@ class BackgroundCommand:
         self._read = output.total
         if self.outcome and self.outcome.excess == "replaced":  # it may have printed what is hidden
             return "", 0
-        return self._decoder.decode(data, final=not self.is_running), dropped
+        return self._text.decode(data, self._kept, final=not self.is_running), dropped
+
+    def _kept(self) -> bytes:
+        """Return all its output; nothing if some was dropped from the middle, where lines are torn."""
+        output = self._handle.output
+        return b"" if output.is_cut else output.since(0)[0]
 
     async def wait(self, seconds: float) -> None:
         """Wait for its end, for at most `seconds`."""
@@ -175,12 +186,19 @@ class BackgroundCommand:
             self.outcome = await self._handle.ended()
         except LocalLLMError as error:
             self.error = error
+        except Exception as error:  # noqa: BLE001 - as at the tool boundary, where the others end
+            logs.of("SANDBOX").warning("a background command failed: %r", error)
+            self.error = ToolExecutionError("command_failed_to_start", reason=_reason(error))
         except asyncio.CancelledError:
             self._handle.stop()
             raise
         finally:
             self._ended_at = time.monotonic()
         self._on_end(self)
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
 
 
 def _ignore(command: BackgroundCommand) -> None:

@@ -16,6 +16,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import Phrase
 from localllm.sandbox.launcher.spec import BASH
 from localllm.sandbox.network.proxy import Contact
+from localllm.sandbox.output_text import read_output
 
 Excess = Literal["", "output", "processes", "memory", "disk", "files", "time", "replaced", "protected"]
 """What a command was killed for using too much of; replaced: a file that is closed to it was replaced from outside;
@@ -355,39 +356,11 @@ class HeadAndTail:
         lines that clearly read as Japanese in Shift_JIS or EUC-JP, which is the second value then, else ""; the rest is
         replaced."""
         if not self.is_cut:
-            return _as_text(bytes(self._head + self._tail))
+            return read_output(bytes(self._head + self._tail))
         tail = self._tail[-self._most_tail :]
         dropped = self.total - len(self._head) - len(tail)
         note = f"\n[… {dropped:,} bytes dropped …]\n"
         return _without_torn_end(self._head) + note + tail.lstrip(_CONTINUATION).decode("utf-8", "replace"), ""
-
-
-_JAPANESE = ("cp932", "euc_jp")
-
-
-def _as_text(data: bytes) -> tuple[str, str]:
-    try:
-        return data.decode(), ""
-    except UnicodeDecodeError:
-        pass
-    from localllm.text.decoding import NotTextError, decode  # commands rarely print other encodings
-
-    lines = data.split(b"\n")
-    try:
-        encoding = decode(b"\n".join(line for line in lines if not _is_utf8(line))).encoding
-    except NotTextError:
-        encoding = ""
-    other = encoding if encoding in _JAPANESE else ""  # the guess of others takes a file to be sure
-    text = "\n".join(line.decode("utf-8" if _is_utf8(line) else other or "utf-8", "replace") for line in lines)
-    return text, other
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 _CONTINUATION = bytes(range(0x80, 0xC0))  # no UTF-8 character begins with one of these

@@ -5,6 +5,7 @@ import codecs
 from typing import Self
 
 from localllm.base.events import CommandOutput, Emit
+from localllm.sandbox.output_text import as_text, finished_length, japanese_encoding
 from localllm.text.terminal_output import plain_output
 
 _KEPT = 8192  # bytes, whose last lines are shown
@@ -45,7 +46,11 @@ class LiveOutput:
         data = bytes(self._tail)
         if self._is_cut:
             data = data.partition(b"\n")[2] or data
-        text = codecs.getincrementaldecoder("utf-8")("replace").decode(data)  # without an incomplete last character
+        end = finished_length(data)
+        text = as_text(data[:end])
+        if data[end:]:  # without an incomplete last character
+            unfinished = codecs.getincrementaldecoder(japanese_encoding(data[:end]) or "utf-8")("replace")
+            text += unfinished.decode(data[end:])
         lines = [line for line in plain_output(text).split("\n") if line.strip()]
         return tuple(line[:_LONGEST_LINE] for line in lines[-_MOST_LINES:])
 

@@ -91,6 +91,7 @@ def _report(context: ToolContext, command: BackgroundCommand, remarks: list[str]
     """Report the output since the last time and the state; raise the command's error if it was not run."""
     if command.error and not command.was_stopped:
         raise command.error
+    known = command.encoding
     text, dropped = command.read()
     state = Phrase("[{id}: {state}, {seconds:.0f} s]", id=command.number, state=command.state, seconds=command.seconds)
     if dropped:
@@ -98,6 +99,8 @@ def _report(context: ToolContext, command: BackgroundCommand, remarks: list[str]
             (f"[{dropped:,} {plural(dropped, 'byte of its middle was', 'bytes of its middle were')} dropped]"),
             *remarks,
         ]
+    if command.encoding != known:
+        remarks = [*remarks, _of_encoding(command.encoding)]
     if command.reverted:
         remarks = [*remarks, *(remark.english for remark in _remarks_on_reverted(command.reverted))]
     plain = fold_repeats(plain_output(text).rstrip("\n"))
@@ -113,7 +116,7 @@ def _report(context: ToolContext, command: BackgroundCommand, remarks: list[str]
         },
         for_model="\n".join([state.english, written, *remarks]),
         summary=state,
-        success=not code or command.was_stopped,
+        success=command.is_running or code == 0 or command.was_stopped,
     )
 
 
@@ -273,7 +276,7 @@ def _how_it_went(
 ) -> Iterator[str]:
     """Yield what exit status and output do not reveal."""
     if result.encoding:
-        yield f"[Printed in {result.encoding}, not UTF-8: code that opens such a file must name it.]"
+        yield _of_encoding(result.encoding)
     for part, status, behind in failed:
         yield f"[{part} exited with {status} (its output was piped into {behind})]"
     line = line_of(command)
@@ -282,6 +285,10 @@ def _how_it_went(
     apart = [_in_brief(text) for text in line.script.apart]
     if result.left and apart and not result.timed_out:
         yield f"[Ended with the command: {'; '.join(apart)}. Put what needs it into the same command.]"
+
+
+def _of_encoding(encoding: str) -> str:
+    return f"[Printed in {encoding}, not UTF-8: code that opens such a file must name it.]"
 
 
 def _lost(command: str, result: "CommandResult") -> Iterator[str]:

@@ -169,3 +169,14 @@ async def test_none_outlives_the_program(world: World, end: str) -> None:
         program.kill()
     program.wait(timeout=20)
     await until(lambda: not processes_with(seconds))
+
+
+async def test_japanese_of_another_encoding_is_read_and_the_encoding_told_once(world: World) -> None:
+    (world.project / "list.txt").write_bytes("日付,摘要\n電気代の明細です\n".encode("cp932"))
+    context = context_of(world)
+    begun = await use(run_command, context, command="cat list.txt; read < /dev/null; cat list.txt", background=True)
+    await context.background.get(1).wait(10)
+    done = await use(command_output, context, id=1)
+    whole = begun.for_model + done.for_model
+    assert whole.count("電気代の明細です") == 2
+    assert whole.count("[Printed in cp932, not UTF-8") == 1

@@ -91,6 +91,37 @@ async def test_only_what_is_new_is_read_and_no_character_is_torn() -> None:
     commands.kill_all()
 
 
+@pytest.mark.parametrize("encoding", ["cp932", "euc_jp"])
+async def test_japanese_of_other_encodings_is_read_as_of_a_command_that_is_waited_for(encoding: str) -> None:
+    commands, starter = BackgroundCommands(), Starter()
+    command = await start(commands, starter)
+    starter.handles[0].output = HeadAndTail(10_000)
+    output = starter.handles[0].output
+    text = "日本語の出力です。\n二行目です。\nファイル: 完了\n"
+    data, pieces = text.encode(encoding), list[str]()
+    for number, byte in enumerate(data):
+        output.add(bytes([byte]))
+        if number % 5 == 0:
+            pieces.append(command.read()[0])
+    output.add("UTF-8 の行".encode())
+    assert command.last_line == "UTF-8 の行"
+    starter.handles[0].end.set_result(Ended(0))
+    await command.wait(1)
+    pieces.append(command.read()[0])
+    assert "".join(pieces) == text + "UTF-8 の行" == output.text()
+    assert command.encoding == encoding
+
+
+async def test_a_fault_of_the_program_is_an_end_too() -> None:
+    ended: list[int] = []
+    commands, starter = BackgroundCommands(lambda one: ended.append(one.number)), Starter()
+    command = await start(commands, starter)
+    starter.handles[0].end.set_exception(OSError(24, "Too many open files"))
+    await command.wait(1)
+    assert (str(command.state), ended) == ("not run", [1])
+    assert "Too many open files" in str(command.error)
+
+
 async def test_there_is_a_most_also_when_they_begin_together() -> None:
     commands, starter = BackgroundCommands(), Starter()
     results = await asyncio.gather(*(start(commands, starter) for _ in range(MOST + 3)), return_exceptions=True)
