@@ -292,10 +292,9 @@ def _reason(error: OSError) -> str:
     return os.strerror(error.errno or errno.EIO)
 
 
-_OF_SYSTEM = (
-    "/ /bin /sbin /lib /etc /opt /usr /usr/bin /usr/sbin /usr/local /usr/local/bin /usr/local/sbin /var /snap /nix"
-)
-"""Folders of the system: what is there is run, even if somebody has chatted there once, or keeps them in git."""
+SYSTEM_FOLDERS = "/ /bin /sbin /lib /lib64 /usr /usr/bin /usr/sbin /usr/lib /nix /nix/store"
+"""Folders of the system's programs: these are run, even if somebody has chatted there once, or keeps them in git. So no
+command of a model is."""
 
 
 def search_path(project: Path, environ: Mapping[str, str] = os.environ) -> list[str]:
@@ -326,7 +325,7 @@ def _safe_folders(environ: Mapping[str, str], is_in_project: Callable[[str], boo
 def _project_check(project: Path) -> Callable[[str], bool]:
     """Return the check whether a path lies in the project or in any other, literally or through links. For one search:
     it remembers what it has found of each folder."""
-    nobodys = {*home_and_above(), *map(Path, _OF_SYSTEM.split())}
+    nobodys = {*home_and_above(), *map(Path, SYSTEM_FOLDERS.split())}
     known = {Path(os.path.realpath(project)): True}
 
     def check(path: str) -> bool:

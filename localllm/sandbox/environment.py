@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from localllm.base.paths import SYSTEM_FOLDERS
 from localllm.sandbox.dotfiles import CARGO, has_private_key, has_secret, is_git_secret
 from localllm.sandbox.protect.repository import around
 from localllm.sandbox.symlinks import resolve
@@ -214,8 +215,10 @@ class Visibility(msgspec.Struct, frozen=True, kw_only=True):
         return any(home.is_relative_to(folder) for home in (*self.homes, *self.homes_elsewhere))
 
     def is_too_wide(self, folder: Path) -> bool:
-        """Return whether a folder is no project: `is_around_home`, or it holds the temporary files of all programs."""
-        return self.is_around_home(folder) or any(path.is_relative_to(folder) for path in _real(map(Path, _TEMPORARY)))
+        """Return whether a folder is no project: `is_around_home`, it holds the temporary files of all programs, or is
+        one with the system's programs."""
+        holds_temporary = any(path.is_relative_to(folder) for path in _real(map(Path, _TEMPORARY)))
+        return self.is_around_home(folder) or holds_temporary or folder in _real(map(Path, SYSTEM_FOLDERS.split()))
 
 
 def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), project: Path | None = None) -> Visibility:

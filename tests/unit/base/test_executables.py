@@ -87,9 +87,14 @@ def test_programs_of_the_system_are_run_though_somebody_chatted_there(
     (state_folder() / "sessions" / project_name(system)).mkdir(parents=True)
     monkeypatch.setenv("PATH", str(installed.parent))
     assert find_program("thing", home / "project") is None
-    monkeypatch.setattr(paths, "_OF_SYSTEM", f"/ {system}")
+    monkeypatch.setattr(paths, "SYSTEM_FOLDERS", f"/ {system}")
     assert find_program("thing", home / "project") == str(installed)
     assert find_program("thing", system) is None, "it is the project now"
+
+
+@pytest.mark.parametrize("folder", ["/opt", "/usr/local", "/usr/local/bin", "/etc", "/snap"])
+def test_programs_are_not_run_where_commands_may_be(folder: str) -> None:
+    assert folder not in paths.SYSTEM_FOLDERS.split(), "root's commands may write programs there"
 
 
 @pytest.mark.parametrize("repository", ["", ".pyenv"])
