@@ -38,8 +38,8 @@ class SearchResultProcessor:
         self._pages = pages
 
     def remove_duplicates(self, results: Sequence[FoundResult]) -> list[FoundResult]:
-        """Deduplicate results by page, in the given order: keep the one with the highest rank in its search, else the
-        first, whose purpose does not have enough pages to read by then.
+        """Deduplicate results by page, in the given order: keep the one with the highest rank in its search whose
+        purpose does not have enough pages to read by then; of several as high, the one whose purpose has fewest.
 
         A page on technology that the search for startups also returned, further down, is read for technology; but
         where that has its pages, it is read for startups.
@@ -51,9 +51,9 @@ class SearchResultProcessor:
             places[result.purpose] += 1
         enough, kept = max(1, self._pages), list[int]()
         for ranked in sorted(map(sorted, found.values()), key=lambda ranked: (len(ranked) > 1, ranked)):
-            numbers = [number for _place, number in ranked]
-            wanting = (number for number in numbers if taken[results[number].purpose] < enough)
-            kept.append(next(wanting, numbers[0]))
+            having = [(place, taken[results[number].purpose], number) for place, number in ranked]
+            wanting = [one for one in having if one[1] < enough]
+            kept.append(min(wanting)[2] if wanting else ranked[0][1])
             taken[results[kept[-1]].purpose] += 1
         return [results[number] for number in sorted(kept)]
 

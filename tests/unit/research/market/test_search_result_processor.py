@@ -16,10 +16,10 @@ def found(purpose: MarketPurpose, *hosts: str) -> list[FoundResult]:
     ]
 
 
-def kept(folder: Path, *results: list[FoundResult]) -> list[tuple[str, str]]:
+def kept(folder: Path, *results: list[FoundResult], pages: int = 1) -> list[tuple[str, str]]:
     state = ResearchState(id="m-1", question="ferries", today="2026-11-24", language="en", model="m")
     with run_of(state, folder, {}) as (run, _brain):
-        distinct = SearchResultProcessor(run, SensitiveContent(()), 1).remove_duplicates(
+        distinct = SearchResultProcessor(run, SensitiveContent(()), pages).remove_duplicates(
             [one for some in results for one in some]
         )
     return [(one.purpose, one.title) for one in distinct]
@@ -50,3 +50,9 @@ def test_pages_that_all_searches_have_are_shared_out(tmp_path: Path) -> None:
         ("needs", "b"),
         ("technology", "c"),
     ]
+
+
+def test_where_there_are_fewer_pages_than_may_be_read_each_search_has_one(tmp_path: Path) -> None:
+    purposes: tuple[MarketPurpose, ...] = ("trends", "needs", "technology")
+    found_by_all = [found(one, "a", "b", "c") for one in purposes]
+    assert kept(tmp_path, *found_by_all, pages=2) == [("trends", "a"), ("needs", "b"), ("technology", "c")]
