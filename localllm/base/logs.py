@@ -28,6 +28,7 @@ _KEPT = 5
 _NAME = late_pattern(r"(?:localllm|debug)\.(\d{4}-\d\d-\d\d)(?:\.\d+)?\.log")
 
 _root = logging.getLogger("localllm")
+_root.addHandler(logging.NullHandler())  # without any handler, logging prints to the screen
 
 NOWHERE = "—"
 """Returned by `file` if there is no log."""

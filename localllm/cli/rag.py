@@ -12,12 +12,15 @@ import click
 import msgspec
 
 from localllm.app.chat_client import open_chat_client
+from localllm.app.private_log import start_log
+from localllm.app.work_folder import work_folder
 from localllm.base.errors import KnowledgeBaseUsageError
 from localllm.base.events import Json
 from localllm.base.i18n import _, ngettext
 from localllm.cli.ingest_output import ingest_progress, print_ingest_report, print_skipped
 from localllm.cli.interruption import InterruptedRun, finish
 from localllm.cli.settings import load_here, say
+from localllm.config.loader import Loaded
 from localllm.rag.chat_model import ChatModel
 from localllm.rag.knowledge_base import KnowledgeBase
 from localllm.rag.locations import delivered_collections, delivered_remark
@@ -335,9 +338,16 @@ def _delivered(context: click.Context, own: Sequence[Collection]) -> list[str]:
     return delivered_collections(load_here(context)[0], {one.name for one in own})
 
 
+def _load(context: click.Context) -> tuple[Path, Loaded]:
+    """Return the project and its settings, and start the log. Raises ConfigurationError."""
+    project, loaded = load_here(context)
+    start_log(loaded.settings.logging, work_folder(loaded.settings))
+    return project, loaded
+
+
 def _open(context: click.Context) -> KnowledgeBase:
     """Open the knowledge base with the settings here. Raises ConfigurationError, KnowledgeBaseError."""
-    project, loaded = load_here(context)
+    project, loaded = _load(context)
     closed = closed_files(loaded.settings.safety, project)
     return KnowledgeBase(loaded.settings, project, loaded.allowed_environ(os.environ), closed=closed)
 
@@ -350,7 +360,7 @@ async def _with(context: click.Context, work: Callable[[KnowledgeBase], Coroutin
 
 async def _search(context: click.Context, query: str, collection: str, top_k: int) -> Found:
     """Search; if rag.rerank is set, the chat model reranks the hits."""
-    project, loaded = load_here(context)
+    project, loaded = _load(context)
     environ = loaded.allowed_environ(os.environ)
     async with AsyncExitStack() as stack:
         model = None
@@ -366,7 +376,7 @@ async def _described_by_model(context: click.Context, report: IngestReport) -> I
     """Return the report of an ingest; a regenerated description is rewritten by the chat model, if there is one."""
     if not report.contents:
         return report
-    project, loaded = load_here(context)
+    project, loaded = _load(context)
     async with open_chat_client(project, loaded.settings.llm, loaded.allowed_environ(os.environ)) as client:
         if client is None:
             return report

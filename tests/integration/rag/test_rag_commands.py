@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from localllm.base.errors import KnowledgeBaseUsageError, LocalLLMError
 from localllm.cli.main import root
 from localllm.rag.locations import FOLDER, RECORD
+from tests.support.program import Program
 from tests.support.wire_server import WireServer, says
 
 Call = Callable[..., Result]
@@ -222,3 +223,18 @@ def test_a_chat_model_that_does_not_answer_holds_up_no_collection(
     assert "Asking the chat model" in taken.stderr
     assert "It gave none" in taken.stderr
     assert taken.stdout.startswith("manuals: 2 indexed")
+
+
+def test_what_goes_into_the_log_is_not_shown_on_the_screen(tmp_path: Path) -> None:
+    program = Program(tmp_path, language="ja_JP.UTF-8")
+    (program.project / "pump.md").write_text("# Pump\n\nThe pump has a warranty of two years.\n")
+    with WireServer([says("It is about pumps.")], models=("m",)) as server:
+        program.write_settings(
+            f'[llm]\nprovider = "lmstudio"\n[llm.lmstudio]\nbase_url = "{server.url}"\n'
+            '[rag]\nembedding_provider = "none"\n'
+        )
+        ended = program.run("rag", "ingest", "pump.md", "-c", "manuals")
+    assert ended.returncode == 0
+    assert "could not be read" not in ended.stderr
+    assert "一文は得られなかった" in ended.stderr
+    assert "could not be read" in program.run("log").stdout
