@@ -8,8 +8,6 @@ told what was not checked or is wrong.
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
-from pathlib import Path
 from types import MappingProxyType
 
 import msgspec
@@ -23,7 +21,6 @@ from localllm.agent.middleware import Decision, Inject, Middleware, RunState
 from localllm.agent.plan_mode import is_told_to_plan
 from localllm.agent.run_facts import DOCUMENTS, RunFacts
 from localllm.agent.system_prompt import remark
-from localllm.base.directory_walk import walk
 from localllm.base.events import Notice, ToolCall
 from localllm.base.i18n import Phrase, _
 from localllm.base.jsontext import encode_json
@@ -42,8 +39,6 @@ _MOST_NAMED = 3
 _LONGEST_NAMED = 120
 _LONGEST_COMMAND = 60
 _WRITERS = frozenset({"edit_file", "write_file", "create_file"})
-_MOST_SEARCHED = 5_000
-"""Files and folders of a project looked through for a file of a name."""
 _TESTS_WANTED = ("run_tests", "no_tests_found")
 """Remarks that ask for tests to be run."""
 _ANY_TEST = "make test"
@@ -213,7 +208,12 @@ class Finishing(Middleware):
 
     async def _findings(self, state: RunState, text: str) -> list[Finding]:
         """Return all that contradicts the answer, or was not checked, the most urgent first."""
-        found = [*self._of_failed_edit(text), *await self._of_syntax(text), *await self._of_reverted(state, text)]
+        found = [
+            *self._of_failed_edit(text),
+            *await self._of_syntax(text),
+            *await self._of_merge(state, text),
+            *await self._of_reverted(state, text),
+        ]
         of_tests = list(self._of_tests(state, text))
         return [
             *found,
@@ -232,7 +232,8 @@ class Finishing(Middleware):
             yield Finding("edit_failed" if is_denied else None, reason, is_denied, {"path": path})
 
     async def _of_syntax(self, text: str) -> list[Finding]:
-        broken = await asyncio.to_thread(self._tools.changes.broken_since, self._position, self._facts.edited)
+        facts, changes = self._facts, self._tools.changes
+        broken = await asyncio.to_thread(changes.broken_since, self._position, facts.edited, facts.marked)
         if not broken:
             return []
         is_denied = not phrases.admits_failure(text)
@@ -247,6 +248,18 @@ class Finishing(Middleware):
             )
             for path, one in broken.items()
         ]
+
+    async def _of_merge(self, state: RunState, text: str) -> list[Finding]:
+        """Return that a merge or the like which the run has to do with is in progress."""
+        if not self._facts.may_be_merging:
+            return []
+        from localllm.agent.project_checks import unfinished_merge  # most runs merge nothing
+
+        found = await asyncio.to_thread(unfinished_merge, self._tools.root, state.goal, text)
+        if found is None:
+            return []
+        name = "in_progress" if found.is_denied else None
+        return [Finding(name, found.reason, found.is_denied, {"what": found.what})]
 
     async def _of_reverted(self, state: RunState, text: str) -> list[Finding]:
         """Return that the answer claims a change, though the files are again as they were before the run. Where
@@ -380,12 +393,14 @@ class Finishing(Middleware):
         is_question = not request_phrases.asks_for_change(state.goal) and not is_told_to_plan(state.history)
         if self._facts.has_changed or not is_question or not state.tools:
             return []
+        from localllm.agent.project_checks import elsewhere  # most answers name no file
+
         for path in phrases.named_paths(text):
             if path not in self._elsewhere:
                 is_known = any(
                     path in one.text for one in state.history.messages if not isinstance(one, AssistantMessage)
                 )
-                self._elsewhere[path] = "" if is_known else await asyncio.to_thread(_elsewhere, self._tools.root, path)
+                self._elsewhere[path] = "" if is_known else await asyncio.to_thread(elsewhere, self._tools.root, path)
             if there := self._elsewhere[path]:
                 reason = Phrase("the answer names {path}, which does not exist", path=shown(path))
                 return [Finding("no_such_file", reason, contradicts=False, params={"path": path, "there": there})]
@@ -449,27 +464,6 @@ def _is_chinese_to_japanese(text: str, state: RunState) -> bool:
     """Return whether a Japanese request that does not mention Chinese was answered in it."""
     request = state.goal
     return is_chinese(text) and is_in_language(request, "ja") and not re.search("中国|中文|漢文|訳", request)
-
-
-_USUAL_FOLDERS = frozenset(
-    {"src", "lib", "app", "tests", "test", "docs", "scripts", "pkg", "cmd", "internal", "include"}
-)
-"""Folders that a model takes for granted; any other that is missing may belong to another project."""
-
-
-def _elsewhere(root: Path, path: str) -> str:
-    """Return the only file of this name in the project if there is none at `path`, though its first folder exists or
-    is a usual one."""
-    folder, *_folders, name = path.split("/")
-    try:
-        if ".." in path or (root / path).exists() or not (folder in _USUAL_FOLDERS or (root / folder).is_dir()):
-            return ""
-        entries = list(islice(walk(root, exclude=()), _MOST_SEARCHED))
-    except OSError:  # in a folder that is closed to the user, it may be there
-        return ""
-    found = [entry.path for entry in entries if not entry.is_dir and entry.path.rpartition("/")[2] == name]
-    is_only = len(found) == 1 and len(entries) < _MOST_SEARCHED
-    return found[0] if is_only and not found[0].endswith(f"/{path}") else ""
 
 
 def _alone(text: str) -> str:

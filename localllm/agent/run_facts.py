@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from localllm.agent.command_kinds import CommandKind, command_kind, found_no_tests, outcome
+from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import arguments_in, path_of
 from localllm.tools.results import ToolResult
 
@@ -16,6 +17,7 @@ _READERS = (
 )
 _WOULD_LOSE = ("would_destroy", "loss_refused")
 DOCUMENTS = "search_rag_knowledge_base"
+_MERGING = late_pattern(r"\bgit\b[^\n]*\b(?:am|cherry-pick|merge|pull|rebase|revert|stash)\b")
 _NOTHING_TO_DO = ("edit_already_applied", "edit_no_change")
 
 
@@ -54,6 +56,10 @@ class RunFacts:
         """Whether a call has succeeded whose changes are not tracked."""
         self.has_committed = False
         """Whether git may have committed: the changes of the files are on a branch, then."""
+        self.may_be_merging = False
+        """Whether git may have begun a merge, a rebase or the like, or gone on with it."""
+        self.marked: dict[str, None] = {}
+        """Files that were taken as merged though they held conflict markers."""
         self.tests: list[TestRun] = []
         self._checked_at = 0
         self._not_run, self._not_run_at, self._is_empty = "", 0, False
@@ -102,6 +108,8 @@ class RunFacts:
         if payload.get("return_code") is None:
             return
         self.has_committed = self.has_committed or ("git" in command and "commit" in command)
+        self.may_be_merging = self.may_be_merging or bool(_MERGING.search(command))
+        self.marked |= dict.fromkeys(payload.get("conflict_markers", ()))
         kind = command_kind(command)
         if kind in ("test", "build"):
             changed = {path: at for path, at in changed.items() if is_code(path)}  # without caches and reports

@@ -4,7 +4,7 @@ import io
 import re
 import tokenize
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -161,11 +161,16 @@ def detect_code_destruction(old: str, new: str, path: str) -> CodeLoss | None:
     return None
 
 
+def left_in_conflict(lines: Sequence[int]) -> str:
+    """Return the report of conflict markers at these lines."""
+    return f"Conflict markers are left, at line {', '.join(map(str, lines[:_NAMED]))}: resolve these as well."
+
+
 def new_errors(path: str, old: str, new: str) -> list[str]:
     """Return a report of syntax errors in `new` that `old` lacks, or of conflict markers that are left in it; empty if
     there are none, or no grammar."""
     if left := left_markers(old, new):
-        return [f"Conflict markers are left, at line {', '.join(map(str, left[:_NAMED]))}: resolve these as well."]
+        return [left_in_conflict(left)]
     if fault := new_fault(path, old, new) if len(new) <= MAX_BYTES else None:
         told = f"Syntax errors that were not there before, at line {fault.line}: fix them."
         return [f"{told} ({fault.form}: {fault.reason})"]

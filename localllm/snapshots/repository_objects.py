@@ -443,6 +443,18 @@ def ids_in_index(data: bytes, size: int) -> set[str]:
 
 def entries_in_index(data: bytes, size: int) -> Iterator[tuple[str, str]]:
     """Yield the files in an index with the objects it names for them; as `ids_in_index`."""
+    for name, at, _ in _entries(data, size):
+        if data[at + 26 : at + 27] != b"\xe0":  # a submodule's commit is elsewhere
+            yield name, data[at + 40 : at + 40 + size].hex()
+
+
+def unmerged_in_index(data: bytes, size: int) -> list[str]:
+    """Return the files in an index that are in conflict: a side of it has a stage other than 0."""
+    return list(dict.fromkeys(name for name, _, flags in _entries(data, size) if flags & 0x3000))
+
+
+def _entries(data: bytes, size: int) -> Iterator[tuple[str, int, int]]:
+    """Yield the file of each entry, where the entry begins, and its flags."""
     if data[:4] != b"DIRC" or int.from_bytes(data[4:8], "big") not in (2, 3):
         return
     at = 12
@@ -450,8 +462,7 @@ def entries_in_index(data: bytes, size: int) -> Iterator[tuple[str, str]]:
         flags = int.from_bytes(data[at + 40 + size : at + 42 + size], "big")
         start = at + 42 + size + (2 if flags & 0x4000 else 0)
         end = data.find(b"\0", start)
-        if data[at + 24 : at + 28][2:3] != b"\xe0":  # a submodule's commit is elsewhere
-            yield os.fsdecode(data[start : max(end, start)]), data[at + 40 : at + 40 + size].hex()
+        yield os.fsdecode(data[start : max(end, start)]), at, flags
         if end < 0:
             return
         at += (end - at + 8) // 8 * 8

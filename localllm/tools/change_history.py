@@ -198,9 +198,23 @@ class ChangeHistory:
         """Append the changes of this session that an earlier process was killed before it could log."""
         self._snapshots.adopt_recovered()
 
-    def broken_since(self, position: int, paths: Collection[str]) -> dict[str, Broken]:
+    def broken_since(self, position: int, paths: Collection[str], marked: Collection[str] = ()) -> dict[str, Broken]:
         """Return the errors introduced since `position` in those of `paths` that tools changed: of syntax, or a
-        conflict that is resolved in part. Reads files; empty if earlier versions are not stored."""
+        conflict that is resolved in part; and the conflict markers that are left in those that were `marked`. Reads
+        files; of the former none if earlier versions are not stored."""
+        return self._marked(marked) | self._broken(position, paths)
+
+    def _marked(self, paths: Collection[str]) -> dict[str, Broken]:
+        if not paths:
+            return {}
+        from localllm.safety.code_loss import left_in_conflict
+        from localllm.tools.merge_state import marked
+
+        return {
+            path: Broken(left_in_conflict(lines), in_conflict=True) for path, lines in marked(self._root, paths).items()
+        }
+
+    def _broken(self, position: int, paths: Collection[str]) -> dict[str, Broken]:
         before: dict[str, str] = {}
         for made in self._snapshots.made_since(position):
             before.setdefault(made.path, made.before)

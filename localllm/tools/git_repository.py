@@ -15,7 +15,6 @@ from shlex import join, quote
 from typing import NamedTuple
 
 from localllm.base.errors import ToolExecutionError
-from localllm.base.regular_files import read_regular
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.sandbox.command_runner import CommandRunner
 from localllm.sandbox.dotfiles import git_settings_of_user
@@ -37,20 +36,7 @@ from localllm.tools.git_execution import (
     program_of,
     settings_by_scope,
 )
-
-_OPERATIONS = {
-    "merge": ("MERGE_HEAD",),
-    "rebase": ("rebase-merge", "rebase-apply"),
-    "cherry-pick": ("CHERRY_PICK_HEAD",),
-    "revert": ("REVERT_HEAD",),
-    "bisect": ("BISECT_LOG",),
-}
-"""Operations in progress, and the files in the git folder that indicate them."""
-
-_PICKED = {b"pick": "cherry-pick", b"revert": "revert"}
-"""The operations on several commits, by what `sequencer/todo` lists each as, the one that it stopped at first."""
-
-_LARGEST_TODO = 10_000_000  # bytes
+from localllm.tools.merge_state import operation_in
 
 _COMMIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
 
@@ -177,16 +163,7 @@ class Repository:
         new_files = f"--untracked-files={'all' if each_new else 'normal'}"
         output = await self.run(Question(("status", *options, new_files, "--", *paths)))
         prefix = "" if self._root == self.top else f"{self._root.relative_to(self.top)}/"
-        return _parse_status(os.fsdecode(output), *self._operation(), prefix)
-
-    def _operation(self) -> tuple[str, bool]:
-        """Return `operation` and `goes_on` of the status."""
-        todo: list[bytes] = []
-        with suppress(OSError):
-            todo = read_regular(self._place.folder / "sequencer/todo", _LARGEST_TODO).splitlines()
-        found = (name for name, marks in _OPERATIONS.items() if any(map(self._has, marks)))
-        name = next(found, _PICKED.get(todo[0].partition(b" ")[0], "") if todo else "")
-        return name, name == "rebase" or (name in _PICKED.values() and len(todo) > 1)
+        return _parse_status(os.fsdecode(output), *operation_in(self._place.folder), prefix)
 
     def _has(self, mark: str) -> bool:
         return os.path.lexists(self._place.folder / mark)

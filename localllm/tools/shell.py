@@ -10,6 +10,7 @@ import msgspec
 
 from localllm.base import logs
 from localllm.base.errors import ToolExecutionError
+from localllm.base.events import Notice
 from localllm.base.i18n import N_, Phrase, _, plural
 from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.journal import Journal, JournalEntry, digest
@@ -186,6 +187,9 @@ async def run_command(
     seconds = _seconds(context, timeout)
     parts = line_of(command).script.pipeline
     cwd = context.root.path / folder
+    from localllm.tools.merge_state import state_before, taken_with_markers  # not needed at the start
+
+    merge = await asyncio.to_thread(state_before, context.root.path, command)
     try:
         async with LiveOutput(context.emit) as live:
             result = await context.runner.run(
@@ -200,9 +204,14 @@ async def run_command(
     payload = _payload(result, folder)
     if failed:
         payload["failed_parts"] = [f"{part}: {status}" for part, status, _ in failed]
+    output = f"{result.stdout}\n{result.stderr}"
+    if taken := await asyncio.to_thread(taken_with_markers, context.root, merge, output):
+        payload["conflict_markers"] = list(taken.files)
+        context.emit(Notice(text=str(taken.phrase), level="warning"))
     remarks = [
         *_how_it_went(command, folder, failed, result),
         *_lost(command, result),
+        *([f"[{taken.phrase.english} Resolve these, and add the files again.]"] if taken else []),
         *(remark.english for remark in remarks_on(result, command)),
     ]
     return ToolOutput(

@@ -1,0 +1,90 @@
+"""Check an answer against the project: a merge or rebase that has not ended, the paths that the answer names."""
+
+import re
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from localllm.base.directory_walk import walk
+from localllm.base.i18n import Phrase
+from localllm.base.lazy_patterns import late_pattern
+from localllm.safety.paths import some_of
+from localllm.tools.merge_state import read_merge_state
+
+_OPEN = late_pattern(
+    r"\bin progress\b|--(?:continue|abort|skip|quit)\b|\b(?:still|remain\w*|unresolved|unmerged|unfinished|paused"
+    r"|stop\w*|pending|incomplete|uncommitted|could ?n[o']t|cannot|can't)\b|\bnot (?:yet )?(?:been )?(?:fully )?"
+    r"(?:finish|complete|done|resolve|commit|conclude|merged)|\b(?:needs?|has|have) to be \w+|\byou (?:need|have) to\b"
+    r"|\b(?:before|without|until) (?:you )?(?:commit|conclud|continu)"
+    r"|途中|未完了|未解決|残って|残る|残り|中断|止ま|停止|(?:完了|解決|解消|コミット)(?:して|できて|は完了して)?(?:いません|いない"
+    r"|できません|できない|できなかった)|まだ|失敗",
+    re.IGNORECASE,
+)
+"""Matches words by which an answer says that something has not ended."""
+
+_CONFLICTS = late_pattern(r"\bconflict|競合|コンフリクト|衝突", re.IGNORECASE)
+_SETTLED = late_pattern(
+    r"resolv|fix|settl|solv|clean|handl|without|\bno\b|解決|解消|修正|なし|ありません", re.IGNORECASE
+)
+_SENTENCE_ENDS = late_pattern(r"(?<=[.!?。！？])\s*|\n")
+_NOT_TO_END = late_pattern(
+    r"--no-commit|(?:not|n't|without|no|before) (?:yet )?(?:a )?commit|コミット(?:せず|しない)", re.IGNORECASE
+)
+
+
+class Unfinished(NamedTuple):
+    """What has not ended: the `reason` for the user, `what` for the model; `is_denied` unless the answer says so."""
+
+    reason: Phrase
+    what: str
+    is_denied: bool
+
+
+def unfinished_merge(root: Path, request: str, answer: str) -> Unfinished | None:
+    """Return what is not finished of a merge, rebase, cherry-pick or revert in the repository that `root` is in, and
+    which files are in conflict; None if nothing is. A merge that is requested without a commit may be in progress."""
+    state = read_merge_state(root)
+    operation = "" if state.operation == "bisect" else state.operation
+    if not state.unmerged and (not operation or _NOT_TO_END.search(request)):
+        return None
+    files = some_of(state.unmerged) if state.unmerged else ""
+    if not operation:
+        reason = Phrase("{paths} still in conflict", paths=files)
+    elif files:
+        reason = Phrase("a {operation} is in progress, with {paths} in conflict", operation=operation, paths=files)
+    else:
+        reason = Phrase("a {operation} is in progress", operation=operation)
+    what = reason.english if state.unmerged and not operation else f"A{reason.english[1:]}"
+    return Unfinished(reason, what, not says_that_it_is_open(answer))
+
+
+def says_that_it_is_open(answer: str) -> bool:
+    """Return whether the answer says that something has not ended, or is in conflict."""
+    return any(
+        _OPEN.search(said) or (_CONFLICTS.search(said) and not _SETTLED.search(said))
+        for said in _SENTENCE_ENDS.split(answer)
+    )
+
+
+_MOST_SEARCHED = 5_000
+"""Files and folders of a project looked through for a file of a name."""
+
+_USUAL_FOLDERS = frozenset(
+    {"src", "lib", "app", "tests", "test", "docs", "scripts", "pkg", "cmd", "internal", "include"}
+)
+"""Folders that a model takes for granted; any other that is missing may belong to another project."""
+
+
+def elsewhere(root: Path, path: str) -> str:
+    """Return the only file of this name in the project if there is none at `path`, though its first folder exists or
+    is a usual one."""
+    folder, *_folders, name = path.split("/")
+    try:
+        if ".." in path or (root / path).exists() or not (folder in _USUAL_FOLDERS or (root / folder).is_dir()):
+            return ""
+        entries = list(islice(walk(root, exclude=()), _MOST_SEARCHED))
+    except OSError:  # in a folder that is closed to the user, it may be there
+        return ""
+    found = [entry.path for entry in entries if not entry.is_dir and entry.path.rpartition("/")[2] == name]
+    is_only = len(found) == 1 and len(entries) < _MOST_SEARCHED
+    return found[0] if is_only and not found[0].endswith(f"/{path}") else ""
