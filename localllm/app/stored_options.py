@@ -91,7 +91,7 @@ def check_task(setup: ResearchSetup, task: Task) -> None:
     if not projects_around(setup.work_folder, setup.root):
         return
     if _digest(task) not in _read().tasks.get(_key(setup.work_folder), []):
-        raise ResearchUsageError("task_unnamed", id=task.id, work=setup.work_folder)
+        raise ResearchUsageError("task_unnamed", id=task.id, work=setup.work_folder, state=state_folder())
 
 
 def remember_task(setup: ResearchSetup, task: Task) -> None:

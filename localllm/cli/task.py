@@ -17,7 +17,7 @@ from localllm.app.report_formats import report_file
 from localllm.app.research_setup import ResearchSetup
 from localllm.app.stored_options import remember_named, remember_task
 from localllm.app.task_runs import local_now, run_task, task_options
-from localllm.app.task_units import AGENT, agent_files, crontab_line, unit_files
+from localllm.app.task_units import AGENT, agent_files, crontab_line, folder_variables, unit_files
 from localllm.base.errors import ConfigurationError, LocalLLMError, ResearchError
 from localllm.base.events import Json
 from localllm.base.files import atomic_write
@@ -227,10 +227,11 @@ def units(context: click.Context, folder: Path | None, minutes: int, print_: boo
     """Write a systemd timer, or on macOS a launchd agent, into FOLDER that runs what is due.
 
     FOLDER is where systemd or launchd looks for yours, unless you name another one. The tasks run with the settings of
-    the current folder.
+    the current folder, and with your XDG_STATE_HOME and the like.
     """
     work = work_folder_here(context, work_dir)
-    for one in (work, Path.cwd()):
+    variables = folder_variables(os.environ)
+    for one in (work, Path.cwd(), *variables.values()):
         if any(unicodedata.category(character) == "Cc" for character in str(one)):
             raise click.UsageError(
                 _(
@@ -240,11 +241,11 @@ def units(context: click.Context, folder: Path | None, minutes: int, print_: boo
                 )
             )
     on_macos = sys.platform == "darwin"
-    files = (agent_files if on_macos else unit_files)(work, Path.cwd(), minutes)
+    files = (agent_files if on_macos else unit_files)(work, Path.cwd(), minutes, variables)
     if print_:
         for name, text in files.items():
             click.echo(f"# {name}\n{text}")
-        click.echo(f"# crontab -e\n{crontab_line(work, Path.cwd(), minutes)}")
+        click.echo(f"# crontab -e\n{crontab_line(work, Path.cwd(), minutes, variables)}")
         return
     settings = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     target = folder or (Path.home() / "Library" / "LaunchAgents" if on_macos else settings / "systemd" / "user")

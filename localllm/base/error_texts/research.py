@@ -70,8 +70,11 @@ RESEARCH: dict[str, ErrorText] = {
     "task_unnamed": ErrorText(
         "E7074",
         "The task {id} is not one that you added, as it is now; it was not run.",
-        "It lies in the work folder {work}, which is in a project, where commands can write.",
-        "Look at it with localllm task show {id}; localllm task run {id} runs it, and lets it run when it is due.",
+        "It lies in the work folder {work}, which is in a project, where commands can write. Your tasks are noted in "
+        "{state}, and it is not among them.",
+        "Look at it with localllm task show {id}; localllm task run {id} runs it, and lets it run when it is due. If "
+        "you added it in a shell with another XDG_STATE_HOME or LOCALLLM_STATE_DIR, set the same here, as localllm "
+        "task units does.",
     ),
     "research_collection_unnamed": ErrorText(
         "E7073",

@@ -10,6 +10,7 @@ from localllm.app.research_setup import ResearchSetup
 from localllm.app.stored_options import remember_task
 from localllm.app.task_runs import local_now, run_task
 from localllm.base.errors import ResearchUsageError
+from localllm.base.paths import state_folder
 from localllm.config.schema import Settings
 from localllm.research.records import ResearchState
 from localllm.research.run_context import OnEvent
@@ -51,6 +52,7 @@ def test_a_task_that_a_command_wrote_or_changed_is_not_run_because_it_is_due(tmp
     with pytest.raises(ResearchUsageError) as caught:
         run()
     assert caught.value.key == "task_unnamed"
+    assert str(state_folder()) in str(caught.value), "cron may have another XDG_STATE_HOME than the shell"
     remember_task(setup, task)
     for changed in (msgspec.structs.replace(task, prompt="What?"), msgspec.structs.replace(task, options={})):
         store.write(changed)

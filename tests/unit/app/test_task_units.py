@@ -1,5 +1,6 @@
 """The command by which systemd and cron run tasks takes no code from the project it stands in."""
 
+import configparser
 import plistlib
 import shlex
 import subprocess
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.app.task_units import agent_files, crontab_line
+from localllm.app.task_units import agent_files, crontab_line, folder_variables, unit_files
 
 
 def test_a_package_of_the_project_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,3 +35,26 @@ def test_a_launchd_agent_runs_the_same_command(tmp_path: Path, monkeypatch: pyte
     assert agent["StartInterval"] == 900
     line = crontab_line(tmp_path / "a <work>", tmp_path / "a & b", 15)
     assert shlex.join(agent["ProgramArguments"]) in line
+
+
+def test_only_variables_that_name_a_folder_are_handed_on() -> None:
+    environ = {"XDG_STATE_HOME": "/s t", "XDG_DATA_HOME": "relative", "LOCALLLM_CACHE_DIR": "/c/../d", "API_KEY": "x"}
+    assert folder_variables(environ) == {"XDG_STATE_HOME": "/s t", "LOCALLLM_CACHE_DIR": "/d"}
+    assert folder_variables({"LOCALLLM_STATE_DIR": "", "HOME": "/h"}) == {}
+
+
+def test_a_run_by_cron_systemd_or_launchd_finds_the_state_of_the_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["/somewhere/localllm/__main__.py"])
+    state = '/a 50% "quoted" $HOME\\x'
+    variables = {"XDG_STATE_HOME": state}
+    line = crontab_line(tmp_path / "work", tmp_path, 15, variables).replace("\\%", "%")  # as cron hands it to sh
+    shown = line.partition(" * * * * ")[2].replace(f"{sys.executable} -P -m localllm", "printenv -0 #")
+    done = subprocess.run(["sh", "-c", shown], capture_output=True, text=True, check=True)
+    assert f"XDG_STATE_HOME={state}" in done.stdout.split("\0")
+    ((_, text),) = agent_files(tmp_path / "work", tmp_path, 15, variables).items()
+    assert plistlib.loads(text.encode())["EnvironmentVariables"] == variables
+    service = configparser.RawConfigParser()
+    service.read_string(unit_files(tmp_path / "work", tmp_path, 15, variables)["localllm-tasks.service"])
+    assert service["Service"]["environment"] == '"XDG_STATE_HOME=/a 50%% \\"quoted\\" $HOME\\\\x"'
