@@ -24,8 +24,9 @@ _number = itertools.count()
 
 
 @pytest.fixture(scope="session")
-def memory_folder() -> Iterator[Path | None]:
+def memory_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path | None]:
     """A folder in memory; None where there is none, or none that is large enough and lets programs be started."""
+    tmp_path_factory.getbasetemp()  # of tests marked on_disk: pytest makes it at first use, by the TMPDIR of then
     if not _is_usable():
         yield None
         return
