@@ -18,7 +18,7 @@ from localllm.base.paths import project_folder
 from localllm.config.schema import Settings
 from localllm.rag import chunking
 from localllm.rag.chat_model import MOST_RERANKED, ChatModel
-from localllm.rag.document_files import real_roots
+from localllm.rag.document_files import named_from, real_roots
 from localllm.rag.embedded_store import EmbeddedStore
 from localllm.rag.embedder_selection import Selected, embedder_for_ingest, embedder_for_search, fits
 from localllm.rag.embedding import Vector
@@ -316,8 +316,8 @@ class KnowledgeBase:
         ranked = rank(found, search.query, floor)
         ranked = with_parts(ranked, [rank(each, one.query, floor) for one, each in parts], search.top_k)
         if ranked:
-            return merge_neighbours(ranked, search.top_k), []
-        return [], merge_neighbours(rank(found, search.query, 0.0), _NEAREST)
+            return named_from(self._root, merge_neighbours(ranked, search.top_k)), []
+        return [], named_from(self._root, merge_neighbours(rank(found, search.query, 0.0), _NEAREST))
 
     async def _candidates(
         self, named: Sequence[tuple[Store, Collection]], search: "_Search", remarks: list[Phrase]

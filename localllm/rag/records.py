@@ -100,7 +100,8 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     """The absolute path of the file."""
     file: str
-    """The display name: relative to the ingested folder, whose name is in front."""
+    """The display name: in the project the path from its root, else relative to the ingested folder, whose name is in
+    front."""
     text: str
     headings: tuple[str, ...] = ()
     place: Place = Place()

@@ -61,6 +61,22 @@ def test_of_a_query_without_end_the_beginning_counts(
     assert parsed == [40_000]
 
 
+def test_documents_of_the_project_are_cited_by_their_path_in_it(knowledge: KnowledgeBase, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    (project / "sub" / "docs").mkdir(parents=True)
+    (project / "pump.md").write_text("The pump has a warranty of two years.\n")
+    (project / "sub" / "docs" / "desk.md").write_text("The desk opens at nine.\n")
+    asyncio.run(knowledge.ingest([project / "sub" / "docs"], "docs"))
+    asyncio.run(knowledge.ingest([project], "notes"))
+    found = asyncio.run(knowledge.search("warranty of the pump", "notes"))
+    assert [hit.reference for hit in found.hits] == ["pump.md:1"]
+    assert [hit.file for hit in asyncio.run(knowledge.search("When does the desk open?", "docs")).hits] == [
+        "sub/docs/desk.md"
+    ]
+    (project / "pump.md").write_text("The pump has a warranty of nine years.\n")
+    assert asyncio.run(knowledge.search("warranty of the pump", "notes")).outdated == ("pump.md",)
+
+
 def test_what_is_taken_in_is_found_with_its_place(knowledge: KnowledgeBase, docs: Path) -> None:
     events: list[IngestEvent] = []
     report = asyncio.run(knowledge.ingest([docs], "docs", events.append))
