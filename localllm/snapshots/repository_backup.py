@@ -25,7 +25,16 @@ from localllm.snapshots.file_state import FileIndex, Known, content_of, state_of
 from localllm.snapshots.project_scan import Sign
 from localllm.snapshots.repository_losses import Side, lost_in
 from localllm.snapshots.repository_objects import Read, RepositoryFiles, entries_in_index, ids_in, is_object
-from localllm.snapshots.repository_restore import Loss, differs, encoded, files_lost, open_file, read, staged_entries
+from localllm.snapshots.repository_restore import (
+    HEAD_LOG,
+    Loss,
+    differs,
+    encoded,
+    files_lost,
+    open_file,
+    read,
+    staged_entries,
+)
 from localllm.snapshots.store import MAX_AGE, Snapshots
 
 MOST_BYTES = 300_000_000
@@ -41,7 +50,6 @@ LARGEST_SMALL_FILE = 20_000_000
 _SMALL = 1 << 16  # bytes of an object that is written in one call
 _PLACE = "place"
 _INDEX = "index"
-_HEAD_LOG = "logs/HEAD"
 _DAY = 24 * 3600.0
 _UNSETTLED = 50_000_000  # ns: see recorder
 
@@ -231,7 +239,7 @@ class RepositoryBackup:
         found: dict[str, str] = {}
         for top, kept in self._kept_of.items():
             signs, folder = self._files[top].files, top.removesuffix(".git/")
-            if signs.get("index") == kept.signs.get("index") or signs.get(_HEAD_LOG) != kept.signs.get(_HEAD_LOG):
+            if signs.get("index") == kept.signs.get("index") or signs.get(HEAD_LOG) != kept.signs.get(HEAD_LOG):
                 continue
             with suppress(OSError):
                 data = self._reader(kept.known)("index") if "index" in kept.known else b""

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 import msgspec
 
-from localllm.base.errors import ToolExecutionError
+from localllm.base.errors import LocalLLMError, ToolExecutionError
 from localllm.base.files import is_temporary
 from localllm.base.jsontext import decode_msgpack
 from localllm.safety.paths import ProjectRoot, shown
@@ -40,6 +40,7 @@ from localllm.snapshots.repository_objects import (
     packed_refs,
 )
 
+HEAD_LOG = "logs/HEAD"
 _CHUNK = 1 << 20
 _ObjectsOf = Callable[[str], Objects | None]
 _MOST_READ = 500_000_000  # bytes of one file that is examined
@@ -315,19 +316,29 @@ def staged_entries(root: ProjectRoot, top: str) -> dict[str, str]:
     return {}
 
 
-def still_staged(root: ProjectRoot, staged: Mapping[str, str]) -> list[str]:
-    """Return the files whose entry in git's index is still the one in `staged`: see Change."""
+def still_staged(root: ProjectRoot, staged: Mapping[str, tuple[str, float]]) -> list[str]:
+    """Return the files whose entry in git's index is still the one in `staged` (see Change), made at that time, and
+    which no later commit has taken."""
     found: list[str] = []
     entries: dict[str, dict[str, str]] = {}
-    for path, name in staged.items():
+    for path, (name, since) in staged.items():
         folders = (f"{folder}/" if str(folder) != "." else "" for folder in PurePosixPath(path).parents)
         top = next((folder for folder in folders if (root.path / folder / ".git").is_dir()), None)
         if top is None:
             continue
         now = entries.setdefault(top, staged_entries(root, f"{top}.git/"))
-        if now and now.get(path.removeprefix(top), UNSTAGED) == name:
+        is_there = bool(now) and now.get(path.removeprefix(top), UNSTAGED) == name
+        if is_there and not _has_moved_since(root, f"{top}.git/{HEAD_LOG}", since):
             found.append(path)
     return found
+
+
+def _has_moved_since(root: ProjectRoot, log: str, since: float) -> bool:
+    """Return whether HEAD's log was written to after `since` (seconds since the epoch)."""
+    try:
+        return root.stat(log).st_mtime > since
+    except LocalLLMError:
+        return False
 
 
 def differs(root: ProjectRoot, path: str, known: Known, contents: Contents) -> bool:

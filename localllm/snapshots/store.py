@@ -310,8 +310,8 @@ class Snapshots:
             undone = take_back(root, left, self._contents, keep=self.take, earlier=earlier)
             if undone.merged:
                 self.note_own(change.path, now, look(root, change.path))
-        told, staged = told_of(change, self._contents), change.staged
-        return msgspec.structs.replace(undone, tool=change.tool, turn=change.turn, staged=staged, told=told)
+        made = {name: getattr(change, name) for name in ("tool", "turn", "time", "staged")}
+        return msgspec.structs.replace(undone, **made, told=told_of(change, self._contents))
 
     def _as_left(self, change: Change, now: str) -> Change:
         """Extend the creation of a file to its state `now`, if only localllm has written to it since, so that no other

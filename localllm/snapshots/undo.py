@@ -95,8 +95,9 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True):
 
     `is_gone`: it had been deleted already. `merged`: later changes are preserved in it. `again`: it was restored by
     /redo. `earlier` is when it had been changed (seconds since the epoch), if by another process or session; else 0.
-    `tool` is what had changed it, in which `turn`; `staged` as in Change; `told` describes the change, if a line can.
-    For a repository, `files` counts the restored ones. `aside` is where an obstacle in the file's place was moved.
+    `tool` is what had changed it, in which `turn`, and `time` when; `staged` as in Change; `told` describes the change,
+    if a line can. For a repository, `files` counts the restored ones. `aside` is where an obstacle in the file's place
+    was moved.
     """
 
     path: str
@@ -108,6 +109,7 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True):
     error: LocalLLMError | None = None
     tool: str = ""
     turn: str = ""
+    time: float = 0.0
     staged: str = ""
     told: Told = Told()
     files: int = 0

@@ -104,7 +104,7 @@ class ChangeHistory:
 
     def _still_staged(self, undone: Sequence["Undone"]) -> list[str]:
         """Return a line on what undone commands staged, as git's index is left as it is; empty if there is none."""
-        staged = {one.path: one.staged for one in reversed(undone) if one.staged and not one.error}
+        staged = {one.path: (one.staged, one.time) for one in reversed(undone) if one.staged and not one.error}
         if not staged:
             return []
         from localllm.snapshots.repository_restore import still_staged  # rarely needed

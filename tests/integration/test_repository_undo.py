@@ -415,6 +415,7 @@ async def test_through_the_sandbox(root: ProjectRoot) -> None:
         ("git mv a.txt b.txt", "", "a.txt, b.txt"),
         ("echo x > a.txt; git add -A", "", "a.txt"),
         ("echo x > a.txt; git add -A", "git restore --staged .", ""),
+        ("echo x > a.txt; git add -A", "git commit -qm x", ""),
         ("echo x > a.txt; git -c user.name=a -c user.email=a@b commit -qam x", "", ""),
         ("echo x >> mine.txt; git status", "", ""),
     ],
