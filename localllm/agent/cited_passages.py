@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.rag.citations import cited_sentences, points_to, read_reference, references_in
 from localllm.rag.records import Hit
+from localllm.safety.paths import shown
 from localllm.text.quantities import quantities
 from localllm.text.quantity import SOFT, Quantity
 from localllm.text.quantity_agreement import agrees, near
@@ -32,6 +34,11 @@ class Unsupported(NamedTuple):
 
     reference: str
     quantity: str = ""
+
+
+def unfound(reference: str) -> Phrase:
+    """Describe for the user a reference that no passage has."""
+    return Phrase("no search found {reference}", reference=shown(reference))
 
 
 def hits_in(payload: dict[str, Any]) -> list[Hit]:

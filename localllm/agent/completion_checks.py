@@ -54,6 +54,11 @@ def has_announced(state: RunState, answer: Completion, *, is_asked: bool = False
     return may_be and announces(text, is_asked=is_asked)
 
 
+def mismatch(reason: Phrase) -> Notice:
+    """Return the notice of an answer that the model is asked to correct."""
+    return Notice(text=_("The answer does not match what was done: {reason}.", reason=reason))
+
+
 class Finding(msgspec.Struct, frozen=True):
     """A finding about a run's answer: `name` of the remark for the model, None if only shown to the user; `reason` for
     the user; whether it `contradicts` the answer, or what was requested."""
@@ -145,9 +150,7 @@ class Finishing(Middleware):
             for finding in findings:
                 if finding.name and finding.name not in self._told:
                     self._told.add(finding.name)
-                    state.emit(
-                        Notice(text=_("The answer does not match what was done: {reason}.", reason=finding.reason))
-                    )
+                    state.emit(mismatch(finding.reason))
                     return Inject(remark(finding.name, **finding.params))
         self.ending = Ending(
             tuple(finding.reason for finding in findings if finding.contradicts),
@@ -427,7 +430,7 @@ class Finishing(Middleware):
                 "not_in_passages",
                 Phrase("{quantity} is not in {reference}", quantity=one.quantity, reference=shown(one.reference))
                 if one.quantity
-                else Phrase("no search found {reference}", reference=shown(one.reference)),
+                else cited_passages.unfound(one.reference),
                 contradicts=False,
                 params={"what": what},
             )

@@ -6,12 +6,14 @@ from typing import cast
 
 import msgspec
 
+from localllm.agent.cited_passages import unfound
+from localllm.agent.completion_checks import mismatch
 from localllm.agent.grounded_answers import GroundedAnswers
 from localllm.agent.history import History
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.system_prompt import system_prompt
 from localllm.base.errors import KnowledgeBaseError
-from localllm.base.events import AgentEvent, Json, RunFinished, ToolFinished
+from localllm.base.events import AgentEvent, Json, MessageCompleted, Notice, RunFinished, ToolFinished
 from localllm.base.i18n import _, ngettext
 from localllm.config.schema import AgentSettings
 from localllm.context.budget import output_limit
@@ -77,15 +79,20 @@ class KnowledgeChat:
         await self._client.get_ready()
         self._tools.limit_output(output_limit(self._client))
         self.tools_used = []
-        found_before = len(self._hits)
+        found_before, answer = len(self._hits), ""
         async with aclosing(self._agent.run(question)) as events:
             async for event in events:
                 if isinstance(event, ToolFinished):
                     self._note(event)
-                if not isinstance(event, RunFinished):
-                    yield event
-                    continue
-                yield self._checked(event, has_found=len(self._hits) > found_before)
+                match event:
+                    case RunFinished():
+                        yield self._checked(event, has_found=len(self._hits) > found_before)
+                    case MessageCompleted(text=answer):
+                        yield event
+                    case Notice() if event in self._of_references(answer):
+                        pass  # what is still in the last answer is named at the end
+                    case _:
+                        yield event
 
     def interrupt(self) -> None:
         """Interrupt the current turn."""
@@ -120,6 +127,10 @@ class KnowledgeChat:
         self._outdated = {name: None for name in self._outdated if all(hit.file != name for hit in hits)}
         self._outdated |= dict.fromkeys(outdated)
 
+    def _of_references(self, answer: str) -> list[Notice]:
+        """Return the notices of the agent that the model is asked to correct references in its answer."""
+        return [mismatch(unfound(reference)) for reference in check_citations(answer, self._hits).removed]
+
     def _checked(self, finished: RunFinished, *, has_found: bool) -> RunFinished:
         if self._ipo is not None and finished.status != "done":
             self._ipo.failure(finished.error or finished.status)
@@ -128,7 +139,8 @@ class KnowledgeChat:
         remarks = _remarks(finished, checked, uncited, has_found=has_found)
         if outdated := [name for name in self._outdated if any(hit.file == name for hit in checked.cited)]:
             remarks.append(_("changed or deleted since the ingest: {files}", files=", ".join(outdated)))
-        unverified = (*finished.unverified, *remarks)
+        removed = {str(unfound(reference)) for reference in checked.removed}  # named in the remarks
+        unverified = (*(one for one in finished.unverified if one not in removed), *remarks)
         return msgspec.structs.replace(finished, answer=checked.text, unverified=unverified)
 
     def _keep(self, entry: Entry) -> None:

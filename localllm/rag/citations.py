@@ -28,6 +28,8 @@ _BARE = late_pattern(rf"(?<![\w/.:\[-])`?(?P<whole>{_WORD}:\d+(?:[-–]\d+)?)`?(
 _BETWEEN = late_pattern(r"\s*[;；]\s*|\s*,\s+(?=\S+\.[A-Za-z]\w*(?:[:\s]|$))|\s*、\s*")
 
 
+_MARKS = "`* "
+"""Of Markdown, around a reference."""
 _LONGEST_NUMBER = 9
 """Digits of a line number; no file has more lines."""
 _LEAST_OF_A_STATEMENT = 8
@@ -35,7 +37,7 @@ _LEAST_OF_A_STATEMENT = 8
 
 
 class Checked(NamedTuple):
-    """An answer without its invalid references, the removed references, and the passages cited."""
+    """An answer without its invalid references, the removed references, each once, and the passages cited."""
 
     text: str
     removed: tuple[str, ...] = ()
@@ -65,9 +67,9 @@ class Reference(NamedTuple):
 
 
 def references_in(answer: str) -> list[str]:
-    """Return the references in brackets."""
+    """Return the references in brackets, without marks around them."""
     parts = [part for found in _BRACKETED.finditer(answer) for part in _BETWEEN.split(found[1])]
-    return [part for part in parts if read_reference(part) is not None]
+    return [part.strip(_MARKS) for part in parts if read_reference(part) is not None]
 
 
 def cited_sentences(answer: str, hits: Sequence[Hit]) -> list[tuple[str, tuple[Hit, ...]]]:
@@ -80,7 +82,7 @@ def cited_sentences(answer: str, hits: Sequence[Hit]) -> list[tuple[str, tuple[H
 
 def check_citations(answer: str, hits: Sequence[Hit]) -> Checked:
     """Remove every reference that is not, or is not within, one of these passages."""
-    removed: list[str] = []
+    removed: dict[Reference, str] = {}
     cited: dict[str, Hit] = {}
 
     def is_kept(written: str) -> bool:
@@ -90,7 +92,7 @@ def check_citations(answer: str, hits: Sequence[Hit]) -> Checked:
         found = [hit for hit in hits if points_to(reference, hit)]
         cited.update((hit.reference, hit) for hit in found)
         if not found:
-            removed.append(written)
+            removed.setdefault(reference, written.strip(_MARKS))
         return bool(found)
 
     def bracketed(found: re.Match[str]) -> str:
@@ -111,12 +113,12 @@ def check_citations(answer: str, hits: Sequence[Hit]) -> Checked:
     for whole in sorted(bare, key=len, reverse=True):
         if not is_kept(whole):
             text = re.sub(rf"\s?[(（]?`?{re.escape(whole)}`?(?![\w-])[)）]?", "", text)
-    return Checked(text, tuple(dict.fromkeys(removed)), tuple(cited.values()))
+    return Checked(text, tuple(removed.values()), tuple(cited.values()))
 
 
 def read_reference(written: str) -> Reference | None:
     """Parse a reference; None if the text is none."""
-    found = _REFERENCE.match(unicodedata.normalize("NFKC", written).strip("`* "))
+    found = _REFERENCE.match(unicodedata.normalize("NFKC", written).strip(_MARKS))
     if found is None:
         return None
     if found["lines"]:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from localllm.app.knowledge_chat import KnowledgeChat
-from localllm.base.events import RunFinished, ToolFinished
+from localllm.base.events import Notice, RunFinished, ToolFinished
 from localllm.rag.knowledge_base import KnowledgeBase
 from localllm.sessions.ipo_log import IpoLog
 from tests.support.wire_server import Reply, WireServer, calls, fails, says
@@ -50,6 +50,15 @@ async def test_an_answer_keeps_the_references_that_point_to_passages(tmp_path: P
         finished = await ended(chat, "How long is the warranty?")
     assert finished.answer == "Two years [docs/pump.md:1-5]. For ever."
     assert "docs/other.md:3" in finished.unverified[0]
+
+
+async def test_a_reference_without_a_passage_is_named_once(tmp_path: Path) -> None:
+    said = ["Two years [docs/other.md:3].", "Two years [docs/more.md:7]."]
+    async with chat_over(tmp_path, [SEARCH, *map(says, said)]) as chat:
+        events = [event async for event in chat.run("How long is the warranty?")]
+    assert not [event for event in events if isinstance(event, Notice)]
+    assert isinstance(events[-1], RunFinished)
+    assert "; ".join(events[-1].unverified).count("docs/more.md:7") == 1
 
 
 async def test_where_nothing_is_found_the_model_is_told_what_there_is_and_in_which_language(tmp_path: Path) -> None:

@@ -65,6 +65,11 @@ def test_what_points_nowhere_goes(answer: str, left: str) -> None:
     assert len(checked.removed) == 1
 
 
+def test_what_points_nowhere_is_named_once_however_it_is_spelt() -> None:
+    checked = check_citations("A [`other.md:3-4`]. B [other.md:3–4]. C **[other.md:3-4]**, other.md:3-4.", HITS)
+    assert checked.removed == ("other.md:3-4",)
+
+
 def test_what_is_cited_is_known_once() -> None:
     checked = check_citations("A [docs/setup.md:10-24]. B [setup.md:11]. C [faq.csv row 12].", HITS)
     assert [one.file for one in checked.cited] == ["docs/setup.md", "faq.csv"]
