@@ -26,8 +26,8 @@ _FREE_THREADS = threading.BoundedSemaphore(6)
 """A page may block its thread long after its timeout. So these threads are separate from the shared pool, do not delay
 the program's exit, and while all are blocked, no main text is extracted."""
 
-_SECONDS_TO_BEGIN, _SECONDS_BETWEEN_LOOKS = 5.0, 0.02
-"""How long a page waits for a free thread: several are read at once, each in a fraction of a second."""
+_SECONDS_TO_BEGIN, _SECONDS_BETWEEN_LOOKS = 20.0, 0.02
+"""How long a page waits for a free thread: several are read at once, each in about half a second."""
 
 _SNIFFED = 4_096
 _SHORTEST = 400  # characters; a shorter page is taken as a whole

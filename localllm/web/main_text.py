@@ -4,11 +4,11 @@ trafilatura finds articles. It misses pages whose text is in many small pieces (
 description), and drops pieces within an article; those are taken from the blocks of the page.
 """
 
-import importlib
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from localllm.base.lazy_patterns import late_pattern
+from localllm.web.article import extract_article
 from localllm.web.content_blocks import Block, content_blocks, parse_page, words_of
 
 _MOST_TAGS = 60_000  # opening and closing; trafilatura takes 2 s for these, and ten times that for three times as many
@@ -62,7 +62,7 @@ class Place(NamedTuple):
 def main_text(html: str) -> str:
     """Extract the main text of a page as Markdown; "" if trafilatura is not installed or finds none.
 
-    Takes about 50 ms per page, up to 2 s within the limits.
+    Blocks for about half a second per page, of which most is the start of a process.
     """
     if html.count("<") > _MOST_TAGS or (tree := parse_page(html)) is None or (text := _article(html)) is None:
         return ""
@@ -130,18 +130,11 @@ def _calls_itself_article(html: str) -> bool:
 
 
 def _article(html: str) -> str | None:
-    """Extract the article with trafilatura; None if it is not installed. Two passes: precision mode is preferred unless
-    it loses much of the prose."""
-    try:
-        trafilatura: Any = importlib.import_module("trafilatura")
-    except ImportError:
+    """Return the article that trafilatura finds; None without it. Precision mode is preferred unless it loses much of
+    the prose."""
+    if (found := extract_article(html)) is None:
         return None
-
-    def extract(*, sure: bool) -> str:
-        return trafilatura.extract(html, output_format="markdown", include_comments=False, favor_precision=sure) or ""
-
-    wide, strict = extract(sure=False), extract(sure=True)
-    return strict if _prose(strict) >= _STRICT_SHARE * _prose(wide) else wide
+    return found.strict if _prose(found.strict) >= _STRICT_SHARE * _prose(found.wide) else found.wide
 
 
 def _prose(text: str) -> int:

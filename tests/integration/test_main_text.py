@@ -2,6 +2,8 @@
 
 import pytest
 
+from localllm.web import article
+from localllm.web.article import extract_article
 from localllm.web.content_blocks import content_blocks, parse_page
 from localllm.web.main_text import main_text
 
@@ -123,3 +125,9 @@ def test_what_calls_itself_an_article_is_read_as_one() -> None:
     text = main_text(marked)
     assert text.count("passengers") == 6
     assert "Teaser 7" not in text
+
+
+def test_a_page_that_takes_patterns_for_ever_costs_no_more_than_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(article, "SECONDS", 2)
+    opened = '"@type":[' * 100_000
+    assert extract_article(page(f"<article>{paragraphs(3, 12)}</article><script>{opened}</script>")) is None
