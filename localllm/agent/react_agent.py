@@ -120,7 +120,7 @@ class ReActAgent:
     def run(self, query: str, *, piped: str = "", typed: str | None = None) -> AsyncGenerator[AgentEvent]:
         """Yield the events of a run as they happen, the last of them RunFinished. Closing the generator interrupts it.
         `piped` follows the query as untrusted text: its file references are not read, its addresses do not count as
-        typed. `typed`: the end of the query that is the user's, if the rest of it is untrusted too."""
+        typed. `typed`: the part of the query that is the user's, if the rest of it is untrusted too."""
         own = query if typed is None else typed
         return self._stream.of(lambda emit: self._run(query, piped, own, emit))
 
@@ -249,14 +249,15 @@ class ReActAgent:
         self.thought_history = []
         self._require_call, self._thinking = False, True
         self._policies.begin()
-        self.tool_system.begin_turn(typed, beside=query.removesuffix(typed) + piped)
+        before, _, behind = query.rpartition(typed) if typed else (query, "", "")
+        self.tool_system.begin_turn(typed, beside=before + behind + piped)
 
     async def _begin_turn(self, query: str, piped: str, typed: str, emit: Emit) -> None:
         """Add the user's message to the conversation, even if reading its files is interrupted."""
         request, images = query, ()
         try:
             with_files, images = await self.auto_load_file_references(typed, emit)
-            request = query.removesuffix(typed) + with_files
+            request = query + with_files.removeprefix(typed)
         finally:
             request = self._with_situation(self._with_offered(request + unforged(piped)))
             self.history.add_user(request, images, words=query, typed=None if typed == query else typed)

@@ -226,8 +226,7 @@ class LocalLLMCode(Answerer):
 
     def run(self, query: str, piped: str = "", *, typed: str | None = None) -> AsyncGenerator[AgentEvent]:
         """Stream the events of one request. An internal error ends the run, not the program: it is logged and shown.
-        `piped` follows the query and was not typed by the user; `typed`: the typed end of the query, if only a part
-        was."""
+        `piped` follows the query and was not typed by the user; `typed`: the typed part of it, if not all was."""
         return self._requests.events(query, piped, typed)
 
     @property

@@ -221,8 +221,7 @@ class Talk:
             case Alias() as alias:
                 request = alias.expand(words)
                 self._screen.print(("dim", f"  → {request}"))
-                typed = words.rstrip() if request.endswith(words.rstrip()) else ""  # not in the middle of the project's
-                return await self._run(request, typed if alias.by_project else None)
+                return await self._run(request, words.rstrip() if alias.by_project else None)
             case None:
                 unknown_command(self._screen, name, self.registry.nearest(name))
                 return None

@@ -300,8 +300,8 @@ class ChatContext(Protocol):
         ...
 
     def run(self, query: str, *, typed: str | None = None) -> AsyncGenerator[AgentEvent]:
-        """Stream the events of one request, RunFinished last. `typed`: the end of it typed by the user, if an alias of
-        the project supplied the rest."""
+        """Stream the events of one request, RunFinished last. `typed`: the part of it typed by the user, if an alias
+        of the project supplied the rest."""
         ...
 
     def steer(self, text: str) -> bool:

@@ -210,6 +210,13 @@ class TestRequests:
         assert [one.typed for one in entries if getattr(one, "words", "")] == ["@a.py", None]
         assert "@b.py" not in agent.tool_system._judge.said
 
+    async def test_what_was_typed_may_stand_in_the_middle_of_an_alias(self, project: Path) -> None:
+        agent = make_agent(scripted("ok"), project)
+        _ = [event async for event in agent.run("Look at @a.py, not at @b.py", typed="@a.py")]
+        assert requests(agent)[0].startswith('Look at @a.py, not at @b.py\n\n<file path="a.py">')
+        assert requests(agent)[0].count("<file path=") == 1
+        assert agent.tool_system._judge.said == "\n@a.py"
+
     async def test_offers_come_in_their_order_and_are_quoted(self, project: Path) -> None:
         agent = make_agent(scripted("ok"), project)
         agent.offer("one")

@@ -29,8 +29,12 @@ class Program:
 
     root = Path("/project")
     session_id, provider_name, provider_address, model, sandbox_level = "s", "p", "http://x", "m", "landlock"
-    settings = Settings(commands=CommandSettings(aliases={"look": "Look at", "check": "Check", "exit": "x"}))
-    project_aliases = ("check",)
+    settings = Settings(
+        commands=CommandSettings(
+            aliases={"look": "Look at", "check": "Check", "test": "Test $ARGUMENTS twice", "exit": "x"}
+        )
+    )
+    project_aliases = ("check", "test")
     usage = Usage()
     context_window, context_used, assumes_window = 8192, 0, False
     stand_in = None
@@ -163,7 +167,16 @@ async def test_what_is_asked_for(line: str, query: str) -> None:
     await task
 
 
-@pytest.mark.parametrize(("line", "typed"), [("/check", ""), ("/check  src/a.py ", "src/a.py"), ("/look @a.py", None)])
+@pytest.mark.parametrize(
+    ("line", "typed"),
+    [
+        ("/check", ""),
+        ("/check  src/a.py ", "src/a.py"),
+        ("/test @a.py ", "@a.py"),
+        ("/test", ""),
+        ("/look @a.py", None),
+    ],
+)
 async def test_of_an_alias_of_the_projects_only_what_follows_is_typed(line: str, typed: str | None) -> None:
     said = Said()
     task = await said.begin(line)
