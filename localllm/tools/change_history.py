@@ -14,6 +14,7 @@ from localllm.base.paths import SETTINGS_FILE
 from localllm.base.regular_files import clock_time
 from localllm.safety.paths import shown, some_of
 from localllm.safety.policy import Verdict
+from localllm.safety.rules import COMMAND_TOOL
 from localllm.safety.tool_definition import Tool
 from localllm.snapshots.change_log import Change, Transition
 from localllm.snapshots.file_state import ABSENT, look
@@ -100,7 +101,21 @@ class ChangeHistory:
         more = [_(_GOES_ON[self._snapshots.goes_on()])] if any(one.error for one in undone) else []
         if not with_words and any(one.tool == "rewind" and not one.error for one in undone):
             more.append(_("That was a rewind: the files are as they were before it; the conversation is unchanged."))
+        if any(one.tool == COMMAND_TOOL and not one.error for one in undone):
+            more += self._in_progress()
         return [*map(str, undone), *more, *self._still_staged(undone)]
+
+    def _in_progress(self) -> list[str]:
+        """Return a line on what git has begun and not ended: it would go on with files that are others now. Empty if
+        there is nothing."""
+        from localllm.tools.merge_state import operation_of  # rarely needed
+
+        operation = operation_of(self._root.path)
+        if not operation:
+            return []
+        end = "git bisect reset" if operation == "bisect" else f"git {operation} --abort"
+        key = N_("A {operation} is in progress in the repository and stays so: “{command}” ends it.")
+        return [_(key, operation=operation, command=end)]
 
     def _still_staged(self, undone: Sequence["Undone"]) -> list[str]:
         """Return a line on what undone commands staged, as git's index is left as it is; empty if there is none."""
@@ -145,7 +160,8 @@ class ChangeHistory:
 
     def rewind(self, position: int) -> list[str]:
         """Restore the files to their state at `position`; return a line for each. It can be undone."""
-        return [str(undone) for undone in self._snapshots.rewind(self._root, position)]
+        undone = self._snapshots.rewind(self._root, position)
+        return [*map(str, undone), *(self._in_progress() if any(not one.error for one in undone) else ())]
 
     def recover(self) -> int:
         """Make the changes of a killed program undoable and clean up after it. Return how many files it had changed."""

@@ -9,7 +9,7 @@ import pytest
 from localllm.agent.react_agent import ReActAgent
 from localllm.base.events import Notice, RunFinished
 from localllm.llm.messages import ToolMessage
-from tests.support.agents import call
+from tests.support.agents import call, make_tools
 from tests.unit.agent.test_run_endings import agent_for, remarks
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("git_user")]
@@ -153,3 +153,28 @@ async def test_a_merge_of_the_user_is_none_of_the_run(project: Path) -> None:
     agent = agent_for(project, read, "The notes are from both branches.")
     result = await agent.execute_query("What is in the notes?")
     assert (remarks(agent), result.unverified) == ([], ())
+
+
+@pytest.mark.parametrize(
+    ("command", "end"),
+    [
+        ("git rebase main", "A rebase is in progress in the repository and stays so: “git rebase --abort” ends it."),
+        ("git merge main", "A merge is in progress in the repository and stays so: “git merge --abort” ends it."),
+        (
+            "git bisect start HEAD main~2 && git checkout -q main~2 && git bisect good",
+            "A bisect is in progress in the repository and stays so: “git bisect reset” ends it.",
+        ),
+    ],
+)
+async def test_undo_says_what_git_has_not_ended(project: Path, command: str, end: str) -> None:
+    tools = make_tools(project)
+    tools.begin_turn("Begin.")
+    start = tools.changes.position
+    await tools.execute_tool("run_command", command=command)
+    assert end in tools.changes.undo(turn=True)
+    assert end not in tools.changes.redo()
+    assert end in tools.changes.rewind(start)
+    git(project, "checkout", "--force", "--quiet", "main")
+    for ending in (["rebase", "--abort"], ["merge", "--abort"], ["bisect", "reset"]):
+        git(project, *ending)
+    assert not any("in progress" in line for line in tools.changes.undo())
