@@ -14,12 +14,13 @@ _ORDER: tuple[CommandKind, ...] = ("test", "build", "program", "files", "reading
 _PART_ENDS = late_pattern(r"&&|\|\||[;|\n]|(?<![<>&0-9])&(?!>)")
 _HERE_DOCUMENT = late_pattern(r"<<-?[ \t]*(['\"]?)(\w{1,40})\1([^\n]*)\n(?:[^\n]*\n)*?[ \t]*\2(?=\n|\Z)")
 _BEFORE = late_pattern(
-    r"[\s({]*(?:(?:[A-Za-z_]\w*=\S*|!|then|do|time|env|nice|command|exec|xvfb-run|timeout(?: -\S+)* \S+"
+    r"[\s({]*(?:(?:/(?:usr/)?bin/)?(?:ba|da|z)?sh\s+-[a-z]{0,9}c\s+['\"]?"
+    r"|(?:[A-Za-z_]\w*=\S*|!|then|do|time|env|nice|command|exec|xvfb-run|timeout(?: -\S+)* \S+"
     r"|(?:npx|bunx|uvx|(?:uv|poetry|pdm|hatch|pipenv|rye|pipx) run|uv tool run|(?:npm|pnpm|yarn|bundle) exec"
     r"|(?:npm|bun) x|(?:pnpm|yarn) dlx)"
     r"(?:\s+(?>(?:-p|--package|--with|--from|--python|--extra|--group|--spec)\s+\S+(?=\s)|-\S*(?=\s)))*)\s+)*"
 )
-"""Matches what may precede the program's name; what runs another program may have options."""
+"""Matches what may precede the program's name, as `bash -lc "`; what runs another program may have options."""
 
 _LONGEST_COMMAND = 8_000
 

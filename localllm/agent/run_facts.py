@@ -89,20 +89,20 @@ class RunFacts:
     def _note_edit(self, result: ToolResult, changed: dict[str, int]) -> None:
         key = result.error.key if result.error else ""
         if result.success and not changed and result.payload.get("changed", True):  # earlier versions are not stored
-            changed[str(result.payload.get("file_path") or path_of(result.call))] = self.calls
+            changed[str(result.payload.get("file_path") or _path_of(result))] = self.calls
         if result.success:
             self.edited |= dict.fromkeys(changed)
             self.may_have_changed = self.may_have_changed or not changed
             self.failed_edit = ""
         elif key in _NOTHING_TO_DO:  # whether a file that this run has not edited is as it should be, is not known
-            self.may_have_changed = self.may_have_changed or path_of(result.call) in self.edited
+            self.may_have_changed = self.may_have_changed or _path_of(result) in self.edited
         elif not result.refused:
-            self.failed_edit = path_of(result.call) or "a file"
+            self.failed_edit = _path_of(result) or "a file"
             self._is_droppable = key in _WOULD_LOSE and self.failed_edit in self.edited
 
     def _note_command(self, result: ToolResult, changed: dict[str, int]) -> None:
         payload, number = result.payload, result.payload.get("id")
-        command = str(arguments_in(result.call.arguments).get("command") or self._in_background.get(number, ""))
+        command = str(_argument(result, "command") or self._in_background.get(number, ""))
         if number is not None:
             self._in_background[number] = command
         if payload.get("return_code") is None:
@@ -171,6 +171,15 @@ class RunFacts:
         return bool(test and test.passed) and not any(
             at > test.at for path, at in self.changed.items() if test and is_code(path)
         )
+
+
+def _argument(result: ToolResult, name: str) -> object:
+    """Return an argument of a call: as the tool understood it, else as it was written."""
+    return result.arguments.get(name) or arguments_in(result.call.arguments).get(name)
+
+
+def _path_of(result: ToolResult) -> str:
+    return str(result.arguments.get("file_path") or path_of(result.call))
 
 
 def is_code(path: str) -> bool:

@@ -106,8 +106,9 @@ def keep_same(text: str, context: ToolContext, name: str) -> str:
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of a call: `for_model` goes into the history, the rest into the event and the log. `changes`: the
-    resulting states of changed files. `acted`: it ran, and could have changed something."""
+    """The outcome of a call: `for_model` goes into the history, the rest into the event and the log. `arguments`: as
+    the tool got them, whatever the model calls them; empty if the call was not understood. `changes`: the resulting
+    states of changed files. `acted`: it ran, and could have changed something."""
 
     call: ToolCall
     success: bool
@@ -116,6 +117,7 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     summary: str | Phrase
     error: LocalLLMError | None = None
     images: tuple[Image, ...] = ()
+    arguments: dict[str, Any] = {}
     changes: dict[str, str] = {}
     acted: bool = False
 

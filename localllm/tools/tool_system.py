@@ -322,7 +322,8 @@ class ToolSystem:
         return result
 
     def _with_changes(self, result: ToolResult, record: Record, emit: Emit) -> ToolResult:
-        """Return the result with the files changed by the call, and notify the user where it matters."""
+        """Return the result with the call's arguments and changed files, and notify the user where it matters."""
+        result = msgspec.structs.replace(result, arguments=record.arguments)
         if record.changes:
             result = msgspec.structs.replace(result, changes={change.path: change.after for change in record.changes})
             result = with_changes_named(result, record.changes)

@@ -45,6 +45,33 @@ async def test_after_the_first_asking_any_announcement_with_a_command_is_taken_f
     assert (result.status, result.unverified) == ("done", ())
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("run_command", {"cmd": TESTS}),
+        ("run_command", {"command": TESTS.split()}),
+        ("shell", {"command": ["bash", "-lc", TESTS]}),
+        ("container.exec", {"cmd": ["bash", "-lc", TESTS]}),
+        ("bash", {"cmd": TESTS}),
+        ("run_command", {"command": f"bash -lc '{TESTS}'"}),
+    ],
+)
+async def test_tests_count_however_the_call_is_written(project: Path, name: str, arguments: dict[str, Any]) -> None:
+    agent = agent_for(
+        project, STEPS["edit3"], call(name, **arguments), STEPS["edit2"], call(name, **arguments), "Done."
+    )
+    result = await agent.execute_query("Fix the failing test.")
+    assert (result.status, result.unverified, remarks(agent)) == ("done", (), [])
+
+
+async def test_a_failed_edit_is_named_however_the_call_is_written(project: Path) -> None:
+    missed = call("edit", target_file="a.py", old_str="y = 1", new_str="z = 1")
+    agent = agent_for(project, missed, *["Done. I changed y to z."] * 2)
+    result = await agent.execute_query("Rename y to z in a.py.")
+    assert remarks(agent) == ["[Your last edit of a.py was not made. Make it, or say that it is not done.]"]
+    assert result.status == "incomplete"
+
+
 async def test_at_most_three_remarks_a_run_and_one_of_a_kind(project: Path) -> None:
     steps = [STEPS["edit3"], STEPS["test"], edit("x = 3", "x = (3"), STEPS["bad_edit"]]
     says = "All tests pass."

@@ -76,6 +76,10 @@ from tests.support.each import each
         ("pipx run --spec nox nox", "test"),
         ("uv run --group dev pytest", "test"),
         ("cargo nextest run", "test"),
+        ("bash -lc 'python -m pytest -q tests'", "test"),
+        ("/bin/sh -c pytest", "test"),
+        ('bash -lc "cat a.py"', "reading"),
+        ("bash -c 'python a.py'", "program"),
         ("", "reading"),
     ],
 )
