@@ -298,7 +298,7 @@ def eval_(context: click.Context, file: Path, collection: str, top_k: int, json:
     "--output",
     type=click.Choice(["text", "json", "stream-json"]),
     default="text",
-    help="With -p: the answer as text, as one JSON object, or every event as a JSON line.",
+    help="With a question: the answer as text, as one JSON object, or every event as a JSON line.",
 )
 @click.pass_context
 def chat(
@@ -318,6 +318,8 @@ def chat(
         raise click.UsageError(_("Give either a question or --prompt, not both."))
     if words:
         prompt = " ".join(words)
+    if prompt is None and output != "text":
+        raise click.UsageError(_("--output needs one question to answer: QUESTION or -p."))
     if prompt is not None and not prompt.strip():
         raise KnowledgeBaseUsageError("rag_empty_query")
     project, loaded = load_here(context)

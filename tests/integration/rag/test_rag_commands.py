@@ -183,6 +183,7 @@ WRONG = [
     (("eval", "docs/pump.md"), "rag_eval_unreadable"),
     (("chat", "hello", "-p", "hello"), ""),
     (("chat", "-p", " "), "rag_empty_query"),
+    (("chat", "--output", "json"), ""),
     (("chat", ""), "rag_empty_query"),
 ]
 
