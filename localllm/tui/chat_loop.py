@@ -24,6 +24,7 @@ from localllm.tui.commands.registry import (
     SlashCommand,
     SlashRegistry,
     command_name,
+    first_line,
     words_after,
 )
 from localllm.tui.dialogs.plan import Accepted, Answered, PlanAnswer
@@ -204,7 +205,7 @@ class Talk:
                 return None
 
     async def _do_once(self, line: str) -> Outcome:
-        if self._is_attended and line.lstrip().startswith(MARK):
+        if self._is_attended and first_line(line).startswith(MARK):
             return await self._run_own(line.strip().removeprefix(MARK).strip())
         if (name := command_name(line)) is None:
             return await self._run(line)

@@ -176,8 +176,13 @@ class SlashRegistry:
 
 def command_name(line: str) -> str | None:
     """Return the word after a leading slash, even a misspelt one; None without a slash, or for a path."""
-    word = next(iter(line.split(None, 1)), "").replace(_FULL_WIDTH, "/")
+    word = next(iter(first_line(line).split(None, 1)), "").replace(_FULL_WIDTH, "/")
     return word[1:] if word.startswith("/") and "/" not in word[1:] else None
+
+
+def first_line(line: str) -> str:
+    """Return the first line without leading blanks: a text that begins with a line break is no command."""
+    return line.partition("\n")[0].lstrip()
 
 
 def words_after(line: str) -> str:

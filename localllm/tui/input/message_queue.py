@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from localllm.base.i18n import N_, _
 from localllm.text.sanitising import clean, display_width, shorten, shorten_start
 from localllm.tui.commands.context import ChatContext
-from localllm.tui.commands.registry import command_name
+from localllm.tui.commands.registry import command_name, first_line
 from localllm.tui.commands.rules import next_mode
 from localllm.tui.input.typeahead import KeyName, TypeAhead
 from localllm.tui.render.screen import Screen
@@ -167,7 +167,7 @@ class Outbox:
 
 def _is_for_chat(text: str) -> bool:
     """Whether it is a command of the chat or the user's shell, which is never sent to the model."""
-    return command_name(text) is not None or text.lstrip().startswith(MARK)
+    return command_name(text) is not None or first_line(text).startswith(MARK)
 
 
 def _edited(text: str, pieces: Sequence[str]) -> list[str]:

@@ -7,6 +7,7 @@ from localllm.text.sanitising import display_width
 
 _MOST_LINES = 10
 _MOST_CHARACTERS = 2_000
+_BEGIN_COMMANDS = ("!", "/", "！", "／")
 _ROWS_BESIDE = 8  # the menu, the status line, and some of the conversation
 
 
@@ -39,9 +40,14 @@ class Pastes:
         return self.fold(text) if taken > rows - _ROWS_BESIDE else text
 
     def whole(self, text: str) -> str:
-        """Return the text with its placeholders expanded."""
+        """Return the text with its placeholders expanded. Where one stands first and holds what would be a command, it
+        begins with a line break, and so is none: nobody has seen it."""
         names = "|".join(map(re.escape, self._texts))
-        return re.sub(names, lambda found: self._texts[found[0]], text) if names else text
+        if not names:
+            return text
+        expanded = re.sub(names, lambda found: self._texts[found[0]], text)
+        is_unseen = re.match(rf"\s*(?:{names})", text) and expanded.lstrip().startswith(_BEGIN_COMMANDS)
+        return "\n" + expanded.lstrip("\n") if is_unseen else expanded
 
     def name_at_end(self, text: str) -> str:
         """Return the placeholder a text ends with; "" for none."""

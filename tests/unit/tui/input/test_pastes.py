@@ -2,6 +2,7 @@
 
 import pytest
 
+from localllm.tui.commands.registry import command_name, first_line
 from localllm.tui.input.pastes import Pastes
 
 LINES = "\n".join(f"line {number}" for number in range(200))
@@ -42,3 +43,16 @@ def test_what_has_no_place_on_the_screen_is_folded() -> None:
     text = "\n".join("日本語" * 8 for _ in range(12))
     assert pastes.fold_tall(text, 80, 24) == text
     assert pastes.fold_tall(text, 40, 24) == "[pasted 12 lines]"
+
+
+@pytest.mark.parametrize("begin", ["!touch x\n", "\n\n!touch x\n", "/mode auto\n", "　！touch x\n"])
+def test_what_is_folded_is_no_command(begin: str) -> None:
+    pastes = Pastes()
+    text = begin + "# a line\n" * 40
+    for _ in range(3):  # from the history, too
+        name = pastes.fold(text)
+        for line in (name, f"  {name}", f"{name} and more"):
+            text = pastes.whole(line)
+            assert (first_line(text)[:1], command_name(text)) == ("", None)
+    assert pastes.whole(f"/rename {name}").startswith("/rename")
+    assert text.count("\n\n\n") <= 1
