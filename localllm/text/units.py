@@ -81,6 +81,7 @@ speed km/h : km/h=1 kmh=1 kph=1 kilometres_per_hour=1 kilometers_per_hour=1 キ�
 speed km/h : miles_per_hour=1.609344 m/s=3.6 metres_per_second=3.6 meters_per_second=3.6 knots=1.852 ノット=1.852
 data B : bytes=1 byte=1 バイト=1 kb=1000 kilobytes=1000 キロバイト=1000 mb=1000000 megabytes=1000000 メガバイト=1000000
 data B : gb=1000000000 gigabytes=1000000000 ギガバイト=1000000000 tb=1000000000000 terabytes=1000000000000
+data B : kib=1024 mib=1048576 gib=1073741824 tib=1099511627776
 data B : テラバイト=1000000000000 pb=1000000000000000 petabytes=1000000000000000 ペタバイト=1000000000000000
 frequency Hz : hz=1 hertz=1 ヘルツ=1 khz=1000 mhz=1000000 ghz=1000000000 メガヘルツ=1000000 ギガヘルツ=1000000000
 pressure Pa : pa=1 hpa=100 kpa=1000 mpa=1000000 ヘクトパスカル=100

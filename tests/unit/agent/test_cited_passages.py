@@ -27,7 +27,7 @@ def hit(file: str, text: str, first: int = 1, last: int = 2) -> Hit:
 HITS = [
     hit("資料/vpn.md", "VPNの鍵の有効期限は90日です。延長は情報システム課へ。出社は週二日。"),
     hit("docs/travel.md", "A night costs up to 12,000 yen, at most 3 nights. Passes end on 2026-03-31."),
-    hit("docs/fees.md", "The fee is 450 dollars."),
+    hit("docs/fees.md", "The fee is 450 dollars, for 64 GiB."),
     hit("規程.md", "会費は月500円、消費税は10%。手当は1日1,200円。勤務は1日8時間、週5日、9:00-17:30。予算は3億円。"),
 ]
 
@@ -62,6 +62,7 @@ def test_what_no_passage_has(answer: str, expected: list[tuple[str, str]]) -> No
         "年会費は6,000円、税込みでは月550円、10日で12,000円です [規程.md:1]。",
         "週に40時間、毎日8.5時間です [規程.md:1]。",
         "会員は1割引の450円です [規程.md:1]。",
+        "Each has 64 GB [docs/fees.md:1].",
         "It returns 404 [src/app.py:12].",
         "期限は保守を参照 [手引２.md:3]。",
         "期限は別に定める [ガイド.md:3]。",

@@ -15,6 +15,7 @@ from tests.support.each import each
         ("3割5分", "35 percent"),
         ("三分の一", "a third"),
         ("1.2 GW", "1,200 MW"),
+        ("64 GiB", "65,536 MiB"),
         ("３億２０００万円", "320 million yen"),
         ("US$12bn", "120億ドル"),
         ("twenty-one people", "21人"),
