@@ -196,6 +196,7 @@ class _Findings:
         self.profile = self.title = self.plan = ""
         self.usage = Usage()
         self.context_used = 0
+        self._used_before_rewinds: list[int] = []
         self.turns = 0
         self.typed: dict[str, str] = {}
         self.last_run: _Run | None = None
@@ -258,7 +259,10 @@ class _Findings:
                 self.context_used = used
             case Compacted(after=after):
                 self.context_used = after
+            case Rewound(taken_back=True):
+                self.context_used = self._used_before_rewinds.pop() if self._used_before_rewinds else 0
             case Rewound():
+                self._used_before_rewinds.append(self.context_used)
                 self.context_used = 0
             case _:
                 pass

@@ -136,6 +136,7 @@ class Conversation:
         self.id = reopened.id if reopened else new_session_id()
         self.usage = before.usage if before else Usage()
         self.context_used = before.context_used if before else 0
+        self._used_before_rewinds: list[int] = []
         self.title = before.title if before else ""
         self.finished = RunFinished(status="interrupted", answer="")
         self.last_answer = ""
@@ -334,8 +335,12 @@ class Conversation:
     def undo(self, *, turn: bool) -> list[str]:
         """Undo the last change, or all of the last turn; return a line for each. Logged immediately, in case of a
         crash."""
+        mark = self.agent.history.mark()
         with self._taking_back():
-            return self.checkpoints.undo(turn=turn)
+            lines = self.checkpoints.undo(turn=turn)
+        if self.agent.history.mark() != mark:
+            self.context_used = self._used_before_rewinds.pop()
+        return lines
 
     def redo(self) -> list[str]:
         """Redo the last `undo`; return a line for each change. As `undo`."""
@@ -345,9 +350,12 @@ class Conversation:
     def rewind(self, which: str) -> list[str]:
         """Rewind to a checkpoint; return a line for each action. As `undo`. The memory known to the conversation at
         that point is not recorded, so it is compared anew."""
+        mark = self.agent.history.mark()
         with self._taking_back():
             lines = self.checkpoints.rewind(which)
-        self.context_used = 0
+        if self.agent.history.mark() != mark:
+            self._used_before_rewinds.append(self.context_used)
+            self.context_used = 0
         self._is_behind = True
         self._todo_news = TodoNews(self._project.memory)
         return lines

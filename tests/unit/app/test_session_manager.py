@@ -187,3 +187,23 @@ async def test_a_session_that_is_not_kept_says_which_file_and_why(tmp_path: Path
                 await app.keeping.transcript()
             assert unkept.value.code == "E1764"
             assert str(sessions) in unkept.value.why
+
+
+async def test_the_tokens_in_use_come_back_when_a_rewind_is_taken_back(tmp_path: Path) -> None:
+    with WireServer([calls(("write_file", {"file_path": "a.txt", "content": "new"})), says("one")]) as server:
+        async with app_over(tmp_path, server.url) as app:
+            app.set_mode("auto-edit")
+            await played(app, "first")
+            used = app.context_used
+            assert used > 0
+            app.changes.checkpoint("here")
+            app.changes.rewind("here")
+            assert app.context_used == used, "nothing was said since"
+            app.changes.rewind("1")
+            assert app.context_used == 0
+            app.changes.undo()
+            assert app.context_used == used
+            name = app.session_id
+        async with app_over(tmp_path, server.url) as app:
+            await app.keeping.resume(name)
+            assert app.context_used == used
