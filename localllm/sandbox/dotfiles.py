@@ -34,7 +34,8 @@ _DROPPED = (
     "core.hookspath core.worktree commit.gpgsign commit.template tag.gpgsign push.gpgsign user.signingkey merge.tool "
     "diff.tool"
 )
-"""Programs that are not there, or would wait for the user: an editor, a key. Command lines are not kept either."""
+"""Programs that are not there, or would wait for the user: an editor, a key. Command lines are not kept either. Of
+hooks, those in the home are dropped."""
 
 _PEOPLE = frozenset(
     {f"{who}.{what}" for who in ("user", "author", "committer") for what in ("name", "email", "useconfigonly")}
@@ -102,13 +103,30 @@ def _git(environment: Mapping[str, str], home: Path, root: Path) -> dict[str, by
                 continue  # a command could name any file of the home there, and read it as its list
             if content := _read_real(named):
                 files[f".config/git/{_LISTS[setting.name]}"] = content
-        elif _is_kept(setting):
+        elif _is_kept(setting) or (_names_hooks(setting) and _is_shown(setting.value, home, root)):
             kept.append(setting)
         elif setting.section == "filter" and not holds_secret(setting.subsection):
             kept.append(setting._replace(name="required", value="true"))  # or git would store unfiltered content
     if kept:
         files[".gitconfig"] = write(kept)
     return files
+
+
+def hooks_out_of_sight(settings: list[Setting], environment: Mapping[str, str], root: Path) -> Path | None:
+    """Return the folder with the user's hooks, by their own git settings, if commands do not see it."""
+    home = Path(environment.get("HOME", ""))
+    named = [one.value for one in settings if _names_hooks(one)][-1:]
+    return _path(named[0], root, home) if named and not _is_shown(named[0], home, root) else None
+
+
+def _names_hooks(setting: Setting) -> bool:
+    return (setting.section, setting.name) == ("core", "hookspath")
+
+
+def _is_shown(value: str, home: Path, root: Path) -> bool:
+    """Return whether commands see a path of git's settings: it is relative, in the project, or not in the home."""
+    path = os.path.normpath(_path(value, root, home))
+    return _is_in(root, path) or not f"{path}/".startswith((f"{home}/", f"{os.path.realpath(home)}/"))
 
 
 def git_settings_of_user(environment: Mapping[str, str], root: Path | None = None) -> list[Setting]:

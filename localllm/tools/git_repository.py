@@ -20,6 +20,7 @@ from localllm.sandbox.command_runner import CommandRunner
 from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.git_index import IndexCheck
 from localllm.sandbox.protect.repository import Place, RepositoryCheck, find_place
+from localllm.tools.commit_remarks import hooks_in
 from localllm.tools.context import ToolContext
 from localllm.tools.git_execution import (
     ENVIRONMENT,
@@ -37,9 +38,6 @@ from localllm.tools.git_execution import (
     settings_by_scope,
 )
 from localllm.tools.merge_state import operation_in
-
-_COMMIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
-
 
 KINDS = ("conflicts", "staged", "modified", "untracked")
 
@@ -213,7 +211,7 @@ class Repository:
         folder = self.top / os.path.expanduser(path) if path else self._place.common / "hooks"  # noqa: ASYNC240, PTH111
         return WaysToCommit(
             signs=settings.get("commit.gpgsign", "").lower() in ("true", "yes", "on", "1"),
-            hooks=tuple(name for name in _COMMIT_HOOKS if os.access(folder / name, os.X_OK)),
+            hooks=hooks_in(folder),
             hooks_folder=folder,
         )
 

@@ -187,7 +187,8 @@ async def run_command(
     seconds = _seconds(context, timeout)
     parts = line_of(command).script.pipeline
     cwd = context.root.path / folder
-    from localllm.tools.merge_state import state_before, taken_with_markers  # not needed at the start
+    from localllm.tools.commit_remarks import remarks_on_commit  # not needed at the start
+    from localllm.tools.merge_state import state_before, taken_with_markers
 
     merge = await asyncio.to_thread(state_before, context.root.path, command)
     try:
@@ -208,10 +209,18 @@ async def run_command(
     if taken := await asyncio.to_thread(taken_with_markers, context.root, merge, output):
         payload["conflict_markers"] = list(taken.files)
         context.emit(Notice(text=str(taken.phrase), level="warning"))
+    lacking = (
+        await asyncio.to_thread(remarks_on_commit, context.root.path, merge)
+        if result.level != "none"
+        else list[Phrase]()
+    )
+    for remark in lacking:
+        context.emit(Notice(text=str(remark), level="warning"))
     remarks = [
         *_how_it_went(command, folder, failed, result),
         *_lost(command, result),
         *([f"[{taken.phrase.english} Resolve these, and add the files again.]"] if taken else []),
+        *(f"[{remark.english} Tell the user.]" for remark in lacking),
         *(remark.english for remark in remarks_on(result, command)),
     ]
     return ToolOutput(
