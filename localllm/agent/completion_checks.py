@@ -317,6 +317,7 @@ class Finishing(Middleware):
     def _of_nothing_done(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that a requested change was not made, unless the answer explains why."""
         facts, is_alone = self._facts, not self._tools.is_attended
+        claimed = Phrase("the answer claims a change, but no file was changed")
         lacks_input = is_alone and bool(state.tools) and not facts.calls and phrases.wants_input(text)
         if lacks_input:
             yield Finding("nobody", Phrase("the answer asks for something the model can read itself"), contradicts=True)
@@ -324,11 +325,9 @@ class Finishing(Middleware):
             reason = Phrase("the answer asks a question, and {path} was not changed as requested", path=path)
             yield Finding("nobody", reason, contradicts=True)
         elif self._claims_unasked(state, text):
-            reason = Phrase("the answer claims a change, but no file was changed")
-            yield Finding("no_change", reason, contradicts=False)
+            yield Finding("no_change", claimed, contradicts=False)
         elif self._claims_refused(state, text):
-            reason = Phrase("the answer claims a change, but no file was changed")
-            yield Finding("refused", reason, contradicts=True)
+            yield Finding("refused", claimed, contradicts=True)
         elif facts.changed and ends_with_replacement(text) and request_phrases.asks_for_change(state.goal):
             yield Finding("not_written", Phrase("the change shown in the answer was not made"), contradicts=True)
         elif (
@@ -344,7 +343,7 @@ class Finishing(Middleware):
         elif holds_commands(text):
             yield Finding("not_run", Phrase("the commands in the answer were not run"), contradicts=True)
         elif phrases.says_changed(text):
-            yield Finding("no_change", Phrase("the answer claims a change, but no file was changed"), contradicts=True)
+            yield Finding("no_change", claimed, contradicts=True)
         elif is_alone and phrases.asks_user(text):
             yield Finding("nobody", Phrase("the answer asks a question, and nothing was changed"), contradicts=True)
         elif is_alone and phrases.is_plan(text):
