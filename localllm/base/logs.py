@@ -6,6 +6,7 @@ function and line replace the category.
 
 import logging
 import os
+import re
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
@@ -34,6 +35,13 @@ NOWHERE = "—"
 """Returned by `file` if there is no log."""
 
 
+_CONTROL = late_pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def _shown(match: re.Match[str]) -> str:
+    return f"\\x{ord(match[0]):02x}"
+
+
 class _Formatter(logging.Formatter):
     """Formats log lines; `mask` is applied to each whole record, including tracebacks."""
 
@@ -47,7 +55,12 @@ class _Formatter(logging.Formatter):
         where = record.name.rpartition(".")[2].upper()
         if self._places:
             where = f"{record.module}:{record.funcName}:{record.lineno}"
-        return f"{when} [{record.levelname}] [{where}] {self._mask(super().format(record))}"
+        text = _CONTROL.sub(_shown, self._mask(super().format(record)))
+        return f"{when} [{record.levelname}] [{where}] {text}"
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+        """Format the message as one line: part of it may be a model's."""
+        return super().formatMessage(record).replace("\n", "\\n")
 
 
 class _ShownFormatter(_Formatter):
