@@ -316,6 +316,14 @@ def find_program(name: str, project: Path, environ: Mapping[str, str] = os.envir
     return None
 
 
+def passed_over(name: str, project: Path, environ: Mapping[str, str] = os.environ) -> str | None:
+    """Return the path of a program that is installed, but only where `find_program` skips it; else None."""
+    import shutil
+
+    found = shutil.which(name, path=environ.get("PATH"))
+    return None if not found or find_program(name, project, environ) else found
+
+
 def _safe_folders(environ: Mapping[str, str], is_in_project: Callable[[str], bool]) -> Iterator[str]:
     for folder in environ.get("PATH", os.defpath).split(os.pathsep):
         if os.path.isabs(folder) and not is_in_project(folder):  # noqa: PTH117 - an empty path is no Path

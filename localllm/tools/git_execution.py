@@ -20,7 +20,8 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import Phrase
-from localllm.base.paths import find_program, search_path
+from localllm.base.paths import find_program, passed_over, search_path
+from localllm.safety.paths import shown
 from localllm.sandbox.command_runner import CommandRunner
 from localllm.sandbox.git_programs import runs_from_folder
 
@@ -355,9 +356,11 @@ def _communicate(process: "Popen[bytes]", output: _Bounded) -> tuple[int, str]:
 
 
 def program_of(root: Path) -> str:
-    """Return the path of git. Raises ToolExecutionError git_missing."""
+    """Return the path of git. Raises ToolExecutionError git_missing, git_passed_over."""
     if program := find_program("git", root):
         return program
+    if file := passed_over("git", root):
+        raise ToolExecutionError("git_passed_over", file=shown(file))
     raise ToolExecutionError("git_missing")
 
 

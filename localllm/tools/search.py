@@ -18,7 +18,7 @@ from localllm.base.events import Json
 from localllm.base.gitignore import matcher
 from localllm.base.i18n import N_, Phrase, plural
 from localllm.base.lazy_patterns import late_pattern
-from localllm.base.paths import find_program
+from localllm.base.paths import find_program, passed_over
 from localllm.code.definition_patterns import SETTINGS, SOURCES, defining, defining_exactly, escape, spoken, together
 from localllm.safety.paths import shown
 from localllm.safety.rules import is_within
@@ -210,7 +210,8 @@ def _engines(
         return [python], "a command is running in the background"
     program = find_program("rg", context.root.path) if use_ripgrep else None
     if program is None:
-        return [python], "ripgrep is not installed"
+        file = passed_over("rg", context.root.path)
+        return [python], f"{shown(file)} is in a project, and not used" if file else "ripgrep is not installed"
     if not (query.literal or _reads_alike(query.pattern)):
         return [python], "ripgrep reads this pattern differently"
     return [RipgrepEngine(context.root, query, program, python, stack), python], "ripgrep has no such pattern"

@@ -403,3 +403,18 @@ async def test_matches_and_files_are_counted(tmp_path: Path) -> None:
     )
     put(tmp_path / "one.py", "once\n")
     assert (await use(search_files, context, pattern="once")).for_model == "one.py:1: once"
+
+
+async def test_a_ripgrep_that_lies_in_a_project_is_not_said_to_be_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = put(tmp_path / "bin" / "rg", "#!/bin/sh\n")
+    program.chmod(0o755)
+    put(tmp_path / "a.txt", "one\n")
+    for folders, why in (
+        (str(program.parent), f"{program} is in a project, and not used"),
+        (str(tmp_path / "none"), "ripgrep is not installed"),
+    ):
+        monkeypatch.setenv("PATH", folders)
+        outcome = await find(make_context(tmp_path), Request(Query("one")))
+        assert (outcome.engine, outcome.why) == ("python", why)

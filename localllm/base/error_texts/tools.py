@@ -229,6 +229,12 @@ TOOLS = {
         "Name the files to commit, or ask the user to commit from {top}.",
     ),
     "git_missing": ErrorText("E8047", "git is not installed.", "", "Install git, or work without it."),
+    "git_passed_over": ErrorText(
+        "E8096",
+        "git is not used: {file} lies in a project or repository, or leads there.",
+        "A command may have put it there.",
+        "Work without it, or ask the user to install git elsewhere, such as in ~/.local/bin.",
+    ),
     "git_no_message": ErrorText("E8048", "A commit needs a message.", "", "Say in one line what changed and why."),
     "git_ignored": ErrorText(
         "E8049", "{path} is ignored by .gitignore; nothing was committed.", "", "Leave it out, or ask the user."

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from localllm import __version__
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import N_, _, language, ngettext, sentences
-from localllm.base.paths import find_program
+from localllm.base.paths import find_program, passed_over
 from localllm.integrations.doctor.inputs import Finding, Screen, Surroundings, note, of_error, ok, warning
 from localllm.llm.offline_servers import reachable_offline
 from localllm.safety.journal import check
@@ -124,8 +124,8 @@ def journal(here: Surroundings) -> Iterator[Finding]:
 
 def git(here: Surroundings) -> Iterator[Finding]:
     """Check whether changes have a history, and commits an author."""
-    if passed_over := _passed_over("git", here):
-        yield passed_over
+    if finding := _passed_over("git", here):
+        yield finding
         return
     if not shutil.which("git", path=here.environ.get("PATH")):
         yield note(
@@ -165,8 +165,8 @@ def _git_fault(here: Surroundings, error: ToolExecutionError) -> Finding:
 
 def _passed_over(program: str, here: Surroundings, topic: str = "") -> Finding | None:
     """Return what to say if a program is on the PATH in projects only, where it is not run."""
-    found = shutil.which(program, path=here.environ.get("PATH"))
-    if not found or find_program(program, here.project, here.environ):
+    found = passed_over(program, here.project, here.environ)
+    if found is None:
         return None
     return note(
         topic or program,
@@ -180,8 +180,8 @@ def _passed_over(program: str, here: Surroundings, topic: str = "") -> Finding |
 
 def ripgrep(here: Surroundings) -> Iterator[Finding]:
     """Check whether searching is fast."""
-    if passed_over := _passed_over("rg", here, "ripgrep"):
-        yield passed_over
+    if finding := _passed_over("rg", here, "ripgrep"):
+        yield finding
     elif find_program("rg", here.project, here.environ):
         yield ok("ripgrep", _("ripgrep is installed: searching is fast."))
     else:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from localllm.base import paths
-from localllm.base.paths import find_program, project_name, search_path, state_folder
+from localllm.base.paths import find_program, passed_over, project_name, search_path, state_folder
 
 
 def put(program: Path) -> Path:
@@ -28,8 +28,12 @@ def test_what_lies_in_the_project_is_passed_over(project: Path, monkeypatch: pyt
     monkeypatch.setenv("PATH", os.pathsep.join(["bin", "", f"{project}/.venv/bin", str(installed.parent)]))
     monkeypatch.chdir(project)
     assert find_program("thing", project) == str(installed)
+    assert passed_over("thing", project) is None
     installed.unlink()
     assert find_program("thing", project) is None
+    monkeypatch.setenv("PATH", f"{project}/.venv/bin")
+    assert passed_over("thing", project) == f"{project}/.venv/bin/thing"
+    assert passed_over("other", project) is None
 
 
 @pytest.mark.parametrize("linked", ["the project", "the folder", "the program"])

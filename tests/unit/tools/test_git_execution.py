@@ -8,7 +8,7 @@ import pytest
 
 from localllm.base.errors import ToolExecutionError
 from localllm.tools import git_execution
-from localllm.tools.git_execution import Question, UnsandboxedGit
+from localllm.tools.git_execution import Question, UnsandboxedGit, program_of
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -28,3 +28,18 @@ def test_a_git_that_takes_too_long_is_killed_by_no_program_of_the_path(
     with pytest.raises(ToolExecutionError, match="did not answer"):
         git.ask_now([Question(("check-attr", "--all", "a.py"))])
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_git_that_lies_in_a_project_is_not_said_to_be_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    for folder, key in ((program.parent, "git_passed_over"), (tmp_path / "none", "git_missing")):
+        monkeypatch.setenv("PATH", str(folder))
+        with pytest.raises(ToolExecutionError) as raised:
+            program_of(tmp_path)
+        assert raised.value.key == key
+        assert (str(program) in raised.value.what) == (key == "git_passed_over")
