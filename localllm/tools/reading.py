@@ -199,12 +199,14 @@ class _Part(NamedTuple):
 
 
 def _lines_of(context: ToolContext, file: TextFile, wanted: Wanted, facts: dict[str, Json]) -> ToolOutput:
-    searchable = "kind" not in facts and len(file.data) <= LARGEST_SEARCHED
+    is_own_text = "kind" not in facts  # not that of a document or the cells of a notebook, whose lines differ
+    searchable = is_own_text and len(file.data) <= LARGEST_SEARCHED
     part = _part(file, wanted, context.output_limit - _NOTES, searchable=searchable)
-    context.seen.note_lines(file.path, part.start, part.end)
+    if is_own_text:
+        context.seen.note_lines(file.path, part.start, part.end)
     facts = facts | {"start_line": part.start, "end_line": part.end}
     title = _with_encoding(part.title(file.path), file.decoded)
-    is_document = "kind" in facts and part.is_whole and part.total  # the number of its lines is otherwise unknown
+    is_document = not is_own_text and part.is_whole and part.total  # the number of its lines is otherwise unknown
     return ToolOutput(
         payload={"content": part.content, "metadata": facts},
         for_model=part.content if is_document else part.for_model(file.path, title),

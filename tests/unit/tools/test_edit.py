@@ -133,6 +133,21 @@ async def test_lines_that_were_read_are_found_again_after_an_edit_above_them(tmp
     assert "with line 1011," in told or how == "write"
 
 
+async def test_the_lines_of_a_notebooks_cells_are_not_those_of_its_file(tmp_path: Path) -> None:
+    cells = [
+        {"cell_type": "code", "metadata": {}, "outputs": [], "source": [f"a{n} = {n}\n", "x = 1\n", f"b{n} = {n}"]}
+        for n in range(12)
+    ]
+    put(
+        tmp_path / "n.ipynb", json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+    )
+    context = make_context(tmp_path)
+    assert "a11" in (await use(read_file, context, file_path="n.ipynb", start_line=40, end_line=48)).for_model
+    with pytest.raises(ToolExecutionError) as caught:
+        await use(edit_file, context, file_path="n.ipynb", old_string="x = 1", new_string="x = 2")
+    assert "Begin old_string" not in caught.value.english
+
+
 async def test_all_of_a_few_places_may_be_meant(tmp_path: Path) -> None:
     put(tmp_path / "a", "x = 1\n" * 3)
     assert "replace_all" in (await missed(tmp_path, file_path="a", old_string="x = 1", new_string="x = 2")).english
