@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from localllm.agent.uncited_numbers import uncited_numbers
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
-from localllm.rag.citations import cited_sentences, points_to, read_reference, references_in
+from localllm.rag.citations import points_to, read_reference, references_in, sentences_with_citations
 from localllm.rag.records import Hit
 from localllm.safety.paths import shown
 from localllm.text.quantities import quantities
@@ -30,10 +31,27 @@ _DAY = 86_400.0
 
 
 class Unsupported(NamedTuple):
-    """A reference that no passage has; with `quantity`, one that is not in the passages of that reference."""
+    """A reference that no passage has; with `quantity`, one that is not in the passages of that reference, or without
+    a reference in no passage at all."""
 
     reference: str
     quantity: str = ""
+
+    @property
+    def for_model(self) -> str:
+        """What is wrong, for the model."""
+        if not self.quantity:
+            return f"no search found {self.reference}"
+        return f"{self.quantity} is {'not in the passage cited' if self.reference else 'in no passage found'}"
+
+    @property
+    def phrase(self) -> Phrase:
+        """What is wrong, for the user."""
+        if not self.quantity:
+            return unfound(self.reference)
+        if not self.reference:
+            return Phrase("{quantity} is in no passage found", quantity=self.quantity)
+        return Phrase("{quantity} is not in {reference}", quantity=self.quantity, reference=shown(self.reference))
 
 
 def unfound(reference: str) -> Phrase:
@@ -51,7 +69,16 @@ def unsupported(
 ) -> list[Unsupported]:
     """Return what an answer cites in vain. `known`: texts that the model was given; a file that they name may be cited,
     as it may have been read. `read`: those that may be the content of such a file."""
-    return list(dict.fromkeys([*_unknown(answer, hits, known), *_wrong_numbers(answer, hits, request, read)]))
+    sentences = sentences_with_citations(_CODE.sub("", answer), hits)
+    return list(
+        dict.fromkeys(
+            [
+                *_unknown(answer, hits, known),
+                *_wrong_numbers(sentences, hits, request, read),
+                *_loose_numbers(sentences, hits, request, read),
+            ]
+        )
+    )
 
 
 def _unknown(answer: str, hits: Sequence[Hit], known: Sequence[str]) -> Iterator[Unsupported]:
@@ -68,20 +95,35 @@ def _names(text: str, file: str) -> bool:
     return file in text or file in unicodedata.normalize("NFKC", text)
 
 
-def _wrong_numbers(answer: str, hits: Sequence[Hit], request: str, read: Sequence[str]) -> Iterator[Unsupported]:
+_Sentences = Sequence[tuple[str, tuple[Hit, ...]]]
+_CODE = late_pattern(r"(?ms)^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)")
+
+
+def _wrong_numbers(
+    sentences: _Sentences, hits: Sequence[Hit], request: str, read: Sequence[str]
+) -> Iterator[Unsupported]:
     """Yield the numbers of cited sentences that no passage of the cited files has, nor the request, nor what was read
     of these files, and that are not reckoned from two of these."""
     asked = quantities(request)
     of_files: dict[frozenset[str], _Stated] = {}
-    for sentence, cited in cited_sentences(answer, hits):
+    for sentence, cited in sentences:
         files = frozenset(hit.file for hit in cited)
-        if files not in of_files:
+        if files and files not in of_files:
             passages = [_whole(hit) for hit in hits if hit.file in files]
             of_files[files] = _Stated(asked, passages, [text for text in read if any(_names(text, f) for f in files)])
-        for one in quantities(sentence):
+        for one in quantities(sentence) if files else ():
             written = sentence[one.span.start : one.span.end]
             if not _is_idle(one, written) and not of_files[files].supports(one):
                 yield Unsupported(cited[0].reference, written)
+
+
+def _loose_numbers(
+    sentences: _Sentences, hits: Sequence[Hit], request: str, read: Sequence[str]
+) -> Iterator[Unsupported]:
+    """Yield the numbers of sentences without a reference that nothing has, in an answer with a reference elsewhere."""
+    if any(cited for _, cited in sentences):
+        marked = [(sentence, bool(cited)) for sentence, cited in sentences]
+        yield from (Unsupported("", one) for one in uncited_numbers(marked, [request, *map(_whole, hits)], read))
 
 
 def _whole(hit: Hit) -> str:

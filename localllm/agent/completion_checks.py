@@ -420,21 +420,8 @@ class Finishing(Middleware):
         read = [one.text for one in given if not (isinstance(one, ToolMessage) and one.name == DOCUMENTS)]
         found = await asyncio.to_thread(cited_passages.unsupported, text, hits, known, state.goal, read)
         found = found[:_MOST_NAMED]
-        what = "; ".join(
-            f"{one.quantity} is not in the passage cited" if one.quantity else f"no search found {one.reference}"
-            for one in found
-        )
-        return [
-            Finding(
-                "not_in_passages",
-                Phrase("{quantity} is not in {reference}", quantity=one.quantity, reference=shown(one.reference))
-                if one.quantity
-                else cited_passages.unfound(one.reference),
-                contradicts=False,
-                params={"what": what},
-            )
-            for one in found
-        ]
+        what = "; ".join(one.for_model for one in found)
+        return [Finding("not_in_passages", one.phrase, contradicts=False, params={"what": what}) for one in found]
 
     def _to_be_run(self, state: RunState, text: str, reason: Phrase, *, is_wanted: bool) -> Finding:
         """Return the finding of a missing test.

@@ -72,12 +72,12 @@ def references_in(answer: str) -> list[str]:
     return [part.strip(_MARKS) for part in parts if read_reference(part) is not None]
 
 
-def cited_sentences(answer: str, hits: Sequence[Hit]) -> list[tuple[str, tuple[Hit, ...]]]:
-    """Return the sentences with a reference to one of these passages in or right behind them, without references."""
+def sentences_with_citations(answer: str, hits: Sequence[Hit]) -> list[tuple[str, tuple[Hit, ...]]]:
+    """Return the sentences without their references, each with those of the passages that a reference in or right
+    behind it names."""
     text = _BEHIND_STOP.sub(r"\g<references>\g<stop>", answer)
     parts = [text[start:end] for start, end in split_sentences(text)]
-    cited = [(part, check_citations(part, hits).cited) for part in parts]
-    return [(_BARE.sub("", _BRACKETED.sub("", part)), found) for part, found in cited if found]
+    return [(_BARE.sub("", _BRACKETED.sub("", part)), check_citations(part, hits).cited) for part in parts]
 
 
 def check_citations(answer: str, hits: Sequence[Hit]) -> Checked:

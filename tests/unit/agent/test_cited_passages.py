@@ -1,7 +1,9 @@
 """What an answer cites from documents is compared with the passages."""
 
+import tomllib
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -74,6 +76,47 @@ def test_what_is_there_or_can_be_reckoned_or_was_read(answer: str) -> None:
     assert unsupported(answer, HITS, known, "What do 5 people pay?") == []
 
 
+SETS: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("uncited_numbers.toml").read_text("utf-8"))["case"]
+
+
+def doubted(kind: str) -> list[str]:
+    """The sentences with a number that is doubted although they have no reference."""
+    found: list[str] = []
+    for case in SETS:
+        hits = [hit(f"{number}.md", text, last=9) for number, text in enumerate(case["passages"])]
+        cited = "".join(f"[{one.file}:1]" for one in hits)
+        for sentence in case[kind]:
+            answer = f"The documents say {cited}.\n{sentence}"
+            if unsupported(answer, hits, [], case["request"], case["read"]):
+                found.append(sentence)
+    return found
+
+
+def test_numbers_without_a_reference_that_nothing_has_are_doubted_but_not_what_follows() -> None:
+    assert [sum(len(case[kind]) for case in SETS) for kind in ("true", "false")] == [113, 31]
+    assert doubted("true") == [
+        "The allowance for 4 days is 10,000 yen.",
+        "The nights and a return ticket cost 65,440 yen together.",
+    ]
+    found = doubted("false")
+    assert "サーバーの費用は月額68,000円になります。" in found
+    assert len(found) >= 19, found
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("VPNの鍵は90日有効です [資料/vpn.md:1-2]。更新には71日かかります。", [("", "71日")]),
+        ("更新には71日かかります。", []),
+        ("VPNの鍵は90日有効です [資料/vpn.md:1-2]。\n```\nsleep(45秒)\n```\n", []),
+        ("VPNの鍵は90日有効です [資料/vpn.md:1-2]。更新には71日かかりますか？", []),
+        ("VPNの鍵は90日有効です [資料/vpn.md:1-2]。会費は年6,000円です。", []),
+    ],
+)
+def test_a_number_without_a_reference(answer: str, expected: list[tuple[str, str]]) -> None:
+    assert [tuple(one) for one in unsupported(answer, HITS, [], REQUEST)] == expected
+
+
 def test_what_was_read_of_a_cited_file_may_be_told() -> None:
     answer = "At most 45 nights, at 12,000 yen [docs/travel.md:1; docs/travel.md:30]."
     for read, is_told in (("docs/travel.md\nAt most 45 nights.", False), ("docs/fees.md\nAt most 45 nights.", True)):
@@ -89,14 +132,15 @@ async def test_the_model_is_told_once_and_then_the_user(tmp_path: Path) -> None:
     finishing.after_results(
         state, [ToolResult(call=found, success=True, payload=payload, for_model="資料/vpn.md", summary="")]
     )
-    text = "有効期限は120日です [資料/vpn.md:1-2]。延長は総務課へ。[資料/規程.pdf:3]"
+    text = "有効期限は120日です [資料/vpn.md:1-2]。延長は総務課へ。[資料/規程.pdf:3] 手数料は9,800円です。"
     answer = Completion(AssistantMessage(text), "stop", Usage())
     told = await finishing.after_answer(state, answer)
     assert isinstance(told, Inject)
     assert "120日" in told.text
     assert "資料/規程.pdf:3" in told.text
+    assert "9,800円 is in no passage found" in told.text
     assert await finishing.after_answer(state, answer) is None
-    assert (len(finishing.ending.contradicts), len(finishing.ending.unverified)) == (0, 2)
+    assert (len(finishing.ending.contradicts), len(finishing.ending.unverified)) == (0, 3)
 
 
 @pytest.mark.anyio
