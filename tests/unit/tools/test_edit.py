@@ -134,13 +134,9 @@ async def test_lines_that_were_read_are_found_again_after_an_edit_above_them(tmp
 
 
 async def test_the_lines_of_a_notebooks_cells_are_not_those_of_its_file(tmp_path: Path) -> None:
-    cells = [
-        {"cell_type": "code", "metadata": {}, "outputs": [], "source": [f"a{n} = {n}\n", "x = 1\n", f"b{n} = {n}"]}
-        for n in range(12)
-    ]
-    put(
-        tmp_path / "n.ipynb", json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
-    )
+    cell = {"cell_type": "code", "metadata": {}, "execution_count": None, "outputs": []}
+    cells = [cell | {"source": [f"a{n} = {n}\n", "x = 1\n", f"b{n} = {n}"]} for n in range(12)]
+    put(tmp_path / "n.ipynb", json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}, indent=1))
     context = make_context(tmp_path)
     assert "a11" in (await use(read_file, context, file_path="n.ipynb", start_line=40, end_line=48)).for_model
     with pytest.raises(ToolExecutionError) as caught:
