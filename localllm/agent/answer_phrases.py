@@ -111,6 +111,19 @@ _PLAN = (
     r"|the) plan\b|plan:|i(?:'ll| will| would| plan to)\b|steps?:|next steps?|we (?:need to|should|will)"
     r"|the following (?:steps|changes))|計画|手順|以下の(?:よう|変更|順)|次の(?:よう|変更|順)|ステップ|流れ|方針"
 )
+_COMMITTED = (
+    r"(?i)(?<!last )(?<!be )(?<!the )(?<!previously )\bcommitted\b(?! (?:by|version|files?|code|state|on)\b)"
+    r"|\b(?:made|created|added) (?:an?|the|one|two|three|\d) (?:[\w-]+ ){0,2}commits?\b"
+    r"|\bcommit(?:ted)?:? (?:as |is |with )?`?[0-9a-f]{7,40}\b"
+)
+_COMMITTED_JA = (
+    r"コミット(?:を|も|まで|が)?(?:し|いたし|作成し|完了し|行い)(?:ました|ており|てあり|てい?ます)|コミット済み"
+    r"|コミット(?:は|が)?完了(?!でき)"
+)
+_UNCOMMITTED = (
+    r"(?i)(?:\b(?:not|never|nothing|no|none|cannot|could|would|should|will|can|if|when|once|after|before)\b|n't\b)"
+    r"[^,;.]{0,40}\bcommit|ません|ない|たら|れば|場合|\?$|？$"
+)
 _LIST_LINE = late_pattern(r"^[ \t]*(?:\d{1,2}[.)、．]|[-*•・])[ \t]*\S", re.MULTILINE)
 
 
@@ -133,6 +146,19 @@ def says_changed(answer: str) -> bool:
         and not said.endswith(("?", "？"))
         for said in sentences_in(answer)
     )
+
+
+def says_committed(answer: str) -> bool:
+    """Return whether it claims that something was committed."""
+    return any(
+        (re.search(_COMMITTED, said) or search_ja(_COMMITTED_JA, said)) and not re.search(_UNCOMMITTED, said)
+        for said in (sentences_in(answer) if speaks_of_commit(answer) else ())
+    )
+
+
+def speaks_of_commit(answer: str) -> bool:
+    """Return whether it speaks of commits at all."""
+    return has_any(answer, ("commit", "コミット"))
 
 
 def claims_own_change(answer: str) -> bool:

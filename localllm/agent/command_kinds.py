@@ -203,6 +203,30 @@ def outcome(command: str, return_code: int, output: str) -> bool | None:
     return not (return_code or (is_hidden and _FAILED.search(end)))
 
 
+_COMMITS = late_pattern(
+    r"\bgit (?!(?:log|show|status|diff|config|grep|help|branch|blame|rev-list)\b)[^&|;\n]{0,80}?"
+    r"(?<![\w.-])(?:commit|merge|rebase|cherry-pick|revert|am|pull)(?![\w.-])(?![^&|;\n]{0,200}--(?:abort|quit))"
+)
+_COMMITTED = late_pattern(r"^\[[^\]\n]{1,200} [0-9a-f]{7,40}\] ", re.MULTILINE)
+_NOT_COMMITTED = late_pattern(
+    r"\bnothing (?:added )?to commit\b|^no changes added to commit|^Aborting commit|^(?:fatal|error): "
+    r"|^CONFLICT \(|Please tell me who you are",
+    re.MULTILINE,
+)
+
+
+def commits(command: str) -> bool:
+    """Return whether a command asks git for a commit."""
+    return bool(_COMMITS.search(command))
+
+
+def has_committed(return_code: int, output: str) -> bool:
+    """Return whether a command that asked git for a commit got one."""
+    if _COMMITTED.search(output):
+        return True
+    return return_code == 0 and not _NOT_COMMITTED.search(output[-_LOOKED_AT:])
+
+
 def found_no_tests(output: str) -> bool:
     """Return whether a test runner says that it found no test, and none was run."""
     end = output[-_LOOKED_AT:]

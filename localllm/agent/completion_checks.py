@@ -7,8 +7,7 @@ told what was not checked or is wrong.
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -21,6 +20,7 @@ from localllm.agent.middleware import Decision, Inject, Middleware, RunState
 from localllm.agent.plan_mode import is_told_to_plan
 from localllm.agent.run_facts import DOCUMENTS, RunFacts
 from localllm.agent.system_prompt import remark
+from localllm.agent.work_checks import Finding, WorkChecks
 from localllm.base.events import Notice, ToolCall
 from localllm.base.i18n import Phrase, _
 from localllm.base.jsontext import encode_json
@@ -59,16 +59,6 @@ def mismatch(reason: Phrase) -> Notice:
     return Notice(text=_("The answer does not match what was done: {reason}.", reason=reason))
 
 
-class Finding(msgspec.Struct, frozen=True):
-    """A finding about a run's answer: `name` of the remark for the model, None if only shown to the user; `reason` for
-    the user; whether it `contradicts` the answer, or what was requested."""
-
-    name: str | None
-    reason: Phrase
-    contradicts: bool
-    params: Mapping[str, str] = MappingProxyType({})
-
-
 class Ending(msgspec.Struct, frozen=True):
     """How a run's answer compares with its facts: what `contradicts` it, and what else was not checked."""
 
@@ -86,6 +76,7 @@ class Finishing(Middleware):
         self._max_steps = max_steps
         self._is_exact = is_exact
         self._facts = RunFacts()
+        self._work = WorkChecks(tools, self._facts)
         self.begin()
 
     def begin(self) -> None:
@@ -94,6 +85,7 @@ class Finishing(Middleware):
         self._told: set[str] = set()
         self._elsewhere: dict[str, str] = {}
         self._facts.begin()
+        self._work.begin()
         self._position = self._tools.changes.position
         self.ending = Ending()
 
@@ -222,6 +214,7 @@ class Finishing(Middleware):
             *found,
             *of_tests,
             *self._of_nothing_done(state, text),
+            *await self._work.findings(state, text),
             *(() if of_tests else self._of_rest(state, text)),
             *await self._of_paths(state, text),
             *await self._of_passages(state, text),

@@ -163,6 +163,42 @@ _NO_CHECK = (
 )
 
 
+_A_COMMIT = (
+    r"(?:(?:git )?commit\b(?!s\b| (?:messages?|hash(?:es)?|logs?|history|hooks?|ids?|counts?|titles?|authors?|graphs?"
+    r"|styles?|conventions?|ranges?|templates?|dates?|[0-9a-f]{7,40})\b|[-_./]\w)"
+    r"|(?:make|create|do) (?:an?|the|one|two|three|separate|\d) (?:[\w-]+ ){0,2}commits?\b"
+    r"(?! (?:message|hook|script|template|log|title)))"
+)
+_COMMIT = (
+    r"(?i)^(?:(?:please|now|then|and|also|next|first|ok(?:ay)?|so|finally|could you|can you|would you|will you"
+    r"|you should|you must|i (?:want|need|would like|'d like) you to|i'd like you to|let's|go ahead and|just|run)"
+    rf"[,:]?\s+)*{_A_COMMIT}"
+)
+_COMMIT_LATER = (
+    rf"(?i)(?:[,;:]| and| then)\s+(?:please |then |also |finally |and ){{0,2}}{_A_COMMIT}(?! (?:or|and|do|is|are)\b)"
+)
+_COMMIT_JA = (
+    r"コミット(?:も|まで|を|して)?(?:し)?(?:て(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|頂け|おい|、|[。！!\s]*$)"
+    r"|お願い|せよ|すること|し、)"
+)
+_NO_COMMIT = (
+    r"(?i)\b(?:do not|don't|never|without|no need to|not|no) (?:\w+ ){0,3}commit"
+    r"|コミット(?:は|を)?(?:しない|せず|不要|しなくて|禁止)"
+)
+
+
+def asks_for_commit(request: str) -> bool:
+    """Return whether it orders a commit."""
+    if not has_any(request, ("commit", "コミット")) or re.search(_NO_COMMIT, ends_of(request)):
+        return False
+    return any(
+        re.search(_COMMIT, said)
+        or (re.search(_COMMIT_LATER, said) and not re.match(_HOW, said) and not said.endswith("?"))
+        or search_ja(_COMMIT_JA, said)
+        for said in sentences_in(request)
+    )
+
+
 def asks_for_change(request: str) -> bool:
     """Return whether files are to be changed: not for a question, or if an explanation or a plan is wanted."""
     request = ends_of(request)

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from localllm.agent.command_kinds import CommandKind, command_kind, found_no_tests, outcome
+from localllm.agent.command_kinds import CommandKind, command_kind, commits, found_no_tests, has_committed, outcome
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import arguments_in, path_of
 from localllm.tools.results import ToolResult
@@ -38,6 +38,9 @@ class RunFacts:
         """The command of the last test that was run, also in an earlier run."""
         self.searches: list[dict[str, Any]] = []
         """The results of searches in the collections of documents, also in earlier runs."""
+        self.had_committed = False
+        """Whether git has committed in an earlier run."""
+        self.has_committed = False
         self.begin()
 
     def begin(self) -> None:
@@ -54,8 +57,11 @@ class RunFacts:
         self.was_refused = False
         self.may_have_changed = False
         """Whether a call has succeeded whose changes are not tracked."""
+        self.had_committed = self.had_committed or self.has_committed
         self.has_committed = False
-        """Whether git may have committed: the changes of the files are on a branch, then."""
+        """Whether git has committed: the changes of the files may be on a branch, then."""
+        self.has_failed_commit = False
+        """Whether the newest commit was not made, though there was something to commit."""
         self.may_be_merging = False
         """Whether git may have begun a merge, a rebase or the like, or gone on with it."""
         self.marked: dict[str, None] = {}
@@ -79,12 +85,18 @@ class RunFacts:
             return
         if tool == DOCUMENTS and result.success:
             self.searches.append(result.payload)
+        if tool == "git_commit" and not result.refused:
+            is_empty = result.error is not None and result.error.key == "git_nothing_to_commit"
+            self._note_commit(is_made=result.success, is_empty=is_empty)
         if tool in _EDITORS:
             self._note_edit(result, changed)
         elif result.success and tool not in _READERS.split():
-            self.has_committed = self.has_committed or tool == "git_commit"
             self.may_have_changed = True
         self.changed |= changed
+
+    def _note_commit(self, *, is_made: bool, is_empty: bool) -> None:
+        self.has_committed = self.has_committed or is_made
+        self.has_failed_commit = not (is_made or is_empty)
 
     def _note_edit(self, result: ToolResult, changed: dict[str, int]) -> None:
         key = result.error.key if result.error else ""
@@ -107,13 +119,15 @@ class RunFacts:
             self._in_background[number] = command
         if payload.get("return_code") is None:
             return
-        self.has_committed = self.has_committed or ("git" in command and "commit" in command)
+        output = "\n".join(str(payload.get(name, "")) for name in ("stdout", "stderr", "output"))
+        if commits(command):
+            is_made = has_committed(int(payload["return_code"]), output)
+            self._note_commit(is_made=is_made, is_empty="nothing to commit" in output)
         self.may_be_merging = self.may_be_merging or bool(_MERGING.search(command))
         self.marked |= dict.fromkeys(payload.get("conflict_markers", ()))
         kind = command_kind(command)
         if kind in ("test", "build"):
             changed = {path: at for path, at in changed.items() if is_code(path)}  # without caches and reports
-            output = "\n".join(str(payload.get(name, "")) for name in ("stdout", "stderr", "output"))
             passed = outcome(command, int(payload["return_code"]), output)
             if passed is not None:
                 self.tests.append(TestRun(command, kind, passed, self.calls))

@@ -4,7 +4,13 @@ import re
 
 import pytest
 
-from localllm.agent.answer_phrases import admits_failing_tests, says_changed, says_tests_pass, wants_input
+from localllm.agent.answer_phrases import (
+    admits_failing_tests,
+    says_changed,
+    says_committed,
+    says_tests_pass,
+    wants_input,
+)
 from localllm.agent.request_phrases import asks_for_change
 from tests.support.each import each
 
@@ -78,3 +84,33 @@ def test_a_change_may_be_claimed_in_many_words(answer: str) -> None:
 )
 def test_what_something_does_is_no_claim(answer: str) -> None:
     assert not says_changed(answer)
+
+
+@each(
+    ("answer", "is_committed"),
+    [
+        ('I fixed `add`, ran the tests (2 passed) and committed the fix as "Fix add".', True),
+        ("Everything is committed.", True),
+        ("All changes have been committed.", True),
+        ("Committed: Fix add", True),
+        ("I made a commit.", True),
+        ("Commit `a1b2c3d` holds the fix.", True),
+        ("修正をコミットしました。", True),
+        ("テストの後、コミットしています。", True),
+        ("コミット済みです。", True),
+        ("Done. The fix was committed with the message 'x'.", True),
+        ("The fix is not committed.", False),
+        ("I could not commit it.", False),
+        ("Nothing was committed.", False),
+        ("It should be committed by you.", False),
+        ("Shall it be committed?", False),
+        ("コミットしていません。", False),
+        ("コミットできませんでした。", False),
+        ("It is uncommitted.", False),
+        ("committing needs your name: set user.name first.", False),
+        ("I compared it with the last committed version.", False),
+        ("You can commit it now.", False),
+    ],
+)
+def test_whether_it_claims_a_commit(answer: str, is_committed: bool) -> None:
+    assert says_committed(answer) == is_committed

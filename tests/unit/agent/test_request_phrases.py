@@ -5,7 +5,7 @@ import re
 import pytest
 
 from localllm.agent import request_phrases
-from localllm.agent.request_phrases import asks_for_change, asks_for_passing, is_agreement
+from localllm.agent.request_phrases import asks_for_change, asks_for_commit, asks_for_passing, is_agreement
 from tests.support.each import each
 
 
@@ -175,3 +175,44 @@ def test_a_change_may_be_ordered_in_many_words(request_: str) -> None:
 )
 def test_what_sounds_alike_orders_no_change(request_: str) -> None:
     assert not asks_for_change(request_)
+
+
+@each(
+    ("request", "is_commit"),
+    [
+        ("Fix add in src/app.py, run the tests and commit the fix", True),
+        ("Commit my changes.", True),
+        ("commit", True),
+        ("Please commit a.py only.", True),
+        ("Fix it. Then git commit it with a short message.", True),
+        ("Make one commit per file.", True),
+        ("Rename x and make a commit", True),
+        ("add を直して、テストを実行してコミットしてください", True),
+        ("直してコミットまでして", True),
+        ("変更をコミットして", True),
+        ("コミットをお願いします", True),
+        ("If the tests pass, commit.", True),
+        ("Can you commit this?", True),
+        ("Write a commit message for it.", False),
+        ("What does git commit do?", False),
+        ("Explain merge and commit.", False),
+        ("How do I add and commit?", False),
+        ("Fix it but do not commit.", False),
+        ("コミットメッセージを書いて", False),
+        ("コミットしないで直して", False),
+        ("Show the last commit", False),
+        ("Which commit broke it? Find it with git bisect.", False),
+        ("Revert commit abc1234f", False),
+        ("commit abc1234f broke the build, fix it", False),
+        ("Fix the pre-commit hook", False),
+        ("Summarise the commits of last week", False),
+        ("Add a commit hook", False),
+        ("コミット一覧を見せて", False),
+        ("コミットの方法を教えて", False),
+        ("最後のコミットを見て", False),
+        ("Update commit.py", False),
+        ("Fix db.commit() in a.py", False),
+    ],
+)
+def test_whether_a_commit_is_ordered(request: str, is_commit: bool) -> None:
+    assert asks_for_commit(request) == is_commit

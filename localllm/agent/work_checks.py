@@ -1,0 +1,112 @@
+"""Compare an answer with the single pieces of work that were ordered or that it claims."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import msgspec
+
+from localllm.agent import answer_phrases as phrases
+from localllm.agent import request_phrases
+from localllm.agent.middleware import RunState
+from localllm.agent.plan_mode import is_told_to_plan
+from localllm.agent.run_facts import RunFacts
+from localllm.base.i18n import Phrase
+from localllm.tools.tool_system import ToolSystem
+
+_COMMITTERS = ("git_commit", "run_command")
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A finding about a run's answer: `name` of the remark for the model, None if only shown to the user; `reason` for
+    the user; whether it `contradicts` the answer, or what was requested."""
+
+    name: str | None
+    reason: Phrase
+    contradicts: bool
+    params: Mapping[str, str] = MappingProxyType({})
+
+
+class WorkChecks:
+    """Compares an answer with the single pieces of work of a run, which may be one of several done."""
+
+    def __init__(self, tools: ToolSystem, facts: RunFacts) -> None:
+        self._tools = tools
+        self._facts = facts
+        self.begin()
+
+    def begin(self) -> None:
+        """Start a new run."""
+        self._log_size = _size(_commit_log(self._tools.root))
+
+    async def findings(self, state: RunState, text: str) -> list[Finding]:
+        """Return what was ordered or is claimed, and was not done."""
+        if is_told_to_plan(state.history):
+            return []
+        return await asyncio.to_thread(lambda: [*self._of_commit(state, text)])
+
+    def _of_commit(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield that a commit was ordered, or one failed that the answer claims, and none was made. An answer that
+        speaks of the commit in another way is taken for an explanation."""
+        facts, request = self._facts, state.goal
+        is_asked = request_phrases.asks_for_commit(request)
+        if facts.has_committed or facts.was_refused or not (is_asked or facts.has_failed_commit):
+            return
+        tool = next((name for name in _COMMITTERS if any(one.name == name for one in state.tools)), "")
+        is_continued = facts.had_committed and request_phrases.is_agreement(state.query)
+        if not tool or is_continued or self._has_new_commit():
+            return
+        if is_claimed := phrases.says_committed(text):
+            is_excused = phrases.needs_nothing(text) and not facts.has_failed_commit
+        elif phrases.speaks_of_commit(text):
+            is_excused = self._tools.is_attended or not phrases.asks_user(text)
+        else:
+            is_excused = phrases.admits_failing_tests(text) or (phrases.needs_nothing(text) and not facts.changed)
+        if is_excused or not (is_claimed or is_asked):
+            return
+        reason = (
+            Phrase("the answer claims a commit, but none was made")
+            if is_claimed
+            else Phrase("the commit that was asked for was not made")
+        )
+        why = ": the last commit failed" if facts.has_failed_commit else ""
+        yield Finding("not_committed", reason, contradicts=True, params={"why": why, "tool": tool})
+
+    def _has_new_commit(self) -> bool:
+        """Return whether git's log of the checked-out commits has one of this run, whatever program made it."""
+        log = _commit_log(self._tools.root)
+        size = _size(log)
+        if log is None or size <= self._log_size:
+            return size < self._log_size
+        try:
+            with log.open("rb") as file:
+                file.seek(self._log_size)
+                new = file.read(_LONGEST_LOG)
+        except OSError:
+            return True
+        return any(not line.rpartition(b"\t")[2].startswith((b"checkout:", b"reset:")) for line in new.splitlines())
+
+
+_LONGEST_LOG = 1_000_000
+
+
+def _commit_log(root: Path) -> Path | None:
+    """Return the file in which git logs the checked-out commits of the repository around `root`; None if none."""
+    for folder in (root, *root.parents):
+        place = folder / ".git"
+        try:
+            if place.is_file():
+                place = folder / place.read_text("utf-8").partition("gitdir:")[2].strip()
+            if place.is_dir():
+                return place / "logs" / "HEAD"
+        except (OSError, ValueError):
+            return None
+    return None
+
+
+def _size(file: Path | None) -> int:
+    try:
+        return file.stat().st_size if file else 0
+    except OSError:
+        return 0

@@ -1,0 +1,99 @@
+"""What an answer claims, or a request orders, one by one: a commit, a file, a run that must not crash."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localllm.agent.react_agent import ReActAgent
+from tests.support.agents import call
+from tests.unit.agent.test_run_endings import STEPS, agent_for, make_project, remarks
+
+pytestmark = pytest.mark.anyio
+
+
+def git(folder: Path, *arguments: str) -> None:
+    subprocess.run(["git", "-c", "init.defaultBranch=main", *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = make_project(tmp_path)
+    git(root, "init", "-q")
+    git(root, "config", "user.name", "A")
+    git(root, "config", "user.email", "a@example.org")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "Begin")
+    return root
+
+
+def run(command: str) -> dict[str, Any]:
+    return call("run_command", command=command)
+
+
+async def said_of(agent: ReActAgent, request: str) -> tuple[str, list[str], list[str]]:
+    """The status of a run, what the model was told, and what the user is told."""
+    result = await agent.execute_query(request)
+    return result.status, remarks(agent), [*map(str, result.unverified)]
+
+
+ASKED = "Set x to 2 in a.py, run the tests and commit the fix."
+UNSTAGED = run("git commit -m 'Set x'")
+COMMIT = call("git_commit", message="Set x", files=["a.py"])
+CLAIMED = "the answer claims a commit, but none was made"
+MISSING = "the commit that was asked for was not made"
+
+
+class TestCommits:
+    @pytest.mark.parametrize(
+        ("request_", "steps", "answer", "told", "reason"),
+        [
+            (ASKED, ["edit", "test", UNSTAGED], "x is 2, the tests pass, and I committed it.", ": the last", CLAIMED),
+            (ASKED, ["edit", "test"], "x is 2 now; the tests pass.", "No commit was made. Commit now", MISSING),
+            (ASKED, ["edit", "test"], "x is 2 now. Shall I commit it?", "(git_commit)", MISSING),
+            ("Set x to 2.", ["edit", "test", UNSTAGED], "Everything is committed.", ": the last", CLAIMED),
+            ("x を 2 にしてコミットして", ["edit", "test"], "x を 2 にしました。", "No commit was made.", MISSING),
+            ("x を 2 にしてコミットして", ["edit", "test", UNSTAGED], "コミットしました。", "No commit was", CLAIMED),
+        ],
+    )
+    async def test_one_that_was_not_made_is_told(
+        self, project: Path, request_: str, steps: list[Any], answer: str, told: str, reason: str
+    ) -> None:
+        turns = [STEPS[one] if isinstance(one, str) else one for one in steps]
+        status, remarked, reasons = await said_of(agent_for(project, *turns, answer, answer), request_)
+        assert [one for one in remarked if told in one] == remarked[:1]
+        assert (status, reasons) == ("incomplete", [reason])
+
+    @pytest.mark.parametrize(
+        ("request_", "steps", "answer"),
+        [
+            (ASKED, ["edit", "test", COMMIT], "x is 2 now, and it is committed."),
+            (ASKED, ["edit", "test", COMMIT], "x is 2 now; the tests pass."),
+            (ASKED, ["edit", "test", UNSTAGED, run("git commit -qam 'Set x'")], "Set and committed."),
+            (ASKED, ["edit", "test", run("git add -A; git commit -m 'Set x'; git log -1 | cat")], "Committed."),
+            (ASKED, ["edit", "test", run("cat > c.sh <<'E'\ngit commit -qam 'Set x'\nE\nsh c.sh")], "Committed."),
+            (ASKED, ["edit", "test", UNSTAGED], "x is 2 now. It is not committed: git wants the files staged."),
+            (ASKED, ["edit3", "test"], "x is 2 in a.py. test_x still fails, so I stopped there."),
+            ("Commit my changes.", [run("git commit -am x")], "There is nothing to commit."),
+            ("Commit my changes.", [run("git status")], "All is committed already."),
+            ("Do not commit. Set x to 2.", ["edit", "test"], "x is 2 now; nothing was committed."),
+            ("What was committed last?", [run("git log -1")], "Anna committed Begin."),
+            ("Write a commit message for it.", [run("git diff")], "Set x to 2"),
+            ("x を 2 にしてコミットして", ["edit", "test", COMMIT], "x を 2 にしてコミットしました。"),
+            ("x を 2 にしてコミットして", ["edit", "test", UNSTAGED], "x は 2 です。コミットはできませんでした。"),
+        ],
+    )
+    async def test_an_honest_answer_is_let_be(
+        self, project: Path, request_: str, steps: list[Any], answer: str
+    ) -> None:
+        turns = [STEPS[one] if isinstance(one, str) else one for one in steps]
+        agent = agent_for(project, *turns, answer, "no more")
+        result = await agent.execute_query(request_)
+        assert [one for one in remarks(agent) if "ommit" in one] == []
+        assert [one for one in map(str, result.unverified) if "commit" in one] == []
+
+    async def test_one_of_the_earlier_request_is_not_asked_for_again(self, project: Path) -> None:
+        agent = agent_for(project, STEPS["edit"], STEPS["test"], COMMIT, "Committed.", "There is no more to do.")
+        await agent.execute_query(ASKED)
+        assert await said_of(agent, "Go on.") == ("done", ["Go on."], [])
