@@ -17,6 +17,7 @@ _HIDDEN = (
     "\x80-\x9f"  # C1
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # direction marks, embeddings and isolates
     "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f"  # invisible
+    "\U00013441\U00013442\U00016fe4\U0001d159"  # hieroglyphic blanks, a filler, a note without a head
     "\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"  # tags: can encode a hidden text
     "\ud800-\udfff"  # lone surrogates

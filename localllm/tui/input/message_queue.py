@@ -1,6 +1,7 @@
 """Queue what the user types during a run: steering messages, follow-up requests, unfinished text. Nothing is lost."""
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from localllm.base.i18n import N_, _
 from localllm.text.sanitising import clean, display_width, shorten, shorten_start
@@ -170,37 +171,54 @@ def _is_for_chat(text: str) -> bool:
     return command_name(text) is not None or first_line(text).startswith(MARK)
 
 
-def _edited(text: str, pieces: Sequence[str]) -> list[str]:
-    """Split an edited text: unchanged `pieces` stay whole, even if one of their lines looks like a command; a replaced
-    piece is one part. Otherwise each line is one."""
-    whole, at, missing = f"\n{text}\n", 0, 0
-    parts: list[str] = []
+class _Part(NamedTuple):
+    """A part of an edited text, and whether it is a command of the chat or the user's shell."""
+
+    text: str
+    is_command: bool
+
+
+def _edited(text: str, pieces: Sequence[str]) -> list[_Part]:
+    """Split an edited text: unchanged `pieces` stay what they are, even if one of their lines looks like a command. Of
+    a new text, which may be pasted, no line becomes a command that was none."""
+    whole, at = f"\n{text}\n", 0
+    missing: list[str] = []
+    parts: list[_Part] = []
     for piece in pieces:
         found = whole.find(f"\n{piece}\n", at)
         if found < 0:
-            missing += 1
+            missing.append(piece)
             continue
-        parts += [*_changed(whole[at + 1 : found], missing), piece]
-        at, missing = found + 1 + len(piece), 0
+        parts += [*_changed(whole[at + 1 : found], missing), _Part(piece, _is_for_chat(piece))]
+        at, missing = found + 1 + len(piece), []
     return parts + _changed(whole[at + 1 : -1], missing)
 
 
-def _changed(text: str, pieces: int) -> list[str]:
-    """Return the parts of a text that replaces so many pieces."""
+def _changed(text: str, pieces: Sequence[str]) -> list[_Part]:
+    """Return the parts of a text that replaces the pieces: one for one, which may be a new command if it is one line;
+    otherwise the lines, of which those are commands that begin like one of the pieces."""
     if not text:
         return []
-    return [text] if pieces == 1 else text.split("\n")
+    begins = {_begin(piece) for piece in pieces if _is_for_chat(piece)}
+    if len(pieces) == 1:
+        return [_Part(text, _is_for_chat(text) and ("\n" not in text or _begin(text) in begins))]
+    return [_Part(line, _is_for_chat(line) and _begin(line) in begins) for line in text.split("\n")]
 
 
-def _apart(lines: Sequence[str]) -> list[str]:
-    """Separate the commands among the lines from the text between them."""
-    parts: list[str] = []
-    for line in lines:
-        if parts and not _is_for_chat(line) and not _is_for_chat(parts[-1]):
-            parts[-1] += f"\n{line}"
+def _begin(command: str) -> str:
+    return next(iter(command.split()), "")
+
+
+def _apart(parts: Sequence[_Part]) -> list[str]:
+    """Separate the commands from the text between them. Text that looks like a command begins with a line break."""
+    joined: list[_Part] = []
+    for part in parts:
+        if joined and not part.is_command and not joined[-1].is_command:
+            joined[-1] = _Part(f"{joined[-1].text}\n{part.text}", is_command=False)
         else:
-            parts.append(line)
-    return [part for part in parts if part.strip()]
+            joined.append(part)
+    told = [text if is_command or not _is_for_chat(text) else f"\n{text}" for text, is_command in joined]
+    return [text for text in told if text.strip()]
 
 
 def _dim(text: str, width: int) -> Line:

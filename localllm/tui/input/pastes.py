@@ -11,6 +11,12 @@ _BEGIN_COMMANDS = ("!", "/", "！", "／")
 _ROWS_BESIDE = 8  # the menu, the status line, and some of the conversation
 
 
+def no_command(pasted: str) -> str:
+    """Begin a pasted text of several lines with a line break if it looks like a command: it is none then."""
+    is_alike = "\n" in pasted.strip() and pasted.lstrip().startswith(_BEGIN_COMMANDS)
+    return "\n" + pasted.lstrip("\n") if is_alike else pasted
+
+
 class Pastes:
     """The texts behind placeholders such as `[pasted 200 lines]`."""
 
@@ -46,8 +52,7 @@ class Pastes:
         if not names:
             return text
         expanded = re.sub(names, lambda found: self._texts[found[0]], text)
-        is_unseen = re.match(rf"\s*(?:{names})", text) and expanded.lstrip().startswith(_BEGIN_COMMANDS)
-        return "\n" + expanded.lstrip("\n") if is_unseen else expanded
+        return no_command(expanded) if re.match(rf"\s*(?:{names})", text) else expanded
 
     def name_at_end(self, text: str) -> str:
         """Return the placeholder a text ends with; "" for none."""

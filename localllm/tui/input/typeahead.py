@@ -17,6 +17,7 @@ from typing import Any, Literal, Protocol, TextIO
 import msgspec
 
 from localllm.text.sanitising import clusters
+from localllm.tui.input.pastes import no_command
 
 KeyName = Literal[
     "text", "enter", "newline", "queue", "escape", "backspace", "erase_line", "erase_word", "up", "mode", "other"
@@ -366,7 +367,8 @@ class TypeAhead:
     def _edit(self, key: Key) -> None:
         match key.name:
             case "text":
-                self._line += key.text
+                is_begun = bool(self._line.strip())
+                self._line += key.text if is_begun else no_command(key.text)
             case "newline":
                 self._line += "\n"
             case "backspace":

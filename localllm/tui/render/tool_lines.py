@@ -21,7 +21,7 @@ from localllm.text.wrapping import break_offsets
 from localllm.tui.theme import Line, Span, Style
 
 _PLAIN = " \t\u3000"  # common blanks: Japanese text has its own
-_ODD = "\u00a0\u115f\u1160\u1680\u2000-\u200a\u202f\u205f\u2800\u3164\uffa0"
+_ODD = "\u00a0\u115f\u1160\u1680\u2000-\u200a\u202f\u205f\u2800\u3164\uffa0\U00013441\U00013442\U00016fe4\U0001d159"
 _RUN = late_pattern(f"[{_PLAIN}{_ODD}]+")
 _SAME_ODD = late_pattern(rf"([{_ODD}])\1*")
 

@@ -10,8 +10,9 @@ import pytest
 from localllm.config.schema import Mode
 from localllm.text.sanitising import display_width
 from localllm.tui.commands.context import ChatContext
+from localllm.tui.commands.registry import command_name, first_line
 from localllm.tui.input.message_queue import Outbox
-from localllm.tui.input.typeahead import TypeAhead
+from localllm.tui.input.typeahead import PASTE_BEGINS, PASTE_ENDS, TypeAhead
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Theme
 
@@ -163,6 +164,31 @@ def test_an_edited_line_makes_no_commands_of_the_lines_of_another(piece: str) ->
             done.append(following)
         assert piece in done
         assert "\n".join(done) == text
+
+
+@pytest.mark.parametrize("pasted", ["line\n!touch x\n/mode auto\nend", "!touch x\nend"])
+@pytest.mark.parametrize("pieces", [("look at the log", "/status"), ("!make", "/status", "words")])
+def test_no_line_that_is_pasted_into_them_becomes_a_command(pieces: tuple[str, ...], pasted: str) -> None:
+    for edited in (f"{{}}{pasted}", f"{pasted}{{}}", f"{pasted}\n{{}}", f"{{}}\n{pasted}", pasted):
+        writing = Writing()
+        writing.queue(*pieces)
+        given = writing.outbox.give_back()
+        parts = [writing.outbox.sent(edited.format(given))]
+        while (queued := writing.outbox.next()) is not None:
+            parts.append(queued)
+        commands = [part for part in parts if first_line(part).startswith("!") or command_name(part) is not None]
+        assert all(part.startswith(("!make", "/status")) for part in commands), parts
+        assert "touch x" in "".join(parts)
+
+
+def test_a_text_of_several_lines_that_is_pasted_meanwhile_is_no_command() -> None:
+    writing = Writing(runs=False)
+    writing.send(f"{PASTE_BEGINS}!touch x\rend{PASTE_ENDS}")
+    assert writing.outbox.next() == "\n!touch x\nend"
+    writing.send(f"{PASTE_BEGINS}!touch x{PASTE_ENDS}")
+    writing.typeahead.keep("!cat <<E")
+    writing.send(f"{PASTE_BEGINS}\rtext\rE{PASTE_ENDS}")
+    assert [writing.outbox.next() for _ in range(2)] == ["!touch x", "!cat <<E\ntext\nE"], "shown, and begun by hand"
 
 
 def test_a_text_that_was_not_given_back_stays_one() -> None:
