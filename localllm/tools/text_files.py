@@ -120,7 +120,7 @@ def moved(ranges: Sequence[range], old: str, new: str) -> Sequence[range]:
     include all that it changed."""
     if not ranges or old == new:
         return ranges
-    before, after = old.split("\n"), new.split("\n")
+    before, after = (text.replace("\r\n", "\n").split("\n") for text in (old, new))
     first = _equal_lines(before, after)
     last = min(_equal_lines(before[::-1], after[::-1]), min(len(before), len(after)) - first)
     added = len(after) - len(before)

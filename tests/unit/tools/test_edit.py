@@ -14,6 +14,7 @@ from localllm.safety.call_arguments import ArgumentsError
 from localllm.safety.tool_definition import Risk
 from localllm.tools.edit import edit_file
 from localllm.tools.files import read_file, write_file
+from localllm.tools.text_files import moved
 from tests.support.agents import Answering, make_tools
 from tests.support.tools import make_context, preview, put, use
 
@@ -131,6 +132,20 @@ async def test_lines_that_were_read_are_found_again_after_an_edit_above_them(tmp
     told = caught.value.english
     assert ("Begin old_string" in told, "int f200(void)" in told) == (how != "write", how != "write")
     assert "with line 1011," in told or how == "write"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "lines", "expected"),
+    [
+        ("a\nb\nc", "a\nb\nc", range(2, 4), range(2, 4)),
+        ("a\nb\nc", "x\ny\na\nb\nc", range(2, 4), range(4, 6)),
+        ("a\nb\nc\nd", "d", range(4, 5), range(1, 2)),
+        ("a\nb\nc\nd", "a\nx\ny\nd", range(1, 3), range(1, 4)),
+        ("a\r\nb\r\nc\nd", "x\na\nb\nc\nd", range(2, 3), range(3, 4)),
+    ],
+)
+def test_where_lines_are_after_an_edit(old: str, new: str, lines: range, expected: range) -> None:
+    assert moved([lines], old, new) == [expected]
 
 
 async def test_the_lines_of_a_notebooks_cells_are_not_those_of_its_file(tmp_path: Path) -> None:
