@@ -14,6 +14,7 @@ from localllm.base import logs
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, Phrase
+from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import SystemMessage, UserMessage
 from localllm.llm.tool_calling.json_repair import repair_json
@@ -61,8 +62,9 @@ class ChatModel:
     async def rerank(self, query: str, hits: Sequence[Hit]) -> tuple[list[Hit], Phrase | None]:
         """Rerank the hits and drop irrelevant ones; after an unusable answer, return them unchanged with a remark."""
         shown = "\n\n".join(f"[{number}] {clean(hit.text)[:_SHOWN]}" for number, hit in enumerate(hits, 1))
-        answer = await self._ask("rerank", f"{shown}\n\nQuestion: {query}", _SCORES, _Scores)
+        answer = _read(await self._ask("rerank", f"{shown}\n\nQuestion: {query}", _SCORES), _Scores)
         if answer is None or len(answer.scores) != len(hits):
+            logs.of("RAG").warning("the model's order of the passages could not be read")
             return list(hits), Phrase(
                 N_("The chat model did not rank the passages: they are in the order they were found.")
             )
@@ -73,26 +75,57 @@ class ChatModel:
         return sorted((hit for hit in scored if hit.scores.rerank), key=lambda hit: -(hit.scores.rerank or 0)), None
 
     async def describe(self, contents: str) -> str:
-        """Describe the contents of a collection in one sentence; "" after an unusable answer."""
-        answer = await self._ask("describe", contents, _DESCRIPTION, _Description)
-        said = " ".join(clean(answer.description).split()) if answer else ""
-        return said if len(said) <= _LONGEST_DESCRIPTION else ""
+        """Describe the contents of a collection in one sentence; "" after an unusable answer. A sentence without the
+        object around it is one as well: not every server holds a model to a schema."""
+        said = await self._ask("describe", contents, _DESCRIPTION)
+        answer = _read(said, _Description)
+        described = " ".join(clean(answer.description).split()) if answer else _sentence(clean(said))
+        if not 0 < len(described) <= _LONGEST_DESCRIPTION:
+            logs.of("RAG").warning("the model's description could not be read")
+            return ""
+        return described
 
-    async def _ask(self, prompt: str, text: str, schema: dict[str, Json], kind: type[Answer]) -> Answer | None:
+    async def _ask(self, prompt: str, text: str, schema: dict[str, Json]) -> str:
+        """Return the answer's text; "" if the model is not to be had."""
         messages = [SystemMessage(_prompt(prompt)), UserMessage(text)]
         try:
             await self._client.get_ready()
             completion = await self._client.complete(messages, schema=schema, max_tokens=400, temperature=0.0)
         except LLMConnectionError as error:
             logs.of("RAG").warning("%s", error)
-            return None
-        said = completion.message.text
-        fixed = repair_json(said[said.find("{") : said.rfind("}") + 1] or said)
-        try:
-            return msgspec.json.decode(fixed or "", type=kind)
-        except msgspec.DecodeError:
-            logs.of("RAG").warning("an answer of the role %s could not be read", prompt)
-            return None
+            return ""
+        return completion.message.text
+
+
+def _read(said: str, kind: type[Answer]) -> Answer | None:
+    fixed = repair_json(said[said.find("{") : said.rfind("}") + 1] or said)
+    try:
+        return msgspec.json.decode(fixed or "", type=kind)
+    except msgspec.DecodeError:
+        return None
+
+
+_MARKS = " \t\"'“”「」*_`"
+_LABEL = late_pattern(r"(?i)^\W*(?:description|the description|説明)\W*[:：]\s*")
+_PREFACE = late_pattern(
+    r"(?i)^(?:i\b|i'|sure|certainly|of course|okay|ok\b|here\b|as an ai|sorry|unfortunately|based on)|[:：]$"
+    r"|[{}<>\[\]|]|^(?:申し訳|すみません|はい|承知|わかりました|以下)"
+)
+"""What begins an answer that is no description, or stands in none."""
+_LEAST_WORDS, _MOST_WORDS = 3, 35
+_LEAST_SIGNS = 8
+"""Of a sentence in Japanese, which has no spaces."""
+
+
+def _sentence(said: str) -> str:
+    """Return the one plain sentence that an answer consists of; "" if it is something else."""
+    lines = [line for line in said.splitlines() if line.strip()]
+    if len(lines) != 1:
+        return ""
+    text = _LABEL.sub("", lines[0]).strip(_MARKS)
+    words = text.split()
+    is_long_enough = len(words) >= _LEAST_WORDS or (not text.isascii() and len(text) >= _LEAST_SIGNS)
+    return " ".join(words) if is_long_enough and len(words) <= _MOST_WORDS and not _PREFACE.search(text) else ""
 
 
 @cache

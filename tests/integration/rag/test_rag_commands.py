@@ -229,7 +229,7 @@ def test_a_chat_model_that_does_not_answer_holds_up_no_collection(
 def test_what_goes_into_the_log_is_not_shown_on_the_screen(tmp_path: Path) -> None:
     program = Program(tmp_path, language="ja_JP.UTF-8")
     (program.project / "pump.md").write_text("# Pump\n\nThe pump has a warranty of two years.\n")
-    with WireServer([says("It is about pumps.")], models=("m",)) as server:
+    with WireServer([says("I cannot describe it.")], models=("m",)) as server:
         program.write_settings(
             f'[llm]\nprovider = "lmstudio"\n[llm.lmstudio]\nbase_url = "{server.url}"\n'
             '[rag]\nembedding_provider = "none"\n'

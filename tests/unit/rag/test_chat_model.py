@@ -54,6 +54,26 @@ async def test_a_description_is_one_line() -> None:
         assert await model.describe("Titles:\n- Pumps") == "Manuals of pumps."
 
 
+@pytest.mark.parametrize(
+    ("said", "description"),
+    [
+        ("Meeting notes, onboarding and travel policy.", "Meeting notes, onboarding and travel policy."),
+        ('**Description:** "Manuals of pumps and their parts."\n', "Manuals of pumps and their parts."),
+        ("会議の記録と出張の規則。", "会議の記録と出張の規則。"),
+        ("I cannot describe these documents.", ""),
+        ("Here is a description of the documents:", ""),
+        ("Notes of meetings.\nAsk about dates.", ""),
+        ("申し訳ありませんが、わかりません。", ""),
+        ("word " * 36, ""),
+        ('{"text": "Manuals of the pumps"}', ""),
+    ],
+)
+async def test_a_sentence_alone_is_a_description(said: str, description: str, caplog: pytest.LogCaptureFixture) -> None:
+    async with model_saying(says(said)) as (model, _server):
+        assert await model.describe("Titles:\n- Pumps") == description
+    assert ("the model's description could not be read" in caplog.text) is (not description)
+
+
 @pytest.mark.parametrize("reply", [says("Manuals."), says(json.dumps({"description": "x" * 500})), fails(500)])
 async def test_without_a_usable_one_there_is_none(reply: Reply) -> None:
     async with model_saying(reply) as (model, _server):
