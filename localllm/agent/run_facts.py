@@ -54,6 +54,8 @@ class RunFacts:
         """The file of the latest edit, if that failed and no later one succeeded."""
         self._is_droppable = False
         """Whether that edit was refused for what would be lost, and an earlier one of the file was made."""
+        self.needless: set[str] = set()
+        """The files in which an edit found nothing to do."""
         self.was_refused = False
         self.may_have_changed = False
         """Whether a call has succeeded whose changes are not tracked."""
@@ -108,6 +110,7 @@ class RunFacts:
             self.failed_edit = ""
         elif key in _NOTHING_TO_DO:  # whether a file that this run has not edited is as it should be, is not known
             self.may_have_changed = self.may_have_changed or _path_of(result) in self.edited
+            self.needless.add(_path_of(result))
         elif not result.refused:
             self.failed_edit = _path_of(result) or "a file"
             self._is_droppable = key in _WOULD_LOSE and self.failed_edit in self.edited

@@ -1,6 +1,7 @@
 """Compare an answer with the single pieces of work that were ordered or that it claims."""
 
 import asyncio
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -13,6 +14,7 @@ from localllm.agent.middleware import RunState
 from localllm.agent.plan_mode import is_told_to_plan
 from localllm.agent.run_facts import RunFacts
 from localllm.base.i18n import Phrase
+from localllm.safety.paths import shown
 from localllm.tools.tool_system import ToolSystem
 
 _COMMITTERS = ("git_commit", "run_command")
@@ -39,12 +41,42 @@ class WorkChecks:
     def begin(self) -> None:
         """Start a new run."""
         self._log_size = _size(_commit_log(self._tools.root))
+        self._begun = time.time_ns()
 
     async def findings(self, state: RunState, text: str) -> list[Finding]:
         """Return what was ordered or is claimed, and was not done."""
         if is_told_to_plan(state.history):
             return []
-        return await asyncio.to_thread(lambda: [*self._of_commit(state, text)])
+        return await asyncio.to_thread(lambda: [*self._of_files(state, text), *self._of_commit(state, text)])
+
+    def _of_files(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield the files that were ordered or are claimed, and are not there, or were not changed. Where nothing at
+        all was changed, that is said instead."""
+        facts, request, root = self._facts, state.goal, self._tools.root
+        if not facts.has_changed or facts.was_refused or not request_phrases.asks_for_change(request):
+            return
+        from localllm.agent import claimed_files as files  # most runs end without a change
+
+        known = {made.path for made in self._tools.changes.made_since(0)} | facts.changed.keys() | facts.needless
+        claimed = [one for one in files.claimed_files(text) if not files.is_touched(known, one.path)]
+        is_open = not phrases.admits_failure(text) and not (self._tools.is_attended and phrases.asks_user(text))
+        ordered = files.ordered_files(request) if is_open else []
+        named = dict.fromkeys([*(one.path for one in claimed), *ordered])
+        missing = [path for path in named if not files.is_touched(known, path) and files.is_missing(root, path)]
+        for path in missing:
+            reason = Phrase("{path} does not exist", path=shown(path))
+            yield Finding("missing_file", reason, contradicts=True, params={"path": path})
+        for one in claimed:
+            if one.how == "changed" and one.path != facts.failed_edit and self._is_older(one.path):
+                reason = Phrase("{path} was not changed", path=shown(one.path))
+                yield Finding("unchanged_file", reason, contradicts=True, params={"path": one.path})
+
+    def _is_older(self, path: str) -> bool:
+        """Return whether a file of the project was last written before this run."""
+        try:
+            return (self._tools.root / path).stat().st_mtime_ns < self._begun
+        except OSError:
+            return False
 
     def _of_commit(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that a commit was ordered, or one failed that the answer claims, and none was made. An answer that

@@ -38,6 +38,63 @@ async def said_of(agent: ReActAgent, request: str) -> tuple[str, list[str], list
     return result.status, remarks(agent), [*map(str, result.unverified)]
 
 
+NOTES = call("write_file", file_path="notes.md", content="# Notes\n")
+THREE = "Set x to 2 in a.py, say so in test_a.py and write a NEWS.md."
+
+
+class TestFiles:
+    @pytest.mark.parametrize(
+        ("request_", "answer", "reason"),
+        [
+            (THREE, "I set x to 2, and wrote NEWS.md with the change.", "NEWS.md does not exist"),
+            (THREE, "x is 2 now (a.py:1).", "NEWS.md does not exist"),
+            ("Set x to 2 and split the rest off.", "I created `lib/rest.py` and `a.py`.", "lib/rest.py does not exist"),
+            ("Set x to 2.", "I updated a.py and test_a.py.", "test_a.py was not changed"),
+            ("Rename x.", "I renamed x to y in a.py and test_a.py.", "test_a.py was not changed"),
+            ("x を 2 にし、NEWS.md を作成してください。", "x を 2 にしました。", "NEWS.md does not exist"),
+            ("x を 2 にして", "NEWS.md に変更点を書きました。", "NEWS.md does not exist"),
+            ("x を 2 にして", "a.py と test_a.py を修正しました。", "test_a.py was not changed"),
+        ],
+    )
+    async def test_one_that_is_not_there_or_not_changed_is_told(
+        self, project: Path, request_: str, answer: str, reason: str
+    ) -> None:
+        agent = agent_for(project, STEPS["edit"], STEPS["test"], answer, answer)
+        status, remarked, reasons = await said_of(agent, request_)
+        assert (status, len(remarked), reasons) == ("incomplete", 1, [reason])
+        assert reason.partition(" ")[0] in remarked[0]
+
+    @pytest.mark.parametrize(
+        ("request_", "steps", "answer"),
+        [
+            ("Write notes.md.", [NOTES], "I wrote notes.md."),
+            ("Set x to 2 and write notes.md.", ["edit", "test", NOTES], "Set x to 2 in a.py and created notes.md."),
+            (THREE, ["edit", "test"], "x is 2 in a.py. I did not write NEWS.md: I could not decide what to say."),
+            ("Set x to 2.", ["edit", "test"], "I fixed the wrong value that test_a.py showed, by setting x in a.py."),
+            ("Set x to 2.", ["edit", "test"], "I updated a.py; test_a.py needs no change."),
+            ("Set x to 2.", ["edit", "test"], "x is 2. You can create a config.toml for other values."),
+            ("Save x to out.txt.", [run("python3 a.py > out.txt")], "I saved it as out.txt."),
+            ("Try it with t.py.", [run("echo 1 > t.py && python3 t.py; rm t.py")], "I created t.py, and it ran."),
+            ("Move a.py to b.py.", [run("git mv a.py b.py")], "I renamed a.py to b.py."),
+            (
+                "Write .cache/x.txt",
+                [run("mkdir -p .cache; echo .cache > .gitignore; echo 1 > .cache/x.txt")],
+                "I wrote .cache/x.txt.",
+            ),
+            ("Add Node.js support.", ["edit", "test"], "I added Node.js support."),
+            ("x を 2 にして、notes.md に書いて", ["edit", "test", NOTES], "x を 2 にし、notes.md に書きました。"),
+            ("x を 2 にして", ["edit", "test"], "a.py を修正しました。test_a.py は変更していません。"),
+            ("x を 2 にして", ["edit", "test"], "x を 2 にしました。設定は config.toml に書いてください。"),
+        ],
+    )
+    async def test_an_honest_answer_is_let_be(
+        self, project: Path, request_: str, steps: list[Any], answer: str
+    ) -> None:
+        turns = [STEPS[one] if isinstance(one, str) else one for one in steps]
+        status, remarked, reasons = await said_of(agent_for(project, *turns, answer, "no more"), request_)
+        assert (status, remarked, [one for one in reasons if "run after" not in one]) == ("done", [], [])
+
+
 ASKED = "Set x to 2 in a.py, run the tests and commit the fix."
 UNSTAGED = run("git commit -m 'Set x'")
 COMMIT = call("git_commit", message="Set x", files=["a.py"])

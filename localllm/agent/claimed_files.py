@@ -1,0 +1,150 @@
+"""Find the files that an answer claims to have written or changed, or that a request orders, and look for them."""
+
+import re
+from collections.abc import Collection, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from localllm.agent.phrase_search import ends_of, sentences_in
+from localllm.base.directory_walk import walk
+from localllm.base.lazy_patterns import late_pattern
+
+_ENDINGS = (
+    "bat|c|cc|cfg|cjs|clj|conf|cpp|cs|css|csv|cxx|dart|env|erl|ex|exs|go|gradle|graphql|h|hpp|hs|html?|ini|ipynb|java|jl"
+    "|jsonl?|jsx?|kts?|less|lock|lua|md|mdx|mjs|ml|mm|php|pl|properties|proto|ps1|pyi?|rb|rs|rst|sass|scala|scss|sh|sql"
+    "|svelte|svg|swift|tex|tf|toml|tsv|tsx?|txt|vue|xml|ya?ml|zig"
+)
+_PATH = rf"(?:[\w-][\w.@+-]{{0,99}}/){{0,9}}[\w.-]{{0,99}}[\w-]\.(?:{_ENDINGS})(?![\w/(]|\.\w)"
+_QUOTED = rf"[`*_\"'(「『]{{0,4}}(?<![\w/.:~@])(?:\./)?(?P<path>{_PATH})[`*_\"')」』]{{0,4}}"
+_LIST = (
+    r"(?P<more>(?:(?:, ?(?:and )?| and | & | ?(?:と|、|や|および|及び) ?)(?:also |the )?"
+    rf"[`*\"']{{0,3}}(?:\./)?{_PATH}[`*\"']{{0,3}}){{0,9}})"
+)
+_AND_SO_ON = late_pattern(rf"(?:\./)?({_PATH})", re.ASCII)
+
+_MADE = r"(?:wrote|written|created|added|generated|saved|made)"
+_CHANGED = r"(?:updated|edited|modified|changed|rewrote|rewritten|adjusted|extended)"
+_MOVED_IN = r"(?:renamed|replaced|removed|updated|changed|inserted)"
+_MADE_ONE = late_pattern(
+    rf"\b{_MADE}\b (?:(?!(?:that|which|from|using|with|like|instead|without|for|about|if|by|support|of)\b)"
+    r"[^\s`]{1,30} ){0,4}?" + _QUOTED + _LIST,
+    re.ASCII | re.IGNORECASE,
+)
+_CHANGED_ONE = late_pattern(
+    rf"(?:\b{_CHANGED}(?: (?:the|my|file|also|both|files)){{0,3}} "
+    rf"|\b{_MOVED_IN} (?:(?!(?:that|which|from|for|by|in)\b)[^\s,;]{{1,60}} ){{1,8}}in (?:both |the file )?)"
+    + _QUOTED
+    + _LIST,
+    re.ASCII | re.IGNORECASE,
+)
+_BEEN = late_pattern(
+    _QUOTED + _LIST + rf" (?:has|have|was|were|is|are)(?: now)?(?: been)? (?P<how>{_MADE}|{_CHANGED})\b",
+    re.ASCII | re.IGNORECASE,
+)
+_MADE_JA = late_pattern(
+    _QUOTED + _LIST + r"(?: ?という\w{1,8})? ?[をにへも](?:[^。、\n]{0,16}[をに])?[^。、\n]{0,6}"
+    r"(?:作成|作り|書|追加|生成|保存|用意|新規|出力|まとめ)"
+)
+_CHANGED_JA = late_pattern(
+    _QUOTED
+    + _LIST
+    + r" ?(?:を|の[^。、\n]{1,30}を)[^。、\n]{0,8}(?:更新|修正|変更|編集|書き換え|書き直|リネーム|改名|置換|置き換え)"
+)
+_MINE = late_pattern(
+    r"\b(?:i|we)(?:'ve| have)?\b|^done\b"
+    rf"|^(?:also |successfully |then |now |and )?(?:{_MADE}|{_CHANGED}|{_MOVED_IN}|fixed)\b"
+    r"|(?:ました|ております|ています|済み(?:です)?|完了)(?:。|$)",
+    re.IGNORECASE,
+)
+_NOT_MADE = late_pattern(
+    r"\b(?:if|when|once|until|unless|should|would|will|could|can|may|must|not|cannot|never|neither|nor|no|without|failed"
+    r"|instead|example|e\.g|before|earlier|already|previously|deleted|moved)\b|n't\b|\?$"
+    r"|場合|れば|たら|なら|ません|ない|なかった|ください|下さい|失敗|前回|以前|すでに|既に|例えば|か[。？]?$",
+    re.IGNORECASE,
+)
+_ORDERED = late_pattern(
+    r"(?:^|[,;:] |\b(?:and|then|please|also|you|to) )(?:write|create|add|generate|make|save)\b"
+    r" (?:(?!(?:that|which|from|using|with|like|instead|without|for|about|if|by|to|in|into|of)\b)[^\s`]{1,30} ){0,3}?"
+    + _QUOTED
+    + _LIST,
+    re.ASCII | re.IGNORECASE,
+)
+_ORDERED_INTO = late_pattern(
+    r"\b(?:write|save|put|store|document|describe|export|dump|summari[sz]e)\b [^.\n]{0,80}?(?:\bto|\binto|\bin|\bas) "
+    r"(?:an? |the )?(?:new )?(?:file )?(?:called |named )?" + _QUOTED,
+    re.ASCII | re.IGNORECASE,
+)
+_ORDERED_JA = late_pattern(
+    _QUOTED + _LIST + r" ?(?:という\w{1,8})?[をにへ](?:[^。、\n]{0,16}[をに])?[^。、\n]{0,6}"
+    r"(?:作成し|作っ|書い|生成し|保存し|新規作成|出力し|まとめ)(?:て|、)"
+)
+_CONDITION = late_pattern(r"\b(?:if|unless|when|don't|do not|not|or|without)\b|場合|なら|れば|たら|ない", re.IGNORECASE)
+_PRODUCT = late_pattern(r"[A-Z]\w{1,20}\.(?:js|ts)")
+"""Matches names such as Node.js."""
+
+_MOST_SEARCHED = 5_000
+"""Files and folders of a project looked through for a file of a name."""
+
+
+class ClaimedFile(msgspec.Struct, frozen=True):
+    """A file that an answer claims was `made`, or that it claims was changed."""
+
+    path: str
+    how: Literal["made", "changed"]
+
+
+def claimed_files(answer: str) -> list[ClaimedFile]:
+    """Return the files that an answer claims its author has written or changed."""
+    found: dict[str, ClaimedFile] = {}
+    for said in sentences_in(answer):
+        if "." not in said or _NOT_MADE.search(said):
+            continue
+        has_been = [(match, _how(match["how"])) for match in _BEEN.finditer(said)]
+        is_mine = bool(_MINE.search(said))
+        made = [(match, "made") for one in (_MADE_ONE, _MADE_JA) for match in one.finditer(said) if is_mine]
+        changed = [(match, "changed") for one in (_CHANGED_ONE, _CHANGED_JA) for match in one.finditer(said) if is_mine]
+        for match, how in (*made, *changed, *has_been):
+            for path in _paths(match):
+                found.setdefault(path, ClaimedFile(path, "made" if how == "made" else "changed"))
+    return list(found.values())
+
+
+def ordered_files(request: str) -> list[str]:
+    """Return the files that a request orders to be written, unless it depends on something."""
+    patterns = (_ORDERED, _ORDERED_INTO) if request.isascii() else (_ORDERED, _ORDERED_INTO, _ORDERED_JA)
+    said = [one for one in sentences_in(ends_of(request)) if "." in one and not _CONDITION.search(one)]
+    found = (path for one in said for pattern in patterns for match in pattern.finditer(one) for path in _paths(match))
+    return list(dict.fromkeys(found))
+
+
+def is_missing(root: Path, path: str) -> bool:
+    """Return whether there is neither this file nor another of its name in the project."""
+    name = path.rpartition("/")[2]
+    try:
+        if (root / path).exists():
+            return False
+        entries = list(islice(walk(root, exclude=()), _MOST_SEARCHED))
+    except OSError:  # in a folder that is closed to the user, it may be there
+        return False
+    is_known = len(entries) < _MOST_SEARCHED
+    return is_known and all(entry.path.rpartition("/")[2] != name for entry in entries)
+
+
+def is_touched(paths: Collection[str], path: str) -> bool:
+    """Return whether a file of that name is among those changed."""
+    name = path.rpartition("/")[2]
+    return any(one.rpartition("/")[2] == name for one in paths)
+
+
+def _how(verb: str) -> str:
+    return "made" if re.fullmatch(_MADE, verb, re.IGNORECASE) else "changed"
+
+
+def _paths(match: re.Match[str]) -> Iterator[str]:
+    more = match.groupdict().get("more") or ""
+    for path in (match["path"], *_AND_SO_ON.findall(more)):
+        if not _PRODUCT.fullmatch(path):
+            yield path

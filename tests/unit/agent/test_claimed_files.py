@@ -1,0 +1,91 @@
+"""Which files an answer claims to have written or changed, and a request orders, as their words tell it."""
+
+from pathlib import Path
+
+from localllm.agent.claimed_files import claimed_files, is_missing, is_touched, ordered_files
+from tests.support.each import each
+
+
+@each(
+    ("answer", "claimed"),
+    [
+        (
+            "I renamed f to g in src/app.py and tests/test_app.py and wrote README.md.",
+            {"tests/test_app.py": "changed", "src/app.py": "changed", "README.md": "made"},
+        ),
+        ("Wrote README.md.", {"README.md": "made"}),
+        ("I created `docs/a.md` and `b.py`.", {"docs/a.md": "made", "b.py": "made"}),
+        ("- Created a new guide docs/x.md: usage", {"docs/x.md": "made"}),
+        ("Updated `a.py` to use the helper from `util.py`.", {"a.py": "changed"}),
+        ("x.py has been created.", {"x.py": "made"}),
+        ("`x.py` and `y.py` were updated.", {"x.py": "changed", "y.py": "changed"}),
+        ("README.md に使い方を書きました。", {"README.md": "made"}),
+        ("README.md を作成しました。", {"README.md": "made"}),
+        ("a.py と b.py を修正しました。", {"a.py": "changed", "b.py": "changed"}),
+        ("a.py の x を 2 に変更しました。", {"a.py": "changed"}),
+        ("I added tests to test_a.py.", {"test_a.py": "made"}),
+        ("I fixed the import error in app.py by adding the function.", {}),
+        ("It writes out.csv when it is run.", {}),
+        ("You can create config.toml.", {}),
+        ("I could not write README.md.", {}),
+        ("README.md was not written.", {}),
+        ("I did not create docs/x.md.", {}),
+        ("main.py imports util.py.", {}),
+        ("I added Node.js support.", {}),
+        ("I created it with Next.js.", {}),
+        ("I added a function that reads config.yaml.", {}),
+        ("I added support for data.json.", {}),
+        ("設定は config.toml に書いてください。", {}),
+        ("README.md は作成していません。", {}),
+        ("I changed it; see https://example.org/x.html.", {}),
+        ("I updated the value of self.items.append(x).", {}),
+        ("I wrote a script that creates out.csv.", {}),
+        ("Should I create README.md?", {}),
+        ("I created out.txt, looked at it and deleted it.", {}),
+        ("a.py を作成しますか。", {}),
+        ("I renamed the class and its uses.", {}),
+        ("I changed app.run() in the loop.", {}),
+    ],
+)
+def test_what_an_answer_claims(answer: str, claimed: dict[str, str]) -> None:
+    assert {one.path: one.how for one in claimed_files(answer)} == claimed
+
+
+@each(
+    ("request", "ordered"),
+    [
+        ("Fix add, rename greet to welcome everywhere, and write a README.md", ["README.md"]),
+        ("Create memo.py and b.py.", ["memo.py", "b.py"]),
+        ("Document the functions in docs/api.md", ["docs/api.md"]),
+        ("Summarize the project into out.md", ["out.md"]),
+        ("メモのプログラム memo.py を作成してください。", ["memo.py"]),
+        ("README.md に使い方を書いてください", ["README.md"]),
+        ("Write a haiku to notes.txt.", ["notes.txt"]),
+        ("please create a new file x.py", ["x.py"]),
+        ("Create a.py, which prints x", ["a.py"]),
+        ("Write tests for a.py.", []),
+        ("Fix a.py.", []),
+        ("Write README.md if there is none.", []),
+        ("Create a class like in base.py", []),
+        ("Explain what b.py writes to out.txt", []),
+        ("a.py を直して", []),
+        ("Add a function to a.py", []),
+        ("Create either a.py or b.py", []),
+        ("a.py の関数を一覧して", []),
+    ],
+)
+def test_what_a_request_orders(request: str, ordered: list[str]) -> None:
+    assert ordered_files(request) == ordered
+
+
+def test_a_file_that_is_somewhere_in_the_project_is_not_missing(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").touch()
+    assert not is_missing(tmp_path, "docs/a.md")
+    assert not is_missing(tmp_path, "a.md")
+    assert is_missing(tmp_path, "docs/b.md")
+
+
+def test_a_changed_file_is_known_by_its_name() -> None:
+    assert is_touched(["src/a.py"], "a.py")
+    assert not is_touched(["src/a.py"], "b.py")
