@@ -29,6 +29,7 @@ _DIGEST = {
     "style": "Coding style:",
     "dna": "About the project:",
     "todos": "Open TODOs:",
+    "todos_in_file": 'Open TODOs (when one is done, edit its line in the file: "- [x]"):',
     "more": "(and {count} more)",
     "more_found": "(and {count} more: recall finds them)",
     "decisions": "Decisions:",
@@ -66,8 +67,8 @@ def digest(document: Document, limit_bytes: int, *, searchable: bool = True, ses
     """Build the model's initial summary in at most `limit_bytes` of UTF-8; empty if there is nothing.
 
     Contains open TODOs, coding style and description of the project, decisions, preferences and the last session's
-    record. `searchable`: whether the model has the tool that finds the rest. `session_id`: the session to be told,
-    whose own record is left out.
+    record. `searchable`: whether the model has the tools that find the rest and change TODOs. `session_id`: the
+    session to be told, whose own record is left out.
     """
     parts = [part for part in _parts(document, searchable=searchable, session_id=session_id) if part.lines]
     taken = [0] * len(parts)
@@ -88,10 +89,11 @@ def _parts(document: Document, *, searchable: bool, session_id: str) -> list[_Pa
     preferences = notes.notes(document, "preferences")
     last = session_records.last(document, session_id)
     session = [line.strip() for line in last.text.splitlines()] if last else []
+    todos_heading = "todos" if searchable else "todos_in_file"
     more = "(and {count} more: recall finds them)" if searchable else "(and {count} more)"
     made = [f"- {note.when} {note.text}".replace("-  ", "- ") for note in decisions[:20]]
     return [
-        _part("todos", [_todo_line(todo) for todo in urgent[:50]], 0.35, len(urgent)),
+        _part(todos_heading, [_todo_line(todo) for todo in urgent[:50]], 0.35, len(urgent)),
         _part("style", _described(document, "style"), 0.25),
         _part("dna", _described(document, "dna"), 0.15),
         _part("decisions", made, 0.15, len(decisions))._replace(more=more),

@@ -101,3 +101,20 @@ async def test_the_user_puts_a_plan_on_the_list(tmp_path: Path) -> None:
             assert "- [ ] Fix it" in (tmp_path / "LOCALLLM.md").read_text()
             app.changes.undo()
             assert not (tmp_path / "LOCALLLM.md").exists()
+
+
+async def test_without_a_tool_for_them_the_model_can_tick_todos_off_in_the_file(tmp_path: Path) -> None:
+    (tmp_path / "LOCALLLM.md").write_text("# Mine\n\n## TODO\n\n- [ ] Read it\n- [ ] Ship it\n")
+    tick = {"file_path": "LOCALLLM.md", "old_string": "- [ ] Read it", "new_string": "- [x] Read it"}
+    with WireServer([calls(("edit_file", tick)), says("one"), says("two"), says("three")]) as server:
+        async with app_over(tmp_path, server.url, agent=COMPACT) as app:
+            app.set_mode("auto-edit")
+            await played(app, "first")
+            assert [todo.text for todo in app.external_memory.open_todos()] == ["Ship it"]
+            await played(app, "second")
+        async with app_over(tmp_path, server.url, agent=STANDARD) as app:
+            await played(app, "third")
+    hint = 'edit its line in the file: "- [x]"'
+    assert hint in sent(server, 0)[1]["content"]
+    assert sent(server, 2)[-1]["content"] == "second", "it knows what it has changed"
+    assert hint not in sent(server, 3)[1]["content"], "there is a tool for it"
