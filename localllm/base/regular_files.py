@@ -10,7 +10,7 @@ from functools import lru_cache
 from io import BufferedReader
 from pathlib import Path
 
-from localllm.base.files import open_beneath
+from localllm.base.files import open_beneath, open_by_components
 
 READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 """Flags for opening a file passed to `opened`: without O_NONBLOCK a pipe would wait for its writer."""
@@ -50,6 +50,19 @@ def open_linkless(path: Path) -> BufferedReader:
     top = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         return opened(open_beneath(top, str(path).lstrip("/"), READ | NO_LINK, links=False))
+    finally:
+        os.close(top)
+
+
+def open_folder_linkless(folder: Path, flags: int = 0) -> int:
+    """Open a folder by an absolute path without any link:
+    OSError ELOOP or EXDEV if one was added since it was resolved. On Windows only the last component is checked."""
+    flags |= getattr(os, "O_DIRECTORY", 0) | NO_LINK
+    if sys.platform == "win32":
+        return os.open(folder, flags)
+    top = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        return open_by_components(top, str(folder).lstrip("/"), flags, links=False)
     finally:
         os.close(top)
 

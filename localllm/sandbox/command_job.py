@@ -141,5 +141,7 @@ class Job:
                 self._reverted.update(self._protected.end())
         except OSError as error:
             raise SafetyViolationError("command_not_reverted", path=error.filename, reason=error.strerror) from error
+        except SafetyViolationError:
+            raise
         except LocalLLMError as error:
             raise SafetyViolationError("command_not_reverted", path=".", reason=str(error)) from error

@@ -8,7 +8,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
+from localllm.base.errors import SafetyViolationError
 from localllm.base.files import atomic_write_at, open_made
+from localllm.base.regular_files import open_folder_linkless
 from localllm.sandbox.launcher.removal import delete_tree_at
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -36,11 +38,12 @@ class Restorer:
         self._fd = -1
 
     def __enter__(self) -> "Restorer":
+        """Raises like `open_project`."""
         try:
-            self._fd = os.open(self._root, _FOLDER)
+            self._fd = open_project(self._root)
         except PermissionError:
-            self._root.chmod(stat.S_IRWXU)  # no command can put anything else in its place
-            self._fd = os.open(self._root, _FOLDER)
+            _give_access(self._root)
+            self._fd = open_project(self._root)
         return self
 
     def __exit__(
@@ -105,8 +108,7 @@ class Restorer:
             try:
                 about = os.fstat(fd)
                 if about.st_ctime_ns >= since and about.st_mode & stat.S_IRWXU != stat.S_IRWXU:
-                    # Through the descriptor: a running command might put a symlink at the name.
-                    os.chmod(f"/proc/self/fd/{fd}", stat.S_IMODE(about.st_mode) | stat.S_IRWXU)  # noqa: PTH101
+                    _chmod(fd, stat.S_IMODE(about.st_mode) | stat.S_IRWXU)
                     return True
             finally:
                 os.close(fd)
@@ -225,6 +227,44 @@ class Restorer:
                 os.close(new)
         finally:
             os.close(old)
+
+
+def open_project(root: Path, flags: int = 0) -> int:
+    """Open the project. Raises SafetyViolationError if a command of a project around it has put a link in its place, or
+    in that of a folder above; OSError."""
+    try:
+        return open_folder_linkless(root, flags)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.EXDEV, errno.ENOTDIR):
+            raise
+        raise SafetyViolationError("command_not_reverted", path=root, reason=os.strerror(errno.ELOOP)) from error
+
+
+def is_in_place(root: Path) -> bool:
+    """Return whether no link leads to the project by now."""
+    try:
+        os.close(open_project(root, getattr(os, "O_PATH", 0)))
+    except SafetyViolationError:
+        return False
+    except OSError:
+        pass  # gone, or closed to its owner
+    return True
+
+
+def _give_access(root: Path) -> None:
+    if not hasattr(os, "O_PATH"):
+        root.chmod(stat.S_IRWXU)
+        return
+    fd = open_project(root, os.O_PATH)
+    try:
+        _chmod(fd, stat.S_IRWXU)
+    finally:
+        os.close(fd)
+
+
+def _chmod(fd: int, mode: int) -> None:
+    """Change permissions through a descriptor: a running command might put a symlink at the name."""
+    os.chmod(f"/proc/self/fd/{fd}", mode)  # noqa: PTH101
 
 
 def _name(path: str) -> str:

@@ -1,5 +1,6 @@
 """Compare the protected files of a project before and after commands, and undo the changes."""
 
+import errno
 import os
 import stat
 import sys
@@ -13,7 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from localllm.base import logs
-from localllm.base.errors import SafetyViolationError
+from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.base.kept_outputs import is_kept_output
 from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.command_records import PATIENCE, CommandRecord, CommandRecords, Lifetime, OthersRecord
@@ -37,7 +38,7 @@ from localllm.sandbox.protect.protected_paths import (
 from localllm.sandbox.protect.protected_walk import ProtectedWalk
 from localllm.sandbox.protect.put_back import PutBack
 from localllm.sandbox.protect.repository_data import RepositoryData
-from localllm.sandbox.protect.restore import Restorer
+from localllm.sandbox.protect.restore import Restorer, is_in_place
 
 _NOTHING = Entry(0, (), b"")
 _Found = TypeVar("_Found")
@@ -141,7 +142,10 @@ class ProtectedFiles:
                     self._is_unfinished = False
                 with suppress(OSError):
                     self._recover()
-                self._known = self._look_before(self._known)
+                known = self._look_before(self._known)
+                if not is_in_place(self._root):  # what was read may be another folder's
+                    raise ToolExecutionError("command_failed_to_start", reason=os.strerror(errno.ELOOP))
+                self._known = known
                 if not self._records.begin(self._known):
                     return False
             self._running += 1
@@ -327,6 +331,8 @@ class ProtectedFiles:
     def _put_back(self, most: int | None = None, within: Lifetime | None = None) -> tuple[str, ...]:
         """Undo changes, at most `most` at a time. `within`: those of a killed command."""
         known, self._failed = self._known, None
+        if not is_in_place(self._root):
+            raise SafetyViolationError("command_not_reverted", path=self._root, reason=os.strerror(errno.ELOOP))
         after, reach = self._look_after(_TIME_AFTER if within is None else _TIME_AT_START)
         after |= self._tried(lambda: self._look_at_new(reach))
         self._is_overlooked |= not reach.is_complete

@@ -13,6 +13,7 @@ import msgspec
 
 from localllm.base.files import copy_content
 from localllm.sandbox.protect.folder_listings import SETTLED, FolderListings
+from localllm.sandbox.protect.restore import open_project
 
 _MOST_FOLDERS = 50_000  # scanned, the nearest first
 _MOST_BYTES = 10_000_000  # of their paths
@@ -235,7 +236,7 @@ def sever(root: Path, linked: dict[_Identity, tuple[str, ...]], *, largest: int)
     copied: list[str] = []
     shared: list[str] = []
     room = _MOST_IN_ALL
-    fd = os.open(root, _FOLDER)
+    fd = open_project(root)
     try:
         for identity, paths in linked.items():
             size = _sever(fd, identity, paths, min(largest, room))

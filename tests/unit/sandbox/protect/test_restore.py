@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.sandbox.protect.restore import Restorer
 from localllm.sandbox.protect.revert import ProtectedFiles
 
@@ -134,3 +135,35 @@ def test_a_folder_is_copied_where_another_program_has_commands(tmp_path: Path) -
         held.write("later")
     theirs.end()
     assert [path.read_text() for path in state.rglob("tasks.json")] == [""]
+
+
+def test_a_project_above_which_a_link_was_put_is_not_touched(places: tuple[Path, Path, Path]) -> None:
+    root, outside, _ = places
+    (root / "sub/app").mkdir(parents=True)
+    (outside / "app").mkdir()
+    files = ProtectedFiles(root / "sub/app", None)
+    (root / "sub/app/.envrc").write_text("old")
+    files.begin()
+    (root / "sub/app/.envrc").write_text("evil")
+    (root / "sub").rename(root / "was")
+    (root / "sub").symlink_to(outside)
+    (outside / "app/.envrc").write_text("kept")
+    for change in (files.end, files.begin):
+        with pytest.raises(SafetyViolationError):
+            change()
+    with pytest.raises(SafetyViolationError), Restorer(root / "sub/app", None):
+        pass
+    assert (outside / "app/.envrc").read_text() == "kept"
+    (root / "sub").unlink()
+    (root / "was").rename(root / "sub")
+    files.begin()
+    assert (root / "sub/app/.envrc").read_text() == "old", "put back once it can be"
+    files.end()
+
+
+def test_no_command_begins_where_a_link_leads(places: tuple[Path, Path, Path]) -> None:
+    root, outside, _ = places
+    (outside / "app").mkdir()
+    (root / "sub").symlink_to(outside)
+    with pytest.raises(ToolExecutionError):
+        ProtectedFiles(root / "sub/app", None).begin()
