@@ -1,8 +1,8 @@
 """Classify shell commands by their words: test, build, other program, file operation, or reading."""
 
 import re
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Collection, Iterator, Sequence
+from typing import Literal, NamedTuple
 
 from localllm.base.lazy_patterns import late_pattern
 
@@ -130,6 +130,118 @@ def _run_by_runner(goals: list[str]) -> str:
     start = 2 if goals[:1] == ["workspace"] else 0
     start += goals[start : start + 1] != [] and goals[start] in _RUNNING
     return _bare(goals[start]) if goals[start:] else ""
+
+
+_QUOTED = late_pattern(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.", re.DOTALL)
+_JOINT = late_pattern(r"(&&|\|\||;|\n|(?<![<>&0-9])&(?![>&]))")
+_ENDING = late_pattern(r"\bset -\w*e|\bexit\b")
+_COMPUTED = late_pattern(r"\$\(|`|<\(")
+_OPENING = frozenset({"for", "while", "until", "if", "case", "select", "function"})
+_CLOSING = frozenset({"done", "fi", "esac"})
+_INTO_FILE = late_pattern(r"(?<![0-9&])>{1,2}+(?!&)(?!\s*/dev/null)")
+_ANY_FILE = late_pattern(r"[*?$]|\bxargs\b|\bgit apply\b|\bpatch\b|\s-exec\b")
+"""Matches what names files without writing their names."""
+_WRITERS = frozenset(
+    "apply black cp dd gofmt install isort ln mv patch perl prettier rename rsync sed tee truncate unzip xargs".split()
+)
+_GIT_BACK = frozenset("bisect checkout reset restore stash switch".split())
+"""Commands of git that restore files from commits."""
+_GIT_COMMITTERS = frozenset("am cherry-pick commit merge pull rebase revert".split())
+_GIT_WRITERS = _GIT_BACK | _GIT_COMMITTERS | {"apply", "mv", "rm"} - {"commit"}
+
+
+class _Segment(NamedTuple):
+    """A pipeline of a line: its text, the same without what is quoted, and the operator before it, "in" if it is in a
+    loop or a condition."""
+
+    text: str
+    plain: str
+    operator: str
+
+
+def _segments(command: str) -> list[_Segment]:
+    """Return the pipelines of a line, in order; empty if they cannot be told apart."""
+    text = _HERE_DOCUMENT.sub(r"\3", command[:_LONGEST_COMMAND])
+    plain = _QUOTED.sub(lambda found: "_" * len(found[0]), text)
+    if _COMPUTED.search(plain):
+        return []
+    found: list[_Segment] = []
+    at, depth, operator = 0, 0, ""
+    for number, piece in enumerate(_JOINT.split(plain)):
+        whole, at = text[at : at + len(piece)], at + len(piece)
+        if number % 2:
+            operator = operator if operator in ("&&", "||") and piece == "\n" else piece
+        elif piece.strip():
+            words = piece.split()
+            depth += words[0] in _OPENING
+            found.append(_Segment(whole, piece, "in" if depth else operator))
+            depth -= words[0] in _CLOSING
+            operator = ""
+    return found if depth == 0 else []
+
+
+def _kinds(plain: str) -> set[CommandKind]:
+    return {_kind(part) for part in _parts(plain)}
+
+
+def _writes(plain: str) -> bool:
+    """Return whether a pipeline has a program that writes files, or writes into one."""
+    return bool(_INTO_FILE.search(plain)) or any(map(_is_writer, _parts(plain)))
+
+
+def _is_writer(part: str) -> bool:
+    match _bare(part.partition(" ")[0]):
+        case "git":
+            return _git_command(part) in _GIT_WRITERS
+        case "find":
+            return " -exec" in part
+        case name:
+            return name in _WRITERS
+
+
+def _git_command(part: str) -> str:
+    words = iter(part.split()[1:])
+    for word in words:
+        if word in ("-C", "-c"):
+            next(words, "")
+        elif not word.startswith("-"):
+            return word
+    return ""
+
+
+def ran_after_changing(command: str, changed: Collection[str], *, succeeded: bool) -> bool:
+    """Return whether a line has run a program after it changed these files, as in `sed -i s/a/b/ x.py && python x.py`:
+    so far as it shows which of its commands has changed them."""
+    segments = _segments(command)
+    at = next((at for at in range(len(segments) - 1, 0, -1) if "program" in _kinds(segments[at].plain)), 0)
+    if not at or any(one.operator == "&" for one in segments):
+        return False
+    last, behind = segments[at], segments[at + 1 :]
+    if last.operator not in ("&&", ";", "\n") or any(one.operator == "||" for one in behind):
+        return False
+    if not succeeded and (last.operator == "&&" or _ENDING.search(command)):
+        return False
+    return all(_is_written_in(segments[:at], path) and not _is_written_in(segments[at:], path) for path in changed)
+
+
+def changed_after_testing(command: str, changed: Collection[str]) -> bool:
+    """Return whether a line has changed one of these files after its last test or build: `pytest; sed -i … x.py`."""
+    segments = _segments(command)
+    tests = [at for at, one in enumerate(segments) if _kinds(one.plain) & {"test", "build"}]
+    return bool(tests) and any(_is_written_in(segments[tests[-1] + 1 :], path) for path in changed)
+
+
+def _is_written_in(segments: Sequence[_Segment], path: str) -> bool:
+    """Return whether one of the commands writes the file, or files that it does not name."""
+    name = path.rpartition("/")[2]
+    return any(_writes(one.plain) and (name in one.text or _ANY_FILE.search(one.plain)) for one in segments)
+
+
+def only_brings_back(command: str) -> bool:
+    """Return whether git restores files from commits in a line, and makes no new commit in it."""
+    parts = [part for one in _segments(command) for part in _parts(one.plain)]
+    of_git = {_git_command(part) for part in parts if _bare(part.partition(" ")[0]) == "git"}
+    return bool(of_git & _GIT_BACK) and not of_git & _GIT_COMMITTERS
 
 
 _HIDES_CODE = late_pattern(r"\||;|\|\||&\s|\n")

@@ -84,6 +84,7 @@ class Finishing(Middleware):
         self._asked = 0
         self._told: set[str] = set()
         self._elsewhere: dict[str, str] = {}
+        self._brought_back: frozenset[str] = frozenset()
         self._facts.begin()
         self._work.begin()
         self._position = self._tools.changes.position
@@ -209,6 +210,10 @@ class Finishing(Middleware):
             *await self._of_merge(state, text),
             *await self._of_reverted(state, text),
         ]
+        if self._facts.unchecked:
+            from localllm.agent.project_checks import brought_back  # most runs change no code
+
+            self._brought_back = await brought_back(self._tools.changes, self._facts, self._position)
         of_tests = list(self._of_tests(state, text))
         return [
             *found,
@@ -369,9 +374,13 @@ class Finishing(Middleware):
             and not (phrases.needs_nothing(text) or phrases.admits_failure(text) or phrases.admits_refusal(text))
         )
 
+    @property
+    def _unchecked(self) -> list[str]:
+        return [path for path in self._facts.unchecked if path not in self._brought_back]
+
     def _of_rest(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that code was changed after the last command."""
-        if paths := self._facts.unchecked:
+        if paths := self._unchecked:
             is_known = bool(self._facts.tests or self._facts.known_test)
             is_wanted = is_known or request_phrases.asks_for_check(state.goal)
             reason = (
@@ -434,7 +443,7 @@ class Finishing(Middleware):
         ):
             if empty:
                 return Finding("no_tests_found", reason, contradicts=False, params={"command": empty})
-            changed = _listed(facts.unchecked)
+            changed = _listed(self._unchecked)
             why = f"{changed} changed, and no test was run since" if changed else "No test was run"
             is_nameable = 0 < len(command) <= _LONGEST_COMMAND and not set("\n`") & set(command)
             named = f": `{command}`" if is_nameable else ""

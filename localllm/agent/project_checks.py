@@ -1,14 +1,18 @@
-"""Check an answer against the project: a merge or rebase that has not ended, the paths that the answer names."""
+"""Check the end of a run against the project: a merge or rebase that has not ended, files that git has restored, the
+paths that the answer names."""
 
+import asyncio
 import re
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from localllm.agent.run_facts import RunFacts
 from localllm.base.directory_walk import walk
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.paths import some_of
+from localllm.tools.change_history import ChangeHistory
 from localllm.tools.merge_state import read_merge_state
 
 _OPEN = late_pattern(
@@ -64,6 +68,15 @@ def says_that_it_is_open(answer: str) -> bool:
         _OPEN.search(said) or (_CONFLICTS.search(said) and not _SETTLED.search(said))
         for said in _SENTENCE_ENDS.split(answer)
     )
+
+
+async def brought_back(changes: ChangeHistory, facts: RunFacts, position: int) -> frozenset[str]:
+    """Return the unchecked files in which a run, begun at `position`, has changed no code: those that are again as they
+    were then, and those that only git has changed and that are as in the last commit."""
+    made = {one.path for one in changes.made_since(position)}
+    differ = made & {*await asyncio.to_thread(changes.changed_since, position)}
+    of_git = [path for path in facts.unchecked if path in facts.by_git & differ]
+    return frozenset(made - differ) | await changes.committed(of_git)
 
 
 _MOST_SEARCHED = 5_000

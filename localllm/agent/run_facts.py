@@ -5,7 +5,17 @@ from typing import Any
 
 import msgspec
 
-from localllm.agent.command_kinds import CommandKind, command_kind, commits, found_no_tests, has_committed, outcome
+from localllm.agent.command_kinds import (
+    CommandKind,
+    changed_after_testing,
+    command_kind,
+    commits,
+    found_no_tests,
+    has_committed,
+    only_brings_back,
+    outcome,
+    ran_after_changing,
+)
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import arguments_in, path_of
 from localllm.tools.results import ToolResult
@@ -57,6 +67,8 @@ class RunFacts:
         self.needless: set[str] = set()
         """The files in which an edit found nothing to do."""
         self.was_refused = False
+        self.by_git: set[str] = set()
+        """Changed files that only git has changed, in commands that restore files from commits."""
         self.may_have_changed = False
         """Whether a call has succeeded whose changes are not tracked."""
         self.had_committed = self.had_committed or self.has_committed
@@ -94,6 +106,7 @@ class RunFacts:
             self._note_edit(result, changed)
         elif result.success and tool not in _READERS.split():
             self.may_have_changed = True
+        self.by_git.difference_update(changed)
         self.changed |= changed
 
     def _note_commit(self, *, is_made: bool, is_empty: bool) -> None:
@@ -133,20 +146,27 @@ class RunFacts:
             changed = {path: at for path, at in changed.items() if is_code(path)}  # without caches and reports
             passed = outcome(command, int(payload["return_code"]), output)
             if passed is not None:
-                self.tests.append(TestRun(command, kind, passed, self.calls))
+                at = self.calls - changed_after_testing(command, changed)
+                self.tests.append(TestRun(command, kind, passed, at))
                 self.known_test = command if kind == "test" else self.known_test
-                self._checked_at = self.calls
+                self._checked_at = at
                 if passed and kind == "test" and self._is_droppable:
                     self.failed_edit = ""
             else:
                 self._not_run, self._not_run_at = command, self.calls
                 self._is_empty = found_no_tests(output)
-        elif kind == "program" and not any(map(is_code, changed)):
-            self._checked_at = self.calls
+        elif kind == "program":
+            code = [path for path in changed if is_code(path)]
+            if not code or ran_after_changing(command, code, succeeded=result.success):
+                self._checked_at = self.calls
         if kind not in ("test", "reading") and result.success:
             self.may_have_changed = True
         if self.failed_edit in changed:
             self.failed_edit = ""
+        if only_brings_back(command):
+            self.by_git |= changed.keys() - self.changed.keys()
+        else:
+            self.by_git.difference_update(changed)
         self.changed |= changed
 
     @property

@@ -63,6 +63,7 @@ class ChangeHistory:
 
     def __init__(self, context: ToolContext, snapshots: Snapshots, commands: CommandSnapshots) -> None:
         self._root = context.root
+        self._context = context
         self._is_kept = context.settings.safety.auto_backup
         self._snapshots = snapshots
         self._commands = commands
@@ -184,6 +185,19 @@ class ChangeHistory:
         """Return whether tools have changed `paths` since `position`, and all files are again as they were then."""
         changed = {made.path for made in self._snapshots.made_since(position)}
         return bool(paths) and changed.issuperset(paths) and not self._snapshots.changed_since(position)
+
+    async def committed(self, paths: Sequence[str]) -> set[str]:
+        """Return those of the files that are, according to git, as in the last commit."""
+        if not paths:
+            return set()
+        from localllm.tools.git_repository import opened_repository  # rarely needed
+
+        try:
+            async with opened_repository(self._context) as repository:
+                status = await repository.status(*paths)
+        except LocalLLMError:
+            return set()
+        return {*paths} - {change.path for change in status.changes}
 
     def diffs_since(self, position: int) -> list[FileDiff]:
         """Return the diffs of these files since `position`, including changes by others."""

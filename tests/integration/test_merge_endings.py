@@ -178,3 +178,26 @@ async def test_undo_says_what_git_has_not_ended(project: Path, command: str, end
     for ending in (["rebase", "--abort"], ["merge", "--abort"], ["bisect", "reset"]):
         git(project, *ending)
     assert not any("in progress" in line for line in tools.changes.undo())
+
+
+@pytest.mark.parametrize(
+    ("commands", "is_unchecked"),
+    [
+        (["git bisect start feature main~2 && git bisect run true", "git bisect reset"], False),
+        (["git checkout -q main"], False),
+        (["sed -i 's/return s/return 2/' calc.py", "git checkout -q calc.py"], False),
+        (["sed -i 's/return/return 1 +/' calc.py && python3 -B -c 'import calc; print(1)'"], False),
+        (["git checkout -q main", "sed -i 's/return/return 1 +/' calc.py"], True),
+        (["sed -i 's/return/return 1 +/' calc.py", "git stash", "git stash pop"], True),
+        (["sed -i 's/return/return 1 +/' calc.py", "git commit -qam More"], True),
+        (["python3 -B -c 'import calc' && sed -i 's/return/return 1 +/' calc.py"], True),
+        (["git checkout -q main~2", "git merge -q main"], True),
+    ],
+)
+async def test_code_that_git_has_restored_is_no_change_of_the_run(
+    project: Path, commands: list[str], is_unchecked: bool
+) -> None:
+    agent = agent_for(project, *map(run, commands), "That is all.")
+    result = await agent.execute_query("Have a look at calc.py and its history.")
+    told = ["nothing was run after calc.py changed"] if is_unchecked else []
+    assert [*map(str, result.unverified)] == told

@@ -1,6 +1,13 @@
 """What a command is for, as its words tell it."""
 
-from localllm.agent.command_kinds import command_kind, found_no_tests, outcome
+from localllm.agent.command_kinds import (
+    changed_after_testing,
+    command_kind,
+    found_no_tests,
+    only_brings_back,
+    outcome,
+    ran_after_changing,
+)
 from tests.support.each import each
 
 
@@ -187,3 +194,79 @@ def test_whether_a_test_went_well(command: str, code: int, output: str, went_wel
 )
 def test_whether_a_runner_found_tests(output: str, is_empty: bool) -> None:
     assert found_no_tests(output) is is_empty
+
+
+@each(
+    ("command", "changed", "succeeded", "is_after"),
+    [
+        ("sed -i s/a/b/ x.py && python x.py", ["x.py"], True, True),
+        ("grep -rl X httpx | xargs sed -i 's/X/Y/g' && python -c 'import httpx; print(1)'", ["httpx/a.py"], True, True),
+        ("for f in *.py; do sed -i s/a/b/ $f; done && python x.py", ["x.py"], True, True),
+        ("find . -name '*.py' -exec sed -i s/a/b/ {} \\; && python x.py", ["x.py"], True, True),
+        ("cat > x.py <<'EOF'\nprint(1)\nEOF\npython x.py", ["x.py"], False, True),
+        ("sed -i s/a/b/ x.py; python x.py", ["x.py"], False, True),
+        ("cp y.py x.py &&\n  python app.py --all | head -5 && echo OK && git diff", ["x.py"], True, True),
+        ("sed -i s/a/b/ x.py && python app.py > out.txt 2>&1", ["x.py"], True, True),
+        ("sed -i s/a/b/ x.py && python app.py 2>>/dev/null && git add x.py && git commit -m x", ["x.py"], True, True),
+        ("git checkout -q topic -- x.py && ./run x.py", ["x.py"], True, True),
+        # it failed, and so was perhaps not run
+        ("sed -i s/a/b/ x.py && python x.py", ["x.py"], False, False),
+        ("set -e; sed -i s/a/b/ x.py; python x.py", ["x.py"], False, False),
+        # before, beside or instead of the change
+        ("python x.py && sed -i s/a/b/ x.py", ["x.py"], True, False),
+        ("python app.py && sed -i 's/a/b; c && d/' x.py", ["x.py"], True, False),
+        ("sed -i s/a/b/ x.py & python x.py", ["x.py"], True, False),
+        ("sed -i s/a/b/ x.py || python x.py", ["x.py"], True, False),
+        ("sed -i s/a/b/ x.py && python x.py || true", ["x.py"], True, False),
+        ("sed -i s/a/b/ x.py && if [ -f y ]; then python x.py; fi", ["x.py"], True, False),
+        ("sed -i s/a/b/ x.py && python x.py && sed -i s/b/c/ x.py", ["x.py"], True, False),
+        # the program itself may have made the change
+        ("python fix.py", ["x.py"], True, False),
+        ("cd tool && python fix.py", ["x.py"], True, False),
+        ("sed -i s/a/b/ y.py && python fix.py", ["x.py"], True, False),
+        ("sed -i s/a/b/ y.py && python fix.py", ["x.py", "y.py"], True, False),
+        ("sed -i s/a/b/ x.py && python gen.py > x.py", ["x.py"], True, False),
+        ("echo $(sed -i s/a/b/ x.py) && python x.py", ["x.py"], True, False),
+        # it was not run, only looked at
+        ("sed -i s/a/b/ x.py && cat x.py", ["x.py"], True, False),
+        ("sed -i s/a/b/ x.py && git diff", ["x.py"], True, False),
+    ],
+)
+def test_whether_a_program_was_run_after_the_change(
+    command: str, changed: list[str], succeeded: bool, is_after: bool
+) -> None:
+    assert ran_after_changing(command, changed, succeeded=succeeded) == is_after
+
+
+@each(
+    ("command", "is_after"),
+    [
+        ("pytest -q; sed -i s/a/b/ x.py", True),
+        ("pytest -q && cp y.py x.py && git add x.py", True),
+        ("sed -i s/a/b/ x.py && pytest -q", False),
+        ("pytest -q; sed -i s/a/b/ x.py; pytest -q", False),
+        ("pytest -q; sed -i s/a/b/ notes.md", False),
+        ("pytest -q; git add x.py; git commit -m x", False),
+        ("pytest -q 2>&1 | tail -3", False),
+    ],
+)
+def test_whether_a_file_was_changed_after_the_test(command: str, is_after: bool) -> None:
+    assert changed_after_testing(command, ["x.py"]) == is_after
+
+
+@each(
+    ("command", "is_back"),
+    [
+        ("git bisect reset", True),
+        ("git -C . -c a.b=c checkout -q topic && ls", True),
+        ("git status; git switch -", True),
+        ("git checkout topic && git merge main", False),
+        ("git checkout -b new && sed -i s/a/b/ x.py && git commit -am x", False),
+        ("git commit -am x", False),
+        ("git status", False),
+        ("sed -i s/a/b/ x.py", False),
+        ("echo 'git checkout'", False),
+    ],
+)
+def test_whether_git_only_restores(command: str, is_back: bool) -> None:
+    assert only_brings_back(command) == is_back

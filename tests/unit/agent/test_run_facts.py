@@ -194,6 +194,8 @@ class TestTests:
             ([GREEN, RED], False),
             ([RED, GREEN], True),
             ([command("make")], False),
+            ([command("sed -i s/a/b/ a.py && pytest", 0, "", "a.py")], True),
+            ([command("pytest && sed -i s/a/b/ a.py", 0, "", "a.py")], False),
         ],
     )
     def test_whether_the_newest_test_holds_for_the_code_as_it_is(
