@@ -36,6 +36,11 @@ class Reader(Protocol):
         """Whether the answer violates the form its server was to enforce; None if there is no such form."""
         ...
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the model writes on where its answer has ended: the rest can be left unread."""
+        ...
+
     def feed(self, chunk: Chunk) -> list[Chunk]:
         """Return the chunks that can be emitted now."""
         ...

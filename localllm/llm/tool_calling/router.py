@@ -111,6 +111,7 @@ class ExactReader:
 
     thinking_was_open = False
     strayed: bool | None = None
+    is_over = False
 
     def feed(self, chunk: Chunk) -> list[Chunk]:
         """Return the chunk."""
@@ -252,6 +253,9 @@ class Speaking:
                             begun = True
                             yield told
                         if is_cut:
+                            break
+                        if reader.is_over:
+                            reader.feed(FinishChunk("stop"))
                             break
             except LLMConnectionError as error:
                 changed = self._learn_of_schema(error, question) or self._learn_from(error, question, dialect.name)

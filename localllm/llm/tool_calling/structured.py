@@ -60,6 +60,11 @@ class StructuredReader:
         self._name = ""
         self._arguments = ""
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the model writes on after the end of its own turn."""
+        return self._native.is_over
+
     def feed(self, chunk: Chunk) -> list[Chunk]:
         """Return the chunks that can be emitted now."""
         match chunk:

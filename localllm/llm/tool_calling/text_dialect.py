@@ -24,6 +24,7 @@ from localllm.llm.tool_calling.text_format import (
     spell_out,
     thought_of,
 )
+from localllm.llm.tool_calling.text_tool_calls.markers import TURN_ENDS
 from localllm.llm.tool_calling.text_tool_calls.payloads import Offer, read_calls
 from localllm.llm.tool_calling.text_tool_calls.reader import SalvagingReader
 from localllm.llm.tool_calling.text_tool_calls.source import Reading, Source
@@ -61,6 +62,11 @@ class TextReader:
         self._fence_open = False
         self._next_input: Literal["stray", "dropped", "answer"] = "stray"
         self._finish: FinishChunk | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the model writes on after the end of its own turn."""
+        return self._native.is_over
 
     def feed(self, chunk: Chunk) -> list[Chunk]:
         """Return the chunks that can be emitted now."""
@@ -125,6 +131,8 @@ class TextReader:
                 case "observation" if self._mode == "thought":
                     return
                 case "action":
+                    if self._text.said.lower().endswith(TURN_ENDS):
+                        return
                     if (yield from self._action()):
                         return
                     continue

@@ -131,7 +131,7 @@ HARMONY_ENDS = ("<|end|>", "<|return|>", "<|call|>")
 HARMONY_LOOSE = ("to=functions.", "commentary to=", "assistant to=", "assistantcommentary to=", "analysis to=")
 """The same head if the server has dropped the special tokens; only at the start of a line."""
 
-SPECIAL_TOKENS = (
+TURN_ENDS = (
     "<|im_end|>",
     "<|eot_id|>",
     "<|eom_id|>",
@@ -141,16 +141,23 @@ SPECIAL_TOKENS = (
     "<end_of_turn>",
     "<turn|>",
     "<｜end▁of▁sentence｜>",
-    "<|end_of_role|>",
     "<|eot|>",
+    "<eos>",
+    "</s>",
+    "<|end|>",  # Phi; in Harmony the end of a message only
+    "<|return|>",
+)
+"""Tokens at which a server should have stopped: what follows is no part of the answer."""
+
+SPECIAL_TOKENS = (
+    *TURN_ENDS,
+    "<|end_of_role|>",
     "<|begin_of_text|>",
     "<｜begin▁of▁sentence｜>",
     "<|assistant|>",
     "<｜assistant｜>",
     "<end_code>",  # smolagents
-    "<eos>",
     "<s>",
-    "</s>",
     "<|start_response|>",
     "<|end_response|>",
     "<|start_text|>",
@@ -175,20 +182,21 @@ OWN_TURNS = ("assistant", "model")
 OTHER_TURNS = ("user", "tool", "ipython", "system")
 HEADER_ENDS = ("<|end_header_id|>", "<|header_end|>", "<|end_of_role|>")
 
+USER_TURNS = ("<|user|>", "<｜user｜>")  # Phi, GLM; DeepSeek
+
 RESULTS = (
     "<tool_response>",  # Hermes, Qwen
     "<tool_result>",
     "<function_results>",
     "<|observation|>",  # GLM
-    "<|user|>",
     "[tool_results]",  # Mistral
     "<|tool_response|>",
     "<｜tool▁outputs▁begin｜>",  # DeepSeek
-    "<｜user｜>",
+    *USER_TURNS,
 )
 """Openers of a call's result, or of the user's turn. After a call they start a text invented by the model."""
 
-OTHERS_IN_HARMONY = ("functions.", "user")
+OTHERS_IN_HARMONY = ("functions.", "user", "system", "developer")
 """Names after <|start|> other than the model's."""
 
 ORPHANS = (*dict.fromkeys(PARAMETERS.values()), "</arg_value>")
@@ -270,6 +278,8 @@ Kind = Literal[
     "turn",
     "result",
     "orphan",
+    "user",
+    "assistant",
 ]
 """What a literal starts; "thought" is the end of thinking, "orphan" that of an argument."""
 
@@ -287,6 +297,8 @@ _NO_CALLS: dict[str, Kind] = {
     **dict.fromkeys(THINKING.values(), "thought"),
     **dict.fromkeys(HARMONY, "harmony"),
 }
+_SPEAKERS: dict[str, Kind] = {"user:": "user", "human:": "user", "assistant:": "assistant", "ai:": "assistant"}
+"""Turns written in plain words."""
 _FENCES: dict[str, Kind] = {"```": "fence", "~~~": "fence"}
 _AT_LINE_START: dict[str, Kind] = {
     **dict.fromkeys(HARMONY_LOOSE, "harmony"),
@@ -296,6 +308,7 @@ _AT_LINE_START: dict[str, Kind] = {
     ">>>": "recipient",
     "functools[": "functools",
     "analysis": "loose",
+    **_SPEAKERS,
 }
 _LOOSE: dict[str, Kind] = {
     ">>>": "recipient",

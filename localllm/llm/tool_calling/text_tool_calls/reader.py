@@ -54,6 +54,11 @@ class SalvagingReader:
         """Whether the answer began within a thought that it did not open."""
         return self._text.ended_thought_it_never_began
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the model writes on after the end of its own turn, or after a call plays its result."""
+        return self._text.goes_on
+
     def feed(self, chunk: Chunk) -> list[Chunk]:
         """Return the chunks that can be emitted now."""
         match chunk:
@@ -65,7 +70,8 @@ class SalvagingReader:
                 self._begin_text_as_text()
                 return [*self._thinking.feed(text)]
             case ToolCallChunk():
-                self._native.add(chunk)
+                if not self.is_over:
+                    self._native.add(chunk)
                 return []
             case FinishChunk(reason):
                 self._finish = chunk if reason or self._finish is None else self._finish

@@ -15,6 +15,7 @@ from localllm.llm.tool_calling.text_tool_calls.markers import (
     OTHER_TURNS,
     OTHERS_IN_HARMONY,
     OWN_TURNS,
+    USER_TURNS,
     Kind,
     Table,
     read_head,
@@ -22,6 +23,7 @@ from localllm.llm.tool_calling.text_tool_calls.markers import (
 )
 from localllm.llm.tool_calling.text_tool_calls.payloads import Found, Offer
 from localllm.llm.tool_calling.text_tool_calls.source import Reading, Source
+from localllm.llm.tool_calling.text_tool_calls.turns import TurnEnds
 from localllm.llm.tool_calling.text_tool_calls.yaml_calls import yaml_calls
 
 Mode = Literal["text", "thinking"]
@@ -80,12 +82,15 @@ class Scanner:
         self._fence = ""
         self._fence_is_shown = True
         self._is_loose = False
-        self._is_over = False
+        self.is_over = False
+        self.goes_on = False
         self._out: Said = []
         self._has_thought = False
         self._has_said = False
         self._has_answered = False
         self._shows_markup = False
+        self._kind: Kind = "token"
+        self._turns = TurnEnds(self._source)
         # State of the output: whether its line is blank so far, its last character, whether that is white space (for
         # each mode); and the white space after it, which is emitted only if text follows.
         self._line_is_blank = True
@@ -142,7 +147,8 @@ class Scanner:
         None if there is no such literal yet."""
         source = self._source
         text = source.text
-        if self._is_over:
+        if self.is_over:
+            self.goes_on = self.goes_on or bool(text.strip(BLANK))
             source.skip(len(text))
             source.mark()
             return None
@@ -156,17 +162,20 @@ class Scanner:
             source.skip(len(text) - held)
             source.mark()
             return None
-        start, literal, kind = hit
+        start, literal, self._kind = hit
         self._say(text[:start])
         source.skip(start)
         source.mark()
         source.skip(len(literal))
-        return self._recognise(kind, literal, source.marked)
+        return self._recognise(self._kind, literal, source.marked)
 
     def _conclude(self, outcome: _Outcome | None) -> None:
         source = self._source
+        if outcome and outcome.calls and self._turns.plays_both:
+            outcome = None  # what the assistant of an invented conversation calls
         if outcome is None:
             self._shows_markup = True
+            self._turns.note_literal(self._kind)
             source.go(source.marked)
             first = source.text[:1]
             source.skip(1)
@@ -212,6 +221,10 @@ class Scanner:
                 return (yield from self._read_action())
             case "recipient":
                 return (yield from self._read_recipient())
+            case "user" | "assistant":
+                if self._may_be_complete:
+                    self._turns.note_speaker(kind)
+                return None
             case _:
                 return (yield from self._recognise_channel(kind, literal, start))
 
@@ -230,10 +243,13 @@ class Scanner:
                 return (yield from self._read_turn(literal))
             case "result" if self._has_called:
                 return self._end_all()
+            case "result" if literal in USER_TURNS and self._may_be_complete:
+                return self._end_all() if (yield from source.peek()) == "\n" else (yield from self._read_stray(literal))
             case "orphan":
                 return (yield from self._read_orphan())
             case "harmony":
-                if literal == "<|start|>" and self._has_called and (yield from source.accept(*OTHERS_IN_HARMONY)):
+                is_later = self._has_called or self._may_be_complete
+                if literal == "<|start|>" and is_later and (yield from source.accept(*OTHERS_IN_HARMONY)):
                     return self._end_all()
                 source.go(start)
                 head = yield from read_head(source)
@@ -267,19 +283,27 @@ class Scanner:
     def _has_called(self) -> bool:
         return any(spotted.mode == "text" for spotted in self.calls)
 
+    @property
+    def _may_be_complete(self) -> bool:
+        """Whether a turn that follows here would be an invented one."""
+        return self._mode == "text" and (self._has_answered or self._has_called) and self._turns.may_follow
+
     def _end_all(self) -> _Outcome:
-        """Ignore the rest: a result imagined by the model, or another role's turn."""
-        self._is_over = True
+        """Ignore the rest: a result imagined by the model, another role's turn, or what follows the model's own."""
+        self.is_over = True
         return _Outcome()
 
     def _read_turn(self, literal: str) -> _Outcomes:
         """Read the opener of a turn: the model's own is ignored, another's is invented."""
         source = self._source
-        if self._has_called and (yield from source.accept(*OTHER_TURNS)):
+        if (is_other := (yield from source.accept(*OTHER_TURNS))) and self._has_called:
             return self._end_all()
-        is_own = yield from source.accept(*OWN_TURNS)
-        yield from source.accept(*HEADER_ENDS)
-        return _Outcome() if is_own and not self._has_said else (yield from self._read_stray(literal))
+        is_own = "" if is_other else (yield from source.accept(*OWN_TURNS))
+        is_head = (yield from source.accept(*HEADER_ENDS)) or (yield from source.peek()) == "\n"
+        if is_other and is_head and self._may_be_complete:
+            return self._end_all()
+        is_repeated = is_head and self._may_be_complete
+        return _Outcome() if is_own and (is_repeated or not self._has_said) else (yield from self._read_stray(literal))
 
     def _read_orphan(self) -> _Outcomes:
         """Read the closer of an argument after its call: the supposed end of the call was text of the argument, so the
@@ -319,7 +343,13 @@ class Scanner:
         if literal in HARMONY_ENDS and self._mode != self._base:
             return _Outcome(mode=self._base)
         is_alone = self._after_markup and not self._gap
+        place = source.place
         char = yield from source.blank()
+        if char and self._may_be_complete:
+            is_glued = self._after_markup or self._last not in BLANK
+            is_last_of_line = "\n" in source.since(place)
+            if (yield from self._turns.ends_at(literal, is_glued=is_glued, is_last_of_line=is_last_of_line)):
+                return self._end_all()
         return _Outcome() if is_alone or (char in ("", "<", "[") and not self._shows_markup) else None
 
     def _read_bare(self, kind: Kind) -> _Outcomes:
@@ -416,6 +446,8 @@ class Scanner:
         line = text.rfind("\n")
         self._line_is_blank = (line >= 0 or self._line_is_blank) and not text[line + 1 :].strip(BLANK)
         self._last = text[-1]
+        if self._mode == "text":
+            self._turns.note_text(text)
         if self._after_markup or not self._has_said:
             self._gap.append(text)
             if not text.strip(BLANK):

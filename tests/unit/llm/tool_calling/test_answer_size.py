@@ -77,3 +77,12 @@ async def test_endless_arguments_end_as_a_call_that_was_cut() -> None:
     assert len(completion.message.tool_calls[0].arguments) < 8_200_000
     assert server.is_closed
     assert any("8,000,000" in notice for notice in noticed)
+
+
+@pytest.mark.timeout(60)
+async def test_what_is_written_after_the_end_of_the_turn_is_not_waited_for() -> None:
+    server = Endless(TextChunk("It adds.<|im_end|>\n<|im_start|>user\n"), then=TextChunk("Thanks! "))
+    completion = await LLMClient(server, model="m").complete([UserMessage("What does it do?")])
+    assert (completion.message.text, completion.finish_reason) == ("It adds.", "stop")
+    assert server.is_closed
+    assert server.given < 10
