@@ -33,7 +33,7 @@ from localllm.memory.project_memory import ProjectMemory
 from localllm.rag.locations import has_collections
 from localllm.repo_map.repo_map import RepoMap
 from localllm.repo_map.request import RepoMapText
-from localllm.safety.closed_files import closed_files
+from localllm.safety.closed_files import closed_files, closed_patterns
 from localllm.safety.confirmation import Confirmer
 from localllm.safety.hard_links import close_other_names
 from localllm.safety.paths import ProjectRoot
@@ -406,7 +406,8 @@ class LocalLLMCode(Answerer):
         """The project analyser."""
         from localllm.project.analyzer import ProjectAnalyzer  # few sessions use it
 
-        store, exclude = self._project.storage.cache_file("analysis.msgpack"), self.settings.project.exclude_patterns
+        store = self._project.storage.cache_file("analysis.msgpack")
+        exclude = (*self.settings.project.exclude_patterns, *closed_patterns(self.settings.safety, self.root))
         return ProjectAnalyzer(self.root, store, exclude, caches=self.caches)
 
     @property

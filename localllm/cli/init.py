@@ -19,6 +19,7 @@ from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import N_, _
 from localllm.cli.settings import load_here, say
 from localllm.config.schema import Settings
+from localllm.safety.closed_files import closed_patterns
 from localllm.text.sanitising import clean, display_width
 
 _DONE = {
@@ -72,7 +73,8 @@ def init(context: click.Context, work_dir: Path | None, clear: bool, refresh: bo
         say(_("Nothing was changed."))
         return EXIT_LEFT_ALONE
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S") if there else ""
-    analyse = partial(analysed, exclude=own.exclude_patterns)
+    closed = closed_patterns(settings.safety, folder) if folder.is_dir() else ()
+    analyse = partial(analysed, exclude=(*own.exclude_patterns, *closed))
     steps = set_up(folder, notes=notes, services=services, stamp=stamp, refresh=refresh, analyse=analyse)
     made = make_work_folder(work, stamp=stamp if work_dir else "")
     start_log(settings.logging, work)

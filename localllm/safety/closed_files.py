@@ -1,12 +1,27 @@
 """Find which files rules close to reading, for packages that do not know the rules."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 from localllm.base.errors import LocalLLMError
+from localllm.base.lazy_patterns import late_pattern
 from localllm.config.schema import SafetySettings
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.rules import closed_to_reading
+
+
+def closed_patterns(settings: SafetySettings, root: Path) -> tuple[str, ...]:
+    """Return the paths in the project at `root` that rules close to reading, as patterns of .gitignore."""
+    closed = closed_to_reading(settings, ProjectRoot(root).relative)
+    return tuple("*" if path == "." else f"/{_SPECIAL.sub(_escaped, path)}" for path in closed)
+
+
+_SPECIAL = late_pattern(r"[\\*?\[\] ]")
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\{match[0]}"
 
 
 def closed_files(settings: SafetySettings, root: Path) -> Callable[[], Callable[[str], bool]]:

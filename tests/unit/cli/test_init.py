@@ -65,6 +65,21 @@ def test_a_memory_without_an_analysis_is_given_one_and_a_refresh_brings_it_up_to
     assert "- Language: Python (files: 2, lines: 2)\n" in (folder / "LOCALLLM.md").read_text()
 
 
+def test_what_a_rule_closes_is_not_analysed(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "localllm.toml").write_text(
+        '[safety]\ndeny = ["read_file(package.json)", "read_file(hid[1].rb)", "read_file(in ner/)"]\n'
+    )
+    (folder / "package.json").write_text('{"name": "it", "dependencies": {"secretlib": "1"}}')
+    (folder / "in ner").mkdir()
+    for name in ("a.py", "hid[1].rb", "in ner/c.go"):
+        (folder / name).write_text("1\n")
+    assert run(["init"]) == 0
+    notes = (folder / "LOCALLLM.md").read_text()
+    assert "Python" in notes
+    assert not [word for word in ("secretlib", "Ruby", "Go", "inner", "hid") if word in notes]
+
+
 def test_elsewhere(folder: Path) -> None:
     assert run(["init", "--work-dir", "new/one"]) == 0
     assert names(folder / "new" / "one") == sorted([*MADE, "cache", "debug_log", "history", "log", "task"])
