@@ -54,10 +54,10 @@ async def searxng_search(context: ToolContext, query: str) -> ToolOutput:
 
 def _preview(context: ToolContext, url: str) -> Preview:
     """Preview the address in its normalised spelling. One that is never fetched raises an error instead."""
-    from localllm.web.addresses import checked_url
+    from localllm.web.addresses import checked_url, host_of
 
     address = checked_url(url, {place.lower() for place in context.settings.web.allow_private})
-    return Preview(summary=f"fetch_page {address.host}", detail=str(address))
+    return Preview(summary=f"fetch_page {host_of(address)}", detail=str(address))
 
 
 @tool(risk=Risk.SAFE, fetches=("url",), preview=_preview)

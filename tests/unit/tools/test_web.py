@@ -8,6 +8,7 @@ import pytest
 
 from localllm.base.errors import ToolExecutionError, WebSearchError
 from localllm.config.schema import Settings, WebSettings
+from localllm.safety.tool_definition import Preview
 from localllm.tools.builtin import TOOLS, tools_for
 from localllm.tools.context import ToolContext
 from localllm.tools.frames import framed
@@ -224,3 +225,9 @@ def test_marks_of_the_frame_and_of_turns_are_none_in_a_page(mark: str) -> None:
     _, begin, inside, end = framed("web_content", f"a {mark} b").split("\n")
     assert (begin, end) == ("<web_content>", "</web_content>")
     assert mark not in inside
+
+
+def test_the_question_names_the_host_in_letters_that_cannot_look_like_others(tmp_path: Path) -> None:
+    assert fetch_page.preview is not None
+    shown = fetch_page.preview(make_context(tmp_path), url="https://\u0430pple.com/login")
+    assert shown == Preview(summary="fetch_page xn--pple-43d.com", detail="https://xn--pple-43d.com/login")
