@@ -55,7 +55,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     files for assistants are links. `is_file`: whether something in the project has that name.
     `only_reads`: the command is known only to read the project, in a sandbox that confines it. `kept`: the parts of
     the command, by their words, that only remove what /undo restores. `unfiltered`: the command without what only
-    filters its output; whoever allows it allows that, too.
+    filters its output, and without entering a folder of the project; whoever allows it allows that, too.
     """
 
     tainted: bool = False
@@ -178,7 +178,7 @@ class Policy:
 def _unfiltered(
     call: Call, tool: Tool, arguments: dict[str, Json], canonical: Callable[[str], str], situation: Situation
 ) -> Call:
-    """Return the call without what only filters its output."""
+    """Return the call without what only filters its output, or enters a folder of the project."""
     if not situation.unfiltered:
         return call
     return Call(tool, arguments | {"command": situation.unfiltered}, canonical, situation.touched)

@@ -169,6 +169,32 @@ def without_filters(line: str, place: Place) -> str:
     return line.strip()[: commands[-1].end] if commands else line.strip()
 
 
+def without_move(line: str, place: Place) -> str:
+    """Return a plain line without `cd FOLDER &&` at its beginning, if the folder is one of the project that may be
+    read: whoever allows a command allows it in any of these."""
+    line = line.strip()
+    commands = plain_commands(line)
+    while len(commands) > 1 and commands[1].after == "&&" and (folder := _entered(commands[0], place)):
+        place = msgspec.structs.replace(place, folder=folder)
+        line = line[commands[0].end :].partition("&&")[2].strip()
+        commands = plain_commands(line)
+    return line
+
+
+def _entered(command: PlainCommand, place: Place) -> str:
+    """Return the folder of the project that a `cd` changes to; "" for anything else."""
+    if len(command.words) != 2 or command.words[0].text != "cd":
+        return ""
+    word = command.words[1]
+    if word.glob >= 0 or word.text[:1] in ("", "-", "~"):
+        return ""
+    with suppress(SafetyViolationError):
+        folder = place.canonical(os.path.join(place.folder, word.text))  # noqa: PTH118 - strings
+        is_closed = any(is_within(folder, one) for one in place.closed)
+        return folder if not is_closed and (place.root / folder).is_dir() else ""
+    return ""
+
+
 def _only_filters(command: PlainCommand, place: Place) -> bool:
     first, *words = command.words
     if first.glob >= 0 or first.text not in _FILTERS or _is_of_project(first.text, place):

@@ -128,7 +128,12 @@ class CallJudge:
         return NO_FACTS
 
     def _of_harmless(self, command: str, folder: str, root: ProjectRoot) -> CommandFacts:
-        from localllm.safety.reading_commands import Place, only_reads, without_filters  # with the first command
+        from localllm.safety.reading_commands import (  # with the first command
+            Place,
+            only_reads,
+            without_filters,
+            without_move,
+        )
         from localllm.sandbox.backend import BACKENDS
         from localllm.sandbox.dotfiles import git_settings_of_user
 
@@ -140,10 +145,11 @@ class CallJudge:
         level = self._context.runner.level
         is_confined = level in BACKENDS and BACKENDS[level].closes_names
         reads = is_confined and only_reads(command, place)
-        return CommandFacts(only_reads=reads, unfiltered=without_filters(command, place))
+        return CommandFacts(only_reads=reads, unfiltered=without_move(without_filters(command, place), place))
 
     def scope_of(self, tool: Tool, arguments: dict[str, Any], root: ProjectRoot, facts: CommandFacts) -> str:
-        """Return the scope of a lasting answer: the command, without what only filters its output; the host of the
+        """Return the scope of a lasting answer: the command, without what only filters its output or
+        enters a folder of the project; the host of the
         address; or the folder of the file, for one in the project root itself, as that folder contains everything."""
         if tool.name == COMMAND_TOOL:
             return facts.unfiltered or arguments["command"].strip()

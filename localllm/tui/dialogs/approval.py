@@ -39,9 +39,13 @@ _PAGER_EDGE = 2
 """Cells of a row that the pager, which shows the same rows, needs for the end of a line and the scroll bar."""
 
 _ALWAYS = {
-    "command": N_("Always allow exactly this (Enter), or shorten it to allow everything that begins with it."),
-    "folder": N_("Always allow it there (Enter), or shorten it to a folder; . is the whole project."),
-    "address": N_("Always allow every address of this host (Enter), or add the path it must begin with."),
+    "command": N_(
+        "Always allow exactly this (Enter), or shorten it to allow everything that begins with it. Esc goes back."
+    ),
+    "folder": N_("Always allow it there (Enter), or shorten it to a folder; . is the whole project. Esc goes back."),
+    "address": N_(
+        "Always allow every address of this host (Enter), or add the path it must begin with. Esc goes back."
+    ),
 }
 _NOT_ALLOWED = {
     "command": N_(
@@ -102,7 +106,7 @@ class TerminalConfirmer:
     """Show what a tool will do, and ask at the prompt whether it may run. Enter alone means no.
 
     “Always” applies to this session or project, and to a scope shown to the user, who may narrow it: the command, the
-    folder; Esc there returns to the question. Dangerous calls are always confirmed.
+    folder; Esc or an empty line there returns to the question. Dangerous calls are always confirmed.
     """
 
     def __init__(self, screen: Screen, stage: Stage, interrupt: Callable[[], None]) -> None:
@@ -171,7 +175,7 @@ class TerminalConfirmer:
                     return _answer(request, approved=False, feedback=said)
 
     async def _scope(self, request: ConfirmationRequested) -> str:
-        """Return the scope to allow: the proposed one, as edited by the user."""
+        """Return the scope to allow: the proposed one, as edited by the user. Raises Escaped for an empty line, too."""
         kind = "address" if "://" in request.scope else "folder"
         kind = "command" if request.detail_kind == "command" else kind
         while True:
@@ -179,6 +183,8 @@ class TerminalConfirmer:
             if scope and "\n" not in scope:  # a text of several lines is not editable
                 self._say(_ALWAYS[kind], "dim")
                 scope = (await self._stage.ask(scope)).strip()
+                if not scope:
+                    raise Escaped
             if rule := lasting_rule(request.tool, request.scope, scope):
                 self._say(
                     N_("Allowed from now on, exactly as written: {rule}")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from localllm.safety.paths import ProjectRoot
-from localllm.safety.reading_commands import Place, only_reads, without_filters
+from localllm.safety.reading_commands import Place, only_reads, without_filters, without_move
 from localllm.sandbox.git_config import Setting
 from tests.support.each import each
 from tests.support.tools import put
@@ -223,6 +223,41 @@ def test_what_is_asked_about(project: Path, line: str) -> None:
 )
 def test_what_only_filters_the_output_is_no_part_of_a_command(project: Path, line: str, rest: str) -> None:
     assert without_filters(line, Place(project, ".", ProjectRoot(project).relative, search="/bin")) == rest
+
+
+@each(
+    ("line", "rest"),
+    [
+        ("cd src && pytest -q", "pytest -q"),
+        (" cd 'src' 2>/dev/null && make && make test ", "make && make test"),
+        ("cd src && cd .. && make", "make"),
+        ("cd src && cd ../.. && make", "cd ../.. && make"),
+        ("cd src; make", "cd src; make"),
+        ("cd src || make", "cd src || make"),
+        ("cd src", "cd src"),
+        ("cd && make", "cd && make"),
+        ("cd - && make", "cd - && make"),
+        ("cd ~ && make", "cd ~ && make"),
+        ("cd -P src && make", "cd -P src && make"),
+        ("cd .. && make", "cd .. && make"),
+        ("cd /tmp && make", "cd /tmp && make"),
+        ("cd out && make", "cd out && make"),
+        ("cd s* && make", "cd s* && make"),
+        ("cd nowhere && make", "cd nowhere && make"),
+        ("cd README.md && make", "cd README.md && make"),
+        ("cd secret && make", "cd secret && make"),
+        ("cd $X && make", "cd $X && make"),
+        ("cd src && make > log", "cd src && make > log"),
+        ("make && cd src && pytest", "make && cd src && pytest"),
+    ],
+)
+def test_entering_a_folder_of_the_project_is_no_part_of_a_command(project: Path, line: str, rest: str) -> None:
+    for folder in ("src", "secret"):
+        (project / folder).mkdir(exist_ok=True)
+    if not (project / "out").is_symlink():
+        (project / "out").symlink_to("/tmp")
+    place = Place(project, ".", ProjectRoot(project).relative, closed=("secret",), search="/bin")
+    assert without_move(line, place) == rest
 
 
 def test_a_filter_of_the_project_is_a_part_of_a_command(project: Path) -> None:

@@ -381,6 +381,21 @@ class TestPolicy:
             await tools.execute_tool("run_command", command=command)
         assert [request.scope for request in person.asked] == ["touch a", "touch a | tee log", "touch b"]
 
+    async def test_who_allows_a_command_allows_it_in_each_folder_of_the_project(self, project: Path) -> None:
+        (project / "src").mkdir()
+        person = Lasting(always="session", scope="touch")
+        remembered = RememberedRules(project.parent / "rules.json", project)
+        tools = make_tools(project, confirmer=person, remembered=remembered)
+        allowed = ("cd src && touch a", "cd src && touch b 2>&1 | tail -5", "touch c")
+        for command in (*allowed, "cd .. && touch a", "cd src && touch a > log", "cd src && ls"):
+            await tools.execute_tool("run_command", command=command)
+        assert [request.scope for request in person.asked] == [
+            "touch a",
+            "cd .. && touch a",
+            "cd src && touch a > log",
+            "ls",
+        ]
+
     async def test_what_may_last_is_the_command_or_the_folder_and_nothing_dangerous(self, project: Path) -> None:
         person = Lasting(always="session", scope="ls")
         remembered = RememberedRules(project.parent / "rules.json", project)

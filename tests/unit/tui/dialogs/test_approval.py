@@ -130,7 +130,7 @@ async def test_a_beginning_of_the_command_may_be_left() -> None:
     assert "Allowed from now on: run_command(make test)" in person.stream.getvalue()
 
 
-@pytest.mark.parametrize("other", ["make tes", "make -x", "ls", "make test; ls", "make *", ""])
+@pytest.mark.parametrize("other", ["make tes", "make -x", "ls", "make test; ls", "make *"])
 async def test_what_would_not_allow_the_command_is_asked_for_again(other: str) -> None:
     person = Person("a", other, "make")
     assert (await person.confirmer.confirm(lasting())).scope == "make"
@@ -140,6 +140,19 @@ async def test_what_would_not_allow_the_command_is_asked_for_again(other: str) -
 @pytest.mark.parametrize("breaks_off", [KeyboardInterrupt, EOFError])
 async def test_breaking_off_there_is_no(breaks_off: type[BaseException]) -> None:
     assert not (await Person("a", breaks_off).confirmer.confirm(lasting())).approved
+
+
+@pytest.mark.parametrize("back", [Escaped, ""])
+@pytest.mark.parametrize("kind", ["command", "diff"])
+async def test_esc_or_an_empty_line_there_leads_back_to_the_question(
+    back: str | type[BaseException], kind: str
+) -> None:
+    person = Person("a", back, "y")
+    given = await person.confirmer.confirm(lasting(detail_kind=kind))
+    assert (given.approved, given.always) == (True, "")
+    assert person.interrupted == 0
+    assert "Esc goes back." in person.stream.getvalue()
+    assert "would not allow" not in person.stream.getvalue()
 
 
 async def test_esc_there_leads_back_to_the_question() -> None:
