@@ -27,6 +27,7 @@ from localllm.llm.messages import AssistantMessage, SystemMessage, ToolMessage, 
 from localllm.sessions.entries import (
     Adopted,
     Changed,
+    Chosen,
     Entry,
     Kept,
     Noted,
@@ -48,9 +49,10 @@ _CALL = 100
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
-    """The state a session resumes with. `profile` is a name, "" if not logged; `context_used` tokens; `lost` has
-    sentences for the user. `plan`: see Planned. `typed`: see Kept; by the words they are part of. `untold_since`: the
-    number of `changes` before those that the user took back and the model was not told of; None if there are none."""
+    """The state a session resumes with. `profile` is a name, "" if not logged; `model`: see Chosen; `context_used`
+    tokens; `lost` has sentences for the user. `plan`: see Planned. `typed`: see Kept; by the words they are part of.
+    `untold_since`: the number of `changes` before those that the user took back and the model was not told of; None if
+    there are none."""
 
     history: History
     points: tuple[Point, ...] = ()
@@ -59,6 +61,7 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     tainted: bool = False
     has_downloaded: bool = False
     profile: str = ""
+    model: str = ""
     title: str = ""
     plan: str = ""
     usage: Usage = Usage()
@@ -87,6 +90,7 @@ def replay(read: SessionRead | SessionStream, *, system: str, is_ours: bool = Tr
         tainted=not is_ours or found.is_tainted,
         has_downloaded=found.has_downloaded,
         profile=found.profile,
+        model=found.model if is_ours else "",
         title=found.title,
         plan=found.plan if is_ours else "",
         usage=found.usage,
@@ -193,7 +197,7 @@ class _Findings:
         self.untold_since: int | None = None
         self._told_since: int | None = None
         self.is_tainted = self.has_downloaded = False
-        self.profile = self.title = self.plan = ""
+        self.profile = self.model = self.title = self.plan = ""
         self.usage = Usage()
         self.context_used = 0
         self._used_before_rewinds: list[int] = []
@@ -220,6 +224,8 @@ class _Findings:
                 self.is_tainted |= not by_command
             case Profiled(name=name):
                 self.profile = name
+            case Chosen(model=model):
+                self.model = model
             case Titled(title=title):
                 self.title = title
             case Planned(text=text):

@@ -14,7 +14,7 @@ from localllm.agent.react_agent import ReActAgent
 from localllm.agent.subagents import Explorer
 from localllm.app.deep_research import can_research, research_tool
 from localllm.app.late_sandbox import late_runner, take_back_unfinished
-from localllm.app.model_session import Answerer
+from localllm.app.model_session import Answerer, names_model
 from localllm.app.private_log import start_log
 from localllm.app.request import Requests
 from localllm.app.session import Conversation, Project, ToolInfo
@@ -107,7 +107,7 @@ class LocalLLMCode(Answerer):
         put_back: int = 0,
     ) -> None:
         go_offline(loaded, environ)
-        super().__init__(root, loaded.settings.llm, loaded.allowed_environ(environ))
+        super().__init__(root, loaded.settings.llm, loaded.allowed_environ(environ), is_named=names_model(loaded))
         self.root = root
         self.here = here or root
         self.config = loaded
@@ -355,7 +355,8 @@ class LocalLLMCode(Answerer):
         if self._keeping is None:
             from localllm.app.session_manager import Keeping  # the first request comes before it
 
-            self._keeping = Keeping(self._project, lambda: self._conversation, self._go_on_with, self._front_end.notify)
+            notify, current = self._front_end.notify, lambda: self._conversation
+            self._keeping = Keeping(self._project, current, self._go_on_with, notify, self.use_again)
         return self._keeping
 
     def window_use(self) -> "WindowUse":
@@ -483,6 +484,7 @@ class LocalLLMCode(Answerer):
             ),
             closed=closed,
             knowledge=self.knowledge,
+            chosen_model=lambda: self.chosen_model,
         )
 
     def _make_panel(self) -> "MultiAgentSystem":

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from localllm.base.errors import LLMConnectionError
+from localllm.base.errors import LLMConnectionError, LocalLLMError
 from localllm.base.events import Notice
 from localllm.base.i18n import _, sentences
+from localllm.config.loader import Loaded
 from localllm.config.schema import LLMSettings, ProviderName
 from localllm.llm.client import LLMClient
 from localllm.llm.discovery.servers import Server, found_keys
@@ -18,11 +19,22 @@ _UNLISTED = "llm_model_unlisted"
 _NAMED = 8
 
 
+def names_model(loaded: Loaded) -> bool:
+    """Return whether the command line names the model or its server."""
+    return any(key.startswith("llm.") and one.layer == "command line" for key, one in loaded.origins.items())
+
+
 class Answerer:
     """The part of the program that manages the model. Raises ConfigurationError for unusable settings; `environ` has
     the keys of model servers."""
 
-    def __init__(self, root: Path, settings: LLMSettings, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, root: Path, settings: LLMSettings, environ: Mapping[str, str], *, is_named: bool = False
+    ) -> None:
+        """`is_named`: the command line names the model or its server, which is not to be replaced by a session's."""
+        self.chosen_model = ""
+        """The model that the user has switched to; "" if none, or if another provider or address came after it."""
+        self._is_named = is_named
         self.llm_client: LLMClient = make_client(settings, root, environ)
         self._selection = Selection(self.llm_client, settings, root, environ)
         self._introduced: Provider | None = None
@@ -146,16 +158,34 @@ class Answerer:
         """Switch to the model `name` on any server that has it. Raises LLMConnectionError if none does."""
         await self._selection.use_model(name)
         self._introduced = self.llm_client.provider
+        self.chosen_model = self.model
+
+    async def use_again(self, model: str) -> str:
+        """Switch back to the model that was chosen in a session; return why it is not used, "" if it is."""
+        reason = ""
+        try:
+            if not self._is_named and model != self.model:
+                await self.use_model(model)
+        except LocalLLMError as error:
+            reason = error.what
+        self.chosen_model = model  # of the session, also where it cannot be used now
+        if self._is_named or model == self.model:
+            return ""
+        if not reason:
+            return _("This session used {model}, which no server offers any more.", model=model)
+        return _("The model of this session is not used: {reason}", reason=reason)
 
     async def use_provider(self, name: ProviderName) -> None:
         """Switch to this provider. Raises LLMConnectionError if it is unreachable; nothing changes then."""
         await self._selection.use_provider(name)
         self._introduced = self.llm_client.provider
+        self.chosen_model = ""
 
     async def use_address(self, url: str) -> None:
         """Switch to the OpenAI-compatible server at this address; as `use_provider`."""
         await self._selection.use_address(url)
         self._introduced = self.llm_client.provider
+        self.chosen_model = ""
 
     async def aclose(self) -> None:
         """Cancel a running search, and close the connections."""

@@ -83,7 +83,8 @@ _MOST_OF_ANSWER, _MOST_OF_QUESTION = 6_000, 1_000
 class Project(msgspec.Struct, frozen=True):
     """The parts all conversations in a project share. `here` is the current folder in it; `storage` has the project's
     data; `own_tools` are tools from higher packages; `advisers` are asked by a stuck agent; `closed` are paths that
-    rules deny reading; `knowledge` opens the collections, if there are any."""
+    rules deny reading; `knowledge` opens the collections, if there are any; `chosen_model` returns the
+    model that the user has switched to, "" for none."""
 
     root: Path
     here: Path
@@ -102,6 +103,7 @@ class Project(msgspec.Struct, frozen=True):
     memory: ProjectMemory
     closed: Sequence[str]
     knowledge: "Callable[[], KnowledgeBase | None]"
+    chosen_model: Callable[[], str]
 
 
 def _named_paths(project: "Project") -> Callable[[], frozenset[str]]:
@@ -152,7 +154,7 @@ class Conversation:
         self.tool_system = self._make_tools()
         if reopened:
             self._restore_tools(reopened)
-        self._recorder = Recorder(self._log, self.tool_system)
+        self._recorder = Recorder(self._log, self.tool_system, project.chosen_model, before.model if before else "")
         if reopened:
             self.tool_system.changes.adopt_recovered()  # logged as if just made
         self.agent = ReActAgent(

@@ -167,7 +167,8 @@ _WORDS = 60  # cells of a request in a line
 
 class Keeping:
     """The sessions of a project. `current` returns the current conversation, `change_to` replaces it by another,
-    `notify` shows the user a message. Slow operations run in threads, one after another.
+    `notify` shows the user a message, `use_model` switches to a session's model and returns why it did not. Slow
+    operations run in threads, one after another.
 
     `welcome` has notes on the resumed session, a line each; `stood` its last request and answer, "" for none.
     """
@@ -178,8 +179,10 @@ class Keeping:
         current: Callable[[], Conversation],
         change_to: Callable[[Conversation], None],
         notify: Callable[[str], Awaitable[None]],
+        use_model: Callable[[str], Awaitable[str]],
     ) -> None:
         self._project = project
+        self._use_model = use_model
         self._notify = notify
         self._current = current
         self._change_to = change_to
@@ -210,11 +213,12 @@ class Keeping:
         """Resume the session with this name prefix or title, by default the newest; return notes for the user. Raises
         ConfigurationError without changing anything."""
         reopened = await self._reopen(wanted)
+        left = await self._use_model(reopened.replayed.model) if reopened.replayed.model else ""
         self.stood = _last_exchange(reopened)
         conversation = Conversation(self._project, reopened)
         conversation.last_answer = self.stood[1]
         self._change_to(conversation)
-        self.welcome = _told_of(reopened)
+        self.welcome = [*_told_of(reopened), *filter(None, [left])]
         return self.welcome
 
     @property

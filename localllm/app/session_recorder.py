@@ -1,16 +1,21 @@
 """Record events, and changes in the state of the tools, in a session's log."""
 
-from localllm.sessions.entries import Changed, Entry, Planned, Tainted
+from collections.abc import Callable
+
+from localllm.sessions.entries import Changed, Chosen, Entry, Planned, Tainted
 from localllm.sessions.log import SessionLog
 from localllm.tools.tool_system import ToolSystem
 
 
 class Recorder:
     """Append the entries of a session to its log: before each, whether untrusted text was added, which files changed,
-    and the model's plan."""
+    the model's plan, and which model the user has chosen."""
 
-    def __init__(self, log: SessionLog, tools: ToolSystem) -> None:
+    def __init__(self, log: SessionLog, tools: ToolSystem, chosen_model: Callable[[], str], model: str) -> None:
+        """`chosen_model` returns the model that the user has chosen, `model` is the last one in the log."""
         self.log = log
+        self._chosen_model = chosen_model
+        self._model = model
         self._tools = tools
         self._plan = tools.plan.text
         self._is_tainted = tools.tainted
@@ -35,6 +40,9 @@ class Recorder:
             entry = Changed(path=change.path, before=change.before, after=change.after, taken_back=taken_back)
             self.log.append(entry)
         self._position = self._tools.changes.position
+        if self._chosen_model() != self._model:
+            self._model = self._chosen_model()
+            self.log.append(Chosen(model=self._model))
         if self._tools.plan.text != self._plan:
             self._plan = self._tools.plan.text
             self.log.append(Planned(text=self._plan))

@@ -126,6 +126,12 @@ class Titled(Record, frozen=True):
     title: str
 
 
+class Chosen(Record, frozen=True):
+    """The user switched to this model; empty if to whatever another provider or address offers."""
+
+    model: str
+
+
 class Resumed(Record, frozen=True):
     """The session was resumed, in another process."""
 
@@ -143,6 +149,7 @@ LogRecord = (
     | Adopted
     | Forked
     | Profiled
+    | Chosen
     | Kept
     | Noted
     | Rewritten

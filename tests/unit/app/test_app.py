@@ -23,6 +23,7 @@ from localllm.base.events import (
 )
 from localllm.base.kept_outputs import has_pages
 from localllm.config.loader import Loaded
+from localllm.config.reader import Origin
 from localllm.config.schema import (
     AgentSettings,
     LLMSettings,
@@ -78,9 +79,11 @@ async def app_over(
     deny: tuple[str, ...] = (),
     front_end: Nobody | None = None,
     research: ResearchSettings = ResearchSettings(),  # noqa: B008 - immutable
+    named: bool = False,
     **llm: str | int,
 ) -> AsyncGenerator[LocalLLMCode]:
-    """The program with one server for LM Studio's, and nobody at the other addresses."""
+    """The program with one server for LM Studio's, and nobody at the other addresses. `named`: `llm` was given on the
+    command line."""
     with closed_ports(2) as (closed, other):
         settings = LLMSettings(
             lmstudio=LMStudioSettings(base_url=url or closed),
@@ -90,8 +93,12 @@ async def app_over(
             **llm,  # pyright: ignore[reportArgumentType] - names of settings
         )
         environ = {"LOCALLLM_ALSO_LOOK_AT": other, "LOCALLLM_STATE_DIR": os.environ["LOCALLLM_STATE_DIR"]}
+        origins = {f"llm.{name}": Origin("command line", "command line") for name in llm} if named else {}
         loaded = Loaded(
-            settings=Settings(llm=settings, agent=agent, safety=SafetySettings(mode=mode, deny=deny), research=research)
+            origins=origins,
+            settings=Settings(
+                llm=settings, agent=agent, safety=SafetySettings(mode=mode, deny=deny), research=research
+            ),
         )
         app = LocalLLMCode(tmp_path, loaded, front_end or Nobody(), environ=environ)
         await app.initialize()

@@ -207,3 +207,54 @@ async def test_the_tokens_in_use_come_back_when_a_rewind_is_taken_back(tmp_path:
         async with app_over(tmp_path, server.url) as app:
             await app.keeping.resume(name)
             assert app.context_used == used
+
+
+async def test_a_session_goes_on_with_the_model_that_was_chosen_in_it(tmp_path: Path) -> None:
+    def models(server: WireServer) -> list[str]:
+        return [body["model"] for body in server.bodies()]
+
+    with WireServer([says("ok")] * 6, models=("alpha-8b", "beta-8b")) as server:
+        async with app_over(tmp_path, server.url) as app:
+            await played(app, "first")
+            await app.use_model("beta")
+            await played(app, "second")
+            name = app.session_id
+        async with app_over(tmp_path, server.url) as app:
+            await app.keeping.resume()
+            assert len(app.keeping.welcome) == 1
+            await played(app, "third")
+            await app.use_provider("lmstudio")
+            await played(app, "fourth")
+        async with app_over(tmp_path, server.url) as app:
+            await app.keeping.resume(name)
+            await played(app, "fifth")
+        assert models(server) == ["alpha-8b", "beta-8b", "beta-8b", "alpha-8b", "alpha-8b"]
+
+
+async def test_a_model_that_is_gone_is_said_and_used_again_when_it_is_back(tmp_path: Path) -> None:
+    with WireServer([says("ok")] * 3, models=("alpha-8b", "beta-8b")) as server:
+        async with app_over(tmp_path, server.url) as app:
+            await app.use_model("beta-8b")
+            await played(app, "first")
+        with WireServer([says("ok")], models=("alpha-8b",)) as other:
+            async with app_over(tmp_path, other.url) as app:
+                await app.keeping.resume()
+                assert "beta-8b" in app.keeping.welcome[1]
+                await played(app, "second")
+            assert [body["model"] for body in other.bodies()] == ["alpha-8b"]
+        async with app_over(tmp_path, server.url) as app:
+            await app.keeping.resume()
+            await played(app, "third")
+        assert [body["model"] for body in server.bodies()] == ["beta-8b", "beta-8b"]
+
+
+async def test_the_command_line_is_heeded_above_the_model_of_a_session(tmp_path: Path) -> None:
+    with WireServer([says("ok")] * 2, models=("alpha-8b", "beta-8b")) as server:
+        async with app_over(tmp_path, server.url) as app:
+            await app.use_model("beta-8b")
+            await played(app, "first")
+        async with app_over(tmp_path, server.url, named=True, model="alpha-8b") as app:
+            await app.keeping.resume()
+            assert len(app.keeping.welcome) == 1
+            await played(app, "second")
+        assert [body["model"] for body in server.bodies()] == ["beta-8b", "alpha-8b"]
