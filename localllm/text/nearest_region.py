@@ -67,8 +67,9 @@ def _shares_line(lines: Sequence[str], wanted: Sequence[str], region: Region) ->
 
 
 def _grown(lines: Sequence[str], wanted: Sequence[str], region: Region) -> Region:
-    """Extend the region by following lines that the passage has too, where it omits some between them."""
-    first, last = region.start - 1, min(region.end + len(wanted) + _LINES_LEFT_OUT, len(lines))
+    """Extend the region by lines before and after it that the passage has too, where it omits some between them."""
+    first = _first_line(lines, wanted, region)
+    last = min(region.end + len(wanted) + _LINES_LEFT_OUT, len(lines))
     try:
         matching = Alignment(wanted, lines[first:last]).get_matching_blocks()
     except TooMuchWorkError:
@@ -80,10 +81,19 @@ def _grown(lines: Sequence[str], wanted: Sequence[str], region: Region) -> Regio
     after = len(wanted) - blocks[-1][0] - blocks[-1][2]
     end = min(first + blocks[-1][1] + blocks[-1][2] + after, len(lines))
     shared = sum(len(line) for i, _, size in blocks for line in wanted[i : i + size])
-    before = Counter(wanted) & Counter(lines[first : region.end])
+    before = Counter(wanted) & Counter(lines[region.start - 1 : region.end])
     if shared <= sum(len(line) * count for line, count in before.items()):
         return region
     return Region(start + 1, end, region.similarity)
+
+
+def _first_line(lines: Sequence[str], wanted: Sequence[str], region: Region) -> int:
+    """Return the line (from 0) where the region begins, or a significant one before it that begins the passage, if it
+    is not in the region."""
+    start, first = region.start - 1, next((line for line in wanted if line), "")
+    if len(first) < _TELLING or first in lines[start : region.end]:
+        return start
+    return next((at for at in range(start - 1, max(start - _LINES_LEFT_OUT, 0) - 1, -1) if lines[at] == first), start)
 
 
 @lru_cache(maxsize=2)  # a failed search is followed by closest_region for the same passage

@@ -44,6 +44,33 @@ def test_lines_left_out_in_the_middle_are_shown() -> None:
     assert region[:2] == (1, 7)
 
 
+CONFLICT = """def total(items):
+    s = 0.0
+    for i in items:
+<<<<<<< HEAD
+        s += i["price"] + i["qty"]
+    return float(s)
+=======
+        s += i["price"] * i["qty"]
+    return round(s, 2)
+>>>>>>> b7facc5 (Round totals)
+"""
+
+
+def test_a_block_begins_with_its_first_line_where_lines_behind_that_are_left_out() -> None:
+    wanted = "<<<<<<< HEAD\n    return float(s)\n=======\n    return round(s, 2)\n>>>>>>> (Round totals)"
+    region = closest_region(CONFLICT, wanted)
+    assert region is not None
+    assert region[:2] == (4, 10)
+
+
+def test_a_short_line_before_a_region_does_not_begin_it() -> None:
+    text = "try:\n    a()\n    b = 1\n    c = 2\n    return load_file(path, mode)\n    close(path)\n"
+    region = closest_region(text, "try:\n    return load_file(path)\n    close(path)")
+    assert region is not None
+    assert region.start > 1
+
+
 def test_places_as_close_are_given_too() -> None:
     found = closest_regions("total = x + 1\n\n\nother()\n\ntotal = x + 2\n", "total = x + 3")
     assert {region.start for region in found} == {1, 6}
