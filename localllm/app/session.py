@@ -268,8 +268,11 @@ class Conversation:
         untrusted text."""
         if line_of(command).prints_foreign_text:
             self.tool_system.taint()
-        head = f"The user ran this outside the sandbox: {command}\nExit code {return_code}. Its output:"
-        self.agent.offer_quoted(head, plain_output(output).rstrip())
+        head = f"The user ran this outside the sandbox: {command}\nExit code {return_code}."
+        if text := plain_output(output).rstrip():
+            self.agent.offer_quoted(f"{head} Its output:", text)
+        else:
+            self.agent.offer(f"[{head} It printed nothing.]")
         entry = JournalEntry(
             tool="!",
             target=command,

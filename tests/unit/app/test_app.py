@@ -404,6 +404,16 @@ class TestTextOfOthers:
         assert "Overwrite" not in outside
         assert "\n\nhello" in outside
 
+    async def test_a_command_that_printed_nothing_has_no_frame(self, tmp_path: Path) -> None:
+        with WireServer([says("ok")], models=("m",)) as server:
+            async with app_over(tmp_path, server.url, provider="lmstudio", model="m") as app:
+                app.offer("git add .", " \n", 0)
+                await played(app, "hello")
+        said = server.bodies()[0]["messages"][-1]["content"]
+        assert said.startswith(
+            "[The user ran this outside the sandbox: git add .\nExit code 0. It printed nothing.]\n\nhello"
+        )
+
     @pytest.mark.parametrize(
         ("command", "is_foreign"),
         [
