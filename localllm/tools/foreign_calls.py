@@ -79,6 +79,8 @@ class Translator:
                 return self._of_editor(given)
             case foreign.PLAN:
                 return self._of_plan(given)
+            case "todo":
+                return self._of_todo(given)
             case foreign.NOTE | foreign.FINISH:
                 return [(NOTE, {"text": _text_in(given)})]
             case _:
@@ -136,6 +138,18 @@ class Translator:
         added = new[0] if len(new) == 1 else "\n".join(f"- {text}" for text in new)
         calls: list[Call] = [("todo", {"action": "add", "text": added})] if new else []
         return calls + [("todo", {"action": state, "text": text}) for text, state in changed]
+
+    def _of_todo(self, given: dict[str, Json]) -> list[Call]:
+        """Translate a call with a list of items: added as a plan, or each in a call of its own."""
+        items = next((cast("list[Json]", value) for value in given.values() if isinstance(value, list)), None)
+        if not items:
+            return [("todo", given)]
+        from localllm.tools.memory import todo_action  # rarely needed
+
+        action = todo_action(str(given.get("action", "add")))
+        if action == "add":
+            return self._of_plan({"items": items})
+        return [("todo", {"action": action, "text": text}) for text in _steps({"items": items})] if action else []
 
 
 def own_name(name: str, tools: Collection[str]) -> str:

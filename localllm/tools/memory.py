@@ -51,21 +51,21 @@ _MOST_DETAILS, _WORTH_CUTTING = 300, 100  # characters nested under a task
 _LONGEST_FOUND = 400  # characters of a found entry
 
 
-def _meant(word: str) -> Action | None:
+def todo_action(word: str) -> Action | None:
     """Return the action a word means; “完了にする” equals “完了”."""
     plain = unicodedata.normalize("NFKC", word).strip().lower()
     return _ACTION_OF.get(plain) or _ACTION_OF.get(_JAPANESE_END.sub("", plain))
 
 
 def _action(word: str) -> Action:
-    if action := _meant(word):
+    if action := todo_action(word):
         return action
     raise ToolExecutionError("memory_bad_kind", value=clean(word, keep_newlines=False), choices=", ".join(_ACTIONS))
 
 
 def _touches(context: ToolContext, arguments: dict[str, Any]) -> tuple[str, ...]:
     """Return the project's memory file, if the call is about a TODO in it; empty for the session's plan."""
-    if _meant(str(arguments.get("action", ""))) not in STATES or not context.project_memory.is_there:
+    if todo_action(str(arguments.get("action", ""))) not in STATES or not context.project_memory.is_there:
         return ()
     return () if _is_planned(context, str(arguments.get("text", ""))) else (context.project_memory.name,)
 

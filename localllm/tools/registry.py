@@ -12,6 +12,7 @@ The first paragraph of the docstring is the description; lines `name: text` afte
 """
 
 import inspect
+import re
 from collections.abc import Callable
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -159,12 +160,21 @@ def example(spec: ToolSpec) -> str:
     """Return an example call with the required arguments, or with all declared ones if none is required."""
     properties: dict[str, dict[str, Json]] = spec.parameters["properties"]
     names: list[str] = spec.parameters["required"] or list(properties)
-    arguments = ", ".join(f'"{name}": {_PLACEHOLDERS.get(properties[name]["type"], _TEXT)}' for name in names)
+    arguments = ", ".join(f'"{name}": {_placeholder(properties[name])}' for name in names)
     optional = [name for name in properties if name not in names]
     return f"{spec.name} {{{arguments}}}" + (f" (optional: {', '.join(optional)})" if optional else "")
 
 
 _TEXT = '"…"'
+_CHOICES = r"\w+(?:, \w+)+"
+
+
+def _placeholder(told: dict[str, Json]) -> str:
+    """Return what stands for a value: its choices, where the description only lists these."""
+    description = str(told.get("description", ""))
+    if re.fullmatch(_CHOICES, description):
+        return f'"{description.replace(", ", "|")}"'
+    return _PLACEHOLDERS.get(str(told["type"]), _TEXT)
 
 
 def first_line(error: Exception) -> str:

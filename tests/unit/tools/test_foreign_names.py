@@ -376,6 +376,21 @@ class TestPlans:
         assert [(one["text"], one["state"]) for one in left] == [("Fix it", "doing")]
         assert await send(tools, "TodoWrite", {"todos": steps}) == "\n[Noted; go on.]"
 
+    async def test_a_list_of_items_for_the_todo_list(self, project: Path) -> None:
+        tools = make_tools(project)
+        items = ["Rename it", {"content": "Update the imports", "status": "in_progress"}, "Run the tests"]
+        told = await send(tools, "todo", {"action": "add", "items": items})
+        assert "Rename it" in told
+        await send(tools, "todo", {"action": "create", "todos": ["Run the tests", "Write it down"]})
+        await send(tools, "todo", {"action": "complete", "tasks": ["Rename it", "Write it down"]})
+        left = (await tools.execute_tool("todo", action="list"))["todos"]
+        assert [(one["text"], one["state"]) for one in left] == [
+            ("Update the imports", "doing"),
+            ("Run the tests", "planned"),
+        ]
+        assert '"action": "add|start|finish|drop|list"' in await send(tools, "todo", {"text": "Rename it"})
+        assert '"action": "add|start|finish|drop|list"' in await send(tools, "todo", {"action": "fly", "items": ["A"]})
+
     async def test_where_there_is_no_list_it_is_noted(self, project: Path) -> None:
         tools = make_tools(project, tools=[one for one in TOOLS if one.name != "todo"])
         plan = {"plan": [{"step": "Read it", "status": "pending"}]}
