@@ -124,6 +124,10 @@ _UNCOMMITTED = (
     r"(?i)(?:\b(?:not|never|nothing|no|none|cannot|could|would|should|will|can|if|when|once|after|before)\b|n't\b)"
     r"[^,;.]{0,40}\bcommit|ません|ない|たら|れば|場合|\?$|？$"
 )
+_RAISES = (
+    r"(?i)\b(?:raises?|raised|throws?|thrown|panics?|crashes|exits? with|rejects?|rejected|refuses|aborts?)\b"
+    r"|(?:例外|エラー|Error)[ 」`]*(?:を|が)(?:発生|送出|投げ|出)|エラーにな|落ちます|異常終了"
+)
 _LIST_LINE = late_pattern(r"^[ \t]*(?:\d{1,2}[.)、．]|[-*•・])[ \t]*\S", re.MULTILINE)
 
 
@@ -196,6 +200,11 @@ def admits_failing_tests(answer: str) -> bool:
     return admits_failure(answer) or any(
         re.search(_STILL_FAILS, said) and not re.search(_FIXED_TEST, said) for said in sentences_in(answer)
     )
+
+
+def says_it_raises(answer: str) -> bool:
+    """Return whether it says that something ends by an error."""
+    return bool(re.search(_RAISES, ends_of(answer)))
 
 
 def admits_not_run(answer: str) -> bool:

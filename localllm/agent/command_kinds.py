@@ -291,7 +291,8 @@ _LOOKED_AT = 8_000
 _LAST_LINES = 12
 """Lines at the end of an output in which it may say that there was no program to run."""
 
-_NOT_FOUND = (126, 127)
+NOT_FOUND = (126, 127)
+"""Exit codes of commands that could not be run."""
 
 _MISSING = late_pattern(
     r"^(?:\S*/)?(?:ba|da)?sh: (?:(?:line )?\d+: )?([^\s:]{1,200}): (?:command )?not found\Z", re.MULTILINE
@@ -304,15 +305,46 @@ def outcome(command: str, return_code: int, output: str) -> bool | None:
     Its output counts if another part of the command may hide the code (`pytest | tail`)."""
     end = output[-_LOOKED_AT:]
     is_hidden = bool(_HIDES_CODE.search(command))
-    if return_code in _NOT_FOUND and _got_past_tests(command, end):
+    if return_code in NOT_FOUND and _got_past_tests(command, end):
         return True
-    if return_code in _NOT_FOUND or (_NOTHING_TO_TEST.search(end) and not _RAN.search(end)):
+    if return_code in NOT_FOUND or (_NOTHING_TO_TEST.search(end) and not _RAN.search(end)):
         return None
     if (return_code or is_hidden) and not _RAN.search(end):
         last = "\n".join([line for line in end.splitlines() if line.strip()][-_LAST_LINES:])
         if _NO_PROGRAM.search(last):
             return None
     return not (return_code or (is_hidden and _FAILED.search(end)))
+
+
+_CRASHED = late_pattern(
+    r"^Traceback \(most recent call last\):|^(?:Uncaught )?(?:\w{1,60}\.){0,9}\w{0,60}(?:Error|Exception)\b(?::| \[)"
+    r"|^panic: |\bpanicked at\b|^Exception in thread |\b[Ss]egmentation fault\b|\bcore dumped\b|^PHP Fatal error"
+    r"|^(?:\S{1,200}:\d+:){1,3}\d* ?(?:fatal )?error\b|^error(?:\[E\d+\])?: |: undefined method |^\S{1,200}:\d+:\d+: ",
+    re.MULTILINE,
+)
+"""Matches what programs print that end by an error of theirs, or cannot be compiled."""
+_ERROR_LINE = late_pattern(
+    r"^[ \t]*((?:(?:\w{1,60}\.){0,9}\w{0,60}(?:Error|Exception)\b|panic: |error(?:\[E\d+\])?: |thread '|Exception in )"
+    r"[^\n]{0,200})",
+    re.MULTILINE,
+)
+_STOPPED = (124, 130, 137, 143, -2, -9, -15)
+"""Exit codes of programs that were stopped from outside."""
+
+
+def crashed(command: str, return_code: int, output: str) -> bool:
+    """Return whether a program ended by an error of its own. What it prints counts if the exit code may be hidden."""
+    end = output[-_LOOKED_AT:]
+    if return_code in _STOPPED or "KeyboardInterrupt" in end or "BrokenPipe" in end:
+        return False
+    may_have = return_code != 0 or bool(_HIDES_CODE.search(command))
+    return may_have and (return_code in (134, 139, -6, -11) or bool(_CRASHED.search(end)))
+
+
+def error_line(output: str) -> str:
+    """Return the last line of an output that names an error; "" if there is none."""
+    lines = _ERROR_LINE.findall(output[-_LOOKED_AT:])
+    return lines[-1].strip() if lines else ""
 
 
 _COMMITS = late_pattern(

@@ -380,7 +380,7 @@ class Finishing(Middleware):
 
     def _of_rest(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that code was changed after the last command."""
-        if paths := self._unchecked:
+        if (paths := self._unchecked) and not self._facts.crash:
             is_known = bool(self._facts.tests or self._facts.known_test)
             is_wanted = is_known or request_phrases.asks_for_check(state.goal)
             reason = (

@@ -163,6 +163,17 @@ _NO_CHECK = (
 )
 
 
+_WORKING = (
+    r"(?i)\b(?:crash(?:es|ed|ing)?|traceback|exception|\w*errors?|works?|runs?|working|fails?)\b"
+    r"|落ち|エラー|例外|動[くかき]"
+)
+
+
+def asks_for_working(request: str) -> bool:
+    """Return whether a program is to run, or no longer to fail."""
+    return asks_for_check(request) or bool(re.search(_WORKING, ends_of(request)))
+
+
 _A_COMMIT = (
     r"(?:(?:git )?commit\b(?!s\b| (?:messages?|hash(?:es)?|logs?|history|hooks?|ids?|counts?|titles?|authors?|graphs?"
     r"|styles?|conventions?|ranges?|templates?|dates?|[0-9a-f]{7,40})\b|[-_./]\w)"

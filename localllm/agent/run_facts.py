@@ -6,10 +6,13 @@ from typing import Any
 import msgspec
 
 from localllm.agent.command_kinds import (
+    NOT_FOUND,
     CommandKind,
     changed_after_testing,
     command_kind,
     commits,
+    crashed,
+    error_line,
     found_no_tests,
     has_committed,
     only_brings_back,
@@ -37,6 +40,14 @@ class TestRun(msgspec.Struct, frozen=True):
     command: str
     kind: CommandKind
     passed: bool
+    at: int
+
+
+class Crash(msgspec.Struct, frozen=True):
+    """A program that ended by an error, as call number `at`."""
+
+    command: str
+    error: str
     at: int
 
 
@@ -82,6 +93,7 @@ class RunFacts:
         """Files that were taken as merged though they held conflict markers."""
         self.tests: list[TestRun] = []
         self._checked_at = 0
+        self._crash: Crash | None = None
         self._not_run, self._not_run_at, self._is_empty = "", 0, False
         self._in_background: dict[object, str] = {}
 
@@ -144,21 +156,9 @@ class RunFacts:
         kind = command_kind(command)
         if kind in ("test", "build"):
             changed = {path: at for path, at in changed.items() if is_code(path)}  # without caches and reports
-            passed = outcome(command, int(payload["return_code"]), output)
-            if passed is not None:
-                at = self.calls - changed_after_testing(command, changed)
-                self.tests.append(TestRun(command, kind, passed, at))
-                self.known_test = command if kind == "test" else self.known_test
-                self._checked_at = at
-                if passed and kind == "test" and self._is_droppable:
-                    self.failed_edit = ""
-            else:
-                self._not_run, self._not_run_at = command, self.calls
-                self._is_empty = found_no_tests(output)
+            self._note_test(command, kind, int(payload["return_code"]), output, changed)
         elif kind == "program":
-            code = [path for path in changed if is_code(path)]
-            if not code or ran_after_changing(command, code, succeeded=result.success):
-                self._checked_at = self.calls
+            self._note_program(command, int(payload["return_code"]), output, changed)
         if kind not in ("test", "reading") and result.success:
             self.may_have_changed = True
         if self.failed_edit in changed:
@@ -168,6 +168,28 @@ class RunFacts:
         else:
             self.by_git.difference_update(changed)
         self.changed |= changed
+
+    def _note_test(
+        self, command: str, kind: CommandKind, return_code: int, output: str, changed: dict[str, int]
+    ) -> None:
+        passed = outcome(command, return_code, output)
+        if passed is None:
+            self._not_run, self._not_run_at = command, self.calls
+            self._is_empty = found_no_tests(output)
+            return
+        at = self.calls - changed_after_testing(command, changed)
+        self.tests.append(TestRun(command, kind, passed, at))
+        self.known_test = command if kind == "test" else self.known_test
+        self._checked_at = at
+        if passed and kind == "test" and self._is_droppable:
+            self.failed_edit = ""
+
+    def _note_program(self, command: str, return_code: int, output: str, changed: dict[str, int]) -> None:
+        code = [path for path in changed if is_code(path)]
+        if crashed(command, return_code, output):
+            self._crash = Crash(command, error_line(output), self.calls)
+        elif not code or ran_after_changing(command, code, succeeded=return_code == 0):
+            self._checked_at = self.calls if return_code not in NOT_FOUND else self._checked_at
 
     @property
     def has_changed(self) -> bool:
@@ -188,6 +210,14 @@ class RunFacts:
     def unchecked(self) -> list[str]:
         """Code changed after the last program or test was run."""
         return [path for path, at in self.changed.items() if at > self._checked_at and is_code(path)]
+
+    @property
+    def crash(self) -> Crash | None:
+        """The newest program if it ended by an error after the last change of code, and no other ran well since."""
+        changed_at = max((at for path, at in self.changed.items() if is_code(path)), default=0)
+        return (
+            self._crash if self._crash and self._crash.at > max(changed_at, self._checked_at) and changed_at else None
+        )
 
     @property
     def not_run(self) -> str:

@@ -14,9 +14,13 @@ from localllm.agent.middleware import RunState
 from localllm.agent.plan_mode import is_told_to_plan
 from localllm.agent.run_facts import RunFacts
 from localllm.base.i18n import Phrase
+from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.paths import shown
+from localllm.text.sanitising import shorten
 from localllm.tools.tool_system import ToolSystem
 
+_INLINE = late_pattern(r" -[ce] |<<")
+_LONGEST_COMMAND = 120
 _COMMITTERS = ("git_commit", "run_command")
 
 
@@ -47,7 +51,29 @@ class WorkChecks:
         """Return what was ordered or is claimed, and was not done."""
         if is_told_to_plan(state.history):
             return []
-        return await asyncio.to_thread(lambda: [*self._of_files(state, text), *self._of_commit(state, text)])
+        return await asyncio.to_thread(lambda: list(self._each(state, text)))
+
+    def _each(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield the findings, the most urgent first. Reads files."""
+        yield from self._of_crash(state, text)
+        yield from self._of_files(state, text)
+        yield from self._of_commit(state, text)
+
+    def _of_crash(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield that the last program that ran after the change ended by an error, unless the answer says so, or it was
+        a few lines of the model's own and the tests passed."""
+        crash, request = self._facts.crash, state.goal
+        if crash is None or phrases.says_it_raises(text):
+            return
+        if self._facts.is_tested and _INLINE.search(crash.command):
+            return
+        command = shorten(" ".join(crash.command.split()), _LONGEST_COMMAND)
+        reason = Phrase("the last run ended by an error ({command})", command=command)
+        error = f": {crash.error}" if crash.error else ""
+        is_open = request_phrases.asks_for_working(request)
+        is_known = phrases.admits_failing_tests(text)
+        params = {"command": command, "error": error}
+        yield Finding(None if is_known else "crashed", reason, contradicts=is_open and not is_known, params=params)
 
     def _of_files(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the files that were ordered or are claimed, and are not there, or were not changed. Where nothing at

@@ -38,6 +38,59 @@ async def said_of(agent: ReActAgent, request: str) -> tuple[str, list[str], list
     return result.status, remarks(agent), [*map(str, result.unverified)]
 
 
+CRASH = run("python3 -B -c 'import a; print(a.y)'")
+WORKS = run("python3 -B -c 'import a; print(a.x)'")
+
+
+class TestCrashes:
+    @pytest.mark.parametrize(
+        ("request_", "steps", "answer", "status"),
+        [
+            ("Set x to 2, and add y.", ["edit", CRASH], "x is 2 now, and a.y gives 3.", "done"),
+            ("Set x to 2, and add y.", ["edit", WORKS, CRASH], "I added y.", "done"),
+            ("a.py crashes without y. Fix it.", ["edit", CRASH], "I fixed the crash.", "incomplete"),
+            ("Set x to 2.", ["edit", run("python3 -B -c 'import a; a.y' 2>&1 | tail -1")], "Done.", "done"),
+            ("x を 2 にし、y を追加して", ["edit", CRASH], "x を 2 にし、y を追加しました。", "done"),
+            ("y がなくて落ちます。直して", ["edit", CRASH], "修正しました。", "incomplete"),
+        ],
+    )
+    async def test_a_program_that_ended_by_an_error_checks_nothing(
+        self, project: Path, request_: str, steps: list[Any], answer: str, status: str
+    ) -> None:
+        turns = [STEPS[one] if isinstance(one, str) else one for one in steps]
+        ended, remarked, reasons = await said_of(agent_for(project, *turns, answer, answer), request_)
+        assert remarked[0].startswith("[The last run failed: python3 -B -c 'import a; ")
+        assert "has no attribute 'y'. Fix what fails" in remarked[0]
+        assert ended == status
+        assert len(reasons) == 1
+        assert reasons[0].startswith("the last run ended by an error")
+
+    @pytest.mark.parametrize(
+        ("request_", "steps", "answer"),
+        [
+            ("Set x to 2.", [CRASH, "edit", WORKS], "x is 2 now."),
+            ("Set x to 2.", ["edit", CRASH, WORKS], "x is 2 now."),
+            ("Set x to 2.", ["edit", CRASH, "test"], "x is 2 now; the tests pass."),
+            ("Set x to 2.", ["edit", "test", CRASH], "x is 2 now; the tests pass."),
+            ("Set x to 2.", ["edit", CRASH], "x is 2 now. `a.y` still fails: there is no y."),
+            ("Raise an error without y.", ["edit", CRASH], "`a.y` raises AttributeError now."),
+            ("Why does a.y fail?", [CRASH], "There is no y in a.py."),
+            ("Set x to 2.", ["edit", run("timeout 0.1 sleep 5")], "x is 2 now; the server runs."),
+            ("Set x to 2.", ["edit", run("python3 -B -c 'import sys; sys.exit(2)'")], "x is 2 now."),
+            ("x を 2 にして", ["edit", CRASH], "x は 2 です。a.y は AttributeError が発生します。"),
+            ("x を 2 にして", ["edit", CRASH], "x は 2 ですが、a.y の呼び出しは失敗します。"),
+        ],
+    )
+    async def test_an_honest_answer_is_let_be(
+        self, project: Path, request_: str, steps: list[Any], answer: str
+    ) -> None:
+        turns = [STEPS[one] if isinstance(one, str) else one for one in steps]
+        status, remarked, reasons = await said_of(agent_for(project, *turns, answer, "no more"), request_)
+        assert (status, remarked) == ("done", [])
+        says_so = "still fails" in answer or "失敗" in answer
+        assert len(reasons) == says_so
+
+
 NOTES = call("write_file", file_path="notes.md", content="# Notes\n")
 THREE = "Set x to 2 in a.py, say so in test_a.py and write a NEWS.md."
 

@@ -3,7 +3,11 @@
 from localllm.agent.command_kinds import (
     changed_after_testing,
     command_kind,
+    commits,
+    crashed,
+    error_line,
     found_no_tests,
+    has_committed,
     only_brings_back,
     outcome,
     ran_after_changing,
@@ -270,3 +274,67 @@ def test_whether_a_file_was_changed_after_the_test(command: str, is_after: bool)
 )
 def test_whether_git_only_restores(command: str, is_back: bool) -> None:
     assert only_brings_back(command) == is_back
+
+
+TRACEBACK = 'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\nValueError: bad'
+
+
+@each(
+    ("command", "code", "output", "has_crashed"),
+    [
+        ("python a.py", 1, TRACEBACK, True),
+        ("python a.py", 0, TRACEBACK, False),
+        ("python a.py | tail", 0, TRACEBACK, True),
+        ("python a.py", 1, "usage: a.py [-h]", False),
+        ("python a.py", 130, f"{TRACEBACK}\nKeyboardInterrupt", False),
+        ("timeout 5 ./serve", 124, "", False),
+        ("./a", -11, "", True),
+        ("./a", 139, "Segmentation fault (core dumped)", True),
+        ("go run .", 1, "./main.go:3:5: undefined: x", True),
+        ("go run .", 2, "panic: runtime error: index out of range", True),
+        ("node a.js", 1, "a.js:1\nTypeError: x is not a function\n    at a.js:1:1", True),
+        ("cargo run", 101, "thread 'main' panicked at src/main.rs:2:5:", True),
+        ("python cli.py check", 1, "2 problems found", False),
+    ],
+)
+def test_a_program_that_ended_by_an_error(command: str, code: int, output: str, has_crashed: bool) -> None:
+    assert crashed(command, code, output) == has_crashed
+
+
+def test_the_error_of_an_output_is_its_last() -> None:
+    assert error_line(f"KeyError: 1\n\nDuring …:\n{TRACEBACK}\n") == "ValueError: bad"
+    assert error_line("2 problems found") == ""
+
+
+@each(
+    ("command", "is_commit"),
+    [
+        ("git commit -m x", True),
+        ("git -C sub -c user.name=A commit -qam x", True),
+        ("git add -A && git commit -m x", True),
+        ("git rebase --continue", True),
+        ("git rebase --abort", False),
+        ("git log --grep commit", False),
+        ("git status; echo commit", False),
+        ("git merge-base a b", False),
+        ("pre-commit run", False),
+    ],
+)
+def test_what_asks_git_for_a_commit(command: str, is_commit: bool) -> None:
+    assert commits(command) == is_commit
+
+
+@each(
+    ("code", "output", "is_made"),
+    [
+        (0, "[main 1a2b3c4] Fix add\n 1 file changed", True),
+        (1, "[main (root-commit) 1a2b3c4] Fix add\n1 failed", True),
+        (0, "", True),
+        (1, "no changes added to commit", False),
+        (0, "Aborting commit due to empty commit message.", False),
+        (0, "On branch main\nnothing to commit, working tree clean", False),
+        (128, "fatal: not a git repository", False),
+    ],
+)
+def test_whether_git_has_committed(code: int, output: str, is_made: bool) -> None:
+    assert has_committed(code, output) == is_made
