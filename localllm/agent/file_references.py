@@ -13,6 +13,7 @@ from localllm.base.i18n import _, sentences
 from localllm.base.jsontext import encode_json
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import Image
+from localllm.safety.folder_entries import as_listed
 from localllm.tools.tool_system import ToolSystem
 
 _REFERENCE = r"""(?<![A-Za-z0-9_.+@/-])[@＠]                # in an address (me@example.org) a word stands before it
@@ -134,7 +135,8 @@ async def _each_file(query: str, tools: ToolSystem, emit: Emit, here: str) -> As
 def _place(path: str, root: Path, here: str) -> str:
     """Return the path relative to the project, if such a file or folder exists; else empty."""
     candidates = (_from(here, path),) if path.startswith(_DOTTED) else (_from(here, path), path)
-    return next((one for one in candidates if not one.startswith("../") and os.path.lexists(root / one)), "")
+    inside = (one for one in candidates if not one.startswith("../"))
+    return next((one for one in inside if os.path.lexists(root / as_listed(str(root), one))), "")
 
 
 def _missing(path: str, here: str) -> str:

@@ -83,16 +83,27 @@ def matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
     """Return a predicate for whether a file's path (relative, with `/`) matches one of `patterns`.
 
     Patterns are as in .gitignore (`*.py` at any depth, `src/*.py` from the top, `docs` for its whole content), and may
-    contain alternatives in braces: `*.{ts,tsx}`. There is no negation by `!`.
+    contain alternatives in braces: `*.{ts,tsx}`. There is no negation by `!`. Letters count the same composed or
+    not, as macOS may write が in two characters.
     """
-    verdict = _verdict(_join([rule for given in patterns for rule in _braced_rules(given)]))
+    given = tuple(patterns)
+    is_plain = all(map(str.isascii, given))
+    rules = [rule for pattern in given for rule in _braced_rules(pattern if is_plain else _composed(pattern))]
+    verdict = _verdict(_join(rules))
 
     def fits(path: str) -> bool:
         if verdict is None:
             return False
+        path = path if is_plain else _composed(path)
         return bool(verdict(path)) or any(verdict(path[: slash.end()]) for slash in re.finditer("/", path))
 
     return fits
+
+
+def _composed(text: str) -> str:
+    import unicodedata  # hardly ever needed
+
+    return unicodedata.normalize("NFC", text)
 
 
 def _plain(pattern: str) -> str:

@@ -24,7 +24,8 @@ _DEEPEST_REMOVED = 200  # nested folders that a command left in the place of a f
 
 def as_listed(folder: str, relative: str) -> str:
     """Return a path below a folder with each part as its own folder lists it, as far as it exists. File systems of
-    Windows and macOS take names in other letters (`.VSCODE`) and short ones (`VSCODE~1`) for the same file."""
+    Windows and macOS take names in other letters (`.VSCODE`) and short ones (`VSCODE~1`) for the same file; everywhere,
+    a missing name is that of the only file whose name looks the same, as macOS writes が in two characters."""
     parts: list[str] = []
     for part in relative.split("/"):
         parts.append(_listed(f"{folder}/{part}", folder, part))
@@ -38,12 +39,29 @@ def _listed(path: str, folder: str, name: str) -> str:
         if not _may_be_alias(folder, name, about):
             return name
         names = os.listdir(folder)  # noqa: PTH208 - names
+    except FileNotFoundError:
+        return name if name.isascii() else _composed_alike(folder, name)
     except OSError:
         return name
     if name in names:
         return name
     same = [one for one in names if _is_same(f"{folder}/{one}", about)]
     return min(same, key=lambda one: one.casefold() != name.casefold(), default=name)
+
+
+def _composed_alike(folder: str, name: str) -> str:
+    """Return the only name in the folder that consists of the same letters, composed or not; else `name`."""
+    import unicodedata  # hardly ever needed
+
+    composed = unicodedata.normalize("NFC", name)
+    if name == composed == unicodedata.normalize("NFD", name):
+        return name
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 - names
+    except OSError:
+        return name
+    same = [one for one in names if unicodedata.normalize("NFC", one) == composed]
+    return same[0] if len(same) == 1 else name
 
 
 def _may_be_alias(folder: str, name: str, about: os.stat_result) -> bool:

@@ -121,6 +121,8 @@ class ProjectRoot:
         if not real.startswith(inside):
             raise self._outside(file_path)
         relative = as_listed(str(self.path), real[len(inside) :])
+        if not relative.isascii() and relative != real[len(inside) :]:
+            return self._relative(relative)  # a link may have been found by this name only
         self._refuse_odd(relative)
         self._refuse_special(relative, file_path)
         return relative

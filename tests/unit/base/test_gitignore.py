@@ -1,5 +1,8 @@
 """Patterns mean what they mean to git."""
 
+import unicodedata
+from typing import Literal
+
 import pytest
 
 from localllm.base.gitignore import judge, matcher
@@ -93,3 +96,10 @@ def test_braces(pattern: str, fitting: list[str], others: list[str]) -> None:
 
 def test_a_choice_of_many_braces_is_found() -> None:
     assert matcher(["{a,b}" * 8])("ab" * 4)
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_matcher_takes_letters_composed_or_not(form: Literal["NFC", "NFD"]) -> None:
+    fits = matcher([unicodedata.normalize(form, "ガイド*.md")])
+    assert fits("docs/ガイド1.md")
+    assert fits(unicodedata.normalize("NFD", "docs/ガイド1.md"))

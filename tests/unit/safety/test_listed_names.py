@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from localllm.base.errors import SafetyViolationError
+from localllm.config.schema import SafetySettings
 from localllm.safety.folder_entries import as_listed
 from localllm.safety.paths import ProjectRoot
+from localllm.safety.rules import closed_to_reading
 
 
 @pytest.fixture
@@ -75,3 +77,42 @@ def test_a_folder_of_japanese_names_is_not_listed_for_each(tmp_path: Path, monke
     monkeypatch.setattr(os, "listdir", lambda _folder: pytest.fail("listed"))
     for name in ("日本語.md", "データ~.txt", "café.py", "無い.md"):
         assert as_listed(str(tmp_path), name) == name
+
+
+class TestComposedNames:
+    """A name stored in two characters for each が, as by a Mac, and asked for in one."""
+
+    MAC = unicodedata.normalize("NFD", "ドキュメント/ガイド.md")
+
+    @pytest.fixture
+    def root(self, tmp_path: Path) -> ProjectRoot:
+        (tmp_path / self.MAC).parent.mkdir()
+        (tmp_path / self.MAC).write_text("mine")
+        return ProjectRoot(tmp_path)
+
+    def test_the_file_that_is_there_is_meant(self, root: ProjectRoot) -> None:
+        assert root.relative("ドキュメント/ガイド.md") == self.MAC
+        root.write_bytes("ドキュメント/ガイド.md", b"new", over=b"mine")
+        assert [file.name for file in (root.path / self.MAC).parent.iterdir()] == [self.MAC.split("/")[1]]
+
+    def test_a_new_file_is_created_in_the_folder_that_is_there(self, root: ProjectRoot) -> None:
+        root.write_bytes("ドキュメント/が.md", b"new")
+        assert [entry.name for entry in root.path.iterdir()] == [self.MAC.split("/")[0]]
+
+    def test_of_two_such_names_neither_is_meant(self, tmp_path: Path) -> None:
+        for name in ("ギ\u0323", unicodedata.normalize("NFD", "ギ") + "\u0323x", "e\u0301\u0323", "e\u0323\u0301"):
+            (tmp_path / name).write_text("")
+        assert ProjectRoot(tmp_path).relative("\u1eb9\u0301") == "\u1eb9\u0301"
+
+    def test_a_link_of_such_a_name_must_not_lead_out(self, tmp_path: Path) -> None:
+        project = tmp_path / "project"
+        project.mkdir()
+        (tmp_path / "out.md").write_text("not mine")
+        (project / unicodedata.normalize("NFD", "ガ.md")).symlink_to(tmp_path / "out.md")
+        with pytest.raises(SafetyViolationError) as refused:
+            ProjectRoot(project).read_bytes("ガ.md", 100)
+        assert refused.value.key == "path_outside"
+
+    def test_a_rule_closes_it_by_either_name(self, root: ProjectRoot) -> None:
+        rules = SafetySettings(deny=("read_file(ドキュメント/ガイド.md)",))
+        assert self.MAC in closed_to_reading(rules, root.relative)
