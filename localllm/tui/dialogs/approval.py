@@ -268,6 +268,12 @@ def understood(said: str) -> Answer | None:
     return _ANSWERS.get(unicodedata.normalize("NFKC", said.strip()).casefold())
 
 
+def is_bare_answer(said: str) -> bool:
+    """Return whether a line is nothing but yes, no, or the letter of another answer."""
+    answer = understood(said)
+    return bool(said.strip()) and (answer in ("yes", "no") or (answer is not None and len(said.strip()) == 1))
+
+
 def _has_command(said: str) -> bool:
     """Return whether this is a command, or an answer with a command attached, as in “y/model”."""
     answer, slash, rest = unicodedata.normalize("NFKC", said).partition("/")

@@ -8,18 +8,21 @@ from localllm.text.sanitising import clean, display_width, shorten, shorten_star
 from localllm.tui.commands.context import ChatContext
 from localllm.tui.commands.registry import command_name, first_line
 from localllm.tui.commands.rules import next_mode
+from localllm.tui.dialogs.approval import is_bare_answer
 from localllm.tui.input.typeahead import KeyName, TypeAhead
 from localllm.tui.render.screen import Screen
 from localllm.tui.shell_escape import MARK
 from localllm.tui.theme import Line
 
 _MOST_SHOWN = 3
+_NOT_SENT = N_("No question is open: “{text}” was not sent. (Tab instead of Enter sends it after this.)")
 
 
 class Outbox:
     """Enter sends a line to the run, Alt+Enter and Tab queue it as a separate request, Up withdraws the last one.
 
-    Commands, and lines that no run accepts, are queued as well.
+    Commands, and lines that no run accepts, are queued as well. A bare "y" by Enter is neither sent nor queued: it was
+    meant for a question that is not open, and a model would take it for an order.
     """
 
     def __init__(
@@ -44,6 +47,8 @@ class Outbox:
         self._were_told: list[bool] = []
         self._given_back: Sequence[str] = ()
         self._has_changed_mode = False
+        self._unsent = ""
+        """The last line if it was an answer without a question."""
 
     @property
     def is_empty(self) -> bool:
@@ -52,6 +57,7 @@ class Outbox:
 
     def press(self, key: KeyName) -> None:
         """Handle a key."""
+        self._unsent = ""
         match key:
             case "enter":
                 self._send(now=True)
@@ -75,6 +81,7 @@ class Outbox:
             self._queued.insert(0, unread)
         self._were_told.clear()
         self._has_changed_mode = False
+        self._unsent = ""
 
     def queue(self, texts: Sequence[str]) -> None:
         """Queue lines that were sent before this object existed."""
@@ -109,6 +116,8 @@ class Outbox:
         typed."""
         typed = clean(self._typeahead.text(), keep_newlines=False)
         lines = self._waiting(width)
+        if self._unsent and not typed:
+            lines.append(_dim(_(_NOT_SENT, text=self._unsent), width))
         if typed:
             is_told = self._chat.listens and not _is_for_chat(typed)
             hint = _(
@@ -150,6 +159,10 @@ class Outbox:
     def _send(self, *, now: bool) -> None:
         text = self._typeahead.take()
         if not text.strip():
+            return
+        if now and is_bare_answer(text):
+            self._unsent = text.strip()
+            self._announce(_NOT_SENT, self._unsent)
             return
         self._remember(text)
         if now and not _is_for_chat(text) and self._chat.steer(text):

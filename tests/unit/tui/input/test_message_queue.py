@@ -87,6 +87,28 @@ def test_enter_tells_the_run_and_the_other_key_queues() -> None:
     assert [writing.outbox.next() for _ in range(3)] == ["later", "last", None]
 
 
+@pytest.mark.parametrize("line", ["y", " N ", "yes", "はい", "ｙ", "いいえ", "a", "p", "v"])
+@pytest.mark.parametrize("runs", [True, False])
+def test_an_answer_without_a_question_is_not_sent_by_enter(line: str, runs: bool) -> None:
+    writing = Writing(runs=runs)
+    writing.send(line)
+    assert (writing.chat.unread, writing.outbox.is_empty) == ([], True)
+    said = f"“{line.strip()}” was not sent."
+    assert said in writing.lines(120)[-1]
+    writing.queue(line)
+    assert writing.lines(120) == [f"  next: {line}"]
+    hidden = Writing(runs=runs, is_live=False)
+    hidden.send(line)
+    assert said in hidden.stream.getvalue()
+
+
+@pytest.mark.parametrize("line", ["yes, but in German", "no tests", "project", "always", "view", "x", "1", "ok", "ぬ"])
+def test_other_short_lines_are_sent(line: str) -> None:
+    writing = Writing()
+    writing.send(line)
+    assert writing.chat.unread == [line]
+
+
 @pytest.mark.parametrize("line", ["/clear", "/rewind 1", " /nonsense", "!ls", "/", "/model x"])
 def test_what_is_for_the_chat_never_goes_to_the_model(line: str) -> None:
     writing = Writing()
