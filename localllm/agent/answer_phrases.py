@@ -225,6 +225,11 @@ def asks_about_file(answer: str, request: str, changed: Collection[str]) -> str:
 _FILE = late_pattern(r"[\w./-]{0,200}[\w-]\.[A-Za-z]\w{0,9}\b", re.ASCII)
 
 
+def named_files(text: str) -> list[str]:
+    """Return what in a text looks like the path of a file."""
+    return list(dict.fromkeys(_FILE.findall(text)))
+
+
 def named_paths(answer: str) -> list[str]:
     """Return the paths of files in folders that it takes for there: not in code, nor where it says that a file is
     missing or is to be made."""

@@ -328,24 +328,33 @@ class Finishing(Middleware):
             yield Finding("refused", claimed, contradicts=True)
         elif facts.changed and ends_with_replacement(text) and request_phrases.asks_for_change(state.goal):
             yield Finding("not_written", Phrase("the change shown in the answer was not made"), contradicts=True)
-        elif (
+        elif not (
             not self._awaits_change(state)
             or facts.may_have_changed
             or facts.failed_edit
             or phrases.needs_nothing(text)
             or phrases.admits_failure(text)
         ):
-            return
-        elif holds_change(text):
+            yield from self._of_words_alone(state, text)
+
+    def _of_words_alone(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield what the answer gives in place of a requested change."""
+        is_alone = not self._tools.is_attended
+        if holds_change(text):
             yield Finding("not_written", Phrase("the change shown in the answer was not made"), contradicts=True)
         elif holds_commands(text):
             yield Finding("not_run", Phrase("the commands in the answer were not run"), contradicts=True)
         elif phrases.says_changed(text):
-            yield Finding("no_change", claimed, contradicts=True)
-        elif is_alone and phrases.asks_user(text):
-            yield Finding("nobody", Phrase("the answer asks a question, and nothing was changed"), contradicts=True)
+            reason = Phrase("the answer claims a change, but no file was changed")
+            yield Finding("no_change", reason, contradicts=True)
+        elif phrases.asks_user(text):
+            if is_alone:
+                reason = Phrase("the answer asks a question, and nothing was changed")
+                yield Finding("nobody", reason, contradicts=True)
         elif is_alone and phrases.is_plan(text):
             yield Finding("only_plan", Phrase("there is only a plan; nothing was changed"), contradicts=True)
+        elif self._work.is_for_files(state):
+            yield Finding("only_words", Phrase("nothing was changed"), contradicts=True)
 
     def _claims_unasked(self, state: RunState, text: str) -> bool:
         """Return whether the answer claims a change of its own though no tool was called, nor has any changed a file in

@@ -67,6 +67,7 @@ _HANDS_OFF = (
     r"?(?:files?|anything|code|nothing|it)\b|\b(?:only|just) (?:explain|answer|tell|show|plan)\b|\bno changes\b"
     r"|\bread[- ]only\b"
 )
+_GIVEN_JA = r"て(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|頂け|おい|、|$)|て[。！!\s]*$|たい|なさい"
 _CHANGE_JA = (
     r"(?:直し|治し|修正し|変更し|変え|追加し|書き換え|書き直し|書い|実装し|作っ|作成し|リネームし|改名し|置き換え"
     r"|置換し|削除し|消し|更新し|移動し|対応し|改善し|整理し|分割し|統合し|移行し|リファクタリングし|対応させ|つけ"
@@ -161,6 +162,48 @@ _NO_CHECK = (
     r"(?i)\b(?:do not|don't|no need to|without) (?:\w+ )?(?:run|test|execut|verify|check)|テスト(?:は"
     r"|の実行は)?(?:不要|しない|実行しない)|実行せず"
 )
+
+
+_EDITS = frozenset(
+    "fix repair correct change edit modify update rename refactor replace implement remove delete migrate port split"
+    " merge simplify extract extend adapt adjust move reorder swap apply bump upgrade up inline insert patch resolve"
+    " add set handle undo document annotate reformat type-hint".split()
+)
+"""The last words of orders to edit what there is; what is to be written, translated or made may be only a text."""
+_OF_CODE = (
+    r"(?i)^[^\w-]{0,9}(?:(?!(?:for|about|of|from|in|on|to|with|that|which|names?)\b)[\w-]{1,40} ){0,4}?"
+    r"(?:tests?|functions?|methods?|class(?:es)?|modules?|docstrings?|endpoints?|readme|type hints?|fixtures?"
+    r"|migrations?)\b"
+)
+_EDIT_NOUN = (
+    r"(?i)^\W*(?:me|us|on|forward|along)\b|^\W*(?:summary|summaries|suggestions?|ideas?|lists?|logs?|plans?|history"
+    r"|proposals?|options?|review|report|status|notes?|requests?|impact|candidates)\b"
+)
+_EDIT_JA = (
+    r"(?:直し|治し|修正し|変更し|変え|追加し|書き換え|書き直し|実装し|リネームし|改名し|置き換え|置換し|削除し|消し"
+    r"|更新し|移動し|対応し|改善し|整理し|分割し|統合し|移行し|リファクタリングし|対応させ|つけ|付け|入れ)"
+    rf"(?:{_GIVEN_JA})|(?:修正|変更|追加|実装|改名|置換|削除|更新|対応)(?:を(?:お願い|頼)|お願い|せよ|すること)"
+    r"|(?:テスト|関数|メソッド|クラス|README)[^。\n]{0,12}(?:書い|作っ|作成し|実装し)て"
+)
+
+
+def orders_edit(request: str) -> bool:
+    """Return whether it orders an edit of code or files, in words that hardly mean a text of the answer."""
+    return asks_for_change(request) and any(map(_orders_edit, sentences_in(_wishes(request))))
+
+
+def _orders_edit(said: str) -> bool:
+    if search_ja(_EDIT_JA, said):
+        return not re.search(_TEXT_JA, said)
+    if re.search(_ASKED_LAST, said):
+        return True
+    found = re.match(_ASKED, said) or re.match(_ORDERED, said) or re.search(_ASKED_LATER, said)
+    if not found or said.endswith("?") or re.match(_HOW, said):
+        return False
+    verb, rest = re.split(r"[\s,]+", found[0].strip().lower())[-1], said[found.end() :]
+    if verb in _EDITS or not re.match(_ASKED, said):
+        return not re.search(_EDIT_NOUN, rest)
+    return bool(re.search(_OF_CODE, rest))
 
 
 _WORKING = (

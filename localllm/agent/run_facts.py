@@ -28,6 +28,7 @@ _READERS = (
     "analyze_code command_output explore fetch_page git_diff git_log git_status list_files list_rag_collections"
     " read_file recall search_files search_rag_knowledge_base searxng_search web_search"
 )
+_LOOKERS = frozenset({"analyze_code", "git_diff", "list_files", "read_file", "run_command", "search_files"})
 _WOULD_LOSE = ("would_destroy", "loss_refused")
 DOCUMENTS = "search_rag_knowledge_base"
 _MERGING = late_pattern(r"\bgit\b[^\n]*\b(?:am|cherry-pick|merge|pull|rebase|revert|stash)\b")
@@ -77,6 +78,8 @@ class RunFacts:
         """Whether that edit was refused for what would be lost, and an earlier one of the file was made."""
         self.needless: set[str] = set()
         """The files in which an edit found nothing to do."""
+        self.has_looked = False
+        """Whether the model has looked at the project."""
         self.was_refused = False
         self.by_git: set[str] = set()
         """Changed files that only git has changed, in commands that restore files from commits."""
@@ -102,7 +105,9 @@ class RunFacts:
         for result in results:
             self.calls += 1
             self.was_refused = self.was_refused or result.refused
-            self._note(result, result.call.name.strip().lower())
+            tool = result.call.name.strip().lower()
+            self.has_looked = self.has_looked or (result.success and tool in _LOOKERS)
+            self._note(result, tool)
 
     def _note(self, result: ToolResult, tool: str) -> None:
         changed = dict.fromkeys(result.changes, self.calls)

@@ -15,12 +15,15 @@ from localllm.agent.plan_mode import is_told_to_plan
 from localllm.agent.run_facts import RunFacts
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
+from localllm.llm.messages import UserMessage
 from localllm.safety.paths import shown
 from localllm.text.sanitising import shorten
 from localllm.tools.tool_system import ToolSystem
 
 _INLINE = late_pattern(r" -[ce] |<<")
 _LONGEST_COMMAND = 120
+_MOST_NAMED = 20
+"""Names in a request that are looked for in the project."""
 _COMMITTERS = ("git_commit", "run_command")
 
 
@@ -52,6 +55,17 @@ class WorkChecks:
         if is_told_to_plan(state.history):
             return []
         return await asyncio.to_thread(lambda: list(self._each(state, text)))
+
+    def is_for_files(self, state: RunState) -> bool:
+        """Return whether a request orders an edit of the project: it names a file of it, or the model has looked at it.
+        Without a file's name, code or a text in the request may be what is to be edited."""
+        request, asked = state.goal, state.history.messages
+        if not request_phrases.orders_edit(request):
+            return False
+        if any((self._tools.root / path).is_file() for path in phrases.named_files(request)[:_MOST_NAMED]):
+            return True
+        has_text = "```" in request or any("<stdin>" in one.text for one in asked if isinstance(one, UserMessage))
+        return self._facts.has_looked and not has_text
 
     def _each(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the findings, the most urgent first. Reads files."""

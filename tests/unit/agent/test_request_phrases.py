@@ -5,7 +5,7 @@ import re
 import pytest
 
 from localllm.agent import request_phrases
-from localllm.agent.request_phrases import asks_for_change, asks_for_commit, asks_for_passing, is_agreement
+from localllm.agent.request_phrases import asks_for_change, asks_for_commit, asks_for_passing, is_agreement, orders_edit
 from tests.support.each import each
 
 
@@ -216,3 +216,53 @@ def test_what_sounds_alike_orders_no_change(request_: str) -> None:
 )
 def test_whether_a_commit_is_ordered(request: str, is_commit: bool) -> None:
     assert asks_for_commit(request) == is_commit
+
+
+@each(
+    ("request", "is_edit"),
+    [
+        ("Fix add in src/app.py", True),
+        ("Rename greet to welcome everywhere", True),
+        ("Please add a docstring to f", True),
+        ("The build is broken, fix it.", True),
+        ("Write tests for add.", True),
+        ("Refactor a.py", True),
+        ("Set x to 2 in a.py.", True),
+        ("Run the tests and fix what fails.", True),
+        ("clean up a.py", True),
+        ("Look at a.py and remove the unused import.", True),
+        ("a.py の add を直してください", True),
+        ("greet を welcome にリネームして", True),
+        ("テストを書いてください", True),
+        ("バグの修正をお願いします", True),
+        ("関数 add のバグを修正し、テストを追加してください。", True),
+        ("Write a haiku about git.", False),
+        ("Translate this sentence: hello", False),
+        ("Update me on the state of the project.", False),
+        ("Change summary of last week, please", False),
+        ("Refactor ideas for a.py?", False),
+        ("Explain how to fix a.py", False),
+        ("What would you change in a.py?", False),
+        ("Create a list of all functions", False),
+        ("Make it shorter.", False),
+        ("How do I rename x?", False),
+        ("Write a regular expression for dates.", False),
+        ("Convert 5 miles to km.", False),
+        ("Complete the sentence: a b", False),
+        ("Generate three names for the project", False),
+        ("Review a.py and suggest fixes", False),
+        ("Plan the move to Python 4", False),
+        ("Do not change any files: what would be the fix?", False),
+        ("俳句を書いて", False),
+        ("この文を直して", False),
+        ("a.py の直し方を教えて", False),
+        ("回答を日本語に変えて", False),
+        ("要約を作成して", False),
+        ("変更点を説明して", False),
+        ("プロジェクトの概要をまとめて", False),
+        ("英語に翻訳して", False),
+        ("もっと短くして", False),
+    ],
+)
+def test_whether_an_edit_is_ordered(request: str, is_edit: bool) -> None:
+    assert orders_edit(request) == is_edit

@@ -279,6 +279,66 @@ async def test_what_an_earlier_request_changed_may_be_told(project: Path) -> Non
     assert (result.status, result.unverified) == ("done", ())
 
 
+WORDS = "[Nothing was changed. Make the change now with edit_file, or say why it cannot be made.]"
+
+
+@pytest.mark.parametrize(
+    ("request_", "did", "answer"),
+    [
+        ("Fix double in a.py.", ["read"], "The function double in a.py doubles x: that is the bug. It should add."),
+        ("Fix double in a.py.", ["read"], "To fix the bug, replace the asterisk with a plus in line 5 of a.py."),
+        ("Fix double in a.py.", [], "I understand the problem."),
+        ("Fix the failing test.", ["read"], "x is too large there; 2 is what the test wants."),
+        ("Write tests for double.", ["read"], "double needs a test of zero, and one of a negative number."),
+        ("a.py の double を直してください。", ["read"], "double は x を 2 倍にしています。足し算にすべきです。"),
+        ("テストを追加してください", ["read"], "double には 0 のテストが必要です。"),
+    ],
+)
+@pytest.mark.parametrize("attended", [True, False])
+async def test_a_change_that_is_only_described_is_asked_for(
+    project: Path, request_: str, did: list[str], answer: str, attended: bool
+) -> None:
+    agent = agent_for(project, *[STEPS[name] for name in did], answer, answer, attended=attended)
+    result = await agent.execute_query(request_)
+    assert (remarks(agent), result.status, result.unverified) == ([WORDS], "incomplete", ("nothing was changed",))
+
+
+@pytest.mark.parametrize(
+    ("request_", "did", "answer"),
+    [
+        ("Fix double in a.py.", ["read"], "double is right: it is 2 * x. No change is needed."),
+        ("Fix double in a.py.", ["read"], "I could not find a bug in double."),
+        ("Fix triple in a.py.", ["read"], "There is no triple in a.py."),
+        ("Fix the grammar: he go home", [], "He goes home."),
+        ("Rename x here:\n```python\nx = 1\n```", [], "It is `y = 1` then."),
+        (
+            "Write a haiku about this project.",
+            ["read"],
+            "One file, and one test / x is below three",
+        ),
+        ("Explain what to change in a.py.", ["read"], "Replace the asterisk with a plus in line 5."),
+        ("Which name would you give x in a.py?", ["read"], "count."),
+        ("Generate three names for the module.", ["read"], "counts, values, numbers"),
+        ("Make your answer shorter.", ["read"], "x is 1."),
+        ("Update me on the state of a.py.", ["read"], "It sets x to 1."),
+        ("a.py の double を直して", ["read"], "double は正しく動いています。変更は不要です。"),
+        ("この文を直して: 彼わ行く", [], "彼は行く。"),
+        ("俳句を書いて", ["read"], "古池や 蛙飛び込む 水の音"),
+        ("a.py の問題点をまとめて", ["read"], "x が定数です。"),
+    ],
+)
+async def test_words_that_are_all_that_was_wanted(project: Path, request_: str, did: list[str], answer: str) -> None:
+    agent = agent_for(project, *[STEPS[name] for name in did], answer, "no more")
+    result = await agent.execute_query(request_)
+    assert (remarks(agent), result.status, result.unverified) == ([], "done", ())
+
+
+async def test_a_question_about_the_change_is_a_person_s_to_answer(project: Path) -> None:
+    agent = agent_for(project, STEPS["read"], "Should double add, or multiply by three?", attended=True)
+    result = await agent.execute_query("Fix double in a.py.")
+    assert (remarks(agent), result.status) == ([], "done")
+
+
 EMPTY = call("run_command", command="python3 -B -m unittest discover -s src")
 
 
