@@ -171,13 +171,15 @@ def test_what_was_typed_ahead_never_answers_a_question(open_chat: Open) -> None:
     ask(chat, "later")
     chat.wait("waiting for the model")
     chat.say("y")
+    chat.wait("“y” was not sent.")
+    chat.say("go on")
     chat.type("y")
-    chat.wait("sent, not read yet: y", "› y")
+    chat.wait("sent, not read yet: go on", "› y")
     chat.press("C-a")
     shown = chat.wait("[y]es", last="  ›")
     assert "Approved" not in shown
     chat.press("C-c")
-    chat.wait("! Interrupted.", "› y\n  y", READY)
+    chat.wait("! Interrupted.", "› go on\n  y", READY)
 
 
 @needs_tmux
