@@ -11,7 +11,7 @@ _CHINESE = late_pattern(r"[这們们吗呢请請您你我了是没沒还還从�
 _CODE = late_pattern(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _LETTER = late_pattern(r"[^\W\d_]")
 
-_LEAST_IDEOGRAPHS = 10
+_LEAST_IDEOGRAPHS, _FEW_IDEOGRAPHS = 10, 4
 _LEAST_KANA = 0.15
 _MOST_FOREIGN = 0.3
 """Shares of a text's letters. More than a third of Japanese prose is kana, even with many foreign names."""
@@ -30,11 +30,27 @@ def is_in_language(text: str, language: str) -> bool:
 
 
 def is_chinese(text: str) -> bool:
-    """Return whether a text, without code, is Chinese: many ideographs, some of them only Chinese, and no kana."""
+    """Return whether a text, without code, is Chinese: no kana, and ideographs that only Chinese has."""
     prose = _CODE.sub("", text)
-    if _KANA.search(prose) or len(_IDEOGRAPH.findall(prose)) < _LEAST_IDEOGRAPHS:
+    ideographs = _IDEOGRAPH.findall(prose)
+    if _KANA.search(prose) or len(ideographs) < _FEW_IDEOGRAPHS:
         return False
-    return len(set(_CHINESE.findall(prose))) >= 2
+    simplified = sum(map(_is_simplified, ideographs))
+    is_long = len(ideographs) >= _LEAST_IDEOGRAPHS
+    return simplified >= 2 or (is_long and simplified + len(set(_CHINESE.findall(prose))) >= 2)
+
+
+def _is_simplified(ideograph: str) -> bool:
+    """Return whether Chinese writes it and Japanese does not, by their character sets (GB 2312, JIS X 0208)."""
+    return _is_in(ideograph, "gb2312") and not _is_in(ideograph, "cp932")
+
+
+def _is_in(letter: str, charset: str) -> bool:
+    try:
+        letter.encode(charset)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_foreign(letter: str) -> bool:

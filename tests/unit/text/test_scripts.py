@@ -37,6 +37,12 @@ def test_texts_are_told_apart(text: str, ja: bool, en: bool) -> None:
         ("東京都千代田区丸の内一丁目、時間問題", False),
         ("The module has no cache. `问题在于这个模块没有缓存`", False),
         ("这个", False),
+        ("已经完成了所有的修改：在 CHANGELOG.md 中添加了 1.3.0 的条目，并且在指南中写了使用方法。", True),
+        ("测试通过了。", True),
+        ("任务完成，代码已更新。", True),
+        ("修正完了。全試験合格。", False),
+        ("草彅剛氏、髙島屋、﨑陽軒、渡邉氏、龔氏、鄧氏、溫泉", False),
+        ("変更済: 設定、実装、検証、単体試験、性能測定、経過報告", False),
     ],
 )
 def test_chinese_is_told_from_japanese(text: str, expected: bool) -> None:
