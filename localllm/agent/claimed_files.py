@@ -23,6 +23,7 @@ _LIST = (
     r"(?P<more>(?:(?:, ?(?:and )?| and | & | ?(?:と|、|や|および|及び) ?)(?:also |the )?"
     rf"[`*\"']{{0,3}}(?:\./)?{_PATH}[`*\"']{{0,3}}){{0,9}})"
 )
+_ANY = late_pattern(_QUOTED, re.ASCII)
 _AND_SO_ON = late_pattern(rf"(?:\./)?({_PATH})", re.ASCII)
 
 _MADE = r"(?:wrote|written|created|added|generated|saved|made)"
@@ -118,6 +119,12 @@ def ordered_files(request: str) -> list[str]:
     said = [one for one in sentences_in(ends_of(request)) if "." in one and not _CONDITION.search(one)]
     found = (path for one in said for pattern in patterns for match in pattern.finditer(one) for path in _paths(match))
     return list(dict.fromkeys(found))
+
+
+def paths_in(text: str) -> list[str]:
+    """Return the files that a text names."""
+    found = (match["path"] for match in _ANY.finditer(text))
+    return list(dict.fromkeys(path for path in found if not _PRODUCT.fullmatch(path)))
 
 
 def is_missing(root: Path, path: str) -> bool:

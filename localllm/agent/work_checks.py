@@ -11,7 +11,7 @@ import msgspec
 from localllm.agent import answer_phrases as phrases
 from localllm.agent import request_phrases
 from localllm.agent.middleware import RunState
-from localllm.agent.plan_mode import is_told_to_plan
+from localllm.agent.plan_mode import is_told_to_plan, plan_over_note
 from localllm.agent.run_facts import RunFacts
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
@@ -48,6 +48,7 @@ class WorkChecks:
     def begin(self) -> None:
         """Start a new run."""
         self._log_size = _size(_commit_log(self._tools.root))
+        self._plan = self._tools.plan.text
         self._begun = time.time_ns()
 
     async def findings(self, state: RunState, text: str) -> list[Finding]:
@@ -72,6 +73,7 @@ class WorkChecks:
         yield from self._of_crash(state, text)
         yield from self._of_files(state, text)
         yield from self._of_commit(state, text)
+        yield from self._of_plan(state, text)
 
     def _of_crash(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that the last program that ran after the change ended by an error, unless the answer says so, or it was
@@ -117,6 +119,28 @@ class WorkChecks:
             return (self._tools.root / path).stat().st_mtime_ns < self._begun
         except OSError:
             return False
+
+    def _of_plan(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield what is left of the plan that the model made in this run, or that the user accepted with it."""
+        is_own = self._tools.plan.text != self._plan
+        if not is_own and not any(plan_over_note() in one.text for one in state.history.messages):
+            return
+        from localllm.agent import plan_checks as plans  # most runs have no plan
+
+        is_known = plans.names_rest(text) or phrases.admits_failure(text) or self._facts.was_refused
+        is_known = is_known or (self._tools.is_attended and phrases.asks_user(text))
+        name = None if is_known else "plan_open"
+        if items := plans.open_items(self._plan, self._tools.plan) if is_own else []:
+            said = plans.listed(items)
+            yield Finding(
+                name, Phrase("open in the plan: {items}", items=said), contradicts=False, params={"what": said}
+            )
+        elif accepted := plans.accepted_plan(state.history, state.query):
+            touched = {made.path for made in self._tools.changes.made_since(0)} | self._facts.changed.keys()
+            if steps := plans.open_steps(accepted, touched | self._facts.needless):
+                said = plans.listed(steps)
+                reason = Phrase("steps of the plan look open: {steps}", steps=said)
+                yield Finding(name, reason, contradicts=not is_known, params={"what": said})
 
     def _of_commit(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that a commit was ordered, or one failed that the answer claims, and none was made. An answer that

@@ -1,0 +1,78 @@
+"""Find what is left of a plan at the end of a run: open items of the model's own list, and steps of one the user
+accepted."""
+
+import re
+from collections.abc import Collection, Sequence
+
+from localllm.agent.claimed_files import is_touched, paths_in
+from localllm.agent.history import History
+from localllm.agent.plan_mode import plan_over_note
+from localllm.base.lazy_patterns import late_pattern
+from localllm.llm.messages import AssistantMessage, UserMessage
+from localllm.memory.session_plan import SessionPlan
+from localllm.text.sanitising import clean, shorten
+
+_STEP = late_pattern(r"^[ \t#*]{0,8}(\d{1,2})[.)．）][ \t*]{0,4}(\S[^\n]{0,400})", re.MULTILINE)
+_IN_CODE = late_pattern(r"^```[^\n]*\n.*?(?:^```|\Z)", re.MULTILINE | re.DOTALL)
+_CHANGES = late_pattern(
+    r"(?!(?:read|look|run|re-?run|check|verify|test|review|inspect|confirm|open|find|search|if|optional)\b)"
+    r"[^\n]{0,400}(?:\b(?:add|writ|creat|updat|chang|edit|implement|remov|renam|replac|fix|modif|extend|refactor|document"
+    r"|insert|mov|delet)(?:e|es|s|ing|y|ies)?\b|追加|修正|変更|更新|作成|実装|削除|置換|置き換|編集|書[くき]|移動|改名|リネーム)",
+    re.IGNORECASE,
+)
+_LEFT = late_pattern(
+    r"\b(?:left|remain(?:s|ing)?|later|pending|to[- ]do|next steps?|not (?:yet|done)|still (?:open|need\w*))\b"
+    r"|残(?:り|る|って)|未(?:着手|実施|完了|対応)|次に|これから|今後",
+    re.IGNORECASE,
+)
+_LONGEST = 80
+_MOST = 6
+
+
+def names_rest(answer: str) -> bool:
+    """Return whether the answer says that something is still to be done."""
+    return bool(_LEFT.search(answer))
+
+
+def open_items(before: str, plan: SessionPlan) -> list[str]:
+    """Return the open items that were added to the plan since its text was `before`."""
+    known = {todo.id for todo in SessionPlan(before).system.todos()} if before else set[str]()
+    return [
+        _short(todo.text) + (" (in progress)" if todo.state == "doing" else "")
+        for todo in plan.open_todos()
+        if todo.id not in known
+    ]
+
+
+def accepted_plan(history: History, query: str) -> str:
+    """Return the plan that the run's request has accepted: the answer before plan mode ended; empty if none."""
+    messages = history.messages
+    for number in range(len(messages) - 1, 0, -1):
+        asked, said = messages[number], messages[number - 1]
+        if isinstance(asked, UserMessage) and query in asked.text:
+            is_accepted = plan_over_note() in asked.text and isinstance(said, AssistantMessage)
+            return said.text if is_accepted else ""
+    return ""
+
+
+def open_steps(plan: str, touched: Collection[str]) -> list[str]:
+    """Return the steps of a numbered plan that change files of which none was touched. Steps that name no file, or
+    only read or run something, cannot be judged."""
+    steps = _STEP.findall(_IN_CODE.sub("", plan))
+    found: list[str] = []
+    for number, step in steps if len(steps) > 1 else ():
+        words = step.replace("*", "").replace("`", "")
+        paths = paths_in(words)
+        if paths and _CHANGES.match(words) and not any(is_touched(touched, path) for path in paths):
+            found.append(_short(f"{number}. {words}"))
+    return found
+
+
+def listed(items: Sequence[str]) -> str:
+    """Return the first items in one line."""
+    more = f"; +{len(items) - _MOST}" if len(items) > _MOST else ""
+    return "; ".join(items[:_MOST]) + more
+
+
+def _short(text: str) -> str:
+    return shorten(clean(text, keep_newlines=False), _LONGEST)

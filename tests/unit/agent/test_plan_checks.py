@@ -1,0 +1,135 @@
+"""What is left of a plan at the end of a run is said."""
+
+from pathlib import Path
+
+import pytest
+
+from localllm.agent.plan_checks import names_rest, open_steps
+from localllm.agent.plan_mode import PlanMode
+from localllm.agent.react_agent import ReActAgent
+from localllm.agent.run_stats import AgentResult
+from localllm.llm.client import LLMClient
+from localllm.llm.messages import UserMessage
+from localllm.tui.headless import HeadlessConfirmer
+from tests.support.agents import call, make_agent, make_tools, scripted
+
+pytestmark = pytest.mark.anyio
+
+EDIT = call("edit_file", file_path="a.md", old_string="one", new_string="two")
+ADD = call("todo", action="add", text="- Add subtract\n- Add divide")
+ANSWER = "I changed a.md as planned."
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "a.md").write_text("one\n")
+    (folder / "b.md").write_text("one\n")
+    return folder
+
+
+def remarks(agent: ReActAgent) -> list[str]:
+    return [said.text for said in agent.history.messages if isinstance(said, UserMessage)][1:]
+
+
+class TestOwnList:
+    async def ended(self, project: Path, *turns: dict[str, object] | str) -> tuple[AgentResult, list[str]]:
+        tools = make_tools(project, confirmer=HeadlessConfirmer(approve_all=True))
+        agent = make_agent(scripted(*turns), project, tools=tools)
+        return await agent.execute_query("Add subtract and divide to a.md."), remarks(agent)
+
+    async def test_open_items_are_told_once_and_stay_unverified(self, project: Path) -> None:
+        started = call("todo", action="start", text="Add divide")
+        result, told = await self.ended(project, ADD, started, EDIT, ANSWER, ANSWER)
+        assert told == [
+            "[Open in your plan: Add divide (in progress); Add subtract. Go on with it; finish what is done, or say "
+            "what is left.]"
+        ]
+        assert (result.status, [str(one) for one in result.unverified]) == (
+            "done",
+            ["open in the plan: Add divide (in progress); Add subtract"],
+        )
+
+    async def test_finished_and_dropped_items_are_not(self, project: Path) -> None:
+        done = [call("todo", action="finish", text="Add subtract"), call("todo", action="drop", text="Add divide")]
+        result, told = await self.ended(project, ADD, EDIT, *done, ANSWER)
+        assert (result.answer, told, list(result.unverified)) == (ANSWER, [], [])
+
+    async def test_an_answer_that_says_what_is_left_is_let_be(self, project: Path) -> None:
+        answer = f"{ANSWER} Divide remains to be written."
+        result, told = await self.ended(project, ADD, EDIT, answer)
+        assert (told, len(result.unverified)) == ([], 1)
+
+    async def test_items_of_an_earlier_run_are_not_asked_for(self, project: Path) -> None:
+        tools = make_tools(project, confirmer=HeadlessConfirmer(approve_all=True))
+        agent = make_agent(scripted(ADD, "Planned; both are left to do.", EDIT, ANSWER), project, tools=tools)
+        await agent.execute_query("Make a list of what is to be done in a.md.")
+        assert (await agent.execute_query("Replace one by two in a.md.")).answer == ANSWER
+
+
+PLAN = """The plan:
+
+1. **Change** `one` to `two` in `a.md`.
+2. Add a section on usage to b.md.
+3. Create tests/test_a.py with two tests.
+4. Run the tests in tests/test_a.py.
+"""
+
+
+class TestAcceptedPlan:
+    def agent(self, project: Path, *turns: dict[str, object] | str) -> ReActAgent:
+        self.is_planning = True
+        client = LLMClient(scripted(PLAN, *turns), model="m")
+        return ReActAgent(client, make_tools(project), middleware=[PlanMode(lambda: self.is_planning)])
+
+    async def carried_out(self, agent: ReActAgent) -> AgentResult:
+        await agent.execute_query("Plan it.")
+        self.is_planning = False
+        return await agent.execute_query("The plan is accepted. Carry it out step by step and check the result.")
+
+    async def test_steps_whose_files_were_not_touched_are_told(self, project: Path) -> None:
+        agent = self.agent(project, EDIT, ANSWER, ANSWER)
+        result = await self.carried_out(agent)
+        steps = "2. Add a section on usage to b.md.; 3. Create tests/test_a.py with two tests."
+        assert steps in remarks(agent)[-1]
+        assert result.status == "incomplete"
+        assert [str(one) for one in result.unverified] == [f"steps of the plan look open: {steps}"]
+
+    async def test_a_plan_that_was_carried_out_is_let_be(self, project: Path) -> None:
+        rest = [
+            call("edit_file", file_path="b.md", old_string="one", new_string="# Usage"),
+            call("write_file", file_path="tests/test_a.py", content="x = 1\n"),
+        ]
+        agent = self.agent(project, EDIT, *rest, "All four steps are done. I did not run the tests.")
+        result = await self.carried_out(agent)
+        assert (result.status, len(remarks(agent))) == ("done", 1)
+
+    async def test_a_later_request_is_not_measured_by_it(self, project: Path) -> None:
+        agent = self.agent(project, EDIT, ANSWER, ANSWER, "It says two.")
+        await self.carried_out(agent)
+        assert (await agent.execute_query("What does a.md say?")).answer == "It says two."
+
+
+@pytest.mark.parametrize(
+    ("plan", "left"),
+    [
+        ("1. Read b.md.\n2. Look at src/c.py and d.md.", []),
+        ("1. Edit b.md.", []),
+        ("1. Edit a.md.\n2. Update the docs.", []),
+        ("1. a.md を修正する\n2. b.md にテストを追加する", ["2. b.md にテストを追加する"]),
+        ("```\n1. Edit b.md.\n2. Edit c.md.\n```", []),
+        ("1) Edit `a.md`\n2) Edit `docs/b.md`", ["2. Edit docs/b.md"]),
+    ],
+)
+def test_steps_that_can_be_judged(plan: str, left: list[str]) -> None:
+    assert open_steps(plan, {"a.md"}) == left
+
+
+@pytest.mark.parametrize("answer", ["Divide is left.", "Next steps: divide.", "divide は残っています。"])
+def test_an_answer_that_names_the_rest(answer: str) -> None:
+    assert names_rest(answer)
+
+
+def test_an_answer_that_does_not() -> None:
+    assert not names_rest("I opened the file and added all of it.")
