@@ -47,6 +47,11 @@ class CommandOutcome(Protocol):
         """What it was killed for using too much of; "" if it was not killed."""
         ...
 
+    @property
+    def overlooked(self) -> bool:
+        """Whether not all could be searched after it for what it must not change."""
+        ...
+
 
 class Handle(Protocol):
     """A started command that nobody waits for."""

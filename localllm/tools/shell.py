@@ -39,6 +39,11 @@ _EXCESS = {
     "protected": "Killed: it kept writing what is protected.",
 }
 
+_TOO_MUCH = Phrase(
+    "[There is too much here to check for git settings, editor tasks and the like. Tell the "
+    "user before they open or use what the command made.]"
+)
+
 
 _FIRST_LOOK = 1.0  # seconds: most failures occur by then, and servers have printed their address
 _END = 5.0  # maximum seconds for stopping
@@ -81,6 +86,7 @@ def note_end(journal: Journal, command: BackgroundCommand) -> None:
         outcome="ok" if code == 0 or command.was_stopped else command.error.code if command.error else "failed",
         target=command.command,
         sandbox=command.level,
+        overlooked=command.outcome.overlooked if command.outcome else False,
     )
     try:
         journal.write(entry)
@@ -102,6 +108,9 @@ def _report(context: ToolContext, command: BackgroundCommand, remarks: list[str]
         ]
     if command.encoding != known:
         remarks = [*remarks, _of_encoding(command.encoding)]
+    if command.outcome and command.outcome.overlooked:
+        _warn_of_overlooked(context)
+        remarks = [*remarks, _TOO_MUCH.english]
     if command.reverted:
         remarks = [*remarks, *(remark.english for remark in _remarks_on_reverted(command.reverted))]
     plain = fold_repeats(plain_output(text).rstrip("\n"))
@@ -198,6 +207,8 @@ async def run_command(
             )
     except asyncio.CancelledError as interrupt:
         if interrupt.args:
+            if interrupt.args[0].overlooked:
+                _warn_of_overlooked(context)
             raise asyncio.CancelledError(_printed(context, interrupt.args[0])) from None
         raise
     report = cap(_result(result, seconds), context, "run_command", whole=not result.truncated, faults=True)
@@ -216,6 +227,8 @@ async def run_command(
     )
     for remark in lacking:
         context.emit(Notice(text=str(remark), level="warning"))
+    if result.overlooked:
+        _warn_of_overlooked(context)
     remarks = [
         *_how_it_went(command, folder, failed, result),
         *_lost(command, result),
@@ -229,6 +242,15 @@ async def run_command(
         summary=_summary(result, failed),
         success=result.return_code == 0,
     )
+
+
+def _warn_of_overlooked(context: ToolContext) -> None:
+    """Tell the user, and not the model alone, that not all could be checked after a command."""
+    text = _(
+        "After this command there was too much to check for editor tasks, git settings and the like. Until a later "
+        "check was complete, open or use nothing that it made in an editor, in git or in a shell."
+    )
+    context.emit(Notice(text=text, level="warning"))
 
 
 def _printed(context: ToolContext, result: "CommandResult") -> ToolOutput:
@@ -378,12 +400,7 @@ def remarks_on(result: "CommandResult", command: str = "") -> list[Phrase]:
     if result.reverted:
         remarks += _remarks_on_reverted(result.reverted)
     if result.overlooked:
-        remarks.append(
-            Phrase(
-                "[There is too much here to check for git settings, editor tasks and the like. Tell the "
-                "user before they open or use what the command made.]"
-            )
-        )
+        remarks.append(_TOO_MUCH)
     unlinked = [path for path in result.unlinked if "/.git/objects/" not in f"/{path}"]
     if unlinked:
         remarks.append(

@@ -1,6 +1,6 @@
 """Keep the state before a command on disk while the command runs.
 
-If the program is killed meanwhile, its next start undoes what the command changed.
+If the program is killed meanwhile, or cannot scan all after it, a later scan undoes what the command changed.
 """
 
 import os
@@ -30,6 +30,7 @@ _HELD_OFF = ".held-off-"  # begins the names of the files that say where; those 
 _BEAT = 1.0  # seconds between two updates of the record's time
 _SLACK = 2_500_000_000  # nanoseconds after the last update during which the program may still have lived
 _LARGEST = 200_000_000  # bytes of a record
+_MOST_KEPT = 20  # records of commands that have ended; each is as large as what was protected
 _LONGEST_ROOT = 8_192  # bytes read of a record for its root
 
 
@@ -61,8 +62,8 @@ class CommandRecord(KnownData, kw_only=True):
 
 class OthersRecord(NamedTuple):
     """What stood in `folder` ("", or a path that ends in /) of this project before commands of another program, with
-    all paths below this project's root: only `begun` and `before` of the record. `lived`: the latest time (ns) at which
-    the program may have lived."""
+    all paths below this project's root: only `begun`, `before` and `is_complete` of the record. `lived`: the latest
+    time (ns) at which the program may have lived."""
 
     record: CommandRecord
     folder: str
@@ -74,6 +75,7 @@ class _Before(msgspec.Struct, frozen=True):
 
     begun: int = 0
     before: dict[bytes, Entry] = {}
+    is_complete: bool = True
 
 
 class _ReadRecord(NamedTuple):
@@ -92,6 +94,7 @@ class CommandRecords:
         self._root = root
         self._file: Path | None = None
         self._taken: Path | None = None
+        self._keeps_taken = False
         self._read: dict[Path, _ReadRecord] = {}
         self._fd = -1
         self._ended = threading.Event()
@@ -149,15 +152,24 @@ class CommandRecords:
             with suppress(OSError):
                 os.utime(fd)
 
-    def end(self) -> None:
-        """Delete the record: the commands have ended, and their changes are undone."""
+    def end(self, *, is_kept: bool = False) -> None:
+        """Delete the record: the commands have ended, and their changes are undone. If not all could be scanned, it
+        `is_kept` as one of a killed program is, until a later scan is complete."""
         self._ended.set()
         if self._file:
             with suppress(OSError):
-                self._file.unlink(missing_ok=True)
+                if is_kept and self._has_room():
+                    now = time.time_ns() - _SLACK  # what is changed from now on is the user's
+                    os.utime(self._fd, ns=(now, now))
+                else:
+                    self._file.unlink(missing_ok=True)
         if self._fd >= 0:
             os.close(self._fd)
         self._file, self._fd = None, -1
+
+    def _has_room(self) -> bool:
+        kept = self._folder.glob(f"{records_name(self._root)}*") if self._folder else ()
+        return sum(1 for _ in kept) <= _MOST_KEPT
 
     @contextmanager
     def hold_off(self, folders: Collection[Path]) -> Generator[bool]:
@@ -181,21 +193,22 @@ class CommandRecords:
 
     def of_others(self) -> Iterator["OthersRecord"]:
         """Yield the records of other programs in the project, and in those above and below it. Those of killed programs
-        are among them where the project is another: only the next start there undoes their changes. Each is read once,
-        as it never changes: that of a killed program may be large and lie there for long."""
+        are among them: where the project is another only the next start there undoes their changes, and here they are
+        kept as long as not all could be scanned. Each is read once, as it never changes: that of a killed program may
+        be large and lie there for long."""
         known, self._read = self._read, {}
         for file, root in self._others([self._root]):
             with suppress(OSError):  # it has just ended
-                if (is_alive := _is_locked(file)) or root != self._root:
-                    about = file.stat()
-                    identity = about.st_ino, about.st_size
-                    read = known.get(file)
-                    if read is None or read.identity != identity:
-                        read = _ReadRecord(identity, self._read_before(file, root))
-                    self._read[file] = read
-                    if read.record:
-                        lived = sys.maxsize if is_alive else about.st_mtime_ns + _SLACK
-                        yield OthersRecord(read.record, _between(self._root, root), lived)
+                is_alive = _is_locked(file)
+                about = file.stat()
+                identity = about.st_ino, about.st_size
+                read = known.get(file)
+                if read is None or read.identity != identity:
+                    read = _ReadRecord(identity, self._read_before(file, root))
+                self._read[file] = read
+                if read.record:
+                    lived = sys.maxsize if is_alive else about.st_mtime_ns + _SLACK
+                    yield OthersRecord(read.record, _between(self._root, root), lived)
 
     def _read_before(self, file: Path, root: Path) -> CommandRecord | None:
         """Return `begun` and `before` of a record of the project at `root`, as far as it is about this project; None if
@@ -211,7 +224,7 @@ class CommandRecords:
             for path, was in read.before.items()
             if path.startswith(start)
         }
-        return CommandRecord(begun=read.begun, before=before)
+        return CommandRecord(begun=read.begun, before=before, is_complete=read.is_complete)
 
     def _others(self, folders: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
         """Yield the records of this project, and of those above and below the `folders`, each with its root."""
@@ -227,8 +240,8 @@ class CommandRecords:
                     yield file, root
 
     def take_dead(self) -> Iterator[tuple[CommandRecord, int]]:
-        """Yield the records of killed programs, each with the latest time (ns) at which the program may have lived;
-        delete each record afterwards."""
+        """Yield the records of killed programs, and those kept by `end`, each with the latest time (ns) at which the
+        command may have run; delete each record when the next one is asked for."""
         if self._folder is None or not is_recorded(self._root, self._folder):
             return
         for file in sorted(self._folder.glob(f"{records_name(self._root)}*")):
@@ -239,14 +252,20 @@ class CommandRecords:
                         continue  # its program is alive
                     lived = os.fstat(fd).st_mtime_ns + _SLACK
                     with open(fd, "rb", closefd=False) as data:
-                        self._taken = file
+                        self._taken, self._keeps_taken = file, False
                         record = _decoded(data.read(_LARGEST), str(self._root))
                     yield record, lived
                 except (ValueError, TypeError) as error:  # no record, or of another version
                     logs.of("SANDBOX").warning("a record of a command cannot be read: %s", error)
                 finally:
+                    self._taken = None
                     os.close(fd)
-                file.unlink(missing_ok=True)
+                if not self._keeps_taken:
+                    file.unlink(missing_ok=True)
+
+    def keep_taken(self) -> None:
+        """Let the record that was taken last stay: not all could be scanned."""
+        self._keeps_taken = True
 
 
 @contextmanager
@@ -357,6 +376,10 @@ class Lifetime:
         while folder != self._root and not os.path.lexists(folder):
             folder = folder.parent
         return changed_at(folder)
+
+    def saw_change(self, after: Entry) -> bool:
+        """Return whether the file itself was last changed within that time."""
+        return self._begun <= after.identity[4] <= self._lived
 
     def holds(self, path: str, after: Entry | None) -> bool:
         """Return whether the last change of a file is within that time. A file moved there in a folder may itself be

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from localllm.base.errors import ToolExecutionError
@@ -25,15 +25,22 @@ from localllm.sandbox.symlinks import SKIPPED, find_plain
 
 class HarmfulChanges:
     """Judges changes in the project at `root` against the state `known` from before. `broken`: the former HEAD of each
-    folder that no longer is a repository. `within`: for killed commands, the only time whose changes count."""
+    folder that no longer is a repository. `within`: for killed commands, the only time whose changes count. `earlier`:
+    those of commands after which not all could be scanned: what is from then was not there before."""
 
     def __init__(
-        self, root: Path, known: CommandRecord, broken: Mapping[str, Entry], within: Lifetime | None = None
+        self,
+        root: Path,
+        known: CommandRecord,
+        broken: Mapping[str, Entry],
+        within: Lifetime | None = None,
+        earlier: Iterable[Lifetime] = (),
     ) -> None:
         self._root = root
         self.known = known
         self.broken = broken
         self._within = within
+        self._earlier = tuple(earlier)
 
     def was(self, path: str) -> Entry | None:
         """Return the entry from before, also of a repository that is removed or broken."""
@@ -110,7 +117,9 @@ class HarmfulChanges:
             return False  # moved here from elsewhere
         was_seen = folder == path or is_seen_from(folder, path)
         was_seen &= known.is_complete or is_protected(path)
-        return not was_seen and max(times) < known.begun
+        if was_seen or max(times) >= known.begun:
+            return False
+        return not any(lifetime.saw_change(entry) for lifetime in self._earlier)
 
     def _went_with_its_repository(self, path: str) -> bool:
         """Return whether the path was part of a `.git` or linked work tree that is removed as a whole: nothing trusts a

@@ -49,7 +49,7 @@ _MOST_ROUNDS_AHEAD = 100
 _MOST_REPOSITORIES = 2_000  # for which the user's own git settings are checked
 _TIME_BEFORE = 0.5  # seconds for all folders; enough for some 100,000 known ones
 _TIME_AFTER = 3.0
-_TIME_AT_START = 20.0  # after a killed command, which happens once
+_TIME_AT_START = 20.0  # after a killed command, or one after which there was no time to scan all
 _MOST_OUTPUT = 100_000_000  # bytes of new long output that is checked at one time
 _MOST_AT_ONCE = 1_000  # paths that are restored at one time while commands run
 _COARSE = 3_000_000_000  # nanoseconds by which file times may be off on some file systems
@@ -91,6 +91,11 @@ class ProtectedFiles:
         self._coarse = coarse
         self._opened = time.time_ns() - coarse
         self._is_overlooked = False
+        self._is_cut_short = False
+        self._is_too_large = False
+        self._earlier: list[Lifetime] = []
+        self._late: set[str] = set()
+        self._began = 0.0
         self._is_unfinished = False
         self._failed: Exception | None = None
         self._put = PutBack(root, quarantine)
@@ -107,22 +112,26 @@ class ProtectedFiles:
                     return
 
     def recover(self) -> tuple[str, ...]:
-        """Undo the changes of commands whose program was killed; return the paths. Raises OSError if that is not
-        possible. What was changed after that is the user's, and stays."""
+        """Undo the changes of commands whose program was killed, or after which not all could be scanned; return the
+        paths. Raises OSError if that is not possible. What was changed after that is the user's, and stays."""
         with self._lock:
             return () if self._running else self._recover()
 
     def _recover(self) -> tuple[str, ...]:
         changed: set[str] = set()
         ours = self._known
+        if self._is_too_large:
+            return ()
         try:
             for record, lived in self._records.take_dead():
                 self._known = self._data.known = record
                 self._index_files = IndexFiles(self._root)
-                self._is_overlooked = False
+                self._is_cut_short = False
                 changed.update(self._put_back(within=Lifetime(self._root, record, lived)))
-                if self._is_overlooked:
-                    logs.of("SANDBOX").warning("not all was looked for that a killed command may have left behind")
+                if self._is_cut_short:
+                    logs.of("SANDBOX").warning("not all was looked for that an earlier command may have left behind")
+                    self._records.keep_taken()
+                    self._is_too_large = True
         finally:
             self._known = ours
         return tuple(sorted(changed))
@@ -141,13 +150,14 @@ class ProtectedFiles:
                     self._put_back()
                     self._is_unfinished = False
                 with suppress(OSError):
-                    self._recover()
+                    self._late.update(self._recover())
                 known = self._look_before(self._known)
                 if not is_in_place(self._root):  # what was read may be another folder's
                     raise ToolExecutionError("command_failed_to_start", reason=os.strerror(errno.ELOOP))
                 self._known = known
                 if not self._records.begin(self._known):
                     return False
+                self._began = time.monotonic()
             self._running += 1
             return True
 
@@ -157,7 +167,8 @@ class ProtectedFiles:
         reach, tops = Reach(_TIME_BEFORE), list[str]()
         others = list(self._records.of_others())  # their commands may end during the scan, or begin
         before = self._walk.look(last.before, tops, reach)
-        self._is_overlooked = False
+        self._is_overlooked = self._is_cut_short = False
+        self._earlier = []
         if self._first is None:
             self._first = frozenset(reach.repositories)
         on_path = (joined(folder, "-") for folder in self._on_path.folders)
@@ -190,14 +201,18 @@ class ProtectedFiles:
         )
 
     def _leave_out_what_others_changed(self, before: dict[str, Entry], others: Iterable[OthersRecord]) -> None:
-        """Take what commands of another program have changed to be as it was before them: that program will undo it,
-        and it must not be restored here."""
+        """Take what commands of another program, or earlier ones after which not all could be scanned, have changed to
+        be as it was before them: that program will undo it, and it must not be restored here."""
         for record, folder, lived in others:
             lifetime = Lifetime(self._root, record, lived)
+            if lived < sys.maxsize:
+                self._earlier.append(lifetime)
             for path in {*(path for path in before if path.startswith(folder)), *record.before}:
                 now, theirs = before.get(path), record.before.get(path)
                 if (now and now.identity) == (theirs and theirs.identity) or not lifetime.holds(path, now):
                     continue
+                if now and not (theirs or record.is_complete or lifetime.saw_change(now)):
+                    continue  # it may have been there, and not have been seen
                 if theirs:
                     before[path] = theirs
                 else:
@@ -308,7 +323,9 @@ class ProtectedFiles:
         with self._lock:
             self._running -= 1
             try:
-                return self._put_back()
+                undone = {*self._put_back(), *self._late}
+                self._late.clear()
+                return tuple(sorted(undone))
             except OSError:  # of single files, which are `stuck`
                 raise
             except BaseException:
@@ -316,7 +333,7 @@ class ProtectedFiles:
                 raise
             finally:
                 if not self._running:
-                    self._records.end()
+                    self._records.end(is_kept=self._is_cut_short)
 
     def check(self) -> tuple[str, ...]:
         """Undo what running commands have changed so far; if that is very much, the rest next time. Otherwise as
@@ -333,15 +350,17 @@ class ProtectedFiles:
         known, self._failed = self._known, None
         if not is_in_place(self._root):
             raise SafetyViolationError("command_not_reverted", path=self._root, reason=os.strerror(errno.ELOOP))
-        after, reach = self._look_after(_TIME_AFTER if within is None else _TIME_AT_START)
+        after, reach = self._look_after(self._time_after(most) if within is None else _TIME_AT_START)
         after |= self._tried(lambda: self._look_at_new(reach))
-        self._is_overlooked |= not reach.is_complete
+        self._is_cut_short = not reach.is_complete
+        self._is_overlooked |= self._is_cut_short
         if not reach.is_complete:
             after |= look_at(self._root, known.before.keys() - after.keys(), known.before)
         self._take_in_outputs(after)
         broken = self._tried(self._data.broken)
         after |= {path: now for path, (_, now) in broken.items() if now}
-        harmful = HarmfulChanges(self._root, known, {path: before for path, (before, _) in broken.items()}, within)
+        heads = {path: before for path, (before, _) in broken.items()}
+        harmful = HarmfulChanges(self._root, known, heads, within, self._earlier)
         found = {path for path in {*known.before, *after, *broken} if _must_go(harmful, path, after.get(path))}
         changed = sorted({*_outermost(sorted(found), after), *(broken.keys() & found)})[:most]
         is_held = self._running > 0 or self._records.is_of_others()
@@ -352,6 +371,12 @@ class ProtectedFiles:
             raise SafetyViolationError("command_not_reverted", path=self._root, reason=self._failed) from self._failed
         left = {path: now for path, now in (self._index_files.linked | after).items() if path not in found}
         return tuple(sorted({*undone, *self._put.copy_linked(left, harmful)}))
+
+    def _time_after(self, most: int | None) -> float:
+        """Return how long to scan: after a command as long as it has run, since making folders takes longer than
+        listing them."""
+        ran = time.monotonic() - self._began if most is None else 0.0
+        return max(_TIME_AFTER, min(ran, _TIME_AT_START))
 
     def _take_in_outputs(self, after: Mapping[str, Entry]) -> None:
         """Count long output that this program, or another one in the project, has stored meanwhile as there before. A

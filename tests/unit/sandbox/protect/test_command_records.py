@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from localllm.base.paths import is_recorded
+from localllm.sandbox.protect import protected_walk
 from localllm.sandbox.protect.revert import ProtectedFiles
 
 
@@ -125,6 +126,7 @@ def test_a_record_that_cannot_be_kept_stops_no_command(root: Path, tmp_path: Pat
 ENDED_OR_KILLED = """
 import os, signal, subprocess, sys, time
 from pathlib import Path
+from localllm.sandbox.protect import protected_walk
 from localllm.sandbox.protect.revert import ProtectedFiles
 folder, how, before, command = Path(sys.argv[1]), *sys.argv[2:]
 if not os.getuid():
@@ -201,3 +203,61 @@ def test_what_a_killed_program_left_in_a_project_within_does_not_count_as_there_
     assert ".envrc" in ProtectedFiles(inner, quarantine).recover()
     assert outer.end() == ()
     assert not (inner / ".envrc").exists()
+
+
+def _hide(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make more folders than are scanned, and something protected behind them."""
+    monkeypatch.setattr(protected_walk, "_MOST_FOLDERS", 20)
+    for number in range(30):
+        (root / f"many/{number}").mkdir(parents=True)
+    put(root / "many/29/a/b/c/.vscode/tasks.json", "evil")
+
+
+@pytest.mark.parametrize("is_new_session", [True, False])
+def test_what_lies_behind_too_many_folders_is_put_back_as_soon_as_all_can_be_scanned(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_new_session: bool
+) -> None:
+    files = ProtectedFiles(root, tmp_path / "state/quarantine")
+    files.begin()
+    _hide(root, monkeypatch)
+    assert files.end() == ()
+    assert files.is_overlooked
+    monkeypatch.undo()
+    files = ProtectedFiles(root, tmp_path / "state/quarantine") if is_new_session else files
+    files.begin()
+    assert files.end() == ("many/29/a/b/c/.vscode/tasks.json",)
+    assert not files.is_overlooked
+    assert not is_recorded(root, tmp_path / "state/commands")
+
+
+def test_what_lies_behind_too_many_folders_is_not_known_while_not_all_can_be_scanned(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quarantine = tmp_path / "state/quarantine"
+    files = ProtectedFiles(root, quarantine, coarse=0)
+    files.begin()
+    _hide(root, monkeypatch)
+    assert files.end() == ()
+    time.sleep(0.1)  # the clock of files is coarse
+    put(root / "mine/.vscode/tasks.json", "of the user")
+    for _ in range(2):
+        files = ProtectedFiles(root, quarantine, coarse=0)
+        files.begin()
+        assert files.end() == ()
+        assert files.is_overlooked
+    files.begin()
+    (root / "many/29").rename(root / "c")
+    shutil.rmtree(root / "many")
+    assert files.end() == ("c/a/b/c/.vscode/tasks.json",)
+    assert (root / "mine/.vscode/tasks.json").read_text() == "of the user"
+
+
+def test_of_the_commands_after_which_not_all_could_be_scanned_some_are_remembered(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = ProtectedFiles(root, tmp_path / "state/quarantine")
+    _hide(root, monkeypatch)
+    for _ in range(25):
+        files.begin()
+        files.end()
+    assert len(list((tmp_path / "state/commands").iterdir())) == 20
