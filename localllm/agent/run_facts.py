@@ -19,6 +19,7 @@ from localllm.agent.command_kinds import (
     outcome,
     ran_after_changing,
 )
+from localllm.agent.selected_tests import failed_tests
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import arguments_in, path_of
 from localllm.tools.results import ToolResult
@@ -36,12 +37,13 @@ _NOTHING_TO_DO = ("edit_already_applied", "edit_no_change")
 
 
 class TestRun(msgspec.Struct, frozen=True):
-    """A test or build run as call number `at`."""
+    """A test or build run as call number `at`, with the names of tests that failed in it."""
 
     command: str
     kind: CommandKind
     passed: bool
     at: int
+    failed_tests: tuple[str, ...] = ()
 
 
 class Crash(msgspec.Struct, frozen=True):
@@ -183,7 +185,7 @@ class RunFacts:
             self._is_empty = found_no_tests(output)
             return
         at = self.calls - changed_after_testing(command, changed)
-        self.tests.append(TestRun(command, kind, passed, at))
+        self.tests.append(TestRun(command, kind, passed, at, () if passed else failed_tests(output)))
         self.known_test = command if kind == "test" else self.known_test
         self._checked_at = at
         if passed and kind == "test" and self._is_droppable:
@@ -215,6 +217,11 @@ class RunFacts:
     def unchecked(self) -> list[str]:
         """Code changed after the last program or test was run."""
         return [path for path, at in self.changed.items() if at > self._checked_at and is_code(path)]
+
+    @property
+    def changed_at(self) -> int:
+        """The number of the newest call that changed code; 0 if none did."""
+        return max((at for path, at in self.changed.items() if is_code(path)), default=0)
 
     @property
     def crash(self) -> Crash | None:

@@ -13,6 +13,7 @@ from localllm.agent import request_phrases
 from localllm.agent.middleware import RunState
 from localllm.agent.plan_mode import is_told_to_plan, plan_over_note
 from localllm.agent.run_facts import RunFacts
+from localllm.agent.selected_tests import files_with_tests, leaves_out, named_tests
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import UserMessage
@@ -70,10 +71,30 @@ class WorkChecks:
 
     def _each(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the findings, the most urgent first. Reads files."""
+        yield from self._of_test(state, text)
         yield from self._of_crash(state, text)
         yield from self._of_files(state, text)
         yield from self._of_commit(state, text)
         yield from self._of_plan(state, text)
+
+    def _of_test(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield that a test that the request names, or that failed before, was left out of those that passed since."""
+        facts = self._facts
+        passed = [one for one in facts.tests if one.kind == "test" and one.passed and one.at > facts.changed_at]
+        if not passed or not facts.changed_at or facts.failed_test:
+            return
+        wanted = [*named_tests(state.goal), *(name for one in facts.tests for name in one.failed_tests)]
+        files = files_with_tests(self._tools.root) if wanted else []
+        for test in dict.fromkeys(wanted):
+            if not all(leaves_out(one.command, test, files) for one in passed):
+                continue
+            command = shorten(" ".join(passed[-1].command.split()), _LONGEST_COMMAND)
+            is_known = phrases.admits_not_run(text) or request_phrases.forbids_check(state.goal)
+            may_run = self._tools.may_run(passed[-1].command, by_asking=not facts.was_refused)
+            reason = Phrase("{test} was not run after the change ({command} leaves it out)", test=test, command=command)
+            name = "left_out" if may_run and not is_known else None
+            yield Finding(name, reason, contradicts=False, params={"test": test, "command": command})
+            return
 
     def _of_crash(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that the last program that ran after the change ended by an error, unless the answer says so, or it was

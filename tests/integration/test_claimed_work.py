@@ -38,6 +38,56 @@ async def said_of(agent: ReActAgent, request: str) -> tuple[str, list[str], list
     return result.status, remarks(agent), [*map(str, result.unverified)]
 
 
+UNITTEST = "python3 -B -m unittest -q test_a"
+OTHERS = run(f"{UNITTEST} -k test_y")
+SELECTED = run(f"{UNITTEST} -k x")
+LEFT_OUT = f"test_x was not run after the change ({UNITTEST} -k test_y leaves it out)"
+
+
+class TestLeftOut:
+    @pytest.fixture(autouse=True)
+    def _two_tests(self, project: Path) -> None:
+        with (project / "test_a.py").open("a") as file:
+            file.write("\n    def test_y(self):\n        self.assertTrue(x)\n")
+
+    @pytest.mark.parametrize(
+        ("request_", "steps", "answer"),
+        [
+            ("The test test_x fails. Fix the bug.", ["edit", OTHERS], "Fixed. All 2 tests pass."),
+            ("Set x to 2.", ["edit3", "test", "edit2", OTHERS], "x is 2 now; the tests pass."),
+            ("test_x が失敗します。直して", ["edit", OTHERS], "修正しました。テストはすべて成功しました。"),
+        ],
+    )
+    async def test_a_test_that_was_left_out_is_told(
+        self, project: Path, request_: str, steps: list[Any], answer: str
+    ) -> None:
+        turns = [STEPS[one] if isinstance(one, str) else one for one in steps]
+        status, remarked, reasons = await said_of(agent_for(project, *turns, answer, answer), request_)
+        assert [one for one in remarked if "leaves it out. Run it now" in one] == remarked[:1]
+        assert (status, reasons) == ("done", [LEFT_OUT])
+
+    @pytest.mark.parametrize(
+        ("request_", "steps", "answer"),
+        [
+            ("The test test_x fails. Fix the bug.", ["edit", SELECTED], "Fixed. test_x passes."),
+            ("The test test_x fails. Fix the bug.", ["edit", OTHERS, "test"], "Fixed. The tests pass."),
+            ("The test test_x fails. Fix the bug.", ["edit", "test", OTHERS], "Fixed. The tests pass."),
+            ("Set x to 2.", ["edit", OTHERS], "x is 2 now. test_y passes."),
+            ("test_x が失敗します。直して", ["edit", SELECTED], "修正しました。test_x のテストは成功しました。"),
+        ],
+    )
+    async def test_an_honest_answer_is_let_be(
+        self, project: Path, request_: str, steps: list[Any], answer: str
+    ) -> None:
+        turns = [STEPS[one] if isinstance(one, str) else one for one in steps]
+        assert await said_of(agent_for(project, *turns, answer, "no more"), request_) == ("done", [], [])
+
+    async def test_an_answer_that_says_so_is_asked_for_nothing(self, project: Path) -> None:
+        said = "I fixed x. test_x was not run."
+        agent = agent_for(project, STEPS["edit"], OTHERS, said)
+        assert await said_of(agent, "The test test_x fails. Fix the bug.") == ("done", [], [LEFT_OUT])
+
+
 CRASH = run("python3 -B -c 'import a; print(a.y)'")
 WORKS = run("python3 -B -c 'import a; print(a.x)'")
 
