@@ -187,15 +187,17 @@ def test_typed_text_never_answers_a_question_and_is_told_after_it(start: Open, s
         chat.say("Fix it")
         chat.wait("waiting for the model")
         chat.say("y")
+        chat.wait("“y” was not sent.")
+        chat.say("yes, go on")
         chat.type("y")
-        chat.wait("sent, not read yet: y", "› y")
+        chat.wait("sent, not read yet: yes, go on", "› y")
         server.released.set()
         chat.wait("[y]es", last="  ›")
         assert (shop / "prices.py").read_text() == BUG
         chat.say("n")
-        chat.wait("› y", "All right.", READY, "› y\n")
+        chat.wait("› yes, go on", "All right.", READY, "› y\n")
         assert (shop / "prices.py").read_text() == BUG
-        assert server.bodies()[-1]["messages"][-1]["content"].endswith("\ny")
+        assert server.bodies()[-1]["messages"][-1]["content"].endswith("\nyes, go on")
 
 
 def test_escape_at_a_question_says_no_and_breaks_off_the_run(start: Open, shop: Path) -> None:
