@@ -74,7 +74,7 @@ class Leads:
                 found.update(self._of_alternates(path))
             elif read := list(sourced_by(path, entry.content)):
                 folder = (self._root / path).parent
-                found.update(self._inside([os.path.normpath(folder / one) for one in read]))
+                found.update(self._inside([_file_at(os.path.normpath(folder / one)) for one in read]))
             elif is_git_settings(path) or name == "config.worktree":
                 found.update(self._of_settings(path, entry.content, worktrees))
         return found | self.of_user(worktrees)
@@ -180,6 +180,11 @@ def trace(
         named |= further
         further = leads.of(there) | leads.of_included(there, further)
     return found, named, not further - named and leads.is_complete
+
+
+def _file_at(sourced: str) -> str:
+    """Return the file that is read where this is sourced: of a folder, as `source_env` takes it, its .envrc."""
+    return f"{sourced}/.envrc" if os.path.isdir(sourced) else sourced  # noqa: PTH112 - a string
 
 
 def _urgency(found: tuple[str, Entry]) -> tuple[bool, bool, int]:

@@ -16,6 +16,7 @@ _SOURCED = late_pattern(
     r"(?m)(?:^|[\s;&|({])(?:(dotenv|dotenv_if_exists)[ \t]*(?=$|[\n;&|)#])"
     rf"|(?:dotenv|dotenv_if_exists|source_env|source_env_if_exists|source|\.)[ \t]+(?![;&|#])(?:{_WORD}))"
 )
+_COMMENT = late_pattern(r"(?m)^[ \t]*#.*$")
 _MENTIONED = late_pattern(r"(?<![\w.-])(?:[\w.-]+/)*\.env(?:\.[\w-]+)*(?![\w.-])")
 _TOP = late_pattern(r"^(?:\$\{?\w+\}?|\$\([^()]*\)|\{\{[^{}]*\}\})/")
 """What stands for the folder: `$PWD/`, `$(pwd)/`, `{{config_root}}/`."""
@@ -30,7 +31,7 @@ def sourced_by(path: str, content: bytes) -> Iterator[str]:
     is_of_direnv = name == ".envrc"
     if not (is_of_direnv or _MISE.fullmatch(name)):
         return
-    text = content.decode("utf-8", "replace")
+    text = _COMMENT.sub("", content.decode("utf-8", "replace"))
     named = [match[0] for match in islice(_MENTIONED.finditer(text), _MOST_NAMED)]
     named += islice(_of_direnv(text) if is_of_direnv else _of_mise(text), _MOST_NAMED)
     for one in dict.fromkeys(_TOP.sub("", one) for one in named):

@@ -29,6 +29,7 @@ from localllm.sandbox.protect.sourced_files import sourced_by
         (".envrc", 'source "dev env.sh"', {"dev env.sh"}),
         (".envrc", "source 'dev env.sh' && true", {"dev env.sh"}),
         (".envrc", 'source "$(pwd)/dev.sh"; . $(pwd)/a.sh; . ${ROOT}/b.sh', {"dev.sh", "a.sh", "b.sh"}),
+        (".envrc", "# First copy .env.example.\n  # A source of trouble: the proxy\nPATH_add bin", set[str]()),
         ("Makefile", "include .env", set[str]()),
     ],
 )
@@ -59,3 +60,33 @@ def test_without_direnv_it_is_nobodys(tmp_path: Path) -> None:
     files.begin()
     (tmp_path / ".env").write_text("PROMPT_COMMAND=x\n")
     assert files.end() == ()
+
+
+@pytest.mark.parametrize("envrc", ["source_env backend\n", "source_env_if_exists ./backend/\n"])
+def test_of_a_folder_only_its_envrc_is_read(tmp_path: Path, envrc: str) -> None:
+    root = tmp_path.resolve()
+    (root / ".envrc").write_text(envrc)
+    (root / "backend").mkdir()
+    (root / "backend/.envrc").write_text("export A=1\n")
+    (root / "backend/app.py").write_text("a = 1\n")
+    files = ProtectedFiles(root, None)
+    files.begin()
+    (root / "backend/app.py").write_text("a = 2\n")
+    (root / "backend/new.py").write_text("b = 1\n")
+    (root / "backend/.envrc").write_text("export A=2\n")
+    assert files.end() == ("backend/.envrc",)
+    assert (root / "backend/app.py").read_text() == "a = 2\n"
+
+
+def test_a_file_in_place_of_the_folder_goes_again(tmp_path: Path) -> None:
+    root = tmp_path.resolve()
+    (root / ".envrc").write_text("source_env backend\n")
+    (root / "backend").mkdir()
+    (root / "backend/.envrc").write_text("export A=1\n")
+    files = ProtectedFiles(root, None)
+    files.begin()
+    (root / "backend/.envrc").unlink()
+    (root / "backend").rmdir()
+    (root / "backend").write_text("export A=2\n")
+    assert files.end()
+    assert (root / "backend/.envrc").read_text() == "export A=1\n"
