@@ -24,7 +24,10 @@ EDITOR = "str_replace_editor"
 PLAN = "update_plan"
 """A whole plan with the status of each step."""
 
-KINDS = frozenset({NOTE, FINISH, PATCH, EDITOR, PLAN})
+PYTHON = "python"
+"""A tool that runs code in Python, translated to a command."""
+
+KINDS = frozenset({NOTE, FINISH, PATCH, EDITOR, PLAN, PYTHON})
 """Tools that we do not have but can translate."""
 
 _TOOLS = {
@@ -55,6 +58,8 @@ _TOOLS = {
     FINISH: "finish attempt_completion task_complete complete_task task_done finish_task complete final_answer submit"
     " done ask_followup_question ask_user ask_user_question ask_human",
     PATCH: "apply_patch patch apply_patch_tool",
+    PYTHON: "python python3 ipython python_interpreter code_interpreter execute_python run_python python_exec"
+    " python_repl execute_python_code run_python_code",
     EDITOR: "str_replace_editor str_replace_based_edit_tool text_editor fs_write",
 }
 

@@ -8,7 +8,7 @@ import msgspec
 
 from localllm.base import foreign_tools as foreign
 from localllm.base.events import Json, ToolCall
-from localllm.base.foreign_tools import FINISH, KINDS, NOTE, PATCH, argument_meant, folded, tool_meant
+from localllm.base.foreign_tools import FINISH, KINDS, NOTE, PATCH, PYTHON, argument_meant, folded, tool_meant
 from localllm.base.jsontext import decode_json, encode_json
 from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.call_arguments import joined
@@ -21,6 +21,7 @@ TextOf = Callable[[str], str | None]
 """Returns the text of a file the model may read, or None."""
 
 _ANSWERS = ("result", "answer", "final_answer", "summary", "message", "question", "text", "content", "output")
+_CODE = ("code", "source", "script", "input", "program")
 _STATES = {"pending": "", "in_progress": "start", "doing": "start", "completed": "finish", "done": "finish"}
 _CHECKLIST = late_pattern(r"^[ \t]*+(?:(?:[-*]|\d++[.)])[ \t]*+)?\[([ xX~-])\](.+)$", re.MULTILINE)
 _COMMON_WORDS = {"", "file", "files"}
@@ -49,6 +50,8 @@ class Translator:
         meant = own or tool_meant(call.name)
         given = _decoded(call.arguments)
         is_plain = own and meant in KINDS  # an existing tool takes precedence
+        if given is None and meant == PYTHON:  # trained on the code alone
+            given = {"code": call.arguments}
         calls = [(meant, given)] if given is None or is_plain else [*self._expanded(meant, given)]
         if not calls or any(name not in (*self._tools, NOTE) for name, _ in calls):
             return [call]
@@ -73,6 +76,8 @@ class Translator:
                 return _of_reading(given)
             case "edit_file":
                 return _of_edit(given)
+            case foreign.PYTHON:
+                return _of_python(given)
             case foreign.PATCH:
                 return calls_of(parse_patch(_text_in(given)))
             case foreign.EDITOR:
@@ -188,6 +193,15 @@ def _of_command(given: dict[str, Json]) -> list[Call]:
     if not patch:
         return [("run_command", given)]
     return calls_of(parse_patch(patch), folder or str(_value(given, "working_dir", "run_command") or ""))
+
+
+def _of_python(given: dict[str, Json]) -> list[Call]:
+    """Translate to a command that hands the code to Python."""
+    code = next((value for key in _CODE if isinstance(value := given.get(key), str)), _text_in(given)).strip("\n")
+    mark = "PY"
+    while mark in code.split("\n"):
+        mark += "_"
+    return [("run_command", {"command": f"python3 - <<'{mark}'\n{code}\n{mark}"})] if code.strip() else []
 
 
 def _of_reading(given: dict[str, Json]) -> list[Call]:

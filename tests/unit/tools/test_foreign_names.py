@@ -67,6 +67,9 @@ NAMES: list[tuple[str, dict[str, Any], str]] = [
     *((name, NEW, "Created new.txt") for name in (
         "write", "Write", "write_to_file", "create", "new_file", "save_file", "create_new_file",
     )),
+    *((name, {key: "print(6 * 7)\nprint('PY')\n"}, "42\nPY") for name, key in (
+        ("python", "code"), ("code_interpreter", "code"), ("execute_python", "script"), ("Python", "input"),
+    )),
     ("str_replace_editor", {"command": "view", "path": P, "view_range": [5, 6]}, "def sub(a, b):"),
     ("str_replace_editor", {"command": "create", "path": "new.txt", "file_text": "hello\n"}, "Created new.txt"),
     ("str_replace_based_edit_tool", {"command": "str_replace", **EDIT}, "Edited src/money.py"),
@@ -329,7 +332,7 @@ async def test_all_that_is_wrong_is_told_at_once_with_an_example(
         ("edit_file", {"path": "money.py", "old": "def sub", "new": "x"}, "Did you mean: src/money.py?"),
         ("edit_file", {"old": "def sub", "new": "x"}, 'edit_file {"file_path": "…", "old_string": "…"'),
         ("str_replace_editor", {"command": "undo_edit", "path": P}, "There is no tool"),
-        ("python", {"code": "print(1)"}, "Tools: "),
+        ("ruby_repl", {"code": "puts 1"}, "Tools: "),
         ("write_file", {"path": "a.py", "content": ["x = 1"]}, "content"),
         ("run_command", {"command": "true", "timeout": "5 fortnights"}, "timeout"),
     ],
@@ -425,3 +428,12 @@ class TestInsertions:
         arguments = {"command": "insert", "path": "e.txt", "insert_line": 0, "new_str": "a\n"}
         await send(make_tools(project), "str_replace_editor", arguments)
         assert (project / "e.txt").read_text(encoding="utf-8") == "a\n"
+
+
+async def test_code_alone_is_run_and_nothing_in_it_ends_it(project: Path) -> None:
+    tools = make_tools(project)
+    assert "6\n" in await send(tools, "python", "x = 2\nprint(x * 3)")
+    sly = "print('''a\nPY\ntouch planted\nPY_\n''')"
+    assert "touch planted" in await send(tools, "python", {"code": sly})
+    assert not (project / "planted").exists()
+    assert "no tool" in await send(tools, "python", {"code": " "})
