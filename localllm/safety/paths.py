@@ -336,14 +336,14 @@ class ProjectRoot:
             raise SafetyViolationError("path_protected", path=shown(file_path))
 
     def near(self, file_path: str) -> list[str]:
-        """Return up to five existing paths with the same or a similar name as `file_path`."""
+        """Return up to five existing paths with the same name as `file_path`, or else with a similar one."""
         import difflib
 
-        wanted = posixpath.basename(posixpath.normpath(file_path))
+        wanted = posixpath.basename(posixpath.normpath(file_path)).casefold()
         by_name: dict[str, list[str]] = {}
         for entry in islice(walk(self.path, exclude=()), _NEIGHBOURS):
             by_name.setdefault(posixpath.basename(entry.path).casefold(), []).append(entry.path)
-        names = difflib.get_close_matches(wanted.casefold(), by_name, n=5, cutoff=0.7)
+        names = [wanted] if wanted in by_name else difflib.get_close_matches(wanted, by_name, n=5, cutoff=0.7)
         return [shown(path) for name in names for path in by_name[name]][:5]
 
     def meant(self, file_path: str, *, by_name: bool) -> str:

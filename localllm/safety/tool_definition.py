@@ -71,9 +71,14 @@ Redirect = Callable[[ProjectRoot, dict[str, Any]], tuple[str, dict[str, Any]] | 
 """Return the tool and the arguments that a call stands for, if it is another one; else None."""
 
 
+Passages = Callable[[dict[str, Any]], Sequence[str]]
+"""Return the texts that a call with these arguments replaces."""
+
+
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """A tool: its function, its specification for the model (`spec`, or `brief` for small models), and what the
-    pipeline must know before it runs. `runs_programs`: of the project, so that any file may change."""
+    pipeline must know before it runs. `runs_programs`: of the project, so that any file may change. `passages`: where
+    these stand in the only file of a name, the name means that file."""
 
     name: str
     risk: Risk
@@ -88,6 +93,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     touches: Touches | None = None
     runs_programs: bool = False
     redirect: Redirect | None = None
+    passages: Passages | None = None
     brief: ToolSpec
 
     def is_safe(self, touched: Sequence[str]) -> bool:

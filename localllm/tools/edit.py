@@ -39,11 +39,17 @@ def _as_write(root: ProjectRoot, arguments: dict[str, Any]) -> tuple[str, dict[s
     return "write_file", {"file_path": path, "content": asked[0].new_string}
 
 
+def _passages(arguments: dict[str, Any]) -> list[str]:
+    asked = _asked(arguments["old_string"], arguments["new_string"], arguments["edits"])
+    return [one.old_string for one in asked]
+
+
 @tool(
     risk=Risk.HIGH,
     writes=("file_path",),
     preview=_preview,
     redirect=_as_write,
+    passages=_passages,
     required=("file_path", "old_string", "new_string"),
     unlisted=("edits",),
     rare=("replace_all",),

@@ -24,7 +24,8 @@ from localllm.base.events import Json
 from localllm.base.jsontext import decode_json
 from localllm.llm.messages import ToolSpec
 from localllm.safety.call_arguments import ArgumentsError, Fitted
-from localllm.safety.tool_definition import PreviewFunction, Redirect, Risk, Tool, ToolFunction, Touches
+from localllm.safety.paths import ProjectRoot, shown
+from localllm.safety.tool_definition import Passages, PreviewFunction, Redirect, Risk, Tool, ToolFunction, Touches
 
 
 def tool(
@@ -38,6 +39,7 @@ def tool(
     touches: Touches | None = None,
     runs_programs: bool = False,
     redirect: Redirect | None = None,
+    passages: Passages | None = None,
     required: tuple[str, ...] | None = None,
     unlisted: tuple[str, ...] = (),
     rare: tuple[str, ...] = (),
@@ -51,7 +53,8 @@ def tool(
     `preview` is called like the function, and describes the change without making it.
     `touches` returns the changed files that no argument names; a call that touches none changes nothing.
     `runs_programs`: the call may run programs of the project, which may change any file.
-    `redirect` returns the tool and arguments of an equivalent call of another tool, which is then judged.
+    `redirect` returns the tool and arguments of an equivalent call of another tool, which is then judged. `passages`
+    returns what a call replaces.
     `required` names the arguments declared as required, if not simply those without a default.
     `unlisted` names accepted arguments that are not declared: declaring what only some models use would cost every
     request of every model.
@@ -83,6 +86,7 @@ def tool(
             touches=touches,
             runs_programs=runs_programs,
             redirect=redirect,
+            passages=passages,
         )
 
     return make
@@ -151,6 +155,28 @@ def parse_arguments(tool: Tool, text: str, *, was_cut: bool, spec: ToolSpec | No
         key, reason, fault = "tool_malformed_json", first_line(error), error
     form = example(spec or tool.brief)
     raise ToolExecutionError(key, name=tool.name, reason=reason, example=form) from fault
+
+
+def located(
+    tool: Tool, arguments: dict[str, Any], root: ProjectRoot, text_of: Callable[[str], str | None]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the arguments with clearly mistaken paths corrected, and a remark on each: a\\b.py, @a.py, and the bare
+    name of a unique file, for reading, or if the passages to be replaced stand in its text (`text_of`, None if the
+    model may not read it)."""
+    remarks: list[str] = []
+    for name in {*tool.paths, *tool.writes}:
+        path = arguments[name]
+        if not isinstance(path, str):
+            continue
+        meant = root.meant(path, by_name=tool.risk is Risk.SAFE)
+        if not meant and tool.passages and (named := root.meant(path, by_name=True)):
+            text = (text_of(named) or "").replace("\r\n", "\n")
+            passages = [one.replace("\r\n", "\n") for one in tool.passages(arguments)]
+            meant = named if all(one.strip() and one in text for one in passages) else ""
+        if meant:
+            arguments = arguments | {name: meant}
+            remarks.append(f"[{shown(path)} is {shown(meant)} here.]")
+    return arguments, remarks
 
 
 _PLACEHOLDERS = {"integer": "1", "number": "1", "boolean": "true", "array": "[…]", "object": "{…}"}

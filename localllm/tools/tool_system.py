@@ -30,7 +30,6 @@ from localllm.memory.project_memory import ProjectMemory
 from localllm.memory.session_plan import SessionPlan
 from localllm.safety.confirmation import Confirmer, question, refusal, remember
 from localllm.safety.journal import Journal, JournalEntry
-from localllm.safety.paths import shown
 from localllm.safety.policy import Policy, Verdict
 from localllm.safety.rules import COMMAND_TOOL
 from localllm.safety.saved_rules import RememberedRules
@@ -42,7 +41,7 @@ from localllm.tools.change_history import ChangeHistory
 from localllm.tools.context import Knowledge, ToolContext, holds_commands
 from localllm.tools.foreign_calls import Translator, alike, answer_in, is_finishing, noted, own_name
 from localllm.tools.kept_pages import KeptPages
-from localllm.tools.registry import first_line, parse_arguments
+from localllm.tools.registry import first_line, located, parse_arguments
 from localllm.tools.results import (
     Record,
     ToolResult,
@@ -334,7 +333,7 @@ class ToolSystem:
         """Run the steps up to the journal, which `_finish` writes; tools verify their writes. Raises LocalLLMError."""
         tool = self._find(call, was_cut=was_cut)
         fitted = parse_arguments(tool, call.arguments, was_cut=was_cut, spec=self._spec(tool))
-        arguments, remarks = await asyncio.to_thread(self._located, tool, fitted.values)
+        arguments, remarks = await asyncio.to_thread(located, tool, fitted.values, self._context.root, self._readable)
         if tool.redirect and (meant := tool.redirect(self._context.root, arguments)) and meant[0] in self._tools:
             tool, arguments = self._tools[meant[0]], meant[1]
         record.arguments = arguments
@@ -398,17 +397,6 @@ class ToolSystem:
     def _spec(self, tool: Tool) -> ToolSpec:
         """Return the tool's declaration for this model."""
         return tool.brief if self._is_brief else tool.spec
-
-    def _located(self, tool: Tool, arguments: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-        """Return the arguments with clearly mistaken paths corrected, and a remark on each: a\\b.py, @a.py, and, for
-        reading, the bare name of a unique file."""
-        remarks: list[str] = []
-        for name in {*tool.paths, *tool.writes}:
-            path = arguments[name]
-            if isinstance(path, str) and (meant := self._context.root.meant(path, by_name=tool.risk is Risk.SAFE)):
-                arguments = arguments | {name: meant}
-                remarks.append(f"[{shown(path)} is {shown(meant)} here.]")
-        return arguments, remarks
 
     async def _with_warning(self, tool: Tool, verdict: Verdict, preview: Preview | None) -> Preview | None:
         """Return a command's preview with its risk, and a warning if /undo could not restore the repository."""

@@ -64,7 +64,7 @@ def test_every_row_of_the_table_is_here_once() -> None:
 
 def test_few_faults_cost_more_than_they_need() -> None:
     counted = Counter(row.verdict for row in ROWS)
-    assert counted == {"M": 18, "1": 37}, "what a fault costs has changed"
+    assert counted == {"M": 19, "1": 36}, "what a fault costs has changed"
     assert counted["W"] + counted["X"] <= MOST_LEFT
     cases = [case for row in ROWS for case in row.cases]
     assert all(case.why for case in cases if case.left)

@@ -102,6 +102,7 @@ ARGUMENTS: list[tuple[str, Any, str]] = [
     ("edit_file", {"path": P, "find": "def sub", "replace_with": "def minus"}, "Edited"),
     ("edit_file", {"path": P, "old_content": "def sub", "new_content": "def minus"}, "Edited"),
     ("edit_file", {"path": P, "oldText": "def sub", "newText": "def minus"}, "Edited"),
+    ("edit_file", {"path": "money.py", "old": "def sub", "new": "def minus"}, "[money.py is src/money.py here.]"),
     ("edit_file", {"path": "src\\money.py", "old": "def sub", "new": "def minus"}, "Edited src/money.py"),
     (
         "edit_file",
@@ -329,7 +330,7 @@ async def test_all_that_is_wrong_is_told_at_once_with_an_example(
         ("read_file", '{"path": notes}', "not valid JSON"),
         ("read_file", {"path": "/home/user/project/src/money.py"}, "src/money.py"),
         ("read_file", {"path": "none.py"}, "no file none.py"),
-        ("edit_file", {"path": "money.py", "old": "def sub", "new": "x"}, "Did you mean: src/money.py?"),
+        ("edit_file", {"path": "money.py", "old": "def multiply", "new": "x"}, "Did you mean: src/money.py?"),
         ("edit_file", {"old": "def sub", "new": "x"}, 'edit_file {"file_path": "…", "old_string": "…"'),
         ("str_replace_editor", {"command": "undo_edit", "path": P}, "There is no tool"),
         ("ruby_repl", {"code": "puts 1"}, "Tools: "),
@@ -359,6 +360,27 @@ async def test_a_new_file_is_never_put_elsewhere(project: Path) -> None:
     for path in ("@types/x.ts", "x.ts"):
         assert f"Created {path}" in await send(make_tools(project), "write_file", {"path": path, "content": "new\n"})
     assert (project / "types" / "x.ts").read_text(encoding="utf-8") == "old\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"path": "money.py", "old": "def multiply", "new": "x"}, "Did you mean: src/money.py?"),
+        ({"path": "notes.md", "old": "def sub", "new": "x"}, "old_string was not found in notes.md"),
+        ({"path": "twice.py", "old": "x = 1", "new": "x = 2"}, "Did you mean: src/twice.py, tests/twice.py?"),
+        ({"path": "key.py", "old": "x = 1", "new": "x = 2"}, "There is no file key.py"),
+    ],
+)
+async def test_a_bare_name_is_edited_only_where_it_can_mean_one_file(
+    project: Path, arguments: dict[str, Any], told: str
+) -> None:
+    files = ("src/twice.py", "tests/twice.py", "src/test_money.py", "secret/key.py")
+    for name in files:
+        (project / name).parent.mkdir(exist_ok=True)
+        (project / name).write_text("x = 1\n", encoding="utf-8")
+    tools = make_tools(project, safety=SafetySettings(deny=("read_file(secret/)",)))
+    assert told in await send(tools, "edit_file", arguments)
+    assert {(project / name).read_text(encoding="utf-8") for name in files} == {"x = 1\n"}
 
 
 async def test_a_nameless_call_is_no_tool_called_so(project: Path) -> None:
