@@ -282,7 +282,7 @@ class KnowledgeBase:
         if not parsed.words:
             raise KnowledgeBaseUsageError("rag_no_terms")
         wanted = max(count, MOST_RERANKED) if self._model else count
-        search = _Search(query, parsed, wanted, script_of(query), {}, self._closed())
+        search = _Search(query, parsed, wanted, script_of(query), {}, {}, self._closed())
         remarks = [remark for _, one in named for remark in other_version(one)]
         hits, nearest = await self._hits(named, search, remarks)
         if self._model and len(hits) > 1:
@@ -355,11 +355,13 @@ class KnowledgeBase:
         selected = self._embedders[name]
         if selected.embedder is None:
             return None, another_model(one, selected.remark)
-        if name not in search.vectors:
+        if name not in search.vectors and name not in search.failed:
             try:
                 search.vectors[name] = await selected.embedder.embed_query(search.text)
             except LLMConnectionError as error:
-                return None, another_model(one, error.what_phrase)
+                search.failed[name] = error.what_phrase
+        if name in search.failed:
+            return None, another_model(one, search.failed[name])
         vector = search.vectors[name]
         return (vector, None) if len(vector) == one.embedder.dimension else (None, another_model(one, None))
 
@@ -450,13 +452,14 @@ def _user_store(settings: Settings, environ: Mapping[str, str]) -> Store:
 
 
 class _Search(NamedTuple):
-    """A query, and its vectors by embedding model."""
+    """A query, and its vectors by embedding model; `failed` has why those that were asked gave none, for all parts."""
 
     text: str
     query: Query
     top_k: int
     script: str
     vectors: dict[str, Vector]
+    failed: dict[str, Phrase]
     is_closed: Callable[[str], bool]
 
     def parts(self) -> "list[_Search]":

@@ -94,6 +94,24 @@ def test_a_dead_server_leaves_words_alone_and_says_so(server: EmbeddingServer, l
     asyncio.run(run())
 
 
+def test_a_dead_server_is_asked_once_for_all_that_a_query_asks(
+    server: EmbeddingServer, leave: Path, tmp_path: Path
+) -> None:
+    async def run() -> None:
+        async with base(settings(server), tmp_path) as knowledge:
+            await knowledge.ingest([leave], "hr")
+            await knowledge.ingest([leave], "cars")
+        server.broken = True
+        server.asked.clear()
+        async with base(settings(server), tmp_path) as knowledge:
+            found = await knowledge.search("How many days of annual leave are there? Where are company cars parked?")
+            assert {hit.file for hit in found.hits} == {"hr/leave.md", "hr/cars.md"}
+            assert len(found.remarks) == 2
+        assert len(server.asked) == 1
+
+    asyncio.run(run())
+
+
 def test_a_model_of_a_cloud_is_asked_only_where_the_settings_name_it(leave: Path, tmp_path: Path) -> None:
     cloud = "embed-large:7b-cloud"
 
