@@ -35,6 +35,7 @@ NOWHERE = "—"
 """Returned by `file` if there is no log."""
 
 
+_LIKE_RECORD = late_pattern(r"\n(?=\d{4}-\d\d-\d\dT)")
 _CONTROL = late_pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -56,6 +57,7 @@ class _Formatter(logging.Formatter):
         if self._places:
             where = f"{record.module}:{record.funcName}:{record.lineno}"
         text = _CONTROL.sub(_shown, self._mask(super().format(record)))
+        text = _LIKE_RECORD.sub("\n ", text)  # an exception may quote a model, too
         return f"{when} [{record.levelname}] [{where}] {text}"
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name

@@ -173,7 +173,9 @@ def test_no_line_goes_through_a_folder_that_is_a_link(tmp_path: Path) -> None:
 def test_what_a_model_writes_forges_no_record_and_steers_no_terminal(tmp_path: Path) -> None:
     logs.start(tmp_path, "INFO")
     logs.of("TOOL").info("%s: ok", "bad\x1b[31m\r\n2026-11-29T00:00:00.000000Z [ERROR] [RUN] forged")
+    logs.of("RUN").error("failed", exc_info=ValueError("one\n2026-11-29T00:00:00.000000Z [ERROR] [RUN] forged"))
     logs.of("RUN").error("failed", exc_info=ValueError("two\nlines\x07"))
     first, *others = Path(logs.file()).read_text().splitlines()
     assert first.endswith(r"bad\x1b[31m\x0d\n2026-11-29T00:00:00.000000Z [ERROR] [RUN] forged: ok")
     assert others[-2:] == ["ValueError: two", r"lines\x07"]
+    assert " 2026-11-29T00:00:00.000000Z [ERROR] [RUN] forged" in others
