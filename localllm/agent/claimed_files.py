@@ -24,6 +24,10 @@ _LIST = (
     rf"[`*\"']{{0,3}}(?:\./)?{_PATH}[`*\"']{{0,3}}){{0,9}})"
 )
 _ANY = late_pattern(_QUOTED, re.ASCII)
+_BARE_JA = late_pattern(
+    rf"(?:(?<=[はがをにのとでもや、。：（])|(?<=ファイル)|(?<![^\x00-\x7f]))((?a:(?<![\w/.:~@-])(?:\./)?{_PATH}))(?=[^\x00-\x7f])"
+)
+"""A path in ASCII without blanks around it in Japanese text, where it is not the rest of a longer name."""
 _AND_SO_ON = late_pattern(rf"(?:\./)?({_PATH})", re.ASCII)
 
 _MADE = r"(?:wrote|written|created|added|generated|saved|made)"
@@ -50,9 +54,8 @@ _MADE_JA = late_pattern(
     r"(?:作成|作り|書|追加|生成|保存|用意|新規|出力|まとめ)"
 )
 _CHANGED_JA = late_pattern(
-    _QUOTED
-    + _LIST
-    + r" ?(?:を|の[^。、\n]{1,30}を)[^。、\n]{0,8}(?:更新|修正|変更|編集|書き換え|書き直|リネーム|改名|置換|置き換え)"
+    _QUOTED + _LIST + r" ?(?:を|の[^。、\n]{1,30}を)(?:(?![てで]|確認|実行)[^。、\n]){0,8}"
+    r"(?:更新|修正|変更|編集|書き換え|書き直|リネーム|改名|置換|置き換え)"
 )
 _MINE = late_pattern(
     r"\b(?:i|we)(?:'ve| have)?\b|^done\b"
@@ -100,7 +103,7 @@ class ClaimedFile(msgspec.Struct, frozen=True):
 def claimed_files(answer: str) -> list[ClaimedFile]:
     """Return the files that an answer claims its author has written or changed."""
     found: dict[str, ClaimedFile] = {}
-    for said in sentences_in(answer):
+    for said in _sentences(answer):
         if "." not in said or _NOT_MADE.search(said):
             continue
         has_been = [(match, _how(match["how"])) for match in _BEEN.finditer(said)]
@@ -116,7 +119,7 @@ def claimed_files(answer: str) -> list[ClaimedFile]:
 def ordered_files(request: str) -> list[str]:
     """Return the files that a request orders to be written, unless it depends on something."""
     patterns = (_ORDERED, _ORDERED_INTO) if request.isascii() else (_ORDERED, _ORDERED_INTO, _ORDERED_JA)
-    said = [one for one in sentences_in(ends_of(request)) if "." in one and not _CONDITION.search(one)]
+    said = [one for one in _sentences(ends_of(request)) if "." in one and not _CONDITION.search(one)]
     found = (path for one in said for pattern in patterns for match in pattern.finditer(one) for path in _paths(match))
     return list(dict.fromkeys(found))
 
@@ -125,6 +128,11 @@ def paths_in(text: str) -> list[str]:
     """Return the files that a text names."""
     found = (match["path"] for match in _ANY.finditer(text))
     return list(dict.fromkeys(path for path in found if not _PRODUCT.fullmatch(path)))
+
+
+def _sentences(text: str) -> list[str]:
+    """Return the sentences, with blanks around the paths in Japanese ones."""
+    return [one if one.isascii() else _BARE_JA.sub(r" \1 ", one).strip() for one in sentences_in(text)]
 
 
 def is_missing(root: Path, path: str) -> bool:
