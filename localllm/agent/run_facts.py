@@ -1,6 +1,6 @@
 """The facts of a run that its end is checked against: changes, failed edits, commands and tests."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -76,6 +76,7 @@ class RunFacts:
         """All changed files, each with the number of the last call that changed it."""
         self.failed_edit = ""
         """The file of the latest edit, if that failed and no later one succeeded."""
+        self._open_edits: dict[str, int] = {}
         self._is_droppable = False
         """Whether that edit was refused for what would be lost, and an earlier one of the file was made."""
         self.needless: set[str] = set()
@@ -137,15 +138,26 @@ class RunFacts:
         if result.success and not changed and result.payload.get("changed", True):  # earlier versions are not stored
             changed[str(result.payload.get("file_path") or _path_of(result))] = self.calls
         if result.success:
+            self._close_edits(changed)
             self.edited |= dict.fromkeys(changed)
             self.may_have_changed = self.may_have_changed or not changed
             self.failed_edit = ""
         elif key in _NOTHING_TO_DO:  # whether a file that this run has not edited is as it should be, is not known
             self.may_have_changed = self.may_have_changed or _path_of(result) in self.edited
             self.needless.add(_path_of(result))
+            self._close_edits([_path_of(result)])
         elif not result.refused:
             self.failed_edit = _path_of(result) or "a file"
             self._is_droppable = key in _WOULD_LOSE and self.failed_edit in self.edited
+            if not self._is_droppable:
+                self._open_edits[self.failed_edit] = self._open_edits.get(self.failed_edit, 0) + 1
+
+    def _close_edits(self, paths: Iterable[str]) -> None:
+        """Count failed edits as made good by one of a file of that name: the model may have mistaken the folder."""
+        names = {path.rpartition("/")[2] for path in paths}
+        self._open_edits = {
+            path: count for path, count in self._open_edits.items() if path.rpartition("/")[2] not in names
+        }
 
     def _note_command(self, result: ToolResult, changed: dict[str, int]) -> None:
         payload, number = result.payload, result.payload.get("id")
@@ -168,6 +180,7 @@ class RunFacts:
             self._note_program(command, int(payload["return_code"]), output, changed)
         if kind not in ("test", "reading") and result.success:
             self.may_have_changed = True
+        self._close_edits(changed)
         if self.failed_edit in changed:
             self.failed_edit = ""
         if only_brings_back(command):
@@ -217,6 +230,11 @@ class RunFacts:
     def unchecked(self) -> list[str]:
         """Code changed after the last program or test was run."""
         return [path for path, at in self.changed.items() if at > self._checked_at and is_code(path)]
+
+    @property
+    def left_edits(self) -> dict[str, int]:
+        """Files whose newest edit failed before another file was edited, with how often it had failed."""
+        return {path: count for path, count in self._open_edits.items() if path != self.failed_edit}
 
     @property
     def changed_at(self) -> int:

@@ -71,11 +71,24 @@ class WorkChecks:
 
     def _each(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the findings, the most urgent first. Reads files."""
+        yield from self._of_left_edit(state, text)
         yield from self._of_test(state, text)
         yield from self._of_crash(state, text)
         yield from self._of_files(state, text)
         yield from self._of_commit(state, text)
         yield from self._of_plan(state, text)
+
+    def _of_left_edit(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield that an edit failed and was not made good before another file was edited. One of a file that does not
+        exist may have been a guess: it counts if it was tried twice, or if the request or the answer names the file."""
+        for path, count in self._facts.left_edits.items():
+            name = path.rpartition("/")[2]
+            is_named = name in state.goal or name in text
+            if is_named or count > 1 or (self._tools.root / path).exists():
+                is_known = phrases.admits_failure(text)
+                is_open = is_named and not is_known and not phrases.needs_nothing(text)
+                reason = Phrase("the last edit to {path} was not applied", path=path)
+                yield Finding(None if is_known else "edit_failed", reason, contradicts=is_open, params={"path": path})
 
     def _of_test(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that a test that the request names, or that failed before, was left out of those that passed since."""

@@ -279,6 +279,47 @@ async def test_what_an_earlier_request_changed_may_be_told(project: Path) -> Non
     assert (result.status, result.unverified) == ("done", ())
 
 
+GUESS = edit("y = 1", "z = 1", "docs/guide.md")
+IN_TEST = edit("y = 1", "z = 1", "test_a.py")
+OF_EDIT = "[Your last edit of {path} was not made. Make it, or say that it is not done.]"
+
+
+@pytest.mark.parametrize(
+    ("request_", "steps", "answer", "path", "status"),
+    [
+        ("Set x to 2 in a.py and y to z in docs/guide.md.", [GUESS], "x is 2.", "docs/guide.md", "incomplete"),
+        ("Set x to 2, and say so in the guide.", [GUESS], "I said so in docs/guide.md.", "docs/guide.md", "incomplete"),
+        ("Set x to 2, and say so in the guide.", [GUESS, GUESS], "x is 2 there and here.", "docs/guide.md", "done"),
+        ("Set x to 2.", [IN_TEST], "x is 2 now.", "test_a.py", "done"),
+        ("x を 2 にし、ガイドに書いて", [GUESS, GUESS], "x を 2 にし、ガイドに書きました。", "docs/guide.md", "done"),
+    ],
+)
+async def test_a_failed_edit_is_not_forgotten_with_the_next_file(
+    project: Path, request_: str, steps: list[dict[str, Any]], answer: str, path: str, status: str
+) -> None:
+    agent = agent_for(project, *steps, STEPS["edit"], *[answer] * 3)
+    result = await agent.execute_query(request_)
+    assert OF_EDIT.format(path=path) in remarks(agent)
+    assert (result.status, str(result.unverified[0])) == (status, f"the last edit to {path} was not applied")
+
+
+@pytest.mark.parametrize(
+    ("steps", "answer"),
+    [
+        ([edit("x = 1", "x = 2", "src/a.py"), STEPS["edit"]], "x is 2 in a.py."),
+        ([GUESS, STEPS["edit"]], "x is 2 now."),
+        ([IN_TEST, STEPS["edit"]], "x is 2 now. The test could not be changed: it has no y."),
+        ([IN_TEST, STEPS["edit"]], "x は 2 です。test_a.py は変更できませんでした。"),
+    ],
+)
+async def test_an_edit_that_was_a_guess_or_is_spoken_of_is_let_be(
+    project: Path, steps: list[dict[str, Any]], answer: str
+) -> None:
+    agent = agent_for(project, *steps, answer, "no more")
+    result = await agent.execute_query("Set x to 2.")
+    assert (remarks(agent), result.status) == ([], "done")
+
+
 WORDS = "[Nothing was changed. Make the change now with edit_file, or say why it cannot be made.]"
 
 

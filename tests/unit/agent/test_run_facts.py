@@ -122,6 +122,22 @@ class TestEdits:
     def test_a_failed_edit_is_made_good_by_another_one(self, later: ToolResult, failed: str) -> None:
         assert noted(MISSED, later).failed_edit == failed
 
+    @pytest.mark.parametrize(
+        ("steps", "left"),
+        [
+            ([MISSED, edited("b.py")], {"a.py": 1}),
+            ([MISSED, MISSED, edited("b.py")], {"a.py": 2}),
+            ([MISSED, edited("b.py"), edited("a.py")], {}),
+            ([MISSED, edited("src/a.py")], {}),
+            ([MISSED, edited("b.py"), command("sed -i s/a/b/ a.py", 0, "", "a.py")], {}),
+            ([MISSED], {}),
+        ],
+    )
+    def test_a_failed_edit_is_left_where_only_others_were_made(
+        self, steps: list[ToolResult], left: dict[str, int]
+    ) -> None:
+        assert noted(*steps).left_edits == left
+
     def test_a_refusal_is_not_forgotten(self) -> None:
         facts = noted(result("edit_file", denied("edit_file"), file_path="a.py"), result("read_file"))
         assert facts.was_refused
