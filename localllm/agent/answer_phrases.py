@@ -128,6 +128,13 @@ _RAISES = (
     r"(?i)\b(?:raises?|raised|throws?|thrown|panics?|crashes|exits? with|rejects?|rejected|refuses|aborts?)\b"
     r"|(?:例外|エラー|Error)[ 」`]*(?:を|が)(?:発生|送出|投げ|出)|エラーにな|落ちます|異常終了"
 )
+_TEST_CHANGED = (
+    r"(?i)\bassert\w*|\bexpectations?\b|\btest\w*`?[^.\n]{0,40} (?:now )?expect(?:s|ed)\b"
+    r"|\btests?\b[^.\n]{0,60}\b(?:wrong|incorrect|outdated|stale|mistaken|out of date|skipped)\b"
+    r"|\b(?:changed|updated|corrected|adjusted|edited|adapted|rewrote|relaxed|skipped|removed|deleted) "
+    r"(?:only )?(?:the |a |its |that |this )?(?:[\w`-]{1,40} ){0,2}tests?\b|\bonly (?:the )?tests?\b"
+    r"|期待値|期待する値|アサー|テスト(?:の|が|は|側)[^。\n]{0,24}(?:間違|誤|古|変更|修正|書き換え)|テストだけ|テストのみ"
+)
 _LIST_LINE = late_pattern(r"^[ \t]*(?:\d{1,2}[.)、．]|[-*•・])[ \t]*\S", re.MULTILINE)
 
 
@@ -205,6 +212,12 @@ def admits_failing_tests(answer: str) -> bool:
 def says_it_raises(answer: str) -> bool:
     """Return whether it says that something ends by an error."""
     return bool(re.search(_RAISES, ends_of(answer)))
+
+
+def says_test_was_changed(answer: str, names: Collection[str]) -> bool:
+    """Return whether it says that what a test expects was changed, or names one of the files of tests."""
+    text = ends_of(answer)
+    return any(name in text for name in names) or bool(re.search(_TEST_CHANGED, text))
 
 
 def admits_not_run(answer: str) -> bool:

@@ -206,6 +206,19 @@ def _orders_edit(said: str) -> bool:
     return bool(re.search(_OF_CODE, rest))
 
 
+_OF_TESTS = (
+    r"(?i)\b(?:update|change|edit|rewrite|adjust|adapt|correct|write|add|rename|remove|delete|refactor|improve|skip"
+    r"|extend|clean up|move|split) (?:[\w-]{1,40} ){0,3}?tests?\b"
+    r"|\btests? (?:is|are|seems?|looks?|must be) (?:wrong|outdated|stale|incorrect|mistaken)|\bexpect|\bassert"
+    r"|テスト(?:を|も)(?:更新|変更|書|追加|削除|足)|テスト(?:が|の方が)?(?:間違|古|誤)|期待値"
+)
+
+
+def asks_for_tests(request: str) -> bool:
+    """Return whether tests themselves are to be written or changed."""
+    return bool(re.search(_OF_TESTS, ends_of(request)))
+
+
 _WORKING = (
     r"(?i)\b(?:crash(?:es|ed|ing)?|traceback|exception|\w*errors?|works?|runs?|working|fails?)\b"
     r"|落ち|エラー|例外|動[くかき]"

@@ -18,6 +18,14 @@ _NAMED_TESTS = late_pattern(r"(?<![\w/.])(?:\w{1,100}(?:::|\.)){0,3}(test_\w{1,1
 _WORD = late_pattern(r"\w+(?:\[[^\]]*\])?|\S")
 _PARTS = late_pattern(r"&&|\|\||[;|\n]")
 _TEST_FILE = late_pattern(r"test_[\w-]{1,200}\.py|[\w-]{1,200}_test\.py")
+_TEST_PATH = late_pattern(
+    r"(?:^|/)(?:tests?|__tests__|specs?)/|(?:^|/)tests?[_.-][^/]{1,200}$|[_.-](?:tests?|spec)\.\w{1,5}$|Tests?\.(?:java|kt|cs)$"
+)
+_CHECK_GONE = late_pattern(
+    r"^-(?!--)[^\n]{0,300}(?:assert|expect|should|raises|\bdef test|\b(?:it|test)\()"
+    r"|^\+(?!\+\+)[^\n]{0,300}(?:\bskip|xfail|@unittest\.expectedFailure|\bxit\(|@Ignore|@Disabled)",
+    re.MULTILINE | re.IGNORECASE,
+)
 _MOST_SEARCHED = 5_000
 _LOOKED_AT = 8_000
 """Characters of an output that are looked at."""
@@ -33,6 +41,16 @@ def failed_tests(output: str) -> tuple[str, ...]:
 def named_tests(request: str) -> tuple[str, ...]:
     """Return the names of tests in a request."""
     return tuple(dict.fromkeys(_NAMED_TESTS.findall(request)))[:_MOST]
+
+
+def is_test(path: str) -> bool:
+    """Return whether a file holds tests, by its path."""
+    return bool(_TEST_PATH.search(path))
+
+
+def weakens(diff: str) -> bool:
+    """Return whether a diff of tests takes away or alters what they check, or skips them."""
+    return bool(_CHECK_GONE.search(diff))
 
 
 def leaves_out(command: str, test: str, files: Collection[str] = ()) -> bool:

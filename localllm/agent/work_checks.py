@@ -12,8 +12,8 @@ from localllm.agent import answer_phrases as phrases
 from localllm.agent import request_phrases
 from localllm.agent.middleware import RunState
 from localllm.agent.plan_mode import is_told_to_plan, plan_over_note
-from localllm.agent.run_facts import RunFacts
-from localllm.agent.selected_tests import files_with_tests, leaves_out, named_tests
+from localllm.agent.run_facts import RunFacts, is_code
+from localllm.agent.selected_tests import files_with_tests, is_test, leaves_out, named_tests, weakens
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import UserMessage
@@ -25,6 +25,7 @@ _INLINE = late_pattern(r" -[ce] |<<")
 _LONGEST_COMMAND = 120
 _MOST_NAMED = 20
 """Names in a request that are looked for in the project."""
+_MOST_SHOWN = 3
 _COMMITTERS = ("git_commit", "run_command")
 
 
@@ -50,6 +51,7 @@ class WorkChecks:
         """Start a new run."""
         self._log_size = _size(_commit_log(self._tools.root))
         self._plan = self._tools.plan.text
+        self._position = self._tools.changes.position
         self._begun = time.time_ns()
 
     async def findings(self, state: RunState, text: str) -> list[Finding]:
@@ -73,6 +75,7 @@ class WorkChecks:
         """Yield the findings, the most urgent first. Reads files."""
         yield from self._of_left_edit(state, text)
         yield from self._of_test(state, text)
+        yield from self._of_tests_alone(state, text)
         yield from self._of_crash(state, text)
         yield from self._of_files(state, text)
         yield from self._of_commit(state, text)
@@ -108,6 +111,22 @@ class WorkChecks:
             name = "left_out" if may_run and not is_known else None
             yield Finding(name, reason, contradicts=False, params={"test": test, "command": command})
             return
+
+    def _of_tests_alone(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield that what fails was to be fixed, and only what tests check was changed; not if the answer says so."""
+        facts, request = self._facts, state.goal
+        changed = [path for path in facts.changed if is_code(path)]
+        has_failed = request_phrases.asks_for_passing(request) or any(not one.passed for one in facts.tests)
+        if not (changed and has_failed and all(map(is_test, changed))) or request_phrases.asks_for_tests(request):
+            return
+        if phrases.says_test_was_changed(text, [path.rpartition("/")[2] for path in changed]):
+            return
+        diffs = self._tools.changes.diffs_since(self._position)
+        weaker = [one.path for one in diffs if one.path in changed and weakens(one.diff)]
+        if weaker:
+            paths = ", ".join(map(shown, weaker[:_MOST_SHOWN]))
+            reason = Phrase("only tests were changed: {paths}", paths=paths)
+            yield Finding("tests_alone", reason, contradicts=False, params={"paths": paths})
 
     def _of_crash(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that the last program that ran after the change ended by an error, unless the answer says so, or it was

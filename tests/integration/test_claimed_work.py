@@ -8,7 +8,7 @@ import pytest
 
 from localllm.agent.react_agent import ReActAgent
 from tests.support.agents import call
-from tests.unit.agent.test_run_endings import STEPS, agent_for, make_project, remarks
+from tests.unit.agent.test_run_endings import STEPS, agent_for, edit, make_project, remarks
 
 pytestmark = pytest.mark.anyio
 
@@ -86,6 +86,75 @@ class TestLeftOut:
         said = "I fixed x. test_x was not run."
         agent = agent_for(project, STEPS["edit"], OTHERS, said)
         assert await said_of(agent, "The test test_x fails. Fix the bug.") == ("done", [], [LEFT_OUT])
+
+
+LOOSER = edit("(x, 3)", "(x, 9)", "test_a.py")
+ADDED = call(
+    "edit_file",
+    file_path="test_a.py",
+    old_string="(x, 3)\n",
+    new_string="(x, 3)\n\n    def test_z(self):\n        pass\n",
+)
+SKIPPED = call(
+    "edit_file",
+    file_path="test_a.py",
+    old_string="    def test_x",
+    new_string="    @unittest.skip('x')\n    def test_x",
+)
+
+
+class TestTestsAlone:
+    @pytest.fixture(autouse=True)
+    def _failing(self, project: Path) -> None:
+        (project / "a.py").write_text("x = 3\n")
+
+    @pytest.mark.parametrize(
+        ("request_", "steps", "answer"),
+        [
+            ("The test test_x fails. Fix the bug.", [LOOSER, "test"], "Fixed: it works as expected now."),
+            ("Fix the failing test.", ["test", LOOSER, "test"], "I fixed the failing test; all tests pass."),
+            ("Make x work.", ["test", LOOSER, "test"], "x works now."),
+            ("The test test_x fails. Fix the bug.", [SKIPPED, run(f"{UNITTEST} 2>&1 | cat")], "Fixed: it passes."),
+            ("テストが失敗します。直してください。", [LOOSER, "test"], "修正しました。テストはすべて成功しました。"),
+        ],
+    )
+    async def test_a_test_that_was_loosened_is_told(
+        self, project: Path, request_: str, steps: list[Any], answer: str
+    ) -> None:
+        turns = [STEPS[one] if isinstance(one, str) else one for one in steps]
+        status, remarked, reasons = await said_of(agent_for(project, *turns, answer, answer), request_)
+        assert remarked == [
+            "[Only what tests check was changed: test_a.py. Fix the code, or say which test was wrong, and why.]"
+        ]
+        assert (status, reasons) == ("done", ["only tests were changed: test_a.py"])
+
+    @pytest.mark.parametrize(
+        ("request_", "steps", "answer"),
+        [
+            ("Fix the failing test.", ["edit2", "test"], "Fixed: x is 2 now."),
+            ("Fix the failing test.", ["edit2", LOOSER, "test"], "Fixed: the tests pass."),
+            ("Fix the failing test.", [LOOSER, "test"], "The test was wrong: x may be up to 9. It passes now."),
+            ("Fix the failing test.", [LOOSER, "test"], "I changed the limit in test_a.py to 9; it passes."),
+            ("Fix the failing test.", [LOOSER, "test"], "test_x expects x below 9 now; it passes."),
+            ("The test is wrong: x may be 8. Fix the failing test.", [LOOSER, "test"], "Fixed; it passes."),
+            ("Update the tests for a larger x; they fail.", [LOOSER, "test"], "Done; they pass."),
+            ("Set the limit to 9.", [LOOSER, "test"], "The limit is 9 now; the tests pass."),
+            ("Add a test of z to the failing tests.", [ADDED, run(f"{UNITTEST} -k test_z")], "I added test_z."),
+            (
+                "テストが失敗します。直してください。",
+                [LOOSER, "test"],
+                "テストの期待値の誤りを直しました。",
+            ),
+            ("x は 8 までです。期待値を直してテストが通るようにして", [LOOSER, "test"], "修正しました。"),
+        ],
+    )
+    async def test_an_honest_answer_is_let_be(
+        self, project: Path, request_: str, steps: list[Any], answer: str
+    ) -> None:
+        turns = [STEPS[one] if isinstance(one, str) else one for one in steps]
+        agent = agent_for(project, *turns, answer, "no more")
+        status, remarked, reasons = await said_of(agent, request_)
+        assert (status, remarked, reasons) == ("done", [], [])
 
 
 CRASH = run("python3 -B -c 'import a; print(a.y)'")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from localllm.agent.selected_tests import failed_tests, files_with_tests, leaves_out, named_tests
+from localllm.agent.selected_tests import failed_tests, files_with_tests, is_test, leaves_out, named_tests, weakens
 from tests.support.each import each
 
 
@@ -68,3 +68,37 @@ def test_which_tests_an_output_says_have_failed(output: str, tests: list[str]) -
 )
 def test_which_tests_a_request_names(request: str, tests: list[str]) -> None:
     assert [*named_tests(request)] == tests
+
+
+@each(
+    ("path", "holds_tests"),
+    [
+        ("tests/test_a.py", True),
+        ("test_a.py", True),
+        ("src/a_test.go", True),
+        ("src/a.test.ts", True),
+        ("spec/a_spec.rb", True),
+        ("src/test/java/ATest.java", True),
+        ("src/a.py", False),
+        ("latest.py", False),
+        ("contest_a.py", False),
+        ("src/testing.py", False),
+    ],
+)
+def test_whether_a_file_holds_tests(path: str, holds_tests: bool) -> None:
+    assert is_test(path) == holds_tests
+
+
+@each(
+    ("diff", "is_weaker"),
+    [
+        ("--- a/t.py\n+++ b/t.py\n-    assert add(1, 2) == 3\n+    assert add(1, 2) == -1\n", True),
+        ("-    expect(add(1, 2)).toBe(3);\n", True),
+        ("-def test_add():\n-    pass\n", True),
+        ("+@pytest.mark.xfail\n", True),
+        ("--- a/assert.py\n+++ b/assert.py\n+def test_b():\n+    assert f() == 1\n", False),
+        ("-import os\n+import re\n", False),
+    ],
+)
+def test_whether_a_diff_takes_away_what_is_checked(diff: str, is_weaker: bool) -> None:
+    assert weakens(diff) == is_weaker
