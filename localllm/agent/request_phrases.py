@@ -179,6 +179,13 @@ _EDIT_NOUN = (
     r"(?i)^\W*(?:me|us|on|forward|along)\b|^\W*(?:summary|summaries|suggestions?|ideas?|lists?|logs?|plans?|history"
     r"|proposals?|options?|review|report|status|notes?|requests?|impact|candidates)\b"
 )
+_OUT_OF_CODE = (
+    r"(?i)\b(?:in)?to\b|\b(?:functions?|methods?|class(?:es)?|helpers?|modules?|constants?|variables?|components?"
+    r"|interfaces?|types?|hooks?|mixins?|logic|code|duplicat\w+)\b(?! (?:names?|calls?|definitions?)\b)"
+)
+"""What is extracted of a file without these is data for the answer, such as the dates in it."""
+_TO_RECKON = r"(?i)^\W*(?:up|together)\b(?! to\b)"
+"""Matches what follows "add" where it means a sum."""
 _EDIT_JA = (
     r"(?:直し|治し|修正し|変更し|変え|追加し|書き換え|書き直し|実装し|リネームし|改名し|置き換え|置換し|削除し|消し"
     r"|更新し|移動し|対応し|改善し|整理し|分割し|統合し|移行し|リファクタリングし|対応させ|つけ|付け|入れ)"
@@ -201,6 +208,8 @@ def _orders_edit(said: str) -> bool:
     if not found or said.endswith("?") or re.match(_HOW, said):
         return False
     verb, rest = re.split(r"[\s,]+", found[0].strip().lower())[-1], said[found.end() :]
+    if (verb == "extract" and not re.search(_OUT_OF_CODE, rest)) or (verb == "add" and re.match(_TO_RECKON, rest)):
+        return False
     if verb in _EDITS or not re.match(_ASKED, said):
         return not re.search(_EDIT_NOUN, rest)
     return bool(re.search(_OF_CODE, rest))
