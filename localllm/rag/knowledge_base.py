@@ -28,7 +28,7 @@ from localllm.rag.locations import FOLDER, delivered_collections, is_name, proje
 from localllm.rag.manifest import Manifest
 from localllm.rag.origins import origins
 from localllm.rag.query import Query, parse_query
-from localllm.rag.question_parts import split_query
+from localllm.rag.question_parts import part_floor, split_query
 from localllm.rag.records import Collection, FileRecord, Found, Hit, IngestEvent, IngestReport, OnEvent
 from localllm.rag.remarks import another_model, other_version, outdated_files, outdated_hits
 from localllm.rag.retrieval import Candidates, Weights, find_candidates, merge_neighbours, rank, with_parts
@@ -314,7 +314,9 @@ class KnowledgeBase:
         floor, found = self._settings.rag.floor, await self._candidates(named, search, remarks)
         parts = [(one, await self._candidates(named, one, remarks)) for one in search.parts()]
         ranked = rank(found, search.query, floor)
-        ranked = with_parts(ranked, [rank(each, one.query, floor) for one, each in parts], search.top_k)
+        ranked = with_parts(
+            ranked, [rank(each, one.query, part_floor(one.query, floor)) for one, each in parts], search.top_k
+        )
         if ranked:
             return named_from(self._root, merge_neighbours(ranked, search.top_k)), []
         return [], named_from(self._root, merge_neighbours(rank(found, search.query, 0.0), _NEAREST))

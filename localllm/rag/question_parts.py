@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from localllm.base.lazy_patterns import late_pattern
-from localllm.rag.query import is_question, parse_query
+from localllm.rag.query import Query, is_question, parse_query
 from localllm.text.sentences import split_sentences
 
 MOST_PARTS = 4
@@ -37,6 +37,18 @@ _TWO_SUBJECTS = late_pattern(
 )
 _UNMARKED = late_pattern(r"(?<=か)(?=\s)")
 _LISTED = late_pattern(r"\s*[,;、]\s*|\s+(?:and|&)\s+|\s+/\s+")
+
+
+_ELLIPTIC = 3
+"""Subject words below which a part may say of what only in the question before: "can it remove pollen?"."""
+
+_SURE = 1.3
+"""Factor of the threshold for such a part."""
+
+
+def part_floor(part: Query, floor: float) -> float:
+    """Return the threshold of a part, for one of the query."""
+    return min(1.0, floor * _SURE) if len(part.subject()) < _ELLIPTIC else floor
 
 
 def split_query(text: str) -> tuple[str, ...]:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localllm.rag.question_parts import MOST_PARTS, split_query
+from localllm.rag.query import parse_query
+from localllm.rag.question_parts import MOST_PARTS, part_floor, split_query
 
 
 @pytest.mark.parametrize(
@@ -76,3 +77,8 @@ def test_any_text_is_split_into_few_parts_or_none(query: str) -> None:
     parts = split_query(query)
     assert len(parts) != 1
     assert len(parts) <= MOST_PARTS
+
+
+def test_a_part_that_may_lack_its_subject_has_to_be_found_more_surely() -> None:
+    first, second = split_query("アクアミストで空気清浄はできますか。花粉は除去できますか")
+    assert (part_floor(parse_query(first), 0.5), part_floor(parse_query(second), 0.5)) == (0.5, 0.65)
