@@ -2,8 +2,11 @@
 
 import os
 import re
+import socket
 from collections.abc import Callable, Iterable
+from ipaddress import IPv6Address, ip_address
 from pathlib import Path
+from urllib.parse import unquote
 
 from localllm.base.files import real_path
 from localllm.sandbox.git_config import Setting, parse, write
@@ -29,11 +32,9 @@ _NO_ADDRESS = re.compile(
 )
 """A transport that runs a program; an option; a folder whose hooks are not checked, as in `.git`."""
 
-_SSH_HERE = re.compile(
-    r"(?i)^(?:(?:git\+)?ssh(?:\+git)?://(?:[^/@]*@)?\[?(?:localhost|127\.[\d.]+|::1)(?![\w.-])"
-    r"|(?:[^/@:]*@)?\[?(?:localhost|127\.[\d.]+|::1)\]?:(?!//))"
-)
-"""This machine, through its own ssh: any repository of the user's."""
+_SSH = re.compile(r"(?i)(?:git\+)?ssh(?:\+git)?://([^/]*)|(?!\w[\w+.-]*://)(\[[^]/]*\]|[^/:\[]*(?:\[[^]/]*\])?):(?!//)")
+_OWN_NAMES = frozenset({"", "localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"})
+"""Names of this machine that `/etc/hosts` has by itself."""
 _LOCAL = re.compile(r"(?i)file:|(?!\w[\w+.-]*://|[^/:]+:)")
 
 
@@ -120,7 +121,31 @@ def _is_plain(key: str, value: str) -> bool:
 
 
 def _is_plain_address(value: str) -> bool:
-    return not (_NO_ADDRESS.search(value) or _SSH_HERE.match(value))
+    return not (_NO_ADDRESS.search(value) or _is_ssh_here(value))
+
+
+def _is_ssh_here(value: str) -> bool:
+    """Return whether git would connect to this machine through its own ssh: to any repository of the user's."""
+    if not (match := _SSH.match(value)):
+        return False
+    place = match[1] if match[1] is not None else match[2]
+    place = unquote(place) if match[1] is not None else place  # as git does in an address with ://
+    within = place.partition("[")[2].partition("]")[0]
+    host = (within or place).rpartition("@")[2]
+    if host.count(":") == 1:
+        host = host.partition(":")[0]
+    host = host.partition("%")[0].rstrip(".").casefold()
+    return host in _OWN_NAMES or host.endswith(".localhost") or _is_own_address(host)
+
+
+def _is_own_address(host: str) -> bool:
+    """Return whether an address, in any form that the system takes (`127.1`, `0`, `2130706433`), is of this machine."""
+    try:
+        address = ip_address(host) if ":" in host else ip_address(socket.inet_aton(host))
+    except (ValueError, OSError):
+        return False
+    address = (address.ipv4_mapped if isinstance(address, IPv6Address) else None) or address
+    return address.is_loopback or address.is_unspecified
 
 
 def _settings(content: bytes) -> list[tuple[str, str, str]]:
