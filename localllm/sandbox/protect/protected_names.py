@@ -207,6 +207,7 @@ BELIEVED = (
         (".project", ".externalToolBuilders", ".factorypath"),
     ),
     Believer("Lite XL, Lapce, TextMate", "opening the folder", (".lite_project.lua", ".lapce", ".tm_properties")),
+    Believer("KDevelop", "opening the project", (".kdev4",)),
     Believer(
         "Obsidian and Logseq",
         "opening the folder as notes: their plugins",
@@ -391,6 +392,10 @@ BELIEVED = (
             "codeship-services.yml",
             "codeship-steps.yml",
             "screwdriver.yaml",
+            ".vela.yml",
+            ".vela.yaml",
+            ".deployment",  # of Azure App Service: the command of a deployment
+            ".tangled/workflows",
             "garnix.yaml",
             "*.gocd.yaml",
             ".depot/workflows",

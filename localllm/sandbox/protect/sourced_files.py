@@ -1,6 +1,6 @@
-"""Find the files that direnv or mise reads into the user's shell, such as an exported `.env`.
+"""Find the files that direnv, mise or hermit reads into the user's shell, such as an exported `.env`.
 
-Neither asks for a changed one, direnv only for a changed `.envrc`, and what a variable does nobody can list: so these
+None asks for a changed one, direnv only for a changed `.envrc`, and what a variable does nobody can list: so these
 files are protected like the settings that name them.
 """
 
@@ -25,9 +25,11 @@ _MOST_NAMED = 50
 
 
 def sourced_by(path: str, content: bytes) -> Iterator[str]:
-    """Yield what the file at `path`, if it is of direnv or mise, has read, relative to its folder; as far as it names
-    that plainly."""
+    """Yield what the file at `path`, if it is of direnv, mise or hermit, has read or run, relative to its folder; as
+    far as it names that plainly."""
     name = path.rpartition("/")[2].casefold()
+    if name == "activate-hermit":
+        yield "hermit"  # beside it, which a hook of the shell activates when the folder is entered
     is_of_direnv = name == ".envrc"
     if not (is_of_direnv or _MISE.fullmatch(name)):
         return

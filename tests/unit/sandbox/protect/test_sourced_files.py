@@ -30,6 +30,7 @@ from localllm.sandbox.protect.sourced_files import sourced_by
         (".envrc", "source 'dev env.sh' && true", {"dev env.sh"}),
         (".envrc", 'source "$(pwd)/dev.sh"; . $(pwd)/a.sh; . ${ROOT}/b.sh', {"dev.sh", "a.sh", "b.sh"}),
         (".envrc", "# First copy .env.example.\n  # A source of trouble: the proxy\nPATH_add bin", set[str]()),
+        ("bin/activate-hermit", "#!/bin/bash", {"hermit"}),
         ("Makefile", "include .env", set[str]()),
     ],
 )
