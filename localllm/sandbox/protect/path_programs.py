@@ -6,9 +6,14 @@ runs next, in any folder.
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
+from localllm.base import logs
+from localllm.base.files import atomic_write
+from localllm.base.paths import records_name
+from localllm.base.regular_files import read_regular
 from localllm.sandbox.protect.protected_paths import joined
 
 _NAMES = (
@@ -27,6 +32,8 @@ _NAMES = (
 and what comes with them, nor what PyPI and npm have as well (cmake, aws, rg, which), nor usual names of scripts
 (test)."""
 
+_LARGEST = 1_000_000  # bytes of what is written down
+
 _PROGRAM_FOLDERS = frozenset({"bin", ".bin", "sbin"})
 
 _NAMES_AT_THE_TOP = "git ls sudo localllm"
@@ -42,12 +49,14 @@ def is_program_of_system(path: str) -> bool:
 class PathPrograms:
     """The programs of the system's names that could be put on the PATH in the project at `root`.
 
-    Names that are there when this is first asked are left out: an environment may bring a git of its own (conda).
+    Names that are there when this is first asked are left out: an environment may bring a git of its own (conda). They
+    are written down in the folder `kept_in`, so that `/undo` gives one back also after a restart.
     """
 
-    def __init__(self, root: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, root: Path, environment: Mapping[str, str], kept_in: Path | None = None) -> None:
         self._root = str(root)
         self._path = environment.get("PATH", "")
+        self._kept_in = kept_in
 
     @cached_property
     def folders(self) -> tuple[str, ...]:
@@ -67,5 +76,22 @@ class PathPrograms:
     def paths(self) -> frozenset[str]:
         """The paths below the root, separated by `/`, at which there is nothing yet."""
         names = {folder: (_NAMES if folder else _NAMES_AT_THE_TOP).split() for folder in self.folders}
-        paths = (joined(folder, name) for folder, those in names.items() for name in those)
-        return frozenset(path for path in paths if not os.path.lexists(f"{self._root}/{path}"))
+        paths = [joined(folder, name) for folder, those in names.items() for name in those]
+        there = {path for path in paths if os.path.lexists(f"{self._root}/{path}")}
+        return frozenset(paths) - self._own(there) if paths else frozenset()
+
+    def _own(self, there: set[str]) -> set[str]:
+        """Return the project's own programs: those that are there, and those that were in an earlier session."""
+        if not self._kept_in:
+            return there
+        known = set[str]()
+        file = self._kept_in / records_name(Path(self._root)).rstrip("-")
+        with suppress(OSError, ValueError):
+            known = set(read_regular(file, _LARGEST).decode().split("\0")) - {""}
+        if not there <= known:
+            try:
+                file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                atomic_write(file, "\0".join(sorted(known | there)).encode())
+            except OSError as error:
+                logs.of("SANDBOX").warning("programs of the project's own are not written down: %r", error)
+        return known | there

@@ -84,7 +84,7 @@ class ProtectedFiles:
         self._known = CommandRecord()
         self._walk = ProtectedWalk(root)
         self._home_links = HomeLinks(root, os.environ)
-        self._on_path = PathPrograms(root, os.environ)
+        self._on_path = PathPrograms(root, os.environ, quarantine and quarantine.parent / "path-programs")
         self._data = RepositoryData(root)
         self._index_files = IndexFiles(root)
         self._first: frozenset[str] | None = None

@@ -41,6 +41,20 @@ def test_folders_elsewhere_and_names_that_are_there_are_left_out(root: Path) -> 
     assert ".venv/bin/ls" in found
 
 
+def test_a_program_of_the_projects_own_stays_one_after_a_restart(root: Path, tmp_path: Path) -> None:
+    environment = {"PATH": f"{root}/.venv/bin"}
+    put(root / ".venv/bin/docker")
+    kept = tmp_path / "state"
+    assert ".venv/bin/docker" not in PathPrograms(root, environment, kept).paths
+    (root / ".venv/bin/docker").unlink()
+    found = PathPrograms(root, environment, kept).paths
+    assert ".venv/bin/docker" not in found
+    assert ".venv/bin/git" in found
+    (root.parent / "other/.venv/bin").mkdir(parents=True)
+    other = PathPrograms(root.parent / "other", {"PATH": f"{root.parent}/other/.venv/bin"}, kept).paths
+    assert ".venv/bin/docker" in other
+
+
 def test_the_projects_own_folder_keeps_usual_names_of_folders(root: Path) -> None:
     found = PathPrograms(root, {"PATH": "/usr/bin:"}).paths
     assert "ls" in found
