@@ -3,10 +3,15 @@
 import os
 import time
 from collections.abc import Callable, Collection
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from localllm.base.environment import believed_in
 from localllm.base.paths import state_folder
+
+if TYPE_CHECKING:
+    from localllm.sandbox.launcher.mount_table import MountTable
 
 _REPOSITORIES = (("HEAD", "objects", "refs"), ("HEAD", "commondir"))
 """Marks by which git recognizes a repository, see is_git_directory in its setup.c."""
@@ -29,7 +34,7 @@ class Protection:
         """Return whether only the user may change the file."""
         from localllm.sandbox.protect.protected_paths import is_protected
 
-        own = (*believed_in(str(self._root)), os.path.realpath(state_folder()))
+        own = (*believed_in(str(self._root)), os.path.realpath(state_folder()), *self._mounted_state)
         return (
             is_protected(relative)
             or self._is_of_repository(relative)
@@ -61,7 +66,34 @@ class Protection:
         """Return whether it is in a hidden file or folder of the user's home, if that is the project or in it: too many
         names there are run, or trusted, by programs."""
         home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - pathlib raises if there is none
-        return Path(home).is_relative_to(self._root) and str(self._root / relative).startswith(f"{home}/.")
+        path = str(self._root / relative)
+        if any(
+            path.startswith(f"{place}/") and f"{part}{path[len(place) :]}".lstrip("/").startswith(".")
+            for place, part in self._mounted_home
+        ):
+            return True
+        return Path(home).is_relative_to(self._root) and path.startswith(f"{home}/.")
+
+    @cached_property
+    def _mounted_home(self) -> list[tuple[str, str]]:
+        """Where the home, or a part of it, is mounted in the project as well, and which part."""
+        return self._mounted(os.path.expanduser("~"))  # noqa: PTH111 - as above
+
+    @cached_property
+    def _mounted_state(self) -> list[str]:
+        return [place for place, _ in self._mounted(state_folder())]
+
+    def _mounted(self, folder: str | Path) -> list[tuple[str, str]]:
+        from localllm.safety.second_mounts import places_of
+
+        table = self._mounts
+        return [*places_of(os.path.realpath(folder), str(self._root), table)] if table else []
+
+    @cached_property
+    def _mounts(self) -> "MountTable | None":
+        from localllm.safety.second_mounts import mounts_in
+
+        return mounts_in(str(self._root))
 
     def _is_named(self, relative: str) -> bool:
         """Return whether a protected file, or git's settings, lead to it or to a folder above it: as hooks, a program,

@@ -54,3 +54,42 @@ def test_the_home_is_not_there_either(tmp_path: Path, level: Level) -> None:
 def test_a_server_is_not_reached_either(tmp_path: Path, level: Level) -> None:
     said = run(tmp_path, level, f"{sys.executable} -c '{_CONNECT}' /media/b/server")
     assert "CONNECTED" not in said
+
+
+_MOUNT_HOME = """
+mount --bind "$HOME" "$1/h" && mount --bind "$HOME/.config" "$1/c" && mount --bind "$HOME/.local/state/localllm" "$1/s"
+exec "$2" -c "$3" "$1"
+"""
+_ASK = """
+import sys
+from pathlib import Path
+from localllm.safety.paths import ProjectRoot
+root = ProjectRoot(Path(sys.argv[1]))
+for path in ("h/.config/fish/config.fish", "h/.local/state/localllm/trust.json", "c/fish/config.fish", "s/trust.json",
+             "h/notes.txt", "src/h/.x"):
+    print(path, root.is_protected(path))
+"""
+
+
+def test_the_tools_for_files_leave_alone_what_is_hidden_in_a_home_that_is_mounted_in_the_project(
+    tmp_path: Path,
+) -> None:
+    home, project = tmp_path / "home", tmp_path / "project"
+    for folder in (home / ".config", home / ".local/state/localllm", *(project / name for name in "hcs")):
+        folder.mkdir(parents=True)
+    alone = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", _MOUNT_HOME, "sh"]
+    environ = {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "LOCALLLM_"))},
+        "HOME": str(home),
+        "PYTHONPATH": str(Path(__file__).parents[3]),
+    }
+    done = subprocess.run(
+        [*alone, project, sys.executable, _ASK], env=environ, capture_output=True, text=True, check=True, timeout=60
+    )
+    said = dict(line.rsplit(" ", 1) for line in done.stdout.splitlines())
+    assert {path for path, is_protected in said.items() if is_protected == "True"} == {
+        "h/.config/fish/config.fish",
+        "h/.local/state/localllm/trust.json",
+        "c/fish/config.fish",
+        "s/trust.json",
+    }
