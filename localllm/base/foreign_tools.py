@@ -27,7 +27,13 @@ PLAN = "update_plan"
 PYTHON = "python"
 """A tool that runs code in Python, translated to a command."""
 
-KINDS = frozenset({NOTE, FINISH, PATCH, EDITOR, PLAN, PYTHON})
+MOVE, COPY, REMOVE, MAKE_FOLDER = "move_file", "copy_file", "delete_file", "create_directory"
+"""What commands do here."""
+
+APPEND, LINES = "append_to_file", "replace_lines"
+"""Edits of the end of a file, and of lines by their numbers."""
+
+KINDS = frozenset({NOTE, FINISH, PATCH, EDITOR, PLAN, MOVE, COPY, REMOVE, MAKE_FOLDER, APPEND, LINES, PYTHON})
 """Tools that we do not have but can translate."""
 
 _TOOLS = {
@@ -61,6 +67,12 @@ _TOOLS = {
     PYTHON: "python python3 ipython python_interpreter code_interpreter execute_python run_python python_exec"
     " python_repl execute_python_code run_python_code",
     EDITOR: "str_replace_editor str_replace_based_edit_tool text_editor fs_write",
+    MOVE: "move_file rename_file file_move move_path rename_path",
+    COPY: "copy_file file_copy copy_path",
+    REMOVE: "delete_file remove_file file_delete delete_path",
+    MAKE_FOLDER: "create_directory make_directory create_folder make_dir mkdir",
+    APPEND: "append_to_file append_file file_append append_text",
+    LINES: "replace_lines edit_lines replace_line_range",
 }
 
 _PATHS = (
@@ -117,7 +129,7 @@ _HARMLESS = (
 """Arguments that can be dropped without changing the effect of a call."""
 
 _OTHER_KEYS = {
-    "edit_file": "diff edits",
+    "edit_file": "diff edits start_line end_line",
     "read_file": "paths end_line view_range",
     "run_command": "timeout_ms",
     NOTE: "thought thoughts",
@@ -125,6 +137,12 @@ _OTHER_KEYS = {
     FINISH: "result answer summary message question command follow_up options",
     PATCH: "patch input",
     EDITOR: "command path file_text old_str new_str view_range insert_line insert_text",
+    MOVE: "source destination old_path new_path",
+    COPY: "source destination",
+    REMOVE: "path file_path",
+    MAKE_FOLDER: "path",
+    APPEND: "path file_path content",
+    LINES: "path file_path start_line end_line start end content new_content",
 }
 """Foreign arguments that a call of our tool may contain."""
 

@@ -1,7 +1,7 @@
 """Translate calls of other assistants' tools to our tools."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -9,16 +9,15 @@ import msgspec
 from localllm.base import foreign_tools as foreign
 from localllm.base.events import Json, ToolCall
 from localllm.base.foreign_tools import FINISH, KINDS, NOTE, PATCH, PYTHON, argument_meant, folded, tool_meant
+from localllm.base.i18n import Phrase
 from localllm.base.jsontext import decode_json, encode_json
 from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.call_arguments import joined
 from localllm.safety.tool_definition import Risk, ToolOutput
 from localllm.tools.context import ToolContext
+from localllm.tools.foreign_files import TextOf, insertion, lines_replaced, of_file_tool, value_of, with_lines
 from localllm.tools.patch import Call, calls_of, edit, parse_patch, patch_in_command, replacements_in
 from localllm.tools.registry import tool
-
-TextOf = Callable[[str], str | None]
-"""Returns the text of a file the model may read, or None."""
 
 _ANSWERS = ("result", "answer", "final_answer", "summary", "message", "question", "text", "content", "output")
 _CODE = ("code", "source", "script", "input", "program")
@@ -73,9 +72,9 @@ class Translator:
             case "run_command":
                 return _of_command(given)
             case "read_file":
-                return _of_reading(given)
+                return [(name, with_lines(one, self._text_of)) for name, one in _of_reading(given)]
             case "edit_file":
-                return _of_edit(given)
+                return _of_edit(given) or lines_replaced(given, self._text_of) or [("edit_file", given)]
             case foreign.PYTHON:
                 return _of_python(given)
             case foreign.PATCH:
@@ -89,7 +88,7 @@ class Translator:
             case foreign.NOTE | foreign.FINISH:
                 return [(NOTE, {"text": _text_in(given)})]
             case _:
-                return [(meant, given)]
+                return of_file_tool(meant, given, self._text_of)
 
     def _of_editor(self, given: dict[str, Json]) -> list[Call]:
         """Translate the editor's commands: view, create, str_replace, insert."""
@@ -102,34 +101,9 @@ class Translator:
             case "str_replace":
                 return [("edit_file", rest)]
             case "insert":
-                return [self._insertion(rest)]
+                return [insertion(rest, self._text_of)]
             case _:
                 return []
-
-    def _insertion(self, given: dict[str, Json]) -> Call:
-        """Translate an insertion after a line to a replacement of a unique passage."""
-        path = str(_value(given, "file_path") or "")
-        new = str(_value(given, "new_string") or given.get("insert_text") or _value(given, "content") or "")
-        text = self._text_of(path) if path else None
-        try:
-            line = int(given.get("insert_line", given.get("line", "")))
-        except (TypeError, ValueError):
-            line = -1
-        if text is None or line < 0:
-            return "edit_file", given  # reports what is missing
-        if not text:
-            return "write_file", {"file_path": path, "content": new}
-        lines = text.splitlines(keepends=True)
-        line = min(line, len(lines))
-        first, end = max(line - 1, 0), max(line, 1)
-        while text.count("".join(lines[first:end])) > 1 and (first or end < len(lines)):
-            first, end = max(first - 1, 0), min(end + 1, len(lines))
-        before = "".join(lines[first:line])
-        gap = "\n" if before and not before.endswith("\n") else ""
-        inserted = new if new.endswith("\n") or line == len(lines) else f"{new}\n"
-        old = "".join(lines[first:end])
-        replaced = f"{before}{gap}{inserted}{''.join(lines[line:end])}"
-        return "edit_file", {"file_path": path, "old_string": old, "new_string": replaced}
 
     def _of_plan(self, given: dict[str, Json]) -> list[Call]:
         """Translate changes of the plan to calls of the TODO list, if available."""
@@ -170,6 +144,14 @@ def alike(name: str, tools: Sequence[str]) -> list[str]:
     return [own for own in tools if most and shared[own] == most][:2]
 
 
+def hint_for(name: str, tools: Sequence[str]) -> Phrase | str:
+    """Return what to do instead of calling an unknown tool; empty if nothing is known."""
+    if {tool_meant(name), folded(name)} & {"web_search", "websearch", "fetch_page", "fetchpage"}:
+        return Phrase("The web is off; do without it, or say so.")
+    near = " or ".join(alike(name, tools))
+    return Phrase("Did you mean {names}?", names=near) if near else ""
+
+
 def _words(name: str) -> set[str]:
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).casefold()
     return set(re.split(r"[\W_]+", apart)) - _COMMON_WORDS
@@ -186,13 +168,13 @@ def answer_in(call: ToolCall) -> str:
 
 
 def _of_command(given: dict[str, Json]) -> list[Call]:
-    command = _value(given, "command", "run_command")
+    command = value_of(given, "command", "run_command")
     if isinstance(command, list):
         command = joined(cast("list[Json]", command))
     patch, folder = patch_in_command(command) if isinstance(command, str) else ("", "")
     if not patch:
         return [("run_command", given)]
-    return calls_of(parse_patch(patch), folder or str(_value(given, "working_dir", "run_command") or ""))
+    return calls_of(parse_patch(patch), folder or str(value_of(given, "working_dir", "run_command") or ""))
 
 
 def _of_python(given: dict[str, Json]) -> list[Call]:
@@ -212,18 +194,20 @@ def _of_reading(given: dict[str, Json]) -> list[Call]:
         return [("read_file", given)]
     rest = {name: other for name, other in given.items() if name != key}
     files = [
-        _value(cast("dict[str, Json]", one), "file_path") if isinstance(one, dict) else one
+        value_of(cast("dict[str, Json]", one), "file_path") if isinstance(one, dict) else one
         for one in cast("list[Json]", value)
     ]
     return [("read_file", {"file_path": file, **rest}) for file in files]
 
 
 def _of_edit(given: dict[str, Json]) -> list[Call]:
-    """Translate a diff to its replacements."""
+    """Translate a diff to its replacements; an edit with an old_string stays as it is. Empty for any other."""
     key = next((key for key in given if argument_meant(key, "edit_file", ("diff",))), "")
     replacements = replacements_in(str(given[key])) if key else []
-    path = str(_value(given, "file_path") or "")
-    return [("edit_file", edit(path, replacements) if replacements and path else given)]
+    path = str(value_of(given, "file_path") or "")
+    if replacements and path:
+        return [("edit_file", edit(path, replacements))]
+    return [("edit_file", given)] if value_of(given, "old_string") is not None or value_of(given, "edits") else []
 
 
 def _steps(given: dict[str, Json]) -> dict[str, str]:
@@ -240,10 +224,6 @@ def _steps(given: dict[str, Json]) -> dict[str, str]:
             else:
                 steps[str(entry).strip()] = ""
     return {text: state for text, state in steps.items() if text}
-
-
-def _value(given: Mapping[str, Any], field: str, tool_name: str = "") -> Any:
-    return next((value for key, value in given.items() if argument_meant(key, tool_name, (field,))), None)
 
 
 def _text_in(given: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from localllm.base.events import (
     ToolStarted,
 )
 from localllm.base.foreign_tools import NOTE, UNNAMED
-from localllm.base.i18n import Phrase, _
+from localllm.base.i18n import _
 from localllm.base.jsontext import encode_json
 from localllm.base.kept_outputs import has_pages, names_page
 from localllm.llm.messages import AssistantMessage, ToolSpec
@@ -39,7 +39,7 @@ from localllm.snapshots.store import Snapshots
 from localllm.tools.call_judge import NO_FACTS, CallJudge, preview_of
 from localllm.tools.change_history import ChangeHistory
 from localllm.tools.context import Knowledge, ToolContext, holds_commands
-from localllm.tools.foreign_calls import Translator, alike, answer_in, is_finishing, noted, own_name
+from localllm.tools.foreign_calls import Translator, answer_in, hint_for, is_finishing, noted, own_name
 from localllm.tools.kept_pages import KeptPages
 from localllm.tools.registry import first_line, located, parse_arguments
 from localllm.tools.results import (
@@ -417,9 +417,7 @@ class ToolSystem:
             names = [spec.name for spec in self._specs]
             self._translator.translate(call)  # raises the error of an unreadable patch
             key = "tool_nameless" if call.name == UNNAMED else "tool_unknown"
-            near = " or ".join(alike(call.name, names))
-            hint = Phrase("Did you mean {names}?", names=near) if near else ""
-            raise ToolExecutionError(key, name=call.name, near=hint, known=", ".join(names))
+            raise ToolExecutionError(key, name=call.name, near=hint_for(call.name, names), known=", ".join(names))
         return tool
 
     def _own(self, name: str) -> Tool | None:

@@ -22,12 +22,15 @@ pytestmark = pytest.mark.anyio
 MONEY = "def add(a, b):\n    return a - b\n\n\ndef sub(a, b):\n    return a - b\n"
 
 
+NOTES = "# Notes\n\nOne.\nTwo.\n"
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     root = tmp_path / "project"
     (root / "src").mkdir(parents=True)
     (root / "src" / "money.py").write_text(MONEY, encoding="utf-8")
-    (root / "notes.md").write_text("# Notes\n\nOne.\nTwo.\n", encoding="utf-8")
+    (root / "notes.md").write_text(NOTES, encoding="utf-8")
     return root
 
 
@@ -163,6 +166,14 @@ WHOLE = [
         {"TargetFile": P, "ReplacementChunks": [{"TargetContent": "def sub", "ReplacementContent": "def x"}]},
         "Edited",
     ),
+    (
+        "edit_file",
+        {"path": P, "start_line": 5, "end_line": 5, "new_content": "def minus(a, b):"},
+        "1 replaced (line 5)",
+    ),
+    ("read_file", {"path": f"{P}:5"}, "def sub"),
+    ("read_file", {"path": f"{P}#L5-L6"}, "lines 5-6 of 6"),
+    ("read_file", {"path": f"./{P}:5:1"}, "def sub"),
     ("write_to_file", {"TargetFile": "new.txt", "CodeContent": "x\n", "EmptyFile": False}, "Created new.txt"),
     ("Edit", {"filePath": P, "oldString": "a - b", "newString": "a", "replaceAll": True}, "2 replaced"),
 ]
@@ -334,6 +345,9 @@ async def test_all_that_is_wrong_is_told_at_once_with_an_example(
         ("edit_file", {"old": "def sub", "new": "x"}, 'edit_file {"file_path": "…", "old_string": "…"'),
         ("str_replace_editor", {"command": "undo_edit", "path": P}, "There is no tool"),
         ("ruby_repl", {"code": "puts 1"}, "Tools: "),
+        ("web_search", {"query": "x"}, "The web is off"),
+        ("delete_file", {"colour": "red"}, "There is no tool"),
+        ("read_file", {"path": "none.py:12"}, "no file none.py:12"),
         ("write_file", {"path": "a.py", "content": ["x = 1"]}, "content"),
         ("run_command", {"command": "true", "timeout": "5 fortnights"}, "timeout"),
     ],
@@ -342,6 +356,53 @@ async def test_all_that_is_wrong_is_told_at_once_with_an_example(
 async def test_what_takes_one_more_turn_says_what_to_do(project: Path, name: str, arguments: object, told: str) -> None:
     assert told in await send(make_tools(project), name, arguments)
     assert (project / P).read_text(encoding="utf-8") == MONEY
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "files"),
+    [
+        ("delete_file", {"path": "notes.md"}, {P: MONEY}),
+        ("move_file", {"source": "notes.md", "destination": "src/my notes.md"}, {P: MONEY, "src/my notes.md": NOTES}),
+        ("rename_file", {"old_path": "notes.md", "new_path": "n.md"}, {P: MONEY, "n.md": NOTES}),
+        ("copy_file", {"src": "notes.md", "dest": "n.md"}, {P: MONEY, "notes.md": NOTES, "n.md": NOTES}),
+        ("create_directory", {"path": "docs/new"}, {P: MONEY, "notes.md": NOTES}),
+        ("append_to_file", {"path": "notes.md", "content": "Three.\n"}, {P: MONEY, "notes.md": f"{NOTES}Three.\n"}),
+        ("append_to_file", {"path": "n.md", "content": "One.\n"}, {P: MONEY, "notes.md": NOTES, "n.md": "One.\n"}),
+        (
+            "replace_lines",
+            {"path": P, "start": 6, "end": 6, "content": "    return a + b"},
+            {P: f"{MONEY[:-17]}    return a + b\n", "notes.md": NOTES},
+        ),
+        (
+            "edit_file",
+            {"path": "notes.md", "start_line": 3, "end_line": 9, "new_content": ""},
+            {P: MONEY, "notes.md": "# Notes\n\n"},
+        ),
+    ],
+    ids=shortly,
+)
+async def test_files_are_moved_deleted_and_edited_by_line(
+    project: Path, name: str, arguments: dict[str, Any], files: dict[str, str]
+) -> None:
+    await send(make_tools(project), name, arguments)
+    found = [file for file in project.rglob("*") if file.is_file() and ".localllm" not in file.parts]
+    assert {str(file.relative_to(project)): file.read_text(encoding="utf-8") for file in found} == files
+
+
+async def test_a_file_with_such_a_name_is_read_itself(project: Path) -> None:
+    (project / "notes.md:3").write_text("mine\n", encoding="utf-8")
+    assert "mine" in await send(make_tools(project), "read_file", {"path": "notes.md:3"})
+
+
+async def test_a_rule_on_a_file_holds_where_a_line_is_named(project: Path) -> None:
+    tools = make_tools(project, safety=SafetySettings(deny=("read_file(notes.md)",)))
+    assert "Two." not in await send(tools, "read_file", {"path": "notes.md:3"})
+
+
+async def test_what_may_not_be_read_is_not_replaced_by_an_appended_text(project: Path) -> None:
+    tools = make_tools(project, safety=SafetySettings(deny=("read_file(notes.md)",)))
+    await send(tools, "append_to_file", {"path": "notes.md", "content": "Three.\n"})
+    assert (project / "notes.md").read_text(encoding="utf-8") == NOTES
 
 
 async def test_two_files_of_one_name_are_not_chosen_from(project: Path) -> None:
