@@ -241,7 +241,8 @@ def asks_for_working(request: str) -> bool:
 
 _A_COMMIT = (
     r"(?:(?:git )?commit\b(?!s\b| (?:messages?|hash(?:es)?|logs?|history|hooks?|ids?|counts?|titles?|authors?|graphs?"
-    r"|styles?|conventions?|ranges?|templates?|dates?|[0-9a-f]{7,40})\b|[-_./]\w)"
+    r"|styles?|conventions?|ranges?|templates?|dates?|[0-9a-f]{7,40})(?![0-9A-Za-z_])|[-_./]\w"
+    r"|\s*[^\x00-\x7f])"
     r"|(?:make|create|do) (?:an?|the|one|two|three|separate|\d) (?:[\w-]+ ){0,2}commits?\b"
     r"(?! (?:message|hook|script|template|log|title)))"
 )
@@ -254,12 +255,13 @@ _COMMIT_LATER = (
     rf"(?i)(?:[,;:]| and| then)\s+(?:please |then |also |finally |and ){{0,2}}{_A_COMMIT}(?! (?:or|and|do|is|are)\b)"
 )
 _COMMIT_JA = (
-    r"コミット(?:も|まで|を|して)?(?:し)?(?:て(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|頂け|おい|、|[。！!\s]*$)"
+    r"(?:コミット|[Cc]ommit) ?(?:も|まで|を|して)?(?:し)?"
+    r"(?:て(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|頂け|おい|、|[。！!\s]*$)"
     r"|お願い|せよ|すること|し、)"
 )
 _NO_COMMIT = (
     r"(?i)\b(?:do not|don't|never|without|no need to|not|no) (?:\w+ ){0,3}commit"
-    r"|コミット(?:は|を)?(?:しない|せず|不要|しなくて|禁止)"
+    r"|(?:コミット|commit) ?(?:は|を|も)?(?:まだ|勝手に|絶対に)?(?:しない|せず|不要|しなくて|禁止|なし|いら|要ら)"
 )
 
 
