@@ -258,6 +258,10 @@ class ReActAgent:
         try:
             with_files, images = await self.auto_load_file_references(typed, emit)
             request = query + with_files.removeprefix(typed)
+            if piped:
+                from localllm.agent.piped_text import fitted  # most requests come alone
+
+                piped = await asyncio.to_thread(fitted, piped, self.llm_client, self.tool_system, emit)
         finally:
             request = self._with_situation(self._with_offered(request + unforged(piped)))
             self.history.add_user(request, images, words=query, typed=None if typed == query else typed)

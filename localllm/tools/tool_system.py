@@ -244,6 +244,10 @@ class ToolSystem:
         limit = min(most, self._context.output_limit)
         return cap(text, msgspec.structs.replace(self._context, output_limit=limit), kind, head=0.5)
 
+    def beginning_and_end(self, text: str, kind: str, most: int) -> str:
+        """Like `shortened`, for text of any length, with the error lines between its ends."""
+        return cap(text, msgspec.structs.replace(self._context, output_limit=most), kind, faults=True)
+
     def limit_output(self, characters: int) -> None:
         """Set the maximum characters of one tool's output."""
         self._context = msgspec.structs.replace(self._context, output_limit=characters)

@@ -198,6 +198,23 @@ class TestRequests:
         assert agent.history.words == ("Why?",)
         assert "a.py" not in agent.tool_system._judge.said
 
+    async def test_piped_text_that_does_not_fit_is_kept_for_the_tools(self, project: Path) -> None:
+        lines = [f"line {number} of the log" for number in range(30_000)]
+        lines[15_000] = "ERROR: the disk is full"
+        notices: list[str] = []
+        look = call("run_command", command="grep -h 'line 14999 of' .localllm/tool-output/stdin-*")
+        agent = make_agent(scripted(look, "ok"), project)
+        async for event in agent.run("Why?", piped="\n\n<stdin>\n" + "\n".join(lines) + "\n</stdin>"):
+            notices += [event.text] if isinstance(event, Notice) else []
+        asked = requests(agent)[0]
+        assert asked.startswith("Why?\n\n<stdin>\nline 0 of the log\n")
+        assert "line 29999 of the log\n</stdin>\n\n[Project" in asked
+        assert "ERROR: the disk is full" in asked
+        assert "The whole is in .localllm/tool-output/stdin-" in asked
+        assert any("line 14999 of the log" in one.text for one in agent.history.messages[3:])
+        assert len(notices) == 1
+        assert "too long for the window" in notices[0]
+
     async def test_of_an_alias_only_what_was_typed_names_files(self, project: Path) -> None:
         entries: list[Any] = []
         agent = make_agent(scripted("ok", "ok"), project)
