@@ -7,13 +7,16 @@ from localllm.text.sanitising import display_width
 
 _MOST_LINES = 10
 _MOST_CHARACTERS = 2_000
+_LONGEST_COMMAND = 200  # characters pasted at once
 _BEGIN_COMMANDS = ("!", "/", "！", "／")
 _ROWS_BESIDE = 8  # the menu, the status line, and some of the conversation
 
 
 def no_command(pasted: str) -> str:
-    """Begin a pasted text of several lines with a line break if it looks like a command: it is none then."""
-    is_alike = "\n" in pasted.strip() and pasted.lstrip().startswith(_BEGIN_COMMANDS)
+    """Begin a pasted text of several lines, or a long one, with a line break if it looks like a command: it is none
+    then. Of such a text only a part is shown."""
+    is_long = "\n" in pasted.strip() or len(pasted) > _LONGEST_COMMAND
+    is_alike = is_long and pasted.lstrip().startswith(_BEGIN_COMMANDS)
     return "\n" + pasted.lstrip("\n") if is_alike else pasted
 
 

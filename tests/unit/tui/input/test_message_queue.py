@@ -207,6 +207,8 @@ def test_a_text_of_several_lines_that_is_pasted_meanwhile_is_no_command() -> Non
     writing = Writing(runs=False)
     writing.send(f"{PASTE_BEGINS}!touch x\rend{PASTE_ENDS}")
     assert writing.outbox.next() == "\n!touch x\nend"
+    writing.send(f"{PASTE_BEGINS}!touch x; {'#' * 300}{PASTE_ENDS}")
+    assert str(writing.outbox.next()).startswith("\n!touch x")
     writing.send(f"{PASTE_BEGINS}!touch x{PASTE_ENDS}")
     writing.typeahead.keep("!cat <<E")
     writing.send(f"{PASTE_BEGINS}\rtext\rE{PASTE_ENDS}")

@@ -45,10 +45,13 @@ def test_what_has_no_place_on_the_screen_is_folded() -> None:
     assert pastes.fold_tall(text, 40, 24) == "[pasted 12 lines]"
 
 
-@pytest.mark.parametrize("begin", ["!touch x\n", "\n\n!touch x\n", "/mode auto\n", "　！touch x\n"])
-def test_what_is_folded_is_no_command(begin: str) -> None:
+@pytest.mark.parametrize(
+    "begin", ["!touch x\n", "\n\n!touch x\n", "/mode auto\n", "/mode auto ", "!touch x; ", "　！touch x\n"]
+)
+@pytest.mark.parametrize("lines", ["# a line\n" * 40, "#" * 2_100])
+def test_what_is_folded_is_no_command(begin: str, lines: str) -> None:
     pastes = Pastes()
-    text = begin + "# a line\n" * 40
+    text = begin + lines
     for _ in range(3):  # from the history, too
         name = pastes.fold(text)
         for line in (name, f"  {name}", f"{name} and more"):
