@@ -1,6 +1,7 @@
 """Compare an answer with the single pieces of work that were ordered or that it claims."""
 
 import asyncio
+import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -237,7 +238,7 @@ class WorkChecks:
         return any(not line.rpartition(b"\t")[2].startswith((b"checkout:", b"reset:")) for line in new.splitlines())
 
 
-_LONGEST_LOG = 1_000_000
+_LONGEST_LOG, _LONGEST_GITFILE = 1_000_000, 4_096
 
 
 def _commit_log(root: Path) -> Path | None:
@@ -246,7 +247,9 @@ def _commit_log(root: Path) -> Path | None:
         place = folder / ".git"
         try:
             if place.is_file():
-                place = folder / place.read_text("utf-8").partition("gitdir:")[2].strip()
+                with place.open("rb") as file:
+                    said = file.read(_LONGEST_GITFILE)
+                place = folder / os.fsdecode(said.partition(b"gitdir:")[2].strip())
             if place.is_dir():
                 return place / "logs" / "HEAD"
         except (OSError, ValueError):

@@ -36,8 +36,9 @@ _MOST_READ = 50  # files in conflict
 
 _MOST_NAMED = 6
 
+_GIT = re.compile(r"\bgit\b")
 _MAY_TAKE = re.compile(
-    r"\bgit\b[^\n]*\b(?:add|am|checkout|cherry-pick|commit|continue|merge|pull|rebase|restore|revert|stage|stash|update-index)\b"
+    r"\b(?:add|am|checkout|cherry-pick|commit|continue|merge|pull|rebase|restore|revert|stage|stash|update-index)\b"
 )
 _CONFLICT = re.compile(r"\bMerge conflict in ([^\n]{1,500})")
 
@@ -122,7 +123,8 @@ def _listed(lines: Sequence[int]) -> str:
 
 def state_before(root: Path, command: str) -> MergeState | None:
     """Return the state before a command; None if that cannot mark a conflict as resolved."""
-    return read_merge_state(root) if _MAY_TAKE.search(command) else None
+    may_take = any((git := _GIT.search(line)) and _MAY_TAKE.search(line, git.end()) for line in command.split("\n"))
+    return read_merge_state(root) if may_take else None
 
 
 def taken_with_markers(root: ProjectRoot, before: MergeState | None, output: str) -> Taken | None:

@@ -28,6 +28,7 @@ from localllm.safety.shell_words import Word
 from localllm.sandbox.git_config import parse
 from localllm.text.terminal_output import fold_repeats, plain_output
 from localllm.tools.builtin import TOOLS
+from localllm.tools.merge_state import state_before
 from localllm.tools.patch import parse_patch, patch_in_command, replacements_in
 from localllm.web.main_text import main_text
 
@@ -110,6 +111,7 @@ HOSTILE: list[tuple[Callable[[str], Any], str, int]] = [
     (_patch, "--- a\n+++ b\n", 3_000),
     (patch_in_command, "apply_patch <<E\n", 3_000),
     (patch_in_command, "apply_patch <<E\n E\n", 3_000),
+    (lambda text: state_before(Path("/"), text), "git ", 10_000),
     (_judge, "a && ", 700),
     (_judge, "a & ", 700),
     (_judge, "(", 1_000),
