@@ -357,6 +357,21 @@ def forbids_check(request: str) -> bool:
     return bool(re.search(_NO_CHECK, ends_of(request)))
 
 
+_CONTENT = (
+    r"(?i)\b(?:summar\w*|explain\w*|describ\w*|review\w*|outlin\w*|analy[sz]e\w*|overview|walk me through|tell me about"
+    r"|what (?:is|are|does|do)\b|how (?:does|do|is|are)\b(?! (?:i|we|you|one)\b)"
+    r"|find (?:\w+ ){0,2}(?:bugs?|errors?|problems?)"
+    r"|(?:any|are there) (?:bugs?|errors?|problems?))"
+    r"|要約|まとめ|説明|解説|レビュー|概要|分析|教えて|何をして|どう(?:動|なって)"
+)
+
+
+def asks_about_content(request: str) -> bool:
+    """Return whether it asks what stands in a text: for a summary, an explanation, a review."""
+    text = ends_of(request)
+    return "```" not in text and bool(re.search(_CONTENT, text))
+
+
 def asks_for_words(request: str) -> bool:
     """Return whether it asks a question, or for a text that is no file."""
     text = ends_of(request)

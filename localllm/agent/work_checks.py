@@ -81,6 +81,7 @@ class WorkChecks:
         yield from self._of_files(state, text)
         yield from self._of_commit(state, text)
         yield from self._of_plan(state, text)
+        yield from self._of_unread(state, text)
 
     def _of_left_edit(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that an edit failed and was not made good before another file was edited. One of a file that does not
@@ -195,6 +196,24 @@ class WorkChecks:
                 said = plans.listed(steps)
                 reason = Phrase("steps of the plan look open: {steps}", steps=said)
                 yield Finding(name, reason, contradicts=not is_known, params={"what": said})
+
+    def _of_unread(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield the file that a question is about, if the model has never read it and called no tool. Where a change
+        was asked for, that it was not made is said instead."""
+        request = state.query
+        if self._facts.calls or not any(tool.name == "read_file" for tool in state.tools):
+            return
+        if request_phrases.asks_for_change(request) or not request_phrases.asks_about_content(request):
+            return
+        if "<stdin>" in state.history.messages[-1].text or phrases.admits_failure(text) or phrases.asks_user(text):
+            return
+        for path in phrases.named_files(request)[:_MOST_NAMED]:
+            name = path.removeprefix("./")
+            is_attached = f"@{path}" in request or f"＠{path}" in request
+            if not is_attached and (self._tools.root / name).is_file() and not self._tools.has_seen(name):
+                reason = Phrase("{path} was not read", path=shown(name))
+                yield Finding("not_read", reason, contradicts=False, params={"path": name})
+                return
 
     def _of_commit(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that a commit was ordered, or one failed that the answer claims, and none was made. An answer that

@@ -234,6 +234,10 @@ class ToolSystem:
         if changes:
             self._note(own_entry(command, changes[0].path, changes))
 
+    def has_seen(self, path: str) -> bool:
+        """Return whether the model has read or written the file in this conversation."""
+        return self._context.seen.has(path)
+
     def keep_words(self, words: str) -> str:
         """Store the user's words in a file the model can read; return its path for tools. Raises OSError."""
         return keep_same(words, self._context, "words")

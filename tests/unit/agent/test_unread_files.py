@@ -1,0 +1,63 @@
+"""A question about a file is not answered from its name alone."""
+
+from pathlib import Path
+
+import pytest
+
+from localllm.agent.react_agent import ReActAgent
+from localllm.llm.messages import UserMessage
+from tests.support.agents import call, make_agent, scripted
+
+pytestmark = pytest.mark.anyio
+
+ANSWER = "The file has two functions."
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "app.py").write_text("def add(a, b):\n    return a + b\n")
+    return folder
+
+
+def remarks(agent: ReActAgent) -> list[str]:
+    return [said.text for said in agent.history.messages if isinstance(said, UserMessage)][1:]
+
+
+READ = call("read_file", file_path="src/app.py")
+
+
+@pytest.mark.parametrize("request_", ["Summarise src/app.py", "What does `src/app.py` do?", "src/app.py を説明して"])
+async def test_the_model_is_sent_back_to_read_it(project: Path, request_: str) -> None:
+    agent = make_agent(scripted(ANSWER, READ, "It adds two numbers."), project)
+    assert (await agent.execute_query(request_)).answer == "It adds two numbers."
+    assert remarks(agent) == ["[You have not read src/app.py. Read it, then answer.]"]
+
+
+async def test_it_is_said_once_and_the_user_is_told(project: Path) -> None:
+    agent = make_agent(scripted(ANSWER, ANSWER), project)
+    result = await agent.execute_query("Summarise src/app.py")
+    assert (result.status, result.unverified) == ("done", ("src/app.py was not read",))
+    assert len(remarks(agent)) == 1
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Summarise @src/app.py",
+        "Explain src/gone.py",
+        "How do I run src/app.py?",
+        "Explain this from src/app.py:\n```\ndef add(a, b):\n```",
+    ],
+)
+async def test_where_it_is_known_or_not_needed_nothing_is_said(project: Path, request_: str) -> None:
+    agent = make_agent(scripted(ANSWER), project)
+    assert (await agent.execute_query(request_)).answer == ANSWER
+    assert remarks(agent) == []
+
+
+async def test_a_file_that_was_read_before_is_known(project: Path) -> None:
+    agent = make_agent(scripted(READ, ANSWER, ANSWER), project)
+    await agent.execute_query("Read src/app.py.")
+    assert (await agent.execute_query("Explain src/app.py")).unverified == ()
