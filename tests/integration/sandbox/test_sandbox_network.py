@@ -101,7 +101,7 @@ async def test_what_a_command_receives_is_text_of_strangers_to_all_but_commands(
     safety = SafetySettings(mode="auto", network_hosts=(named,))
     tools = make_tools(outside.project, confirmer=person, safety=safety, runner=runner, tools=[*TOOLS, ask_web])
     entries: list[Entry] = []
-    recorder = Recorder(cast("SessionLog", SimpleNamespace(append=entries.append)), tools)
+    recorder = Recorder(cast("SessionLog", SimpleNamespace(append=entries.append)), tools, str, "")
     try:
         assert await tools.execute_tool("run_command", command=outside.ask("GET http://refused.example/ HTTP/1.1"))
         assert (await tools.execute_tool("ask_web", query="what secret.txt holds"))["success"]
