@@ -176,8 +176,10 @@ class WorkChecks:
             return False
 
     def _of_plan(self, state: RunState, text: str) -> Iterator[Finding]:
-        """Yield what is left of the plan that the model made in this run, or that the user accepted with it."""
-        is_own = self._tools.plan.text != self._plan
+        """Yield what is left of the plan that the model made in this run, or that the user accepted with it. A run that
+        changes nothing, and was not to, may only plan."""
+        is_work = bool(self._facts.changed) or request_phrases.asks_for_change(state.goal)
+        is_own = is_work and self._tools.plan.text != self._plan
         if not is_own and not any(plan_over_note() in one.text for one in state.history.messages):
             return
         from localllm.agent import plan_checks as plans  # most runs have no plan

@@ -61,6 +61,12 @@ class TestOwnList:
         result, told = await self.ended(project, ADD, EDIT, answer)
         assert (told, len(result.unverified)) == ([], 1)
 
+    async def test_a_run_that_only_plans_is_let_be(self, project: Path) -> None:
+        tools = make_tools(project, confirmer=HeadlessConfirmer(approve_all=True))
+        agent = make_agent(scripted(ADD, "Two items."), project, tools=tools)
+        result = await agent.execute_query("What is there to do in a.md?")
+        assert (result.answer, result.unverified, remarks(agent)) == ("Two items.", (), [])
+
     async def test_items_of_an_earlier_run_are_not_asked_for(self, project: Path) -> None:
         tools = make_tools(project, confirmer=HeadlessConfirmer(approve_all=True))
         agent = make_agent(scripted(ADD, "Planned; both are left to do.", EDIT, ANSWER), project, tools=tools)
