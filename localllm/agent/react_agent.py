@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from localllm.agent.middleware import Inject, Limits, Middleware, Policies, RunS
 from localllm.agent.panel.records import Advisers
 from localllm.agent.run_stats import AgentResult, EventStream, Tally
 from localllm.agent.steering import Steering, quoted, unforged
-from localllm.agent.system_prompt import situation, system_prompt
+from localllm.agent.system_prompt import date_note, situation, system_prompt, told_date
 from localllm.base.errors import LLMConnectionError, LocalLLMError
 from localllm.base.events import (
     AgentEvent,
@@ -37,7 +37,7 @@ from localllm.config.schema import AgentSettings
 from localllm.context.budget import MENTIONS, output_limit
 from localllm.llm.client import UNANSWERED, LLMClient
 from localllm.llm.message_format import NO_ANSWER
-from localllm.llm.messages import AssistantMessage, Completion, Image
+from localllm.llm.messages import AssistantMessage, Completion, Image, UserMessage
 from localllm.llm.providers.base import NO_MODEL
 from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
@@ -287,15 +287,17 @@ class ReActAgent:
         was_told, self._is_situated = self._is_situated, True
         if len(self.history.messages) == 1:
             return f"{query}\n\n{self._situation()}"
-        is_known = was_told or self.tool_system.is_attended
-        return query if is_known else f"{query}\n\n{self._here_and_now()}"
+        if not (was_told or self.tool_system.is_attended):
+            return f"{query}\n\n{self._here_and_now()}"
+        today = _today()
+        told = told_date(one.text for one in reversed(self.history.messages) if isinstance(one, UserMessage))
+        return f"{query}\n\n{date_note(today)}" if told and told != today.isoformat() else query
 
     def _situation(self) -> str:
         return "\n\n".join(filter(None, (self._notes(), self._here_and_now())))
 
     def _here_and_now(self) -> str:
-        today = datetime.now(UTC).astimezone().date()
-        return situation(self.tool_system.root, today, here=self._here, is_attended=self.tool_system.is_attended)
+        return situation(self.tool_system.root, _today(), here=self._here, is_attended=self.tool_system.is_attended)
 
     def steer(self, text: str) -> bool:
         """Send `text` to the model during the run; False if no run can receive it."""
@@ -433,3 +435,8 @@ class ReActAgent:
     def _note_compaction(self, made: "Compacted") -> None:
         self._tally.usage += made.usage
         self.ladder.note_compaction(was_summed_up=made.how == "summarised")
+
+
+def _today() -> date:
+    """Return the user's date."""
+    return datetime.now(UTC).astimezone().date()

@@ -1,8 +1,9 @@
 """The system prompt and the project context that a session begins with."""
 
+import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 from functools import cache
 from itertools import accumulate
@@ -13,6 +14,7 @@ import msgspec
 from localllm.base import logs
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import _
+from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import framed
 from localllm.llm.model_profiles import Profile
 from localllm.memory.project_memory import ProjectMemory
@@ -62,6 +64,19 @@ def situation(root: Path, today: date, *, here: str = "", is_attended: bool = Tr
     alone = "" if is_attended else ". Nobody can answer questions."
     place = f". The user is in {here}/" if here and _is_text(here) else ""
     return f"[Project {root.name}, {today.isoformat()}. Top level: {shown or 'empty'}{place}{alone}]"
+
+
+_DATED = late_pattern(r"^\[(?:Project [^\n]{1,255}, |Today is )(\d{4}-\d\d-\d\d)\.", re.MULTILINE)
+
+
+def date_note(today: date) -> str:
+    """Return what the model is told when the day has changed since `situation`."""
+    return f"[Today is {today.isoformat()}.]"
+
+
+def told_date(newest_first: Iterable[str]) -> str:
+    """Return the newest date that the model was told in one of these messages; "" if none."""
+    return next((found[-1] for text in newest_first if (found := _DATED.findall(text))), "")
 
 
 def _is_text(name: str) -> bool:

@@ -1,11 +1,14 @@
 """What a run takes over from its settings, counts, keeps and passes on, from its beginning to its end."""
 
+import re
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from localllm.agent import react_agent
 from localllm.agent.compaction import Surroundings
 from localllm.agent.history import History
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState
@@ -214,6 +217,20 @@ class TestRequests:
         assert any("line 14999 of the log" in one.text for one in agent.history.messages[3:])
         assert len(notices) == 1
         assert "too long for the window" in notices[0]
+
+    async def test_a_new_day_is_told_once(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        agent = make_agent(scripted(*["ok"] * 5), project)
+        for day in (29, 29, 30, 30, 31):
+            monkeypatch.setattr(react_agent, "_today", lambda day=day: date(2026, 12, day))
+            await agent.execute_query("What day is it?")
+        assert [re.findall(r"2026-12-\d\d", text) for text in requests(agent)] == [
+            ["2026-12-29"],
+            [],
+            ["2026-12-30"],
+            [],
+            ["2026-12-31"],
+        ]
+        assert requests(agent)[2] == "What day is it?\n\n[Today is 2026-12-30.]"
 
     async def test_of_an_alias_only_what_was_typed_names_files(self, project: Path) -> None:
         entries: list[Any] = []
