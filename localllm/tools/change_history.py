@@ -186,6 +186,14 @@ class ChangeHistory:
         changed = {made.path for made in self._snapshots.made_since(position)}
         return bool(paths) and changed.issuperset(paths) and not self._snapshots.changed_since(position)
 
+    def lost_edits(self, command: str, changes: Sequence[Change]) -> list[str]:
+        """Return the files in which git has taken away uncommitted lines that were there before this session."""
+        if "git" not in command:
+            return []
+        from localllm.tools.lost_edits import lost_edits  # most commands put nothing back
+
+        return lost_edits(command, changes, self._snapshots)
+
     async def committed(self, paths: Sequence[str]) -> set[str]:
         """Return those of the files that are, according to git, as in the last commit."""
         if not paths:

@@ -238,6 +238,25 @@ def name_losses(changes: Sequence[Change], emit: Emit) -> None:
         emit(Notice(text=_("/undo cannot restore, as it was not kept: {paths}", paths=paths), level="warning"))
 
 
+def with_lost_edits_named(result: ToolResult, lost: Sequence[str], emit: Emit) -> ToolResult:
+    """Return a command's result with a remark on the files in which it took away the user's own lines."""
+    if not lost:
+        return result
+    paths = ", ".join(map(shown, lost[:_MOST_NAMED])) + (" …" if len(lost) > _MOST_NAMED else "")
+    emit(
+        Notice(
+            text=_(
+                "git took away lines in {paths} that were there before this session and not committed; /undo brings "
+                "them back.",
+                paths=paths,
+            ),
+            level="warning",
+        )
+    )
+    remark = f"[With it went lines in {paths} that are not yours, but the user's. Say so; /undo brings them back.]"
+    return msgspec.structs.replace(result, for_model=f"{result.for_model}\n{remark}")
+
+
 def with_instructions_named(result: ToolResult, emit: Emit, linked: Sequence[str] = ()) -> ToolResult:
     """Return a command's result with a remark on changed instruction files.
     `linked`: instruction files that are links, or the targets of such."""

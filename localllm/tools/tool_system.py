@@ -54,6 +54,7 @@ from localllm.tools.results import (
     succeeded,
     with_changes_named,
     with_instructions_named,
+    with_lost_edits_named,
 )
 from localllm.tools.text_files import SeenFiles, load
 
@@ -335,6 +336,8 @@ class ToolSystem:
             result = msgspec.structs.replace(result, changes={change.path: change.after for change in record.changes})
             result = with_changes_named(result, record.changes)
             name_losses(record.changes, emit)
+            if command := str(record.arguments.get("command") or ""):
+                result = with_lost_edits_named(result, self.changes.lost_edits(command, record.changes), emit)
         return with_instructions_named(result, emit, self._commands.take_obeyed())
 
     async def _through(self, call: ToolCall, emit: Emit, record: Record, *, was_cut: bool) -> ToolResult:
