@@ -130,7 +130,8 @@ CONDITIONS = {
     "safety.dangerous_commands": "its entries (at most 200) are added to the present ones",
     "project.include_patterns": "at most 200 patterns of at most 200 characters",
     "project.exclude_patterns": "at most 200 patterns of at most 200 characters",
-    "project.memory_file": "a Markdown file in the project, not in a hidden folder, none assistants obey (AGENTS.md)",
+    "project.memory_file": "a Markdown file in the project, not in a hidden folder, none assistants obey (AGENTS.md) "
+    "or others see first (README.md)",
     "commands.aliases": "requests in words, none in place of yours: no commands of the shell (`!`) or the chat (`/`)",
 }
 """What an untrusted project may say of the settings marked (✓): the words for `trust.admitted`."""

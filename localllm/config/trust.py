@@ -213,8 +213,8 @@ def runs_elsewhere(model: str) -> bool:
 
 
 def _is_note_in(root: Path, name: str) -> bool:
-    """Return whether `name`, links resolved, is a Markdown file of the project that is no instruction file.
-    Files in hidden folders are excluded."""
+    """Return whether `name`, links resolved, is a Markdown file of the project that is no instruction file, and none
+    that is published. Files in hidden folders are excluded."""
     path = PurePosixPath(name)
     if path.is_absolute() or re.search(r"[\\:\0~]", name) or not _is_note(path):
         return False
@@ -232,13 +232,18 @@ _MORE_OBEYED = frozenset({"copilot-instructions", "skill"})
 assistants."""
 
 
+_PUBLISHED = ("readme", "index", "changelog", "contributing", "license", "security")
+"""Beginnings of the names of files that are shown to others first: what a model says has no place there unasked."""
+
+
 def _is_note(path: PurePath) -> bool:
     from localllm.base.instruction_files import is_instruction  # needed by the few projects that name a file
 
     name, _, _ = path.name.casefold().partition(".")  # AGENTS.local.md counts as AGENTS.md
     if path.suffix.lower() != ".md" or any(part.startswith(".") for part in path.parts):
         return False
-    return name not in _MORE_OBEYED and not is_instruction(path.with_name(f"{name}.md").as_posix())
+    is_published = name.startswith(_PUBLISHED)
+    return not is_published and name not in _MORE_OBEYED and not is_instruction(path.with_name(f"{name}.md").as_posix())
 
 
 def _is_plain_request(text: str) -> bool:

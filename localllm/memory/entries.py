@@ -6,6 +6,7 @@ import unicodedata
 from typing import Literal, NamedTuple
 
 from localllm.base.errors import ToolExecutionError
+from localllm.base.lazy_patterns import late_pattern
 from localllm.text.sanitising import clean
 
 State = Literal["planned", "doing", "done", "dropped"]
@@ -142,12 +143,21 @@ def restyled(mark: str, state: State) -> str:
 _LONGEST_FOLDED = 2_000  # characters: normalising long runs of accents takes quadratic time
 
 
+_MARKUP = late_pattern(
+    r"(?<!\\)(?:(?<=!)\[(?=[^\[\]\n]{0,300}\][(\[])|<(?=/?(?:img|image|picture|source|i?frame|object|embed|video|audio|script"
+    r"|link|style|svg|input|body|table|t[dhr]|meta|base)[\s/>])|(?<=\n)\[(?=[^\[\]\n]{1,300}\]:))"
+)
+"""What makes a preview of the file fetch an address: pictures, HTML, and on a line of its own the address of a picture
+elsewhere. A model can put into an address what it has read."""
+
+
 def tidy(text: str) -> list[str]:
-    """Normalise a text to the lines of an item: no invisible characters, outer blank lines or first indentation.
+    """Normalise a text to the lines of an item: no invisible characters, outer blank lines or first indentation, and no
+    picture.
 
     ToolExecutionError memory_text_empty if the first line has no letter or digit.
     """
-    lines = clean(re.sub(r"\r\n?", "\n", text)).strip().split("\n")
+    lines = _MARKUP.sub(r"\\\g<0>", clean(re.sub(r"\r\n?", "\n", text))).strip().split("\n")
     title = " ".join(lines[0].split("\t")).strip()
     if not any(character.isalnum() for character in title):
         raise ToolExecutionError("memory_text_empty")

@@ -173,6 +173,8 @@ SAME = object()
         ("project.memory_file", "LOCALLLM.md", "Makefile", None),
         ("project.memory_file", "LOCALLLM.md", "docs/AGENTS.md", None),  # other assistants do what it says
         ("project.memory_file", "LOCALLLM.md", "Claude.local.md", None),
+        ("project.memory_file", "LOCALLLM.md", "README.md", None),
+        ("project.memory_file", "LOCALLLM.md", "docs/Index.md", None),
         ("project.memory_file", "LOCALLLM.md", "x\0.md", None),
         ("project.memory_file", "LOCALLLM.md", "", None),
         ("logging.level", "INFO", "DEBUG", None),

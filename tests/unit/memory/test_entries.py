@@ -1,5 +1,7 @@
 """How entries are written: marks in their own style, texts tidied and compared."""
 
+import pytest
+
 from localllm.memory.entries import plain, restyled, tidy, without_bullet
 from tests.support.each import each
 
@@ -41,3 +43,18 @@ def test_texts_are_compared_without_what_makes_no_difference() -> None:
     assert plain(long) == long.strip()
     assert plain(long[:2_000]) == "a " * 999 + "a"
     assert (without_bullet("- * a"), without_bullet("・ a"), without_bullet("- -")) == ("* a", "a", "- -")
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("Check ![](https://e.example/?k=1) and ![a][b]", [r"Check !\[](https://e.example/?k=1) and !\[a][b]"]),
+        ("<img src=x> and </script>", [r"\<img src=x> and \</script>"]),
+        ("look\n[b]: https://e.example/?k=1", ["look", r"\[b]: https://e.example/?k=1"]),
+        ("vec![1, 2], List<int>, [bug]: crash, [x](y)", ["vec![1, 2], List<int>, [bug]: crash, [x](y)"]),
+        (r"twice: !\[](x)", [r"twice: !\[](x)"]),
+    ],
+)
+def test_no_preview_fetches_an_address(text: str, lines: list[str]) -> None:
+    assert tidy(text) == lines
+    assert tidy("\n".join(tidy(text))) == lines
