@@ -4,11 +4,13 @@ direnv and mise export.
 These may be any files of the project, and are protected like the files that refer to them.
 """
 
+import glob
 import os
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from localllm.base.errors import ToolExecutionError
@@ -25,6 +27,7 @@ _MOST_WORKTREES = 50
 _MOST_ROUNDS = 10  # of included config files, and of symlinks to symlinks
 _ALTERNATES = "/objects/info/alternates"
 MOST_PLACES = 1_000
+_MOST_MATCHES = 100
 _MOST_SETTINGS = 1 << 19  # bytes of config files
 _SECONDS = 0.2  # for following symlinks
 
@@ -74,7 +77,8 @@ class Leads:
                 found.update(self._of_alternates(path))
             elif read := list(sourced_by(path, entry.content)):
                 folder = (self._root / path).parent
-                found.update(self._inside([_file_at(os.path.normpath(folder / one)) for one in read]))
+                places = [_file_at(place) for one in read for place in _matches(os.path.normpath(folder / one))]
+                found.update(self._inside(places))
             elif is_git_settings(path) or name == "config.worktree":
                 found.update(self._of_settings(path, entry.content, worktrees))
         return found | self.of_user(worktrees)
@@ -180,6 +184,13 @@ def trace(
         named |= further
         further = leads.of(there) | leads.of_included(there, further)
     return found, named, not further - named and leads.is_complete
+
+
+def _matches(named: str) -> list[str]:
+    """Return the path, and the files that it matches as a pattern of one folder (mise)."""
+    if not any(sign in named for sign in "*?["):
+        return [named]
+    return [named, *islice(glob.iglob(named), _MOST_MATCHES)]  # noqa: PTH207 - strings
 
 
 def _file_at(sourced: str) -> str:

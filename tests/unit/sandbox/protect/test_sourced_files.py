@@ -31,6 +31,19 @@ from localllm.sandbox.protect.sourced_files import sourced_by
         (".envrc", 'source "$(pwd)/dev.sh"; . $(pwd)/a.sh; . ${ROOT}/b.sh', {"dev.sh", "a.sh", "b.sh"}),
         (".envrc", "# First copy .env.example.\n  # A source of trouble: the proxy\nPATH_add bin", set[str]()),
         ("bin/activate-hermit", "#!/bin/bash", {"hermit"}),
+        (".envrc", 'source "${PWD}"/a.sh; . -- b.sh && source `pwd`/c.sh', {"a.sh", "b.sh", "c.sh"}),
+        (".envrc", 'source "$(dirname "${BASH_SOURCE[0]}")/a.sh"', {"a.sh"}),
+        (".envrc", 'source $(dirname "$0")/a.sh', {"a.sh"}),
+        (".envrc", "source dev\\ 13.sh # mine\n. ~+/x.sh", {"dev 13.sh", "x.sh"}),
+        (".envrc", "(source a.sh)\nif true; then . b.sh; fi", {"a.sh", "b.sh"}),
+        (".config/mise/config.toml", "[env]\n_.source = 'a.sh'", {"a.sh", "../../a.sh"}),
+        (".config/mise/conf.d/x.toml", "[env]\n_.file = 'b'", {"b", "../../../b"}),
+        (
+            "mise.toml",
+            "[settings]\nenv_file = 'ef.conf'\n[hooks]\nenter = 'scripts/enter.sh now'",
+            {"ef.conf", "scripts/enter.sh"},
+        ),
+        ("mise.toml", "[hooks]\ncd = [{ script = './c.sh' }]", {"./c.sh"}),
         ("Makefile", "include .env", set[str]()),
     ],
 )
@@ -54,6 +67,19 @@ def test_what_is_read_is_put_back(tmp_path: Path, envrc: str, before: str | None
         (root / ".env").write_text(after)
     assert files.end() == (".env",)
     assert ((root / ".env").read_text() if (root / ".env").exists() else None) == before
+
+
+def test_mise_names_files_by_patterns_and_from_the_folder_above_its_own(tmp_path: Path) -> None:
+    root = tmp_path.resolve()
+    (root / ".config/mise").mkdir(parents=True)
+    (root / ".config/mise/config.toml").write_text("[env]\n_.source = ['scripts/*.sh']\n")
+    (root / "scripts").mkdir()
+    (root / "scripts/a.sh").write_text("true\n")
+    files = ProtectedFiles(root, None)
+    files.begin()
+    (root / "scripts/a.sh").write_text("evil\n")
+    assert files.end() == ("scripts/a.sh",)
+    assert (root / "scripts/a.sh").read_text() == "true\n"
 
 
 def test_without_direnv_it_is_nobodys(tmp_path: Path) -> None:
