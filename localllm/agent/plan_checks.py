@@ -35,13 +35,13 @@ def names_rest(answer: str) -> bool:
 
 
 def open_items(before: str, plan: SessionPlan) -> list[str]:
-    """Return the open items that were added to the plan since its text was `before`."""
+    """Return the open items that were added to the plan since its text was `before`; none if all that is left is the
+    one in progress, which models seldom tick before the answer."""
     known = {todo.id for todo in SessionPlan(before).system.todos()} if before else set[str]()
-    return [
-        _short(todo.text) + (" (in progress)" if todo.state == "doing" else "")
-        for todo in plan.open_todos()
-        if todo.id not in known
-    ]
+    left = [todo for todo in plan.open_todos() if todo.id not in known]
+    if [todo.state for todo in left] == ["doing"]:
+        return []
+    return [_short(todo.text) + (" (in progress)" if todo.state == "doing" else "") for todo in left]
 
 
 def accepted_plan(history: History, query: str) -> str:

@@ -1,15 +1,18 @@
 """What is left of a plan at the end of a run is said."""
 
+from datetime import date
 from pathlib import Path
 
 import pytest
 
-from localllm.agent.plan_checks import names_rest, open_steps
+from localllm.agent.plan_checks import names_rest, open_items, open_steps
 from localllm.agent.plan_mode import PlanMode
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.run_stats import AgentResult
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import UserMessage
+from localllm.memory.session_plan import SessionPlan
+from localllm.memory.todos import add
 from localllm.tui.headless import HeadlessConfirmer
 from tests.support.agents import call, make_agent, make_tools, scripted
 
@@ -139,3 +142,11 @@ def test_an_answer_that_names_the_rest(answer: str) -> None:
 
 def test_an_answer_that_does_not() -> None:
     assert not names_rest("I opened the file and added all of it.")
+
+
+def test_the_step_in_progress_alone_is_not_left() -> None:
+    plan = SessionPlan()
+    plan.edit(lambda document: add(document, "[~] Run the tests", today=date(2026, 1, 1)))
+    assert open_items("", plan) == []
+    plan.edit(lambda document: add(document, "Fix it", today=date(2026, 1, 1)))
+    assert open_items("", plan) == ["Run the tests (in progress)", "Fix it"]
