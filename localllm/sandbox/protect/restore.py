@@ -252,10 +252,11 @@ def is_in_place(root: Path) -> bool:
 
 
 def _give_access(root: Path) -> None:
-    if not hasattr(os, "O_PATH"):
+    path_only = getattr(os, "O_PATH", 0)
+    if not path_only:  # macOS
         root.chmod(stat.S_IRWXU)
         return
-    fd = open_project(root, os.O_PATH)
+    fd = open_project(root, path_only)
     try:
         _chmod(fd, stat.S_IRWXU)
     finally:
