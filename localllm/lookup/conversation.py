@@ -24,6 +24,10 @@ from localllm.lookup.terms import japanese_in, terms_of
 
 _SITUATION = re.compile(r"\n*\[Project [^\n]{1,500}?, \d{4}-\d\d-\d\d\. Top level: .*\]\s*$", re.DOTALL)
 _NOTES = re.compile(r"(?:\n\n\[Plan mode[^\[\]\n]*\])+\s*\Z")
+_RAN = re.compile(
+    r"^\[The user ran this outside the sandbox: .{1,2000}?\nExit code -?\d{1,5}\. It printed nothing\.\]\n*",
+    re.DOTALL | re.MULTILINE,
+)
 _FILE = re.compile(r'<file path="(?P<path>[^"\n]*)">\n(?P<text>.*?)\n</file>', re.DOTALL)
 _PIPED = re.compile(r"<stdin>\n(?P<text>.*?)\n</stdin>", re.DOTALL)
 _LONGEST_QUESTION = 1_500
@@ -62,7 +66,7 @@ def read_talk(request: CompletionRequest) -> Talk:
     asked = [index for index, message in enumerate(messages) if isinstance(message, UserMessage)]
     last = asked[-1] if asked else len(messages)
     text = messages[last].text if asked else ""
-    text = without_framed(_SITUATION.sub("", _NOTES.sub("", text)))
+    text = without_framed(_RAN.sub("", _SITUATION.sub("", _NOTES.sub("", text))))
     attached = tuple(match["path"] for match in _FILE.finditer(text))
     piped = [match["text"] for match in _PIPED.finditer(text)]
     question, pasted = _question_in(_PIPED.sub("", _FILE.sub("", text)).strip())

@@ -70,3 +70,9 @@ def test_what_was_summed_up_leaves_the_newest_question() -> None:
 def test_what_the_project_says_of_itself_is_no_part_of_the_question() -> None:
     notes = framed("project-notes", "Kept.", "Open TODOs:\n- tabcd Where is the login?")
     assert talk(UserMessage(f"where is the cart?\n\n{notes}\n\n{SITUATION}")).question == "where is the cart?"
+
+
+def test_a_command_of_the_user_that_printed_nothing_is_no_part_of_the_question() -> None:
+    ran = "[The user ran this outside the sandbox: sleep 30\nExit code 130. It printed nothing.]\n\n"
+    request = CompletionRequest(model="m", messages=(UserMessage(f"{ran}{ran}where is add?"),))
+    assert read_talk(request).question == "where is add?"
