@@ -455,7 +455,7 @@ class LocalLLMCode(Answerer):
         return [
             *storage_notices(self._project.storage),
             *told,
-            *recovery_notices(self._recovered, self._put_back),
+            *recovery_notices(self._recovered, self._put_back, self.tool_system.changes.not_undone),
             *self.config.warnings,
             *faulty,
         ]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from localllm.base.i18n import N_, _, ngettext
 from localllm.base.paths import Storage
+from localllm.safety.paths import some_of
 
 _STORED = {
     "state": N_("{own} cannot be used here ({reason}): long output is kept in {folder}."),
@@ -42,9 +43,9 @@ def settings_notices(withheld: Sequence[str], unsent: Sequence[str]) -> list[str
     return lines
 
 
-def recovery_notices(files: int, put_back: int = 0) -> list[str]:
-    """Report files changed by an interrupted call of a killed program, and restored files that run later outside the
-    sandbox."""
+def recovery_notices(files: int, put_back: int = 0, not_undone: Sequence[str] = ()) -> list[str]:
+    """Report files changed by an interrupted call of a killed program, restored files that run later outside the
+    sandbox, and files that an interrupted undo has not restored."""
     lines: list[str] = []
     if files:
         lines.append(
@@ -52,6 +53,13 @@ def recovery_notices(files: int, put_back: int = 0) -> list[str]:
                 "The program was killed during its last change; that change ({count} file) can be undone.",
                 "The program was killed during its last change; that change ({count} files) can be undone.",
                 files,
+            )
+        )
+    if not_undone:
+        lines.append(
+            _(
+                "The program was killed during an undo. Not restored yet: {names}. /undo continues.",
+                names=some_of(not_undone),
             )
         )
     if put_back:

@@ -7,15 +7,17 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 from uuid import uuid4
 
 import msgspec
 
+from localllm.base import logs
 from localllm.base.errors import LocalLLMError
 from localllm.base.file_lock import try_lock
 from localllm.base.files import copy_content, is_temporary
-from localllm.safety.paths import ProjectRoot
-from localllm.snapshots.change_log import Begun, Change, ChangeLog, Ended, Line, TakenBack
+from localllm.safety.paths import ProjectRoot, shown
+from localllm.snapshots.change_log import Begun, Change, ChangeLog, Ended, TakenBack
 from localllm.snapshots.file_state import is_in_state, look
 
 _FEW_FILES = 2_000
@@ -188,22 +190,45 @@ Finder = Callable[[Begun], list[Change]]
 """Returns the changes of a call that never ended."""
 
 
-def recover(root: ProjectRoot, log: ChangeLog, dead: list[str], find: Finder) -> list[Change]:
+class Recovered(NamedTuple):
+    """What killed processes had changed, and the changes that they were undoing and had not undone yet."""
+
+    changes: list[Change]
+    not_undone: list[Change]
+
+
+def recover(root: ProjectRoot, log: ChangeLog, dead: list[str], find: Finder) -> Recovered:
     """Record and return what the calls of the `dead` processes had changed when they were killed.
 
-    The caller holds the journal's lock.
+    The caller holds the journal's lock. A call or file that cannot be looked at is only logged: such a call stays open.
     """
     changes: list[Change] = []
+    ended: list[Begun] = []
     logged = log.read()
-    open_calls = [begun for begun in logged.open_calls if begun.program in dead]
-    for begun in open_calls:
+    for begun in logged.open_calls:
+        if begun.program not in dead:
+            continue
         of_call = {"turn": begun.turn, "program": begun.program, "session": begun.session}
-        changes += [msgspec.structs.replace(one, **of_call) for one in find(begun)]
-    undoing = {name for begun in open_calls for name in begun.undoes}
-    undone = [one for one in logged.changes if one.name in undoing and is_in_state(root, one.path, one.before)]
-    lines: list[Line] = [*changes, TakenBack(tuple(one.name for one in undone))]
-    log.append([*lines, *(Ended(begun.call) for begun in open_calls)])
-    return changes
+        try:
+            found = find(begun)
+        except (LocalLLMError, OSError) as error:
+            logs.of("UNDO").warning("what a killed program had changed is not known: %s", error)
+            continue
+        changes += [msgspec.structs.replace(one, **of_call) for one in found]
+        ended.append(begun)
+    undoing = {name for begun in ended for name in begun.undoes} - logged.taken_back
+    begun_to_undo = [one for one in logged.changes if one.name in undoing]
+    undone = {one.name: None for one in begun_to_undo if _is_undone(root, one)}
+    log.append([*changes, TakenBack((*undone,)), *(Ended(begun.call) for begun in ended)])
+    return Recovered(changes, [one for one in begun_to_undo if one.name not in undone])
+
+
+def _is_undone(root: ProjectRoot, change: Change) -> bool:
+    try:
+        return is_in_state(root, change.path, change.before)
+    except (LocalLLMError, OSError) as error:
+        logs.of("UNDO").warning("whether %s is as it was before is not known: %s", shown(change.path), error)
+        return False
 
 
 def changed_by(root: ProjectRoot, begun: Begun, make: Callable[[str, str, str], Change]) -> list[Change]:

@@ -47,12 +47,20 @@ def readable_states(root: ProjectRoot, paths: Iterable[str]) -> dict[str, str]:
     return states
 
 
+_NO_FILE = ("file_is_directory", "path_not_regular")
+
+
 def is_in_state(root: ProjectRoot, relative: str, state: str) -> bool:
-    """Whether a file is in a recorded state."""
+    """Whether a file is in a recorded state. What is no regular file is in none of them. Raises as `look`."""
     if is_repository(state):
         return False
     if not is_unkept(state):
-        return look(root, relative) == state
+        try:
+            return look(root, relative) == state
+        except LocalLLMError as error:
+            if error.key in _NO_FILE:
+                return False
+            raise
     if not root.exists(relative):
         return False
     facts = root.stat(relative)

@@ -46,7 +46,8 @@ class Snapshots:
     """The earlier versions of one project's files, in `folder`.
 
     `patience`: seconds that an undo waits for a concurrent write. `begun` is called before each change. `session` names
-    the conversation whose changes these are.
+    the conversation whose changes these are. `not_undone`: the files that a killed process was restoring, and that
+    `recover` did not find restored.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Snapshots:
         self._made: list[Transition] = []
         self._adopted: frozenset[Transition] = frozenset()
         self._passed_over: set[str] = set()
+        self.not_undone: list[str] = []
 
     @classmethod
     def of_project(cls, root: Path, session: str = "") -> "Snapshots":
@@ -378,12 +380,15 @@ class Snapshots:
         if not dead:
             return []
         with self._locked():
-            changes = recover(root, self._log, dead, find)
+            changes, not_undone = recover(root, self._log, dead, find)
             remove_temporaries(self._folder)
+            unknown = {begun.program for begun in self._log.read().open_calls}  # tried again by the next process
+        self.not_undone = sorted({change.path for change in not_undone})
         for name in dead:
             self._contents.remove_half_written(name)
             self.repositories.remove_half_written(name)
-            self._programs.forget(name)
+            if name not in unknown:
+                self._programs.forget(name)
         return changes
 
     def prune(self, *, max_age: float = MAX_AGE, max_bytes: int = MAX_BYTES, always: int = _ALWAYS_KEPT) -> None:

@@ -1,5 +1,6 @@
 """Undo one change of one file while preserving later changes (three-way merge)."""
 
+import stat
 import time
 from collections.abc import Callable, Iterable
 from itertools import pairwise
@@ -190,7 +191,7 @@ def take_back(
     try:
         if change.after == ABSENT and contents.path(content_of(change.before)).is_file():
             aside = root.make_way(change.path, change.time)
-        if change.before == ABSENT and not root.exists(change.path):
+        if change.before == ABSENT and not _is_file(root, change.path):
             return Undone(path=change.path, is_gone=True, earlier=earlier)
         if root.relative(change.path) != change.path and (change.after == ABSENT or root.exists(change.path)):
             raise _changed_since(change, contents)  # now a link: its target is another file
@@ -214,6 +215,11 @@ def take_back(
         unwritable = ToolExecutionError("file_unwritable", path=shown(change.path), reason=error.strerror or str(error))
         return Undone(path=change.path, error=unwritable)
     return Undone(path=change.path, earlier=earlier, aside=aside)
+
+
+def _is_file(root: ProjectRoot, path: str) -> bool:
+    """Whether there is anything but a folder: an undo that was killed may have made that for the files in it."""
+    return root.exists(path) and not stat.S_ISDIR(root.stat(path).st_mode)
 
 
 def put_back_losses(root: ProjectRoot, change: Change, contents: Contents, *, earlier: float = 0.0) -> Undone:

@@ -169,6 +169,11 @@ class ChangeHistory:
         return len(self._commands.recover(self._root))
 
     @property
+    def not_undone(self) -> list[str]:
+        """The files that a killed program's /undo had not restored yet when `recover` looked."""
+        return self._snapshots.not_undone
+
+    @property
     def position(self) -> int:
         """The current position, for `rewind` and `changed_since`."""
         return self._snapshots.position

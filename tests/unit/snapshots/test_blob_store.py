@@ -10,6 +10,7 @@ import pytest
 
 from localllm.safety.paths import ProjectRoot
 from localllm.snapshots.blob_store import Contents, Programs
+from localllm.snapshots.change_log import Change
 from localllm.snapshots.file_state import FileIndex, Known, is_in_state, state_of_losses, unkept
 from localllm.snapshots.project_scan import Sign
 from localllm.snapshots.store import Snapshots
@@ -146,3 +147,55 @@ def test_a_file_that_is_not_kept_is_known_by_its_size_and_time(tmp_path: Path) -
     (root.path / "a").unlink()
     assert not is_in_state(root, "a", state)
     assert not is_in_state(root, "a", state_of_losses("00" * 32))
+
+
+def test_an_undo_killed_where_a_folder_stands_for_a_file_is_gone_on_with(tmp_path: Path) -> None:
+    root, store = ProjectRoot(put(tmp_path / "project" / "d" / "x", "x").parent.parent), Snapshots(tmp_path / "state")
+    script = """
+import os, shutil, sys
+from pathlib import Path
+from localllm.safety.paths import ProjectRoot
+from localllm.snapshots.store import Snapshots
+root, store = ProjectRoot(Path(sys.argv[1])), Snapshots(Path(sys.argv[2]))
+with store.around(root, ["d/x"], tool="t"):
+    shutil.rmtree(root.path / "d")
+with store.around(root, ["d", "e"], tool="t"):
+    root.write_bytes("d", b"file")
+    root.write_bytes("e", b"new")
+def killed(*_):
+    (root.path / "d").unlink()
+    (root.path / "d").mkdir()
+    os._exit(9)
+store._take_back = killed
+store.undo(root)
+"""
+    subprocess.run([sys.executable, "-c", script, root.path, tmp_path / "state"], check=False)
+    assert (root.path / "d").is_dir()
+    assert store.recover(root) == []
+    assert store.not_undone == ["d", "e"]
+    for result in (*store.undo(root), *store.undo(root)):
+        assert result.error is None
+    assert ((root.path / "d" / "x").read_text(), (root.path / "e").exists()) == ("x", False)
+
+
+def test_what_cannot_be_looked_at_does_not_keep_the_rest_from_being_found(tmp_path: Path) -> None:
+    root, store = ProjectRoot(put(tmp_path / "project" / "a", "old").parent), Snapshots(tmp_path / "state")
+    script = """
+import os, sys
+from pathlib import Path
+from localllm.safety.paths import ProjectRoot
+from localllm.snapshots.store import Snapshots
+root, store = ProjectRoot(Path(sys.argv[1])), Snapshots(Path(sys.argv[2]))
+store.begin({}, tool="run_command")
+with store.around(root, ["a"], tool="t"):
+    root.write_bytes("a", b"new")
+    os._exit(9)
+"""
+    subprocess.run([sys.executable, "-c", script, root.path, tmp_path / "state"], check=False)
+
+    def unreadable(_: object) -> list[Change]:
+        raise PermissionError
+
+    assert [made.path for made in store.recover(root, unreadable)] == ["a"]
+    assert store.recover(root, lambda _: []) == []
+    assert Programs(tmp_path / "state" / "programs").dead() == []
