@@ -23,7 +23,7 @@ from localllm.lookup.entities import name_in, path_in, quoted_in
 from localllm.lookup.terms import japanese_in, terms_of
 
 _SITUATION = re.compile(r"\n*\[Project [^\n]{1,500}?, \d{4}-\d\d-\d\d\. Top level: .*\]\s*$", re.DOTALL)
-_NOTES = re.compile(r"(?:\n\n\[Plan mode[^\[\]\n]*\])+\s*\Z")
+_NOTES = re.compile(r"(?:\n\n\[(?:Plan mode|Today is )[^\[\]\n]*\])+\s*\Z")
 _RAN = re.compile(
     r"^\[The user ran this outside the sandbox: .{1,2000}?\nExit code -?\d{1,5}\. It printed nothing\.\]\n*",
     re.DOTALL | re.MULTILINE,

@@ -1,5 +1,8 @@
 """What the messages of a request say."""
 
+from datetime import date
+
+from localllm.agent.system_prompt import date_note
 from localllm.base.events import ToolCall
 from localllm.context.summary import head_text
 from localllm.llm.messages import (
@@ -76,3 +79,7 @@ def test_a_command_of_the_user_that_printed_nothing_is_no_part_of_the_question()
     ran = "[The user ran this outside the sandbox: sleep 30\nExit code 130. It printed nothing.]\n\n"
     request = CompletionRequest(model="m", messages=(UserMessage(f"{ran}{ran}where is add?"),))
     assert read_talk(request).question == "where is add?"
+
+
+def test_the_date_of_a_new_day_is_no_part_of_the_question() -> None:
+    assert talk(UserMessage(f"where is add?\n\n{date_note(date(2026, 12, 30))}")).question == "where is add?"

@@ -15,6 +15,8 @@ from tests.support.each import each
         ("add はどこで定義されていますか", Question("define", "add")),
         ("remove を使っているのはどこ？", Question("uses", "remove")),
         ("add 関数を追加して", Question("needs_model")),
+        ("review をお願いします", Question("needs_model")),
+        ("update をしてください", Question("needs_model")),
         ("formatBytes", Question("define", "formatBytes")),
         ("main関数はどこ？", Question("define", "main")),
         ("where is the slugify function?", Question("define", "slugify")),
