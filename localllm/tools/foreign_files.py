@@ -45,7 +45,7 @@ def insertion(given: dict[str, Json], text_of: TextOf) -> Call:
     path, new = _path_in(given), _new_in(given)
     text = text_of(path) if path else None
     line = _number(given.get("insert_line", given.get("line")))
-    if text is None or line < 0:
+    if text is None or line < 0 or not new:
         return "edit_file", given  # reports what is missing
     return _inserted(path, text, line, new) if text else ("write_file", {"file_path": path, "content": new})
 
@@ -58,7 +58,7 @@ def _appended(given: dict[str, Json], text_of: TextOf) -> list[Call]:
     text = text_of(path)
     if not text:  # a file that may not be read is not replaced by create_file
         return [("create_file" if text is None else "write_file", {"file_path": path, "content": new})]
-    return [_inserted(path, text, len(text.splitlines()), new)]
+    return [_inserted(path, text, len(_lines(text)), new)]
 
 
 def lines_replaced(given: dict[str, Json], text_of: TextOf) -> list[Call]:
@@ -68,7 +68,7 @@ def lines_replaced(given: dict[str, Json], text_of: TextOf) -> list[Call]:
     first = _number(value_of(given, "start_line"))
     last = _number(value_of(given, "end_line")) if value_of(given, "end_line") is not None else first
     text = text_of(path) if path else None
-    lines = (text or "").splitlines(keepends=True)
+    lines = _lines(text or "")
     if not isinstance(new, str) or not 1 <= first <= min(last, len(lines)):
         return []
     end = min(last, len(lines))
@@ -106,7 +106,7 @@ def with_lines(given: dict[str, Json], text_of: TextOf) -> dict[str, Json]:
 
 
 def _inserted(path: str, text: str, line: int, new: str) -> Call:
-    lines = text.splitlines(keepends=True)
+    lines = _lines(text)
     line = min(line, len(lines))
     gap = "\n" if line and not lines[line - 1].endswith("\n") else ""
     end = "" if new.endswith("\n") or line == len(lines) else "\n"
@@ -115,11 +115,12 @@ def _inserted(path: str, text: str, line: int, new: str) -> Call:
 
 def _replaced(path: str, lines: Sequence[str], first: int, end: int, new: str) -> Call:
     """Return the edit that puts `new` in the place of lines[first:end], with as many lines around as make it unique."""
-    text = "".join(lines)
+    text, more = "".join(lines), 1
     start, stop = (max(first - 1, 0), max(first, 1)) if first == end else (first, end)
-    while text.count("".join(lines[start:stop])) > 1 and (start or stop < len(lines)):
-        start, stop = max(start - 1, 0), min(stop + 1, len(lines))
     old = "".join(lines[start:stop])
+    while text.find(old) != text.rfind(old):  # two that overlap are two as well
+        start, stop, more = max(start - more, 0), min(stop + more, len(lines)), 2 * more
+        old = "".join(lines[start:stop])
     return "edit_file", {
         "file_path": path,
         "old_string": old,
@@ -127,12 +128,18 @@ def _replaced(path: str, lines: Sequence[str], first: int, end: int, new: str) -
     }
 
 
+def _lines(text: str) -> list[str]:
+    """Return the lines with their ends, numbered as `read_file` shows them: a form feed ends none."""
+    return re.findall(r".*\n|.+", text)
+
+
 def _path_in(given: Mapping[str, Any]) -> str:
     return str(value_of(given, "file_path") or "")
 
 
 def _new_in(given: Mapping[str, Any]) -> str:
-    return str(value_of(given, "new_string") or given.get("insert_text") or value_of(given, "content") or "")
+    new = value_of(given, "new_string") or given.get("insert_text") or value_of(given, "content")
+    return new if isinstance(new, str) else ""
 
 
 def _named(given: Mapping[str, Any], names: str) -> str:

@@ -348,6 +348,8 @@ async def test_all_that_is_wrong_is_told_at_once_with_an_example(
         ("web_search", {"query": "x"}, "The web is off"),
         ("delete_file", {"colour": "red"}, "There is no tool"),
         ("read_file", {"path": "none.py:12"}, "no file none.py:12"),
+        ("append_to_file", {"path": P, "content": ["x = 1"]}, "There is no tool"),
+        ("str_replace_editor", {"command": "insert", "path": P, "insert_line": 1, "insert_text": [1]}, "new_string"),
         ("write_file", {"path": "a.py", "content": ["x = 1"]}, "content"),
         ("run_command", {"command": "true", "timeout": "5 fortnights"}, "timeout"),
     ],
@@ -387,6 +389,22 @@ async def test_files_are_moved_deleted_and_edited_by_line(
     await send(make_tools(project), name, arguments)
     found = [file for file in project.rglob("*") if file.is_file() and ".localllm" not in file.parts]
     assert {str(file.relative_to(project)): file.read_text(encoding="utf-8") for file in found} == files
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x\n" * 5, "}\n\n" * 3, "a\r\n" * 5, "a\nb\r\nc\nd\r\ne\n", "a\x0c\nb\x0bc\n\u2028d\ne\nf\n", "a\rb\rc\rd\re\r"],
+    ids=ascii,
+)
+@pytest.mark.parametrize("number", [1, 3, 5])
+async def test_the_line_replaced_is_the_one_that_a_reading_shows(project: Path, text: str, number: int) -> None:
+    (project / "n.txt").write_bytes(text.encode())
+    tools = make_tools(project)
+    await send(tools, "replace_lines", {"path": "n.txt", "start": number, "end": number, "content": "new"})
+    end = "\n" if "\n" in text else "\r"
+    lines = text.split(end)
+    lines[number - 1] = "new\r" if lines[number - 1].endswith("\r") else "new"
+    assert (project / "n.txt").read_bytes().decode() == end.join(lines)
 
 
 async def test_a_file_with_such_a_name_is_read_itself(project: Path) -> None:
