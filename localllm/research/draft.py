@@ -12,12 +12,14 @@ import msgspec
 from localllm.base.i18n import N_
 from localllm.base.lazy_patterns import late_pattern
 from localllm.research.cited_sentences import CitedText, is_sentence, read_sentences, tidy
-from localllm.research.evidence_lines import batches, evidence_lines
-from localllm.research.outline import WRONG_SCRIPT, make_outline
+from localllm.research.claim_checks import refuse
+from localllm.research.evidence_lines import batches, evidence_lines, without_origins
+from localllm.research.outline import WRONG_SCRIPT, make_outline, ranked, sections_by_rule
 from localllm.research.records import Evidence, ResearchState, Section, Sentence
 from localllm.research.remark_texts import remark
 from localllm.research.role_answers import AnswerUnusable
 from localllm.research.run_context import RunContext
+from localllm.research.verdicts import context_of
 from localllm.text.scripts import is_in_language
 from localllm.text.sentences import split_sentences
 
@@ -28,6 +30,7 @@ _OWN_WORDS = 2
 """Quoted sentences per piece of evidence if the model wrote none."""
 
 _UNMARKED = "Not usable: no sentence ended with ids of <evidence>. End every sentence with its ids, such as [E3]."
+_UNSAID = "Not usable: no sentence says what its evidence says. Take over the words of the evidence."
 _NOTHING = late_pattern(r"\W*none\W*", re.IGNORECASE)
 """The model's answer if no evidence fits a heading."""
 
@@ -52,12 +55,12 @@ async def write_section(
     sources unless `falls_back` is false."""
     roles = run.roles
     asked = {"question": run.state.question, "heading": heading}
-    fixed = sum(roles.estimate(value) for value in [*asked.values(), _UNMARKED, *WRONG_SCRIPT.values()])
+    fixed = sum(roles.estimate(value) for value in [*asked.values(), _UNMARKED, _UNSAID, *WRONG_SCRIPT.values()])
     room = roles.room("writer") - fixed - 80
     written: list[Sentence] = []
     for group in batches(run.state, evidence, room, roles.estimate, _MOST_AT_ONCE):
         shown = evidence_lines(run.state, group, room, roles.estimate)
-        paragraph = await _write(run, {**asked, "evidence": shown}, group)
+        paragraph = await _write(run, {**asked, "evidence": shown}, group, is_checked=falls_back)
         if not paragraph and falls_back:
             run.remark(remark(N_("The section “{heading}” quotes its sources word for word."), heading=heading))
             paragraph = own_words(group)
@@ -67,8 +70,11 @@ async def write_section(
     return written
 
 
-async def _write(run: RunContext, asked: dict[str, str], evidence: Sequence[Evidence]) -> list[Sentence]:
-    """Have the model write sentences; retry once if none has a citation or they are in the wrong script."""
+async def _write(
+    run: RunContext, asked: dict[str, str], evidence: Sequence[Evidence], *, is_checked: bool
+) -> list[Sentence]:
+    """Have the model write sentences; retry once if none has a citation or they are in the wrong script. If checked,
+    also if none may be what its evidence says; such sentences are not returned."""
     allowed = {one.id for one in evidence}
     language = run.state.language
     best = CitedText(())
@@ -78,21 +84,47 @@ async def _write(run: RunContext, asked: dict[str, str], evidence: Sequence[Evid
             text = await run.roles.ask("writer", {**asked, "complaint": complaint})
         except AnswerUnusable:
             break
-        read = read_sentences(text, allowed)
+        read = read_sentences(without_origins(run.state, evidence, text), allowed)
         if _NOTHING.fullmatch(text):
             break
-        is_fine = bool(read.sentences) and _is_written_in(read.sentences, language)
-        if is_fine or len(read.sentences) > len(best.sentences):
+        is_said = any(not is_checked or _may_be_said(run, one) for one in read.sentences)
+        is_fine = is_said and _is_written_in(read.sentences, language)
+        if is_fine or (is_said and len(read.sentences) > len(best.sentences)):
             best = read
         if is_fine:
             break
-        complaint = WRONG_SCRIPT.get(language, "") if read.sentences else _UNMARKED
+        complaint = _UNMARKED if not read.sentences else WRONG_SCRIPT.get(language, "") if is_said else _UNSAID
     if best.sentences and not _is_written_in(best.sentences, language):
         heading = asked["heading"]
         run.remark(remark(N_("The section “{heading}” is not in the language of the report."), heading=heading))
     run.state.numbers.sentences_dropped += best.dropped
     run.state.numbers.citations_dropped += best.unknown
     return list(best.sentences)
+
+
+def _may_be_said(run: RunContext, sentence: Sentence) -> bool:
+    """Whether no rule rejects a sentence by the evidence it cites."""
+    cited = [run.state.evidence_named(name) for name in sentence.evidence]
+    context = [text for one in cited for text in context_of(run, one)]
+    return refuse(sentence.text, [one.text for one in cited], today=run.state.today, context=context) is None
+
+
+def quote_sources(run: RunContext) -> None:
+    """Quote the best evidence if no sentence of the draft is left: what was found must not be lost with it."""
+    state = run.state
+    if not state.evidence or any(section.sentences for section in state.sections):
+        return
+    denied = {name for one in state.unsupported if one.label == "contradicted" for name in one.evidence}
+    evidence = [one for one in ranked(state) if one.id not in denied][:_MOST_AT_ONCE]
+    sections: list[Section] = []
+    for planned in sections_by_rule(state, evidence):
+        sentences = own_words([state.evidence_named(name) for name in planned.evidence])
+        sections.append(msgspec.structs.replace(planned, sentences=_new(sections, sentences)))
+    state.sections = [_numbered(state, section) for section in sections if section.sentences]
+    quoted = {plain_form(one.text) for section in state.sections for one in section.sentences}
+    state.unsupported = [one for one in state.unsupported if plain_form(one.text) not in quoted]
+    if state.sections:
+        run.remark(remark(N_("No sentence of the model could be kept: the report quotes its sources word for word.")))
 
 
 def own_words(evidence: Sequence[Evidence]) -> list[Sentence]:

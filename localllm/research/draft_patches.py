@@ -13,7 +13,7 @@ from localllm.base.i18n import N_
 from localllm.research.cited_sentences import read_sentences
 from localllm.research.claim_checks import best_passages, refuse, support_score
 from localllm.research.draft import own_words, plain_form, write_section
-from localllm.research.evidence_lines import evidence_lines
+from localllm.research.evidence_lines import evidence_lines, without_origins
 from localllm.research.outline import as_heading, best_need
 from localllm.research.records import Claim, Evidence, Patch, ResearchState, Section, Sentence
 from localllm.research.remark_texts import in_words, remark
@@ -104,7 +104,9 @@ async def _edited(run: RunContext, section: Section, sentence: Sentence, known: 
         return None
     if answer["action"] == "delete":
         return None
-    written = read_sentences(str(answer["sentence"]), {one.id for one in chosen}).sentences
+    written = read_sentences(
+        without_origins(state, chosen, str(answer["sentence"])), {one.id for one in chosen}
+    ).sentences
     if not written or not _is_better(state, written[0], sentence):
         return None
     return msgspec.structs.replace(sentence, text=written[0].text, evidence=written[0].evidence)

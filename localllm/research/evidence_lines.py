@@ -1,5 +1,6 @@
 """Format evidence for a model: a line per piece, with id and source, within a token limit."""
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -46,9 +47,29 @@ def batches(
 def _line(state: ResearchState, evidence: Evidence, length: int) -> str:
     text = tidy(evidence.text)
     shown = text if len(text) <= length else text[: length - 1] + "…"
+    return f"[{evidence.id}] {shown} ({_origin(state, evidence)})"
+
+
+def _origin(state: ResearchState, evidence: Evidence) -> str:
     source = state.source(evidence.source)
     site = Path(source.site).name if source.local else source.site
-    return f"[{evidence.id}] {shown} ({tidy(source.title)[:_LONGEST_TITLE]}; {site})"
+    return f"{tidy(source.title)[:_LONGEST_TITLE]}; {site}"
+
+
+def without_origins(state: ResearchState, evidence: Sequence[Evidence], text: str) -> str:
+    """Remove the "(title; site)" of evidence lines that a model copied into its text."""
+    for origin in dict.fromkeys(_origin(state, one) for one in evidence):
+        words = r"\s+".join(map(re.escape, origin.split()))
+        text = re.sub(rf"(?P<stop>[.。!?！？]?)[^\S\n]?[(（]{words}[)）]{_IDS_AND_STOP}", _kept, text)
+    return text
+
+
+_IDS_AND_STOP = r"(?P<ids>(?:[^\S\n]?\[[^\]\n]{1,60}\]){0,3})(?P<again>[.。]?)"
+
+
+def _kept(found: re.Match[str]) -> str:
+    """Return what surrounds an origin, with one full stop."""
+    return found["stop"] + found["ids"] + ("" if found["stop"] else found["again"])
 
 
 def _number(evidence: Evidence) -> int:

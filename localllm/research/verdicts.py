@@ -54,7 +54,7 @@ class Place(NamedTuple):
 async def judge(run: RunContext, claim: Claim) -> Verdict:
     """Judge a claim. Raises BudgetSpent if the model is needed and the budget is spent."""
     cited = [one for one in run.state.evidence if one.id in claim.evidence]
-    context = [text for one in cited for text in _context_of(run, one)]
+    context = [text for one in cited for text in context_of(run, one)]
     if refusal := refuse(claim.text, [one.text for one in cited], today=run.state.today, context=context):
         return _rejected(refusal)
     return await judge_by(run, claim.text, shown_passages(claim.text, cited))
@@ -76,10 +76,10 @@ def shown_passages(claim: str, cited: Sequence[Evidence]) -> list[Evidence]:
     return [one for one in cited if one.id in best]
 
 
-def _context_of(run: RunContext, evidence: Evidence) -> list[str]:
+def context_of(run: RunContext, evidence: Evidence) -> list[str]:
     """Return the parts of a page that name its subject: title and beginning."""
     source = run.state.source(evidence.source)
-    return [source.title, run.store.text(source.text_hash)[:_BEGINNING]]
+    return [source.title, run.store.text(source.text_hash)[:_BEGINNING] if source.text_hash else ""]
 
 
 def _shown(state: ResearchState, evidence: Evidence) -> str:
@@ -100,7 +100,7 @@ def settle(run: RunContext, claim: str, shown: Sequence[Evidence], said: str, qu
     source = run.state.source(place.evidence.source)
     if is_disputed_by_copies(run, source, place.words):
         return Verdict("contradicted", "mechanics", remark(_ALTERED), **where)
-    context = _context_of(run, place.evidence)
+    context = context_of(run, place.evidence)
     if refusal := refuse(claim, [place.around], today=run.state.today, context=context) or refuse_quoted(
         claim, place.words
     ):
@@ -119,6 +119,8 @@ def _reason(refusal: Refusal) -> Remark:
 def find_place(run: RunContext, quote: str, shown: Sequence[Evidence]) -> Place | None:
     """Find a quote in the passages, verbatim, or all parts of it around omissions; None if not found."""
     words = _SHOWN_ID.sub("", quote).strip()
+    for title in {f"({run.state.source(one.source).title})" for one in shown}:  # copied with the passage
+        words = words.removeprefix(title).strip()
     parts = [one for one in _OMISSION.split(words) if one.strip()]
     places = [_place_of(run, part, shown) for part in parts]
     if not places or None in places:

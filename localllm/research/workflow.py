@@ -14,7 +14,7 @@ from typing import Literal
 from localllm.base.errors import LLMConnectionError, ResearchModelError
 from localllm.base.i18n import N_, sentences
 from localllm.research.control import decide, reason_for
-from localllm.research.draft import write_draft
+from localllm.research.draft import quote_sources, write_draft
 from localllm.research.draft_patches import patch_draft
 from localllm.research.evidence import take_notes
 from localllm.research.forecast import forecast
@@ -128,6 +128,7 @@ async def _finalise(run: RunContext) -> Next:
     settle_draft(state)
     if not any(section.sentences for section in state.sections):
         state.partial = True
+        quote_sources(run)
     state.finished = state.finished or local_now()
     run.numbers()
     write_report(state, run.store.folder)

@@ -1,5 +1,6 @@
 """Summarise a scan: sentences based on its findings, key findings, and the model's recommendations."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, cast
 
@@ -58,7 +59,7 @@ async def _checked(
     """Keep the valid parts of the model's answer."""
     sentences: list[str] = []
     for one in cast("list[dict[str, Json]]", answer["summary"])[:_MOST_SENTENCES]:
-        text = " ".join(str(one["text"]).split())
+        text = _without_marks(" ".join(str(one["text"]).split()))
         cited = [known[name] for name in _names(one, "findings") if name in known]
         if not text or not cited:
             continue
@@ -80,6 +81,11 @@ def _by_rule(run: RunContext, findings: Findings) -> Digest:
     """Return the first supported finding of each purpose."""
     first = [found[0].insight.text for purpose in PURPOSES if (found := findings.of(purpose))]
     return Digest(_joined(run, first), tuple(first[:_MOST_KEY_FINDINGS]))
+
+
+def _without_marks(text: str) -> str:
+    """Remove the ids and purposes before the findings, which models copy with their text."""
+    return re.sub(rf"\s?\[I\d+\](?:\s?\((?:{'|'.join(PURPOSES)})\))?", "", text).strip()
 
 
 def _names(answer: Mapping[str, Json], name: str) -> list[str]:

@@ -1,12 +1,14 @@
 """The first draft: whatever the model answers, sections whose sentences cite evidence of their own."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from localllm.llm.messages import CompletionRequest
-from localllm.research.draft import own_words, write_draft
-from localllm.research.records import Brief, Evidence, ResearchState, Source
+from localllm.research.draft import own_words, quote_sources, write_draft
+from localllm.research.records import Brief, Evidence, ResearchState, Section, Source, Unsupported
+from localllm.research.remark_texts import remark
 from tests.support.research_parts import Say, evidence_of, role_of, run_of, said_in
 
 pytestmark = pytest.mark.anyio
@@ -206,3 +208,58 @@ async def test_a_hostile_page_cannot_pass_for_other_evidence(tmp_path: Path) -> 
     with run_of(state, tmp_path, {"outline": outline, "writer": writer}) as (run, _brain):
         await write_draft(run)
     assert seen[0].count("[E2]") == 1
+
+
+@pytest.mark.parametrize("line", ["{text} {origin} [{name}].", "[{name}] {text} {origin}", "{text} [{name}] {origin}"])
+async def test_the_source_of_a_copied_evidence_line_is_no_sentence(tmp_path: Path, line: str) -> None:
+    state = found_state(facts=FACTS[:2])
+
+    def writer(prompt: str) -> Say:
+        shown = re.findall(r"^\[(E\d+)\] (.*) (\(A page; s\d+\.example\))$", prompt, re.MULTILINE | re.IGNORECASE)
+        assert len(shown) == 2
+        return "\n".join(line.format(name=name, text=text, origin=origin) for name, text, origin in shown)
+
+    with run_of(state, tmp_path, {"outline": outline_of(All=["E1", "E2"]), "writer": writer}) as (run, brain):
+        await write_draft(run)
+    assert texts(state) == [[(FACTS[0], ("E1",)), (FACTS[1], ("E2",))]]
+    assert len(asked(brain.requests, "writer")) == 1
+
+
+async def test_sentences_that_no_evidence_says_are_asked_for_again_and_then_the_sources_speak(tmp_path: Path) -> None:
+    for again, expected in (
+        ("The tower opened in 1998 [E1].", "The tower opened in 1998."),
+        ("It opened in 1876 [E1].", FACTS[0]),
+    ):
+        folder = tmp_path / str(len(again))
+        folder.mkdir()
+        state = found_state(facts=FACTS[:1])
+        say = iter(["The tower opened in 1987 [E1]. It has 44 floors [E1].", again])
+        with run_of(
+            state, folder, {"outline": outline_of(All=["E1"]), "writer": lambda _asked, say=say: next(say)}
+        ) as (
+            run,
+            brain,
+        ):
+            await write_draft(run)
+        assert texts(state) == [[(expected, ("E1",))]]
+        first, second = asked(brain.requests, "writer")
+        assert "no sentence says what its evidence says" in second
+        assert "no sentence says what its evidence says" not in first
+
+
+async def test_a_draft_without_any_sentence_left_quotes_the_sources(tmp_path: Path) -> None:
+    state = found_state()
+    state.sections = [Section("All", ("E1", "E2", "E3"))]
+    state.unsupported = [
+        Unsupported("It is 3 metres high.", "contradicted", remark("A source says otherwise."), ("E2",)),
+        Unsupported(FACTS[0], "not_found", remark("No source says it."), ("E1",)),
+        Unsupported("It is old.", "not_found", remark("No source says it."), ("E1",)),
+    ]
+    with run_of(state, tmp_path, {}) as (run, brain):
+        quote_sources(run)
+        quoted = texts(state)
+        quote_sources(run)
+    assert quoted == texts(state) == [[(FACTS[0], ("E1",))], [(FACTS[2], ("E3",))]]
+    assert [one.text for one in state.unsupported] == ["It is 3 metres high.", "It is old."]
+    assert "word for word" in said_in(state.remarks)
+    assert not brain.requests

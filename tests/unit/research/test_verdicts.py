@@ -70,7 +70,7 @@ async def test_a_claim_is_supported_by_the_page_s_own_sentence(tmp_path: Path) -
 
 
 async def test_the_id_of_a_passage_is_no_part_of_a_quote(tmp_path: Path) -> None:
-    for before in ("[E1] ", "[E1]: ", " [E1]\n"):
+    for before in ("[E1] ", "[E1]: ", " [E1]\n", "[E1] (The tower)\n", "(The tower) "):
         verdict, _ = await judged(tmp_path, "The tower opened in May 1998.", said("supported", before + OPENED))
         assert verdict == Verdict("supported", "model", None, OPENED, "E1")
     verdict, _ = await judged(tmp_path, "The tower opened in May 1998.", said("supported", "[E1]"))

@@ -507,3 +507,13 @@ async def test_a_finished_run_is_given_back(tmp_path: Path) -> None:
 def test_errors_name_the_run() -> None:
     error: LocalLLMError = ResearchError("research_search_dead", reasons="r", id="2026-0001")
     assert error.code == "E7008"
+
+
+async def test_a_report_of_which_every_claim_is_denied_quotes_its_sources(tmp_path: Path) -> None:
+    world = World(tmp_path, {"verdict": {"quote": "", "verdict": "not_found"}})
+    state = await world.researcher().run(QUESTION)
+    kept = [one.text for section in state.sections for one in section.sentences]
+    assert state.partial
+    assert "The Kita tower opened in May 1998." in kept
+    assert not {*kept} & {one.text for one in state.unsupported}
+    assert "word for word" in said_in(state.remarks)
