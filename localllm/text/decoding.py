@@ -33,11 +33,13 @@ class Decoded(msgspec.Struct, frozen=True):
 
 
 class NotTextError(ValueError):
-    """The bytes are no text: `kind` is "binary", or "encoding" if they may be text in an unknown encoding."""
+    """The bytes are no text: `kind` is "binary", or "encoding" if they may be text in an unknown encoding; `likely` is
+    the one to try first."""
 
-    def __init__(self, kind: Literal["binary", "encoding"]) -> None:
+    def __init__(self, kind: Literal["binary", "encoding"], likely: str = "latin-1") -> None:
         super().__init__(kind)
         self.kind: Literal["binary", "encoding"] = kind
+        self.likely = likely
 
 
 _NO_CHARSETS = frozenset({"punycode", "idna", "undefined", "unicode-escape", "raw-unicode-escape"})
@@ -211,7 +213,9 @@ def _guess(data: bytes) -> str:
     if _looks_binary(data):
         raise NotTextError("binary")
     name = "cp1252" if _C1.search(data.decode("latin-1")) else "latin-1"
-    if _european_share(data, name) >= _LIKELY and not _is_damaged_utf8(data) and not _may_be_japanese(data):
+    if _may_be_japanese(data):
+        raise NotTextError("encoding", likely="cp932")
+    if _european_share(data, name) >= _LIKELY and not _is_damaged_utf8(data):
         return name
     raise NotTextError("encoding")
 
@@ -246,21 +250,23 @@ _REST_OF_UTF8 = bytes(range(0x80, 0xC0))
 _WIDE = late_pattern("[\u0800-\ufffc]")  # of three bytes in UTF-8
 _FOREIGN_RUN = late_pattern(r"[^\x00-\x7f]+")
 _JAPANESE = "[\u2010-\u27bf\u3000-\u30ff\u3200-\u33ff\u4e00-\u9fff\uff01-\uff5e々〆ヶ]+"
-
-
+_COUNTERS = late_pattern(
+    "(?<=[0-9])[年月日時分秒週円人名件個回本枚台冊匹歳才点位番号度倍割階章節条項行列頁組泊社店](?![^\\x00-\\x7f])"
+)
 _SINGLE = late_pattern("[\u3000-\u30ff\u3200-\u33ff\u4e00-\u9fff\uff01-\uff60]|[\uff61-\uff9f]{2}")
 
 
 def _japanese_share(data: bytes, encoding: str) -> float:
-    """Return the share of non-ASCII characters that are in runs of at least two Japanese characters: accented Latin
-    letters decoded as Shift_JIS give single ideographs; EUC-JP decoded as Shift_JIS gives half-width katakana."""
+    """Return the share of non-ASCII characters that are in runs of at least two Japanese characters, or that count what
+    stands before them (5月1日): accented Latin letters decoded as Shift_JIS give single ideographs; EUC-JP decoded as
+    Shift_JIS gives half-width katakana."""
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError:
         return 0.0
     runs: list[str] = _FOREIGN_RUN.findall(text)
     japanese = sum(len(part) for run in runs for part in re.findall(_JAPANESE, run) if len(part) > 1)
-    return japanese / max(1, sum(map(len, runs)))
+    return (japanese + len(_COUNTERS.findall(text))) / max(1, sum(map(len, runs)))
 
 
 def _european_share(data: bytes, encoding: str) -> float:

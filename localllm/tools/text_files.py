@@ -239,7 +239,7 @@ def not_text(
         reason = Phrase("there is no encoding “{encoding}”", encoding=encoding)
         return ToolExecutionError("file_unreadable", path=shown(path), reason=reason)
     if error.kind == "encoding" and not encoding:
-        return ToolExecutionError("file_unknown_encoding", path=shown(path))
+        return ToolExecutionError("file_unknown_encoding", path=shown(path), likely=error.likely)
     if error.kind == "encoding":
         reason = Phrase("it is not valid {encoding}", encoding=encoding)
     elif kind := kind_of(head, tail):

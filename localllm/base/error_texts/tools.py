@@ -66,7 +66,7 @@ TOOLS = {
         "E8019",
         "The encoding of {path} was not recognised.",
         "",
-        'Read it with an encoding, such as encoding="latin-1".',
+        'Read it with an encoding, such as encoding="{likely}".',
     ),
     "edit_no_match": ErrorText(
         "E8020",

@@ -77,6 +77,25 @@ def test_a_european_text_in_one_byte_is_read_and_written_back(text: str, encodin
 
 @each(
     ("text", "encoding"),
+    [
+        ("2024年5月1日,100円\n", "cp932"),
+        ("2024年5月1日,100円\n", "euc_jp"),
+        ("C0001,佐藤,1234円,令和8年1月5日,至急\n", "cp932"),
+        ("id,qty\n1,3個\n2,12本\n", "cp932"),
+    ],
+)
+def test_a_single_character_that_counts_is_japanese(text: str, encoding: str) -> None:
+    decoded = decode(text.encode(encoding))
+    assert (decoded.text, decoded.encoding) == (text, encoding)
+
+
+@each("text", ["the 1990’s café", "pages 10–20, 3.5” × 5”", "27” screen, 5 ½”"])
+def test_signs_after_digits_are_no_japanese(text: str) -> None:
+    assert decode(text.encode("cp1252")).text == text
+
+
+@each(
+    ("text", "encoding"),
     [("Привет, как дела\n", "cp1251"), ("Привет, как дела\n", "koi8-r"), ("你好，今天的天气\n", "gb18030")],
 )
 def test_a_text_in_another_alphabet_is_not_guessed(text: str, encoding: str) -> None:
@@ -135,7 +154,6 @@ def test_codecs_that_are_for_no_files_are_unknown(encoding: str) -> None:
 @pytest.mark.parametrize(
     ("text", "encoding"),
     [
-        ("2024年5月1日,100円", "cp932"),
         ("x = 1  # 値", "cp932"),
         ("name,ｱｲ", "cp932"),
         ("# 中", "gbk"),
@@ -146,6 +164,7 @@ def test_a_few_letters_of_another_writing_are_not_taken_for_accents(text: str, e
     with pytest.raises(NotTextError) as caught:
         decode(text.encode(encoding))
     assert caught.value.kind == "encoding"
+    assert (caught.value.likely == "cp932") == (encoding in ("cp932", "gbk"))
 
 
 @pytest.mark.parametrize(
