@@ -191,13 +191,20 @@ class ChangeHistory:
         changed = {made.path for made in self._snapshots.made_since(position)}
         return bool(paths) and changed.issuperset(paths) and not self._snapshots.changed_since(position)
 
-    def lost_edits(self, command: str, changes: Sequence[Change]) -> list[str]:
+    async def lost_edits(self, command: str, changes: Sequence[Change]) -> list[str]:
         """Return the files in which git has taken away uncommitted lines that were there before this session."""
-        if "git" not in command:
+        if "git" not in command or not changes:
             return []
-        from localllm.tools.lost_edits import lost_edits  # most commands put nothing back
+        from localllm.tools.git_repository import opened_repository  # rarely needed
+        from localllm.tools.lost_edits import committed_lines, lost_lines  # most commands put nothing back
 
-        return lost_edits(command, changes, self._snapshots)
+        lost = await asyncio.to_thread(lost_lines, command, changes, self._snapshots)
+        known: dict[str, set[str]] = {}
+        if lost:
+            with suppress(LocalLLMError):
+                async with opened_repository(self._context) as repository:
+                    known = await committed_lines(repository, [*lost])
+        return [path for path, lines in lost.items() if lines - known.get(path, set())]
 
     async def committed(self, paths: Sequence[str]) -> set[str]:
         """Return those of the files that are, according to git, as in the last commit."""

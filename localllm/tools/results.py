@@ -253,7 +253,7 @@ def with_lost_edits_named(result: ToolResult, lost: Sequence[str], emit: Emit) -
             level="warning",
         )
     )
-    remark = f"[With it went lines in {paths} that are not yours, but the user's. Say so; /undo brings them back.]"
+    remark = f"[This took away lines in {paths} that are not yours, but the user's. Say so; /undo brings them back.]"
     return msgspec.structs.replace(result, for_model=f"{result.for_model}\n{remark}")
 
 

@@ -336,8 +336,6 @@ class ToolSystem:
             result = msgspec.structs.replace(result, changes={change.path: change.after for change in record.changes})
             result = with_changes_named(result, record.changes)
             name_losses(record.changes, emit)
-            if command := str(record.arguments.get("command") or ""):
-                result = with_lost_edits_named(result, self.changes.lost_edits(command, record.changes), emit)
         return with_instructions_named(result, emit, self._commands.take_obeyed())
 
     async def _through(self, call: ToolCall, emit: Emit, record: Record, *, was_cut: bool) -> ToolResult:
@@ -380,6 +378,9 @@ class ToolSystem:
         if remarks:
             output = msgspec.structs.replace(output, for_model="\n".join([output.for_model, *remarks]))
         result = succeeded(call, output, preview)
+        if tool.name == COMMAND_TOOL:
+            lost = await self.changes.lost_edits(arguments["command"], record.changes)
+            result = with_lost_edits_named(result, lost, emit)
         return msgspec.structs.replace(result, acted=tool.risk is not Risk.SAFE and not facts.only_reads)
 
     def _shows_page(self, tool: Tool, arguments: dict[str, Any], output: ToolOutput) -> bool:

@@ -53,6 +53,18 @@ async def test_what_the_model_itself_wrote_is_not(project: Path) -> None:
     assert ("not yours" in told, warnings) == (False, [])
 
 
+@pytest.mark.parametrize("command", ["git reset -q --hard HEAD~1", "git checkout HEAD~1 -- a.txt"])
+async def test_committed_lines_are_not(project: Path, command: str) -> None:
+    (project / "a.txt").write_text("one\ntwo\nthree\n")
+    subprocess.run(["git", *SOMEONE, "commit", "-q", "-a", "-m", "Go on"], cwd=project, check=True)
+    tools = make_tools(project)
+    told, warnings = await done(tools, "run_command", command=command)
+    assert (project / "a.txt").read_text() == "one\ntwo\n"
+    assert ("not yours" in told, warnings) == (False, [])
+    (project / "a.txt").write_text("one\ntwo\nmine\n")
+    assert "not yours" in (await done(make_tools(project), "run_command", command="git checkout -- ."))[0]
+
+
 @pytest.mark.parametrize(
     ("command", "is_back"),
     [
@@ -65,6 +77,9 @@ async def test_what_the_model_itself_wrote_is_not(project: Path) -> None:
         ("git reset --hard", True),
         ("git reset a.txt", False),
         ("git checkout other", False),
+        ("git checkout -f other", True),
+        ("git switch other", False),
+        ("git switch --discard-changes other", True),
         ("git checkout -b new", False),
         ("echo x > a.txt", False),
     ],
