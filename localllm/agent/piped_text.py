@@ -1,5 +1,7 @@
 """Fit text that was piped into the program beside a request into the window."""
 
+import asyncio
+
 from localllm.base.events import Emit, Notice
 from localllm.base.i18n import _
 from localllm.llm.client import LLMClient
@@ -10,15 +12,16 @@ _SHARE = 0.4
 """Maximum share of the window."""
 
 
-def fitted(piped: str, client: LLMClient, tools: ToolSystem, emit: Emit) -> str:
+async def fitted(piped: str, client: LLMClient, tools: ToolSystem, emit: Emit) -> str:
     """Return the framed text; of one that does not fit, its beginning, end and error lines, with the file in which the
     whole is kept for the tools."""
     before, begins, rest = piped.partition(_BEGINS)
     text, ends, after = rest.rpartition(_ENDS)
-    tokens, most = client.estimate_tokens(text) if ends else 0, int(_SHARE * client.context_window)
+    tokens = await asyncio.to_thread(client.estimate_tokens, text) if ends else 0
+    most = int(_SHARE * client.context_window)
     if tokens <= most:
         return piped
-    shorter = tools.beginning_and_end(text, "stdin", int(len(text) * most / tokens))
+    shorter = await asyncio.to_thread(tools.beginning_and_end, text, "stdin", int(len(text) * most / tokens))
     emit(
         Notice(
             text=_(

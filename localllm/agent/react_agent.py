@@ -261,7 +261,7 @@ class ReActAgent:
             if piped:
                 from localllm.agent.piped_text import fitted  # most requests come alone
 
-                piped = await asyncio.to_thread(fitted, piped, self.llm_client, self.tool_system, emit)
+                piped = await fitted(piped, self.llm_client, self.tool_system, emit)
         finally:
             request = self._with_situation(self._with_offered(request + unforged(piped)))
             self.history.add_user(request, images, words=query, typed=None if typed == query else typed)

@@ -1,6 +1,7 @@
 """What a run takes over from its settings, counts, keeps and passes on, from its beginning to its end."""
 
 import re
+import threading
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
@@ -206,7 +207,8 @@ class TestRequests:
         lines[15_000] = "ERROR: the disk is full"
         notices: list[str] = []
         look = call("run_command", command="grep -h 'line 14999 of' .localllm/tool-output/stdin-*")
-        agent = make_agent(scripted(look, "ok"), project)
+        heard_in: set[threading.Thread] = set()  # a screen, a log and the queue of events are of one thread
+        agent = make_agent(scripted(look, "ok"), project, listener=lambda _: heard_in.add(threading.current_thread()))
         async for event in agent.run("Why?", piped="\n\n<stdin>\n" + "\n".join(lines) + "\n</stdin>"):
             notices += [event.text] if isinstance(event, Notice) else []
         asked = requests(agent)[0]
@@ -217,6 +219,7 @@ class TestRequests:
         assert any("line 14999 of the log" in one.text for one in agent.history.messages[3:])
         assert len(notices) == 1
         assert "too long for the window" in notices[0]
+        assert heard_in == {threading.current_thread()}
 
     async def test_a_new_day_is_told_once(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         agent = make_agent(scripted(*["ok"] * 5), project)
