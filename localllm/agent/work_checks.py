@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -17,7 +17,7 @@ from localllm.agent.run_facts import RunFacts, is_code
 from localllm.agent.selected_tests import files_with_tests, is_test, leaves_out, named_tests, weakens
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
-from localllm.llm.messages import UserMessage
+from localllm.llm.messages import AssistantMessage, UserMessage
 from localllm.safety.paths import shown
 from localllm.text.sanitising import shorten
 from localllm.tools.tool_system import ToolSystem
@@ -27,6 +27,8 @@ _LONGEST_COMMAND = 120
 _MOST_NAMED = 20
 """Names in a request that are looked for in the project."""
 _MOST_SHOWN = 3
+_TELLING_LINE = 8  # characters
+_NUMBERED = late_pattern(r"^(?:[^\s:]{1,200}:)?\d{1,7}[:|\t-]\s*")
 _COMMITTERS = ("git_commit", "run_command")
 
 
@@ -200,19 +202,23 @@ class WorkChecks:
                 yield Finding(name, reason, contradicts=not is_known, params={"what": said})
 
     def _of_unread(self, state: RunState, text: str) -> Iterator[Finding]:
-        """Yield the file that a question is about, if the model has never read it and called no tool. Where a change
-        was asked for, that it was not made is said instead."""
-        request = state.query
+        """Yield the file that a question is about, if the model called no tool and no message has held a line of it.
+        Where a change was asked for, that it was not made is said instead."""
+        request, given = (
+            state.query,
+            [one.text for one in state.history.messages if not isinstance(one, AssistantMessage)],
+        )
         if self._facts.calls or not any(tool.name == "read_file" for tool in state.tools):
             return
         if request_phrases.asks_for_change(request) or not request_phrases.asks_about_content(request):
             return
-        if "<stdin>" in state.history.messages[-1].text or phrases.admits_failure(text) or phrases.asks_user(text):
+        if any("<stdin>" in one for one in given) or phrases.admits_failure(text) or phrases.asks_user(text):
             return
         for path in phrases.named_files(request)[:_MOST_NAMED]:
             name = path.removeprefix("./")
             is_attached = f"@{path}" in request or f"＠{path}" in request
-            if not is_attached and (self._tools.root / name).is_file() and not self._tools.has_seen(name):
+            content = None if is_attached else self._tools.unread_text(name)
+            if content is not None and not _shares_line(content, given):
                 reason = Phrase("{path} was not read", path=shown(name))
                 yield Finding("not_read", reason, contradicts=False, params={"path": name})
                 return
@@ -257,6 +263,14 @@ class WorkChecks:
         except OSError:
             return True
         return any(not line.rpartition(b"\t")[2].startswith((b"checkout:", b"reset:")) for line in new.splitlines())
+
+
+def _shares_line(content: str, texts: Iterable[str]) -> bool:
+    """Return whether a line of a file, not one of a few characters, stands in a text, maybe behind its number."""
+    lines = {line.strip() for line in content.splitlines()} - {""}
+    lines = {line for line in lines if len(line) >= _TELLING_LINE} or lines
+    shown = (line.strip() for text in texts for line in text.splitlines())
+    return any(line in lines or _NUMBERED.sub("", line) in lines for line in shown)
 
 
 _LONGEST_LOG, _LONGEST_GITFILE = 1_000_000, 4_096

@@ -235,9 +235,10 @@ class ToolSystem:
         if changes:
             self._note(own_entry(command, changes[0].path, changes))
 
-    def has_seen(self, path: str) -> bool:
-        """Return whether the model has read or written the file in this conversation."""
-        return self._context.seen.has(path)
+    def unread_text(self, path: str) -> str | None:
+        """Return the text of a file that the model has neither read nor written in this conversation, by a tool for
+        files; None of any other, or if it may not read it."""
+        return None if self._context.seen.has(path) else self._readable(path)
 
     def keep_words(self, words: str) -> str:
         """Store the user's words in a file the model can read; return its path for tools. Raises OSError."""

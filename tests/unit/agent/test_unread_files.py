@@ -1,12 +1,15 @@
 """A question about a file is not answered from its name alone."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from localllm.agent.react_agent import ReActAgent
+from localllm.base.events import RunFinished
+from localllm.config.schema import SafetySettings
 from localllm.llm.messages import UserMessage
-from tests.support.agents import call, make_agent, scripted
+from tests.support.agents import call, make_agent, make_tools, scripted
 
 pytestmark = pytest.mark.anyio
 
@@ -61,3 +64,38 @@ async def test_a_file_that_was_read_before_is_known(project: Path) -> None:
     agent = make_agent(scripted(READ, ANSWER, ANSWER), project)
     await agent.execute_query("Read src/app.py.")
     assert (await agent.execute_query("Explain src/app.py")).unverified == ()
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        call("run_command", command="cat src/app.py"),
+        call("run_command", command="grep -n add src/app.py"),
+        call("search_files", pattern="def add"),
+    ],
+)
+async def test_a_file_that_was_shown_in_another_way_is_known(project: Path, look: dict[str, Any]) -> None:
+    agent = make_agent(scripted(look, ANSWER, ANSWER), project)
+    await agent.execute_query("Where is add?")
+    assert (await agent.execute_query("Explain src/app.py")).answer == ANSWER
+
+
+async def test_what_the_user_shows_is_known(project: Path) -> None:
+    agent = make_agent(scripted(*[ANSWER] * 3), project)
+    pasted = "Explain this from src/app.py:\n\ndef add(a, b):\n    return a + b"
+    assert (await agent.execute_query(pasted)).answer == ANSWER
+    agent = make_agent(scripted(ANSWER), project)
+    agent.offer_quoted("The user ran this outside the sandbox: cat src/app.py", "def add(a, b):\n    return a + b")
+    assert (await agent.execute_query("Explain src/app.py")).answer == ANSWER
+    agent = make_agent(scripted(ANSWER), project)
+    piped = "\n\n<stdin>\nTraceback: line 2 in add\n</stdin>"
+    events = [event async for event in agent.run("Explain the error in src/app.py", piped=piped)]
+    assert isinstance(events[-1], RunFinished)
+    assert (events[-1].answer, remarks(agent)) == (ANSWER, [])
+
+
+async def test_what_may_not_be_read_is_not_asked_for(project: Path) -> None:
+    tools = make_tools(project, safety=SafetySettings(deny=("read_file(src/app.py)",)))
+    agent = make_agent(scripted(ANSWER), project, tools=tools)
+    assert (await agent.execute_query("Explain src/app.py")).unverified == ()
+    assert remarks(agent) == []
