@@ -14,6 +14,7 @@ from localllm.base.jsontext import encode_json
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import Image
 from localllm.safety.folder_entries import as_listed
+from localllm.text.sanitising import clean
 from localllm.tools.tool_system import ToolSystem
 
 _REFERENCE = r"""(?<![A-Za-z0-9_.+@/-])[@＠]                # in an address (me@example.org) a word stands before it
@@ -27,6 +28,9 @@ _LIKE_A_PATH = late_pattern(r"\.[A-Za-z]|[A-Za-z_.]/|/[A-Za-z_.]")
 """Matches in no price or place, before which Japanese puts a full-width @: ＠1.5円, ＠5/3, ＠東京/大阪."""
 
 _DOTTED = ("./", "../")  # relative to the user's folder
+
+_MOST_NAMED = 5
+"""Maximum files named in a notice."""
 
 _MOST_MATCHES = 20
 """Maximum files attached for one pattern."""
@@ -101,6 +105,20 @@ async def with_files(query: str, tools: ToolSystem, room: int, emit: Emit, here:
             emit(Notice(text=f"@{reference.path}: {why}", level="warning"))
             parts.append(f"[@{_plain(reference.path)} is not attached: {unforged(result.for_model)}]")
     return "\n\n".join(parts), tuple(images)
+
+
+def tell_of_others(text: str, typed: str, root: Path, emit: Emit, here: str = "") -> None:
+    """Tell the user which existing files are referenced in `text`, but not in the part that was `typed`: these are not
+    attached."""
+
+    def exists(path: str) -> bool:
+        return bool(_place(path, root, here))
+
+    own = {reference.path for reference in find_references(typed, exists)}
+    others = dict.fromkeys(reference.path for reference in find_references(text, exists) if exists(reference.path))
+    if names := [f"@{clean(path, keep_newlines=False)}" for path in others if path not in own]:
+        shown = ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
+        emit(Notice(text=_("Not attached, as you did not type it yourself: {names}", names=shown)))
 
 
 _FRAME = late_pattern(

@@ -121,16 +121,21 @@ class History:
         self._open_calls.remove(call)
         self._append(ToolMessage(call.id, call.name, text, images))
 
-    def add_remark(self, text: str, images: tuple[Image, ...] = (), *, words: str = "") -> None:
+    def add_remark(
+        self, text: str, images: tuple[Image, ...] = (), *, words: str = "", typed: str | None = None
+    ) -> None:
         """Add `text`, with images, for the model to read next: at the end of an unsent message, or as a new one.
-        `words` of it are the user's, sent during the run."""
+        `words` of it are the user's, sent during the run. `typed`: see Kept."""
         if isinstance(self._messages[-1], AssistantMessage) and not self._open_calls:
-            self._append(UserMessage(text, images), words)
+            self._append(UserMessage(text, images), words, typed)
         else:
-            self.append_note(text, images, words=words)
+            self.append_note(text, images, words=words, typed=typed)
 
-    def append_note(self, text: str, images: tuple[Image, ...] = (), *, words: str = "") -> None:
-        """Append to the latest message, which must not have been sent yet. `words` of it are the user's."""
+    def append_note(
+        self, text: str, images: tuple[Image, ...] = (), *, words: str = "", typed: str | None = None
+    ) -> None:
+        """Append to the latest message, which must not have been sent yet. `words` of it are the user's. `typed`: see
+        Kept."""
         last = self._messages[-1]
         if self._sent == len(self._messages):
             raise ValueError("what was sent is never changed")
@@ -140,7 +145,7 @@ class History:
             case _:
                 raise ValueError("notes go to the end of a user message or a tool result")
         self._note_words(words)
-        self._tell(Noted(text=text, images=images, words=words))
+        self._tell(Noted(text=text, images=images, words=words, typed=typed))
 
     def close_turn(self, results: str | Phrase, note: str | Phrase) -> None:
         """Complete the turn, however it ended, so that the user can speak.

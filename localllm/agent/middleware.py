@@ -53,11 +53,12 @@ def goal_of(query: str, history: History) -> str:
 class Inject(msgspec.Struct, frozen=True):
     """Send `text` to the model with the next request: at the end of the latest tool result or user message, or, after
     an answer, as a new message. `require_call`: the model must respond with a call; `thinking` False: without thinking,
-    where supported. `words` of it are the user's own, and `images` what they name."""
+    where supported. `words` of it are the user's own, and `images` what they name; `typed`: see Kept."""
 
     text: str
     require_call: bool = False
     words: str = ""
+    typed: str | None = None
     images: tuple[Image, ...] = ()
     thinking: bool = True
 

@@ -11,7 +11,7 @@ import msgspec
 from localllm.agent.compaction import Compaction, Surroundings
 from localllm.agent.completion_checks import Finishing
 from localllm.agent.continuation import Answer, Unanswered
-from localllm.agent.file_references import with_files
+from localllm.agent.file_references import tell_of_others, with_files
 from localllm.agent.history import History
 from localllm.agent.loop_detection import PATTERNS, LoopDetector
 from localllm.agent.loop_escalation import Ladder
@@ -249,15 +249,15 @@ class ReActAgent:
         self.thought_history = []
         self._require_call, self._thinking = False, True
         self._policies.begin()
-        before, _, behind = query.rpartition(typed) if typed else (query, "", "")
+        # What was pasted may stand in several places.
+        before, _, behind = query.rpartition(typed) if typed and typed in query else (query, "", "")
         self.tool_system.begin_turn(typed, beside=before + behind + piped)
 
     async def _begin_turn(self, query: str, piped: str, typed: str, emit: Emit) -> None:
         """Add the user's message to the conversation, even if reading its files is interrupted."""
         request, images = query, ()
         try:
-            with_files, images = await self.auto_load_file_references(typed, emit)
-            request = query + with_files.removeprefix(typed)
+            request, images = await self.auto_load_file_references(query, typed, emit)
             if piped:
                 from localllm.agent.piped_text import fitted  # most requests come alone
 
@@ -266,9 +266,14 @@ class ReActAgent:
             request = self._with_situation(self._with_offered(request + unforged(piped)))
             self.history.add_user(request, images, words=query, typed=None if typed == query else typed)
 
-    async def auto_load_file_references(self, query: str, emit: Emit) -> tuple[str, tuple[Image, ...]]:
-        """Return the query with the content of every file it references as @path, and the images among them."""
-        return await with_files(query, self.tool_system, MENTIONS * output_limit(self.llm_client), emit, self._here)
+    async def auto_load_file_references(self, query: str, typed: str, emit: Emit) -> tuple[str, tuple[Image, ...]]:
+        """Return the query with the content of every file that its `typed` part references as @path, and the images
+        among them."""
+        room = MENTIONS * output_limit(self.llm_client)
+        whole, images = await with_files(typed, self.tool_system, room, emit, self._here)
+        if typed != query:
+            tell_of_others(query, typed, self.tool_system.root, emit, self._here)
+        return query + whole.removeprefix(typed), images
 
     def offer(self, text: str) -> None:
         """Add `text` to the next request: something the user has looked at, but not written."""
@@ -299,10 +304,11 @@ class ReActAgent:
     def _here_and_now(self) -> str:
         return situation(self.tool_system.root, _today(), here=self._here, is_attended=self.tool_system.is_attended)
 
-    def steer(self, text: str) -> bool:
-        """Send `text` to the model during the run; False if no run can receive it."""
-        if is_taken := self._steering.say(text):
-            self.tool_system.hear(text)
+    def steer(self, text: str, *, typed: str | None = None) -> bool:
+        """Send `text` to the model during the run; False if no run can receive it. `typed`: as for `run`."""
+        if is_taken := self._steering.say(text, typed=typed):
+            own = text if typed is None else typed
+            self.tool_system.hear(own, beside=text if own != text else "")
         return is_taken
 
     @property
@@ -428,7 +434,7 @@ class ReActAgent:
 
     def _tell(self, said: Inject) -> None:
         """Pass a policy's message to the model."""
-        self.history.add_remark(said.text, said.images, words=said.words)
+        self.history.add_remark(said.text, said.images, words=said.words, typed=said.typed)
         self._require_call = self._require_call or said.require_call
         self._thinking = self._thinking and said.thinking
 

@@ -230,7 +230,7 @@ class _Findings:
                 self.title = title
             case Planned(text=text):
                 self.plan = text
-            case Kept(words=words, typed=str(typed)):
+            case Kept(words=words, typed=str(typed)) | Noted(words=words, typed=str(typed)):
                 self.typed[words] = typed
             case _:
                 pass

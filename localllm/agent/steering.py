@@ -75,14 +75,15 @@ class Steering(Middleware):
 
     def __init__(
         self,
-        with_files: Callable[[str, Emit], Awaitable[WithFiles]] | None = None,
+        with_files: Callable[[str, str, Emit], Awaitable[WithFiles]] | None = None,
         on_read: Callable[[], None] = lambda: None,
     ) -> None:
-        """`with_files` returns words with the content of the files they reference, and the images.
+        """`with_files` returns words with the content of the files that the typed part of them references, and the
+        images.
         `on_read` is called whenever some are read, to reset what counts from the user's last words."""
         self._with_files = with_files
         self._on_read = on_read
-        self._unread: list[str] = []
+        self._unread: list[tuple[str, str]] = []  # words, and what was typed of them
         self._open = False
         self._silence: asyncio.Timeout | None = None
         """Expires with the next words, while `unless_spoken` waits."""
@@ -96,10 +97,10 @@ class Steering(Middleware):
         """End the run: unread words stay unread."""
         self._open = False
 
-    def say(self, words: str) -> bool:
-        """Queue `words` for the model; False if no run can receive them."""
+    def say(self, words: str, *, typed: str | None = None) -> bool:
+        """Queue `words` for the model; False if no run can receive them. `typed`: see Kept."""
         if self._open:
-            self._unread.append(words)
+            self._unread.append((words, words if typed is None else typed))
             silence, self._silence = self._silence, None
             if silence:
                 silence.reschedule(0)
@@ -129,34 +130,36 @@ class Steering(Middleware):
     @property
     def unread(self) -> tuple[str, ...]:
         """Words the model has not read yet, oldest first."""
-        return tuple(self._unread)
+        return tuple(words for words, _typed in self._unread)
 
     def take_back(self) -> str:
         """Withdraw the newest unread words; return "" if there are none."""
-        return self._unread.pop() if self._unread else ""
+        return self._unread.pop()[0] if self._unread else ""
 
     async def before_step(self, state: RunState) -> Decision:
         """Append the queued words to the model's next input."""
         while said := await self._next(state):
-            words, (text, images) = said
-            state.history.add_remark(framed(text), images, words=words)
+            words, typed, (text, images) = said
+            state.history.add_remark(framed(text), images, words=words, typed=typed)
         return None
 
     async def after_answer(self, state: RunState, answer: Completion) -> Decision:
         """Continue with the first queued words; `before_step` adds the others."""
         if not (said := await self._next(state)):
             return None
-        words, (text, images) = said
-        return Inject(text, words=words, images=images)
+        words, typed, (text, images) = said
+        return Inject(text, words=words, typed=typed, images=images)
 
-    async def _next(self, state: RunState) -> tuple[str, WithFiles] | None:
-        """Return the oldest unread words, and the model's input for them.
+    async def _next(self, state: RunState) -> tuple[str, str | None, WithFiles] | None:
+        """Return the oldest unread words, what was typed of them (see Kept), and the model's input for them.
         They can be withdrawn until that is complete."""
         while self._unread:
-            words = self._unread[0]
-            whole = await self._with_files(words, state.emit) if self._with_files else (words, ())
-            if self._unread and self._unread[0] is words:
-                state.emit(Steered(text=self._unread.pop(0)))
+            said = self._unread[0]
+            words, typed = said
+            whole = await self._with_files(words, typed, state.emit) if self._with_files else (words, ())
+            if self._unread and self._unread[0] is said:
+                del self._unread[0]
+                state.emit(Steered(text=words))
                 self._on_read()
-                return words, whole
+                return words, None if typed == words else typed, whole
         return None

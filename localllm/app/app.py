@@ -236,9 +236,9 @@ class LocalLLMCode(Answerer):
         origins = self.config.origins.items()
         return frozenset(key.removeprefix(prefix) for key, origin in origins if origin.layer == "project")
 
-    def steer(self, text: str) -> bool:
-        """Send `text` to the model during the run; false if no run accepts it."""
-        return self.react_agent.steer(text)
+    def steer(self, text: str, *, typed: str | None = None) -> bool:
+        """Send `text` to the model during the run; false if no run accepts it. `typed`: as for `run`."""
+        return self.react_agent.steer(text, typed=typed)
 
     @property
     def listens(self) -> bool:

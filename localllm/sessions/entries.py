@@ -52,7 +52,8 @@ class Profiled(Record, frozen=True):
 
 class Kept(Record, frozen=True):
     """A message was added; a system message replaces the first one.
-    `words` of it are the user's own; `typed` is what was typed of these, if a project's alias gave the rest."""
+    `words` of it are the user's own; `typed` is what was typed of these, if the rest was pasted or is of a
+    project's alias."""
 
     message: Message
     words: str = ""
@@ -60,11 +61,13 @@ class Kept(Record, frozen=True):
 
 
 class Noted(Record, frozen=True):
-    """The newest message was extended by a paragraph and images; `words` of it are the user's own."""
+    """The newest message was extended by a paragraph and images; `words` of it are the user's own. `typed`: see
+    Kept."""
 
     text: str
     images: tuple[Image, ...] = ()
     words: str = ""
+    typed: str | None = None
 
 
 class Worded(msgspec.Struct, frozen=True, array_like=True):

@@ -65,10 +65,11 @@ class Talk:
         decide_plan: Callable[[], Awaitable[PlanAnswer]] | None = None,
         confirm: Confirm | None = None,
         forced_end: ForcedEnd | None = None,
+        typed: Callable[[str], str] = str,
     ) -> None:
         """`consume` shows a run and returns how it ended. `is_attended`: a user types the lines, and may run own
         commands. `decide_plan` asks the user about a plan, `confirm` whether to continue a command; `forced_end` ends
-        the program if nothing else does."""
+        the program if nothing else does. `typed` returns the part of a text that was not pasted."""
         self.registry = SlashRegistry(COMMANDS, chat.settings.commands.aliases, chat.project_aliases)
         self._chat = chat
         self._screen = screen
@@ -76,6 +77,7 @@ class Talk:
         self._is_attended = is_attended
         self._decide_plan = decide_plan
         self._confirm = confirm
+        self._typed = typed
         self.forced_end = forced_end or ForcedEnd()
         self._finished: RunFinished | None = None
         self._in_progress: set[str] = set()
@@ -270,10 +272,11 @@ class Talk:
             )
             self._screen.print(("warning", "! " + clean(text, keep_newlines=False)))
 
-    async def _run(self, query: str, typed: str | None = None) -> None:
-        """Run a request. `typed`: see ChatContext.run."""
+    async def _run(self, query: str, own: str | None = None) -> None:
+        """Run a request. `own`: the part of it that the user entered, if an alias of the project supplied the rest."""
         before = self._chat.memory.version
-        self._finished = await self._show(self._chat.run(query, typed=typed))
+        typed = self._typed(query if own is None else own)
+        self._finished = await self._show(self._chat.run(query, typed=None if typed == query else typed))
         if self._is_attended and before != self._chat.memory.version:
             self._show_work()
 

@@ -25,6 +25,7 @@ from localllm.tui.dialogs.trust import QUIET_SECONDS, ask_trust
 from localllm.tui.headless import Headless, HeadlessConfirmer, exit_code, read_lines
 from localllm.tui.input.completion import Suggester
 from localllm.tui.input.message_queue import Outbox
+from localllm.tui.input.strangers_words import StrangersWords
 from localllm.tui.input.typeahead import KeyName, TypeAhead
 from localllm.tui.render.answer import preload
 from localllm.tui.render.events import Renderer
@@ -41,8 +42,9 @@ class Stage:
     """Transfer the terminal between the run and a question. Keys typed before the question was visible, or right after
     it, never answer it."""
 
-    def __init__(self, screen: Screen, renderer: Renderer, typeahead: TypeAhead) -> None:
+    def __init__(self, screen: Screen, renderer: Renderer, typeahead: TypeAhead, strangers: StrangersWords) -> None:
         self._screen = screen
+        self._strangers = strangers
         self._renderer = renderer
         self._typeahead = typeahead
         self._opened: Question | None = None
@@ -82,7 +84,7 @@ class Stage:
         if self._opened is None:
             from localllm.tui.input.prompt import Question  # imports prompt_toolkit, which loads slowly
 
-            self._opened = Question(self._screen.theme)
+            self._opened = Question(self._screen.theme, self._strangers)
         return self._opened
 
 
@@ -101,11 +103,12 @@ class Terminal:
         self._interactive = sys.stdin.isatty()
         self._screen = Screen(sys.stdout, choose_theme(sys.stdout))
         self._is_open = is_open
-        self._typeahead = TypeAhead(sys.stdin, modes, write=self._control)
+        self._strangers = StrangersWords()
+        self._typeahead = TypeAhead(sys.stdin, modes, write=self._control, on_paste=self._strangers.add)
         self._screen.below = self._below
         self._renderer = Renderer(self._screen, below=self._below)
         self._typeahead.on_change = self._renderer.echo
-        self._stage = Stage(self._screen, self._renderer, self._typeahead)
+        self._stage = Stage(self._screen, self._renderer, self._typeahead, self._strangers)
         self._confirmer = TerminalConfirmer(self._screen, self._stage, self.interrupt)
         self._headless = Headless("text")
         self._history_file = (state or state_folder()) / "history"
@@ -176,6 +179,7 @@ class Terminal:
             decide_plan=decide_plan,
             confirm=self._confirm if self._interactive else None,
             forced_end=ForcedEnd(self._typeahead.stop),
+            typed=self._strangers.typed,
         )
         ending = _Ending(talk.forced_end)
         handlers = {**ending.handlers(), "SIGCONT": self._wake}
@@ -220,7 +224,13 @@ class Terminal:
             self._screen.print_lines(await asyncio.to_thread(talk.reminder))
             prompt = self._prompt = self._make_prompt(talk, chat)
             outbox = self._outbox = Outbox(
-                self._typeahead, self._screen, chat, talk.interrupt, prompt.remember, is_live=self._is_live
+                self._typeahead,
+                self._screen,
+                chat,
+                talk.interrupt,
+                prompt.remember,
+                is_live=self._is_live,
+                typed=self._strangers.typed,
             )
             outbox.queue(self._early)
             self._typeahead.on_key = outbox.press
@@ -332,6 +342,7 @@ class Terminal:
             change_mode=lambda: next_mode(chat),
             echo=lambda mode, text: self._screen.print_lines(said_lines(text, self._screen.width, mode)),
             theme=self._screen.theme,
+            strangers=self._strangers,
         )
 
     def _keep_history(self) -> Path | None:

@@ -203,7 +203,7 @@ class Chat:
     def listens(self) -> bool:
         return self._hears
 
-    def steer(self, text: str) -> bool:
+    def steer(self, text: str, *, typed: str | None = None) -> bool:
         if self._hears:
             self.unread.append(text)
         return self._hears

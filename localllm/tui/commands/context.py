@@ -300,12 +300,12 @@ class ChatContext(Protocol):
         ...
 
     def run(self, query: str, *, typed: str | None = None) -> AsyncGenerator[AgentEvent]:
-        """Stream the events of one request, RunFinished last. `typed`: the part of it typed by the user, if an alias
-        of the project supplied the rest."""
+        """Stream the events of one request, RunFinished last. `typed`: the part of it typed by the user, if the rest
+        was pasted or supplied by an alias of the project."""
         ...
 
-    def steer(self, text: str) -> bool:
-        """Send `text` to the model during the run; false if no run accepts it."""
+    def steer(self, text: str, *, typed: str | None = None) -> bool:
+        """Send `text` to the model during the run; false if no run accepts it. `typed`: as for `run`."""
         ...
 
     @property

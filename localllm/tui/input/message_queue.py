@@ -34,15 +34,17 @@ class Outbox:
         remember: Callable[[str], None],
         *,
         is_live: Callable[[], bool],
+        typed: Callable[[str], str] = str,
     ) -> None:
         """`interrupt` is called for Escape; `remember` adds a sent line to the history. `is_live`: whether `lines` are
-        on the screen now."""
+        on the screen now. `typed` returns the part of a line that was not pasted."""
         self._typeahead = typeahead
         self._screen = screen
         self._chat = chat
         self._interrupt = interrupt
         self._remember = remember
         self._is_live = is_live
+        self._typed = typed
         self._queued: list[str] = []
         self._were_told: list[bool] = []
         self._given_back: Sequence[str] = ()
@@ -165,7 +167,7 @@ class Outbox:
             self._announce(_NOT_SENT, self._unsent)
             return
         self._remember(text)
-        if now and not _is_for_chat(text) and self._chat.steer(text):
+        if now and not _is_for_chat(text) and self._chat.steer(text, typed=self._typed(text)):
             self._were_told.append(True)
             self._announce(N_("sent, not read yet: {text}"), text)
         else:

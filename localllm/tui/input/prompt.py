@@ -1,7 +1,9 @@
 """The prompts, on prompt_toolkit. Imported when the first prompt is about to appear, since it loads slowly."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
@@ -32,6 +34,7 @@ from localllm.tui.dialogs.approval import Escaped
 from localllm.tui.dialogs.visible_input import NothingHidden
 from localllm.tui.input.completion import Suggester, Suggestion
 from localllm.tui.input.pastes import Pastes
+from localllm.tui.input.strangers_words import Span, StrangersWords
 from localllm.tui.input.typeahead import ESCAPE_SECONDS, PASTE_BEGINS, PASTE_ENDS
 from localllm.tui.theme import Line, Theme
 
@@ -65,17 +68,20 @@ class ChatPrompt:
         mode: Callable[[], str] = str,
         change_mode: Callable[[], None] = lambda: None,
         echo: Callable[[str, str], None] = lambda _mode, _text: None,
+        strangers: StrangersWords | None = None,
     ) -> None:
         """`mode` is shown before the line if it is not empty; `change_mode` is called for Shift+Tab. `echo` prints mode
-        and text of a finished line in its place, broken between words; not with a plain theme."""
+        and text of a finished line in its place, broken between words; not with a plain theme. `strangers` is told what
+        is pasted."""
         self._mode = mode
         self._echo = None if theme.plain else echo
         self._change_mode = change_mode
         self._toolbar = toolbar
         self._hint = ""
         self._pastes = Pastes()
+        self._strangers = strangers or StrangersWords()
         self._session: PromptSession[str] = PromptSession(
-            history=_History(str(history_file), self._pastes) if history_file else InMemoryHistory(),
+            history=_History(str(history_file), self._pastes, self._strangers) if history_file else InMemoryHistory(),
             completer=_Completer(suggester.suggest),
             complete_in_thread=True,
             # Without completions, prompt_toolkit reserves no rows for the menu.
@@ -92,6 +98,11 @@ class ChatPrompt:
             input_processors=[NothingHidden()],
             erase_when_done=not theme.plain,
         )
+
+        def recall(buffer: Buffer) -> None:
+            self._strangers.recall(buffer.text)
+
+        self._session.default_buffer.on_text_changed += recall
 
     async def ask(self, default: str = "") -> str:
         """Read the user's input, initially `default`. Raises EOFError if the user exits."""
@@ -156,7 +167,8 @@ class ChatPrompt:
 
         @bindings.add(Keys.BracketedPaste, filter=in_text)
         def _paste(event: KeyPressEvent) -> None:
-            text = event.data.replace("\r\n", "\n").replace("\r", "\n")
+            text = _pasted(event)
+            self._strangers.add(text)
             event.current_buffer.insert_text(self._pastes.fold(text))
 
         @bindings.add("backspace", filter=in_text & Condition(self._is_behind_paste))
@@ -184,6 +196,10 @@ def _enter(buffer: Buffer) -> None:
         buffer.validate_and_handle()
 
 
+def _pasted(event: KeyPressEvent) -> str:
+    return event.data.replace("\r\n", "\n").replace("\r", "\n")
+
+
 class _Completer(Completer):
     def __init__(self, suggest: Callable[[str], Sequence[Suggestion]]) -> None:
         self._suggest = suggest
@@ -200,8 +216,16 @@ def _depth(theme: Theme) -> ColorDepth | None:
 class Question:
     """Ask for one short answer during a run."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, strangers: StrangersWords | None = None) -> None:
+        """`strangers` is told what is pasted."""
         bindings = KeyBindings()
+        noted = strangers or StrangersWords()
+
+        @bindings.add(Keys.BracketedPaste)
+        def _paste(event: KeyPressEvent) -> None:
+            text = _pasted(event)
+            noted.add(text)
+            event.current_buffer.insert_text(text)
 
         @bindings.add("escape")
         def _(event: KeyPressEvent) -> None:
@@ -271,20 +295,52 @@ class _Painted(Lexer):
         return lambda number: self._rows[number] if number < len(self._rows) else []
 
 
+_PASTED = "# pasted"
+"""Begins a line before a stored text with the places of what was pasted of it; FileHistory skips such lines."""
+
+
 class _History(FileHistory):
     """The input history, stored in full; long texts are folded when recalled."""
 
-    def __init__(self, filename: str, pastes: Pastes) -> None:
+    def __init__(self, filename: str, pastes: Pastes, strangers: StrangersWords) -> None:
         super().__init__(filename)
+        self._file = Path(filename)
         self._pastes = pastes
+        self._strangers = strangers
 
     def load_history_strings(self) -> Iterable[str]:
-        return map(self._pastes.fold, super().load_history_strings())
+        texts: list[str] = []
+        for text, places in _stored(self._file):
+            texts.append(self._pastes.fold(text))
+            if places:
+                self._strangers.keep(texts[-1], [text[begin:end] for begin, end in places])
+        return reversed(texts)
 
     def store_string(self, string: str) -> None:
         """Store a line; on a full disk it is kept for this session only."""
-        with contextlib.suppress(OSError):
-            super().store_string(_encodable(self._pastes.whole(string)))
+        text = _encodable(self._pastes.whole(string))
+        places = " ".join(f"{begin}-{end}" for begin, end in self._strangers.spans(text))
+        lines = [f"# {datetime.now()}", *([f"{_PASTED} {places}"] if places else [])]  # noqa: DTZ005 - as FileHistory
+        lines += [f"+{line}" for line in text.split("\n")]
+        with contextlib.suppress(OSError), self._file.open("ab") as file:
+            file.write(("\n" + "\n".join(lines) + "\n").encode())
+
+
+def _stored(file: Path) -> Iterator[tuple[str, list[Span]]]:
+    """Yield the texts of a history file with the places of what was pasted, oldest first."""
+    lines: list[str] = []
+    places: list[Span] = []
+    for line in file.read_bytes().decode("utf-8", "replace").split("\n") if file.exists() else ():
+        if line.startswith("+"):
+            lines.append(line[1:])
+            continue
+        if lines:
+            yield "\n".join(lines), places
+            lines, places = [], []
+        if line.startswith(_PASTED):
+            places = [(int(begin), int(end)) for begin, end in re.findall(r"(\d{1,9})-(\d{1,9})", line)]
+    if lines:
+        yield "\n".join(lines), places
 
 
 def _encodable(text: str) -> str:

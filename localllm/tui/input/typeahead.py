@@ -73,7 +73,9 @@ _SEQUENCES: dict[str, KeyName] = {
 class KeyReader:
     """Decode keys from bytes. A possible prefix is `held` until it is complete or `flush`ed."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_paste: Callable[[str], None] = lambda _: None) -> None:
+        """`on_paste` is told of each pasted text."""
+        self._on_paste = on_paste
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._rest = ""
         self._pasted: str | None = None
@@ -105,7 +107,7 @@ class KeyReader:
         rest, self._rest = self._rest, ""
         if self._pasted is not None:
             pasted, self._pasted = self._pasted, None
-            return [Key("text", _lines(pasted + rest))]
+            return [self._pasted_key(pasted + rest)]
         return [Key("escape")] * len(rest) if set(rest) == {_ESCAPE} else []
 
     def _next(self) -> Key | None:
@@ -137,7 +139,12 @@ class KeyReader:
             return None
         text = (self._pasted or "") + inside
         self._pasted, self._rest = None, after
-        return Key("text", _lines(text))
+        return self._pasted_key(text)
+
+    def _pasted_key(self, text: str) -> Key:
+        key = Key("text", _lines(text))
+        self._on_paste(key.text)
+        return key
 
 
 def _lines(text: str) -> str:
@@ -200,14 +207,16 @@ class TypeAhead:
         modes_before: list[Any] | None = None,
         *,
         write: Callable[[str], None] = lambda _: None,
+        on_paste: Callable[[str], None] = lambda _: None,
         later: Callable[[float, Callable[[], None]], Timer] = _in_loop,
     ) -> None:
         """`modes_before`: the terminal modes to restore, if they were changed already. `write` writes to the terminal.
-        `later` schedules a call after so many seconds."""
+        `on_paste` is told of each pasted text. `later` schedules a call after so many seconds."""
         self._stream = stream
         self._write = write
         self._later = later
-        self._keys = KeyReader()
+        self._on_paste = on_paste
+        self._keys = KeyReader(on_paste)
         self._line = ""
         self._modes_before = modes_before
         self._reading = False
@@ -223,13 +232,13 @@ class TypeAhead:
 
     def keep(self, raw: str) -> None:
         """Add keys someone else has read. They only insert text: sending them requires another Enter."""
-        reader = KeyReader()
+        reader = KeyReader(self._on_paste)
         for key in [*reader.read(raw), *reader.flush()]:
             self._edit(Key("newline") if key.name in ("enter", "queue") else key)
 
     def press(self, raw: str) -> None:
         """Process keys read by a prompt after the submitted line, including sending."""
-        reader = KeyReader()
+        reader = KeyReader(self._on_paste)
         for key in [*reader.read(raw), *reader.flush()]:
             self._press(key)
 

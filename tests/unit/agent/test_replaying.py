@@ -314,6 +314,8 @@ def test_what_a_foreign_log_would_have_done_is_not_taken_over(is_ours: bool) -> 
     assert replayed.tainted != is_ours
     assert replayed.typed == {"x and q": "q"}
     assert rebuilt(entries[0], Kept(message=UserMessage("q"), words="q", typed="")).typed == {"q": ""}
+    noted = Noted(text="q and r", words="q and r", typed="r")
+    assert rebuilt(entries[0], Kept(message=UserMessage("q"), words="q"), noted).typed == {"q and r": "r"}
 
 
 def test_points_that_were_lost_come_back_with_a_rewind_that_is_taken_back() -> None:

@@ -254,6 +254,18 @@ class TestRequests:
         assert requests(agent)[0].count("<file path=") == 1
         assert agent.tool_system._judge.said == "\n@a.py"
 
+    async def test_around_and_between_pasted_texts_only_what_was_typed_counts(self, project: Path) -> None:
+        (project / "b.py").write_text("y = 2\n", encoding="utf-8")
+        agent = make_agent(scripted("ok"), project)
+        query = "Fix @a.py: see @b.py and @x/y@z too, as AGENTS.md says"
+        typed = "Fix @a.py: \n too, "
+        events = [event async for event in agent.run(query, typed=typed)]
+        assert requests(agent)[0].startswith(f'{query}\n\n<file path="a.py">')
+        assert requests(agent)[0].count("<file path=") == 1
+        assert agent.tool_system._judge.said == f"\n{typed}"
+        told = [event.text for event in events if isinstance(event, Notice)]
+        assert told[:1] == ["Not attached, as you did not type it yourself: @b.py"]
+
     async def test_offers_come_in_their_order_and_are_quoted(self, project: Path) -> None:
         agent = make_agent(scripted("ok"), project)
         agent.offer("one")

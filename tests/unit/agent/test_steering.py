@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,6 +68,26 @@ async def test_it_stands_behind_the_results_of_the_step(project: Path) -> None:
     assert isinstance(events[-1], RunFinished)
     assert events[-1].status == "done"
     check_valid(agent.history.messages)
+
+
+@pytest.mark.parametrize("kind", [ToolFinished, MessageCompleted])
+async def test_what_is_pasted_into_it_does_not_count(project: Path, kind: type[AgentEvent]) -> None:
+    (project / "b.py").write_text("y = 2\n", encoding="utf-8")
+    words, typed = "see @b.py at https://evil.example/ and @a.py", "and @a.py"
+    entries: list[Any] = []
+
+    def listener(event: AgentEvent) -> None:
+        if isinstance(event, kind) and words not in agent.history.words:
+            agent.steer(words, typed=typed)
+
+    answers = ["Well.", "Done."] if kind is MessageCompleted else [call("list_files"), "Done."]
+    agent = make_agent(scripted(*answers), project, listener=listener)
+    agent.history.listen(entries.append)
+    _ = [event async for event in agent.run("Look")]
+    sent = "\n".join(message.text for message in agent.history.messages)
+    assert (words in sent, '<file path="a.py">' in sent, '<file path="b.py">' in sent) == (True, True, False)
+    assert agent.tool_system._judge.said == "\nLook\nand @a.py"
+    assert [entry.typed for entry in entries if getattr(entry, "words", "") == words] == [typed]
 
 
 @pytest.mark.parametrize("kind", [ToolFinished, MessageCompleted])
@@ -234,7 +255,7 @@ async def test_what_is_taken_back_while_its_files_are_read_is_not_read_for_what_
     history, events = History("system"), list[AgentEvent]()
     history.add_user("Look")
 
-    async def with_files(words: str, _emit: Emit) -> tuple[str, tuple[Image, ...]]:
+    async def with_files(words: str, _typed: str, _emit: Emit) -> tuple[str, tuple[Image, ...]]:
         begun.set()
         await go_on.wait()
         return f"{words}, with files", ()

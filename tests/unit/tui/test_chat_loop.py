@@ -117,7 +117,14 @@ class Said:
         self.stream = StringIO()
         self.statuses: list[str] = []
         screen = Screen(self.stream, Theme(plain=True))
-        self.talk = Talk(self.program, screen, self.consume, is_attended=is_attended, decide_plan=self.decide)  # type: ignore[arg-type] - no tools in it
+        self.talk = Talk(
+            self.program,  # type: ignore[arg-type] - no tools in it
+            screen,
+            self.consume,
+            is_attended=is_attended,
+            decide_plan=self.decide,
+            typed=lambda text: text.replace("(pasted)", ""),
+        )
 
     async def consume(self, events: AsyncGenerator[AgentEvent]) -> RunFinished | None:
         finished = None
@@ -175,9 +182,13 @@ async def test_what_is_asked_for(line: str, query: str) -> None:
         ("/test @a.py ", "@a.py"),
         ("/test", ""),
         ("/look @a.py", None),
+        ("/test @a.py (pasted)", "@a.py "),
+        ("/look (pasted)", "Look at "),
+        ("look at (pasted), please", "look at , please"),
+        ("(pasted)", ""),
     ],
 )
-async def test_of_an_alias_of_the_projects_only_what_follows_is_typed(line: str, typed: str | None) -> None:
+async def test_of_pasted_text_and_of_a_projects_alias_only_the_rest_is_typed(line: str, typed: str | None) -> None:
     said = Said()
     task = await said.begin(line)
     assert said.program.typed == [typed]

@@ -1,6 +1,7 @@
 """What is written while a run goes on: told, queued, taken back, given back; nothing is lost, nothing sent twice."""
 
 import sys
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from typing import Any, cast
@@ -26,14 +27,16 @@ class Chat:
     def __init__(self, *, runs: bool = True) -> None:
         self.runs = runs
         self.unread: list[str] = []
+        self.typed: list[str | None] = []
 
     @property
     def listens(self) -> bool:
         return self.runs
 
-    def steer(self, text: str) -> bool:
+    def steer(self, text: str, *, typed: str | None = None) -> bool:
         if self.runs:
             self.unread.append(text)
+            self.typed.append(typed)
         return self.runs
 
     def unsteer(self) -> str:
@@ -46,7 +49,7 @@ class Chat:
 class Writing:
     """Somebody at the keyboard."""
 
-    def __init__(self, *, runs: bool = True, is_live: bool = True) -> None:
+    def __init__(self, *, runs: bool = True, is_live: bool = True, typed: Callable[[str], str] = str) -> None:
         self.chat = Chat(runs=runs)
         self.stream = StringIO()
         self.interrupts = 0
@@ -55,7 +58,7 @@ class Writing:
         screen = Screen(self.stream, Theme(plain=True))
         chat: ChatContext = cast("Any", self.chat)
         self.outbox = Outbox(
-            self.typeahead, screen, chat, self._interrupt, self.remembered.append, is_live=lambda: is_live
+            self.typeahead, screen, chat, self._interrupt, self.remembered.append, is_live=lambda: is_live, typed=typed
         )
 
     def _interrupt(self) -> None:
@@ -309,3 +312,9 @@ def test_where_nothing_is_shown_below_it_is_said() -> None:
     writing.outbox.press("up")
     shown = ["  sent, not read yet: now", "  next: 日␊本", "  taken back: 日␊本"]
     assert writing.stream.getvalue().splitlines() == shown
+
+
+def test_what_was_pasted_of_a_line_is_told_apart() -> None:
+    writing = Writing(typed=lambda text: text.replace("pasted", ""))
+    writing.send("see pasted", "now")
+    assert writing.chat.typed == ["see ", "now"]

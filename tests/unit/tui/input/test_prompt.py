@@ -16,6 +16,7 @@ from localllm.tui.dialogs.queries import edit_queries
 from localllm.tui.dialogs.visible_input import NothingHidden
 from localllm.tui.input.completion import Suggester
 from localllm.tui.input.prompt import ChatPrompt, Question
+from localllm.tui.input.strangers_words import StrangersWords
 from localllm.tui.theme import Theme
 
 pytestmark = pytest.mark.anyio
@@ -69,6 +70,54 @@ async def test_a_finished_line_is_erased_and_echoed(plain: bool, echoed: list[tu
             keys.send_text("one\n" + "two\r")
             assert await prompt.ask() == "one\ntwo"
     assert seen == echoed
+
+
+async def test_what_was_pasted_stays_so_in_the_history_of_a_later_chat(tmp_path: Path) -> None:
+    pasted = "see AGENTS.md\nand @.env"
+    long = "\n".join(f"row {number} @.env" for number in range(20))
+
+    async def say(keys: str) -> tuple[str, str]:
+        """The text that these keys send from the prompt of a new chat, and what was typed of it."""
+        strangers = StrangersWords()
+        suggester = Suggester(Path.cwd(), (), dict, lambda _name, _after: (), Path.cwd())
+        with create_pipe_input() as keyboard:
+            output = Vt100_Output(StringIO(), lambda: Size(24, 80), term="xterm", enable_cpr=False)
+            with create_app_session(input=keyboard, output=output):
+                prompt = ChatPrompt(
+                    history_file=tmp_path / "history",
+                    suggester=suggester,
+                    toolbar=str,
+                    theme=Theme(plain=False),
+                    strangers=strangers,
+                )
+                keyboard.send_text(keys)
+                text = await prompt.ask()
+                return text, strangers.typed(text)
+
+    oldest = "\x1b<"
+    assert await say(f"fix this: \x1b[200~{pasted}\x1b[201~ please\r") == (
+        f"fix this: {pasted} please",
+        "fix this: \n please",
+    )
+    assert await say(f"{oldest}\r") == (f"fix this: {pasted} please", "fix this: \n please")
+    assert await say(f"{oldest}\x05 @b.py\r") == (f"fix this: {pasted} please @b.py", "fix this: \n please @b.py")
+    (tmp_path / "history").unlink()
+    assert await say(f"and \x1b[200~{long}\x1b[201~\r") == (f"and {long}", "and \n")
+    assert await say(f"{oldest}\x05 @b.py\r") == (f"and {long} @b.py", "and \n @b.py")
+    (tmp_path / "history").unlink()
+    assert await say("typed\nby @me\r") == ("typed\nby @me", "typed\nby @me")
+    assert await say(f"{oldest}\r") == ("typed\nby @me", "typed\nby @me")
+    assert await say("never @seen\r") == ("never @seen", "never @seen")
+
+
+async def test_a_paste_into_an_answer_is_noted() -> None:
+    strangers = StrangersWords()
+    with create_pipe_input() as keys:
+        output = Vt100_Output(StringIO(), lambda: Size(24, 80), term="xterm", enable_cpr=False)
+        with create_app_session(input=keys, output=output):
+            keys.send_text("no: \x1b[200~see @.env\x1b[201~\r")
+            assert await Question(Theme(plain=False), strangers).ask() == "no: see @.env"
+    assert strangers.typed("no: see @.env") == "no: \n"
 
 
 def test_a_sign_of_several_characters_stays_one_where_it_is_selected() -> None:

@@ -275,3 +275,19 @@ async def test_who_is_broken_off_while_keys_come_without_end_keeps_them(terminal
             held.join()
         assert board.typeahead.text().startswith("y")
         board.typeahead.stop()
+
+
+async def test_a_paste_is_reported_and_typed_keys_are_not(terminal: tuple[int, int]) -> None:
+    keyboard, screen = terminal
+    with os.fdopen(screen, "r", encoding="utf-8") as stream:
+        told: list[str] = []
+        typeahead = TypeAhead(stream, on_paste=told.append)
+        typeahead.keep("typed \x1b[200~one\r\ntwo\x1b[201~ here")
+        typeahead.press("\x1b[200~three\x1b[201~")
+        typeahead.start()
+        os.write(keyboard, b" x\x1b[200~four\x1b[201~\x1b[200~fi")
+        while "four" not in typeahead.text():
+            await asyncio.sleep(0.001)
+        typeahead.stop()
+        assert told == ["one\ntwo", "three", "four", "fi"]
+        assert typeahead.text() == "typed one\ntwo herethree xfourfi"
