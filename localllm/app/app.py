@@ -13,14 +13,15 @@ from localllm.agent.memory_editor import Remembering
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.subagents import Explorer
 from localllm.app.deep_research import can_research, research_tool
-from localllm.app.late_sandbox import late_runner, take_back_unfinished
+from localllm.app.late_sandbox import late_runner
 from localllm.app.model_session import Answerer, names_model
 from localllm.app.private_log import start_log
+from localllm.app.recovery import Recovery
 from localllm.app.request import Requests
 from localllm.app.session import Conversation, Project, ToolInfo
 from localllm.app.session_changes import SessionChanges
 from localllm.app.settings_news import SettingsNews
-from localllm.app.start_notices import recovery_notices, settings_notices, storage_notices
+from localllm.app.start_notices import settings_notices, storage_notices
 from localllm.app.work_folder import work_folder
 from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.base.events import AgentEvent, Emit, Notice, RunFinished, Usage
@@ -91,8 +92,8 @@ class LocalLLMCode(Answerer):
     """The program without its user interface: settings in, events out.
 
     `root` is the project, `here` the current folder in it; `environ` has the keys of model servers; `accept_no_sandbox`
-    allows commands on a machine without a sandbox; `put_back`: number of protected files restored before the settings
-    were read. Raises ConfigurationError if the settings cannot be applied.
+    allows commands on a machine without a sandbox; `recovery`: what was restored before the settings were read.
+    Raises ConfigurationError if the settings cannot be applied.
     """
 
     def __init__(
@@ -104,7 +105,7 @@ class LocalLLMCode(Answerer):
         environ: Mapping[str, str],
         here: Path | None = None,
         accept_no_sandbox: bool = False,
-        put_back: int = 0,
+        recovery: Recovery | None = None,
     ) -> None:
         go_offline(loaded, environ)
         super().__init__(root, loaded.settings.llm, loaded.allowed_environ(environ), is_named=names_model(loaded))
@@ -122,7 +123,7 @@ class LocalLLMCode(Answerer):
         self._accept_no_sandbox = accept_no_sandbox
         self._environ = environ
         self._sandbox_level = ""
-        self._recovered, self._put_back = 0, put_back
+        self._recovery = recovery or Recovery()
         self._panel = Panel(self._make_panel)
         self._requests = Requests(self, lambda: self._conversation)
         self._settings_news = SettingsNews(root, environ)
@@ -135,8 +136,7 @@ class LocalLLMCode(Answerer):
         start_log(self.settings.logging, work_folder(self.settings))
         self._project = self._open_project()
         self._conversation = Conversation(self._project)
-        self._put_back += take_back_unfinished(self.root, self._project.runner)  # before they count as changed
-        self._recovered = self.tool_system.changes.recover()
+        self._recovery.run(self.root, self._project.runner, self.tool_system.changes)
         return True
 
     async def ready(self) -> None:
@@ -455,7 +455,7 @@ class LocalLLMCode(Answerer):
         return [
             *storage_notices(self._project.storage),
             *told,
-            *recovery_notices(self._recovered, self._put_back, self.tool_system.changes.not_undone),
+            *self._recovery.notices(),
             *self.config.warnings,
             *faulty,
         ]

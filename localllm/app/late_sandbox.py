@@ -5,8 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from localllm.base import logs
-from localllm.base.paths import cache_folder, data_folder, is_recorded, state_folder
+from localllm.base.paths import cache_folder, data_folder, state_folder
 from localllm.config.schema import Settings
 from localllm.rag.locations import user_folder
 from localllm.safety.rules import closed_to_commands, leading_out
@@ -14,18 +13,6 @@ from localllm.sandbox.command_runner import LateRunner
 
 if TYPE_CHECKING:
     from localllm.sandbox.runner import SandboxRunner
-
-
-def take_back_unfinished(root: Path, runner: LateRunner) -> int:
-    """Restore protected project files that commands of a killed program had changed; return their number. Loads nothing
-    if there are none."""
-    if not is_recorded(root.resolve(), state_folder() / "commands"):
-        return 0
-    try:
-        return len(runner.recover())
-    except OSError as error:
-        logs.of("SANDBOX").warning("what a killed command had changed cannot be put back: %s", error)
-        return 0
 
 
 def late_runner(settings: Settings, root: Path, *, accept_no_sandbox: bool) -> LateRunner:

@@ -1,10 +1,9 @@
-"""Notices at start-up: storage locations, untrusted project settings, recovery."""
+"""Notices at start-up: storage locations and untrusted project settings."""
 
 from collections.abc import Sequence
 
-from localllm.base.i18n import N_, _, ngettext
+from localllm.base.i18n import N_, _
 from localllm.base.paths import Storage
-from localllm.safety.paths import some_of
 
 _STORED = {
     "state": N_("{own} cannot be used here ({reason}): long output is kept in {folder}."),
@@ -38,38 +37,6 @@ def settings_notices(withheld: Sequence[str], unsent: Sequence[str]) -> list[str
                 "{variables} is not sent: the project's localllm.toml, which you have not trusted, chooses "
                 "the server. To trust it: localllm config trust",
                 variables=", ".join(unsent),
-            )
-        )
-    return lines
-
-
-def recovery_notices(files: int, put_back: int = 0, not_undone: Sequence[str] = ()) -> list[str]:
-    """Report files changed by an interrupted call of a killed program, restored files that run later outside the
-    sandbox, and files that an interrupted undo has not restored."""
-    lines: list[str] = []
-    if files:
-        lines.append(
-            ngettext(
-                "The program was killed during its last change; that change ({count} file) can be undone.",
-                "The program was killed during its last change; that change ({count} files) can be undone.",
-                files,
-            )
-        )
-    if not_undone:
-        lines.append(
-            _(
-                "The program was killed during an undo. Not restored yet: {names}. /undo continues.",
-                names=some_of(not_undone),
-            )
-        )
-    if put_back:
-        lines.append(
-            ngettext(
-                "The program was killed while a command was running; the protected file it had changed "
-                "({count}) was restored.",
-                "The program was killed while a command was running; the protected files it had changed "
-                "({count}) were restored.",
-                put_back,
             )
         )
     return lines

@@ -350,10 +350,12 @@ def _project_check(project: Path) -> Callable[[str], bool]:
 
 def is_recorded(root: Path, folder: Path) -> bool:
     """Return whether `folder` has a record of a command in the project at `root` that has not ended, or whose program
-    was killed."""
+    was killed. A folder that cannot be read may have one."""
     try:
         begin = records_name(root)
         return any(name.startswith(begin) for name in os.listdir(folder))  # noqa: PTH208 - names
+    except PermissionError:
+        return True
     except OSError:
         return False
 

@@ -18,9 +18,11 @@ import click
 from localllm import __version__
 from localllm.app.app import LocalLLMCode
 from localllm.app.private_log import start_log
+from localllm.app.recovery import Recovery
 from localllm.base import logs
 from localllm.base.errors import ConfigurationError, InternalError, LocalLLMError
 from localllm.base.i18n import _, language, set_language
+from localllm.base.own_folders import closed_folder, reopen_at_start
 from localllm.base.paths import find_project
 from localllm.cli.fast_start import Opening
 from localllm.cli.interruption import Interruption
@@ -155,11 +157,19 @@ def run(arguments: list[str], opening: Opening | None = None) -> int:
     except Exception as error:
         if debug:
             raise
-        start_log(LoggingSettings())
-        logs.of("CLI").exception("the program failed")
-        print_error(InternalError("internal", reason=repr(error), log=logs.file()))
-        return InternalError.exit_code
+        failure = _failure(error)
+        print_error(failure)
+        return failure.exit_code
     return result if isinstance(result, int) else 0
+
+
+def _failure(error: Exception) -> LocalLLMError:
+    """Return the error that explains an exception, and log it if it is a bug."""
+    if closed := closed_folder(error):
+        return closed
+    start_log(LoggingSettings())
+    logs.of("CLI").exception("the program failed")
+    return InternalError("internal", reason=repr(error), log=logs.file())
 
 
 def _named_language(arguments: list[str]) -> str:
@@ -304,7 +314,7 @@ def root(context: click.Context, **options: Any) -> int | None:
         return None
     _refuse_contradictions(options)
     project = find_project(here)
-    put_back = take_back(project)
+    recovery = Recovery(reopened=reopen_at_start(project), put_back=take_back(project))
     prompt = options["prompt"]
     if prompt is None:
         front_end = _terminal(context.obj)
@@ -321,7 +331,7 @@ def root(context: click.Context, **options: Any) -> int | None:
         environ=os.environ,
         here=here,
         accept_no_sandbox=options["i_accept_no_sandbox"],
-        put_back=put_back,
+        recovery=recovery,
     )
     wanted = "" if options["continue_"] else options["resume"]
     piped = "" if prompt is None else read_piped_input(sys.stdin)

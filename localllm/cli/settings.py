@@ -11,6 +11,7 @@ import click
 from localllm.base.errors import LocalLLMError
 from localllm.base.events import Json
 from localllm.base.i18n import set_language
+from localllm.base.own_folders import reopen_at_start, reopened_notice
 from localllm.base.paths import find_project, is_recorded, state_folder
 from localllm.config.loader import Loaded, load
 from localllm.llm.offline_servers import go_offline
@@ -54,11 +55,14 @@ def load_here(context: click.Context, more: Mapping[str, Json] | None = None) ->
     switch to their language. Raises ConfigurationError."""
     options = context.find_root().params
     project = find_project(Path.cwd())
+    reopened = reopen_at_start(project)
     take_back(project)
     named = {**overrides(options), **(more or {})}
     loaded = load(project, overrides=named, environ=os.environ, trusted=options["trust_project"])
     set_language(options["lang"] or loaded.settings.ui.language)
     go_offline(loaded, os.environ)
+    if reopened:
+        say(reopened_notice(reopened))
     return project, loaded
 
 
@@ -70,7 +74,7 @@ def take_back(project: Path) -> int:
         return 0
     from localllm.sandbox.protect.revert import ProtectedFiles
 
-    with suppress(OSError):  # retried when the chat starts, and logged
+    with suppress(OSError, LocalLLMError):  # retried when the chat starts, and logged
         return len(ProtectedFiles(root, state_folder() / "quarantine").recover())
     return 0
 

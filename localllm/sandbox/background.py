@@ -52,6 +52,11 @@ class CommandOutcome(Protocol):
         """Whether not all could be searched after it for what it must not change."""
         ...
 
+    @property
+    def reopened(self) -> tuple[str, ...]:
+        """Files of the program's own that it closed, and that are open again."""
+        ...
+
 
 class Handle(Protocol):
     """A started command that nobody waits for."""

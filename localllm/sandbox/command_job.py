@@ -25,15 +25,16 @@ class Done(msgspec.Struct, frozen=True):
     reverted: tuple[str, ...]
     overlooked: bool = False
     statuses: tuple[int, ...] = ()
+    reopened: tuple[str, ...] = ()
 
 
 class Job:
     """Runs one command, once. `make_launch` is called with the scratch folder of the command.
 
     `together`: the command may run for long. All its output goes there as it comes, and what it must not change is
-    restored now and then. `on_output` is called with each piece of its output. `lost` returns, at the end, what it
-    changed that was never in the project. `leading_out` returns the rules that close what lies outside, for the
-    error if it cannot be started.
+    restored now and then. `on_output` is called with each piece of its output. `reopen` gives the program back its own
+    files that a command has closed, and returns them. `lost` returns, at the end, what it changed that was never in the
+    project. `leading_out` returns the rules that close what lies outside, for the error if it cannot be started.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Job:
         output_cap: int,
         together: HeadAndTail | None = None,
         on_output: OnOutput | None = None,
+        reopen: Callable[[], Iterable[str]] = tuple,
         lost: Callable[[], Iterable[str]] = tuple,
         leading_out: Callable[[], Iterable[str]] = tuple,
     ) -> None:
@@ -54,6 +56,7 @@ class Job:
         self._output_cap = output_cap
         self._together = together
         self._on_output = on_output
+        self._reopen = reopen
         self._lost = lost
         self._leading_out = leading_out
         self._process: Process | None = None
@@ -61,11 +64,12 @@ class Job:
         self._launch: Launch | None = None
         self._stopped = False
         self._reverted: set[str] = set()
+        self._reopened: set[str] = set()
         self._looks_with_changes = 0
 
     async def run(self, seconds: float) -> Done:
         """Run the command for at most `seconds`. Raises ToolExecutionError if it cannot be run."""
-        await asyncio.to_thread(self._protected.begin, lambda: self._stopped)
+        await asyncio.to_thread(self._begin)
         watching = asyncio.ensure_future(self._watch()) if self._together else None
         statuses: tuple[int, ...] = ()
         try:
@@ -87,7 +91,9 @@ class Job:
                 asyncio.get_running_loop().run_in_executor(None, self._scratch.remove)
         if self._looks_with_changes >= _MOST_UNDONE:
             ending = msgspec.structs.replace(ending, excess=ending.excess or "protected")
-        return Done(outcome, ending, self.reverted, self._protected.is_overlooked, statuses)
+        return Done(
+            outcome, ending, self.reverted, self._protected.is_overlooked, statuses, tuple(sorted(self._reopened))
+        )
 
     @property
     def reverted(self) -> tuple[str, ...]:
@@ -107,6 +113,14 @@ class Job:
         if self._launch:
             self._launch.kill()
 
+    def _begin(self) -> None:
+        self._reopened.update(self._reopen())  # another command may be running
+        self._protected.begin(lambda: self._stopped)
+
+    def _check(self) -> tuple[str, ...]:
+        self._reopened.update(self._reopen())
+        return self._protected.check()
+
     async def _run(self, seconds: float) -> tuple[Outcome, Ending]:
         try:
             self._scratch = self._make_scratch()
@@ -123,7 +137,7 @@ class Job:
         while True:
             await asyncio.sleep(_BETWEEN_LOOKS * int.from_bytes(os.urandom(2)) / 0xFFFF)  # at unpredictable times
             try:
-                changed = await asyncio.to_thread(self._protected.check)
+                changed = await asyncio.to_thread(self._check)
             except Exception as error:  # noqa: BLE001 - of whatever a command has written
                 logs.of("SANDBOX").warning("a change cannot be put back: %r", error)
                 continue
@@ -135,6 +149,7 @@ class Job:
     def _tidy_up(self) -> None:
         if self._launch:
             self._launch.close()
+        self._reopened.update(self._reopen())
         self._reverted.update(self._lost())
         try:
             with unfinished():

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import stat
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -14,6 +15,8 @@ import msgspec
 from localllm.base import logs, offline
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.base.i18n import Phrase
+from localllm.base.own_folders import reopen
+from localllm.base.paths import config_file
 from localllm.config.registry import load
 from localllm.sandbox.backend import BACKENDS, LEVELS, Confinement, Level, Network, SandboxLevel, Surroundings
 from localllm.sandbox.command_job import Done, Job
@@ -50,7 +53,8 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     there was not enough time to look everywhere for what it must not put there. `network`: what of it was open;
     `contacts`: the hosts it requested, refused or not. `left`: something it had started in the background was ended
     with it. `statuses`: how each part of its last pipeline ended, if that was requested. `encoding`: Japanese lines of
-    its output came in this one.
+    its output came in this one. `reopened`: files of the program's own that it closed (`chmod 000`), and that are open
+    again.
     """
 
     stdout: str
@@ -69,6 +73,7 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     left: bool = False
     statuses: tuple[int, ...] = ()
     encoding: str = ""
+    reopened: tuple[str, ...] = ()
 
 
 class Inspected(msgspec.Struct, frozen=True, kw_only=True):
@@ -295,6 +300,7 @@ class SandboxRunner:
             output_cap=self._output_cap,
             together=together,
             on_output=on_output,
+            reopen=self._reopen,
             lost=partial(self._project.take_back, copies),
             leading_out=self._leading_out,
         )
@@ -312,6 +318,12 @@ class SandboxRunner:
     @cached_property
     def _confinement(self) -> Confinement:
         return self._confine(self._visibility, self._hosts)
+
+    def _reopen(self) -> list[str]:
+        if self.level == "none" or BACKENDS[self.level].keeps_modes or not self._state:
+            return []
+        others = (folder for folder in (*self._own, config_file().parent) if folder != self._state)
+        return [*reopen([self._state], deep=True), *reopen(others, files=stat.S_IRUSR)]
 
     def _make_scratch(self) -> Scratch:
         """Make the temporary folder of a command, with a home that links to the toolchains, also without a sandbox."""
@@ -399,6 +411,7 @@ class SandboxRunner:
             left=done.ending.left,
             statuses=done.statuses,
             encoding="" if saw_closed else outcome.encoding,
+            reopened=done.reopened,
         )
 
 

@@ -16,6 +16,7 @@ from localllm.base import logs
 from localllm.base.errors import LocalLLMError
 from localllm.base.file_lock import try_lock
 from localllm.base.files import copy_content, is_temporary
+from localllm.base.own_folders import reopen_file
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.snapshots.change_log import Begun, Change, ChangeLog, Ended, TakenBack
 from localllm.snapshots.file_state import is_in_state, look
@@ -159,7 +160,13 @@ class Contents:
 
     def get(self, name: str) -> bytes:
         """Read a content."""
-        return self.path(name).read_bytes()
+        file = self.path(name)
+        try:
+            return file.read_bytes()
+        except PermissionError:
+            if not reopen_file(file):
+                raise
+            return file.read_bytes()
 
     def size(self, name: str) -> int:
         """Return its size in bytes; 0 if it is missing."""

@@ -13,6 +13,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Notice
 from localllm.base.i18n import N_, Phrase, _, plural
 from localllm.base.lazy_patterns import late_pattern
+from localllm.base.own_folders import reopened_notice
 from localllm.safety.journal import Journal, JournalEntry, digest
 from localllm.safety.paths import shown, some_of
 from localllm.safety.rules import line_of
@@ -108,6 +109,8 @@ def _report(context: ToolContext, command: BackgroundCommand, remarks: list[str]
         ]
     if command.encoding != known:
         remarks = [*remarks, _of_encoding(command.encoding)]
+    if command.outcome and command.outcome.reopened:
+        context.emit(Notice(text=reopened_notice(command.outcome.reopened), level="warning"))
     if command.outcome and command.outcome.overlooked:
         _warn_of_overlooked(context)
         remarks = [*remarks, _TOO_MUCH.english]
@@ -229,6 +232,8 @@ async def run_command(
         context.emit(Notice(text=str(remark), level="warning"))
     if result.overlooked:
         _warn_of_overlooked(context)
+    if result.reopened:
+        context.emit(Notice(text=reopened_notice(result.reopened), level="warning"))
     remarks = [
         *_how_it_went(command, folder, failed, result),
         *_lost(command, result),
@@ -399,6 +404,13 @@ def remarks_on(result: "CommandResult", command: str = "") -> list[Phrase]:
     remarks: list[Phrase] = []
     if result.reverted:
         remarks += _remarks_on_reverted(result.reverted)
+    if result.reopened:
+        remarks.append(
+            Phrase(
+                "[It had closed what localllm itself works with (chmod), which is open again: {paths}]",
+                paths=some_of(result.reopened),
+            )
+        )
     if result.overlooked:
         remarks.append(_TOO_MUCH)
     unlinked = [path for path in result.unlinked if "/.git/objects/" not in f"/{path}"]

@@ -87,6 +87,13 @@ SAFETY = {
         "",
         "Check them before anything outside the sandbox uses them.",
     ),
+    "record_unreadable": ErrorText(
+        "E9026",
+        "What a command of a killed localllm left at protected names may still be there: its record cannot be read "
+        "({record}).",
+        "The record says what has to be put back.",
+        "Make the record yours and readable, and start again. Until then, check git hooks, editor tasks and the like.",
+    ),
     "network_not_allowed": ErrorText(
         "E9030",
         "{host} is not among the hosts that commands may reach.",

@@ -63,6 +63,12 @@ SETTINGS = {
         "This is a bug in localllm.",
         "The details are in {log}.",
     ),
+    "own_folder_closed": ErrorText(
+        "E1086",
+        "localllm cannot use its own {path}: {reason}.",
+        "It belongs to somebody else, or is closed to you.",
+        "Give it back to yourself (chown, chmod u+rwX), also the folders above it; or set LOCALLLM_STATE_DIR.",
+    ),
     "llm_address_unusable": ErrorText(
         "E1014",
         "The address of the model server, “{address}”, cannot be used.",

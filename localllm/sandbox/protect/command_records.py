@@ -98,6 +98,7 @@ class CommandRecords:
         self._read: dict[Path, _ReadRecord] = {}
         self._fd = -1
         self._ended = threading.Event()
+        self.unreadable = ""
 
     def wait(self, deadline: float, is_stopped: Callable[[], bool]) -> None:
         """Wait while commands are held off here. Raises ToolExecutionError after the `deadline` (time.monotonic), or
@@ -242,11 +243,23 @@ class CommandRecords:
     def take_dead(self) -> Iterator[tuple[CommandRecord, int]]:
         """Yield the records of killed programs, and those kept by `end`, each with the latest time (ns) at which the
         command may have run; delete each record when the next one is asked for."""
+        self.unreadable = ""
         if self._folder is None or not is_recorded(self._root, self._folder):
             return
-        for file in sorted(self._folder.glob(f"{records_name(self._root)}*")):
-            with suppress(OSError):
+        try:
+            names = sorted(os.listdir(self._folder))  # noqa: PTH208 - names; glob passes over what cannot be read
+        except OSError as error:
+            self._note_unreadable(self._folder, error)
+            return
+        for file in [self._folder / name for name in names if name.startswith(records_name(self._root))]:
+            try:
                 fd = os.open(file, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+            except FileNotFoundError:  # another program has just taken it
+                continue
+            except OSError as error:
+                self._note_unreadable(file, error)
+                continue
+            with suppress(OSError):
                 try:
                     if not try_lock(fd):
                         continue  # its program is alive
@@ -262,6 +275,10 @@ class CommandRecords:
                     os.close(fd)
                 if not self._keeps_taken:
                     file.unlink(missing_ok=True)
+
+    def _note_unreadable(self, file: Path, error: OSError) -> None:
+        self.unreadable = self.unreadable or f"{file}: {error.strerror}"
+        logs.of("SANDBOX").warning("a record of a command cannot be read: %s", error)
 
     def keep_taken(self) -> None:
         """Let the record that was taken last stay: not all could be scanned."""

@@ -113,9 +113,15 @@ class ProtectedFiles:
 
     def recover(self) -> tuple[str, ...]:
         """Undo the changes of commands whose program was killed, or after which not all could be scanned; return the
-        paths. Raises OSError if that is not possible. What was changed after that is the user's, and stays."""
+        paths. Raises OSError if that is not possible, and SafetyViolationError record_unreadable if a record cannot be
+        read, after the others. What was changed after that is the user's, and stays."""
         with self._lock:
-            return () if self._running else self._recover()
+            if self._running:
+                return ()
+            changed = self._recover()
+            if self._records.unreadable:
+                raise SafetyViolationError("record_unreadable", record=self._records.unreadable)
+            return changed
 
     def _recover(self) -> tuple[str, ...]:
         changed: set[str] = set()

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import stat
 import subprocess
 import tempfile
 from pathlib import Path
@@ -241,6 +242,21 @@ async def test_permissions_and_times_of_what_can_be_read_are_kept(world: World, 
     after = file.stat()
     is_untouched = (before.st_mode, before.st_mtime_ns) == (after.st_mode, after.st_mtime_ns)
     assert is_untouched == (world.runner.level != "landlock")
+
+
+async def test_what_a_command_closes_of_the_programs_own_is_open_again(world: World, tmp_path: Path) -> None:
+    """Otherwise nothing could be put back, recorded or undone any more."""
+    state = tmp_path / "state"
+    (state / "commands").mkdir(parents=True)
+    (state / "journal.jsonl").touch(0o600)
+    done = await world.run(f"""
+        mkdir -p new/.vscode; echo evil > new/.vscode/tasks.json
+        chmod 000 {state}/commands/* {state}/commands {state}/journal.jsonl {state}
+    """)
+    assert not (world.project / "new/.vscode/tasks.json").exists()
+    modes = [stat.S_IMODE(path.stat().st_mode) & 0o700 for path in (state, state / "commands", state / "journal.jsonl")]
+    assert modes == [0o700, 0o700, 0o600]
+    assert (str(state) in done.reopened) == (world.runner.level == "landlock")
 
 
 @pytest.mark.parametrize("attempt", ["echo changed > {file}", "rm {file}", "mv {file} x", "echo x > {file}/../new"])

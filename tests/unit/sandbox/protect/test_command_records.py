@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.paths import is_recorded
+from localllm.base.errors import SafetyViolationError
+from localllm.base.paths import is_recorded, records_name
 from localllm.sandbox.protect import protected_walk
 from localllm.sandbox.protect.revert import ProtectedFiles
 
@@ -59,6 +60,19 @@ def test_what_a_command_changed_is_put_back_after_the_program_was_killed(root: P
     assert {path.read_text() for path in (root / ".git/hooks/pre-commit", root / "localllm.toml")} == {"mine"}
     assert (root / "node_modules/a/.vscode/tasks.json").read_text() == "theirs"
     assert (files.recover(), list(quarantine.rglob(".envrc")) != []) == ((), True)
+
+
+def test_a_record_that_cannot_be_read_is_named_and_the_others_are_used(root: Path, tmp_path: Path) -> None:
+    quarantine = tmp_path / "state/quarantine"
+    subprocess.run([sys.executable, "-c", KILLED, root, quarantine], check=False)
+    record = tmp_path / "state/commands" / f"{records_name(root)}0"
+    record.symlink_to(tmp_path / "elsewhere")  # as unreadable for root as for others
+    with pytest.raises(SafetyViolationError) as raised:
+        ProtectedFiles(root, quarantine).recover()
+    assert (raised.value.key, str(record) in raised.value.what) == ("record_unreadable", True)
+    assert not (root / ".envrc").exists()
+    record.unlink()
+    assert ProtectedFiles(root, quarantine).recover() == ()
 
 
 def test_what_the_user_changed_after_the_program_was_killed_stays(root: Path, tmp_path: Path) -> None:
