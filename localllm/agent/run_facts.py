@@ -167,17 +167,18 @@ class RunFacts:
         if payload.get("return_code") is None:
             return
         output = "\n".join(str(payload.get(name, "")) for name in ("stdout", "stderr", "output"))
+        kind = command_kind(command)
+        code = _code_of(payload, kind)
         if commits(command):
             is_made = has_committed(int(payload["return_code"]), output)
             self._note_commit(is_made=is_made, is_empty="nothing to commit" in output)
         self.may_be_merging = self.may_be_merging or bool(_MERGING.search(command))
         self.marked |= dict.fromkeys(payload.get("conflict_markers", ()))
-        kind = command_kind(command)
         if kind in ("test", "build"):
             changed = {path: at for path, at in changed.items() if is_code(path)}  # without caches and reports
-            self._note_test(command, kind, int(payload["return_code"]), output, changed)
+            self._note_test(command, kind, code, output, changed)
         elif kind == "program":
-            self._note_program(command, int(payload["return_code"]), output, changed)
+            self._note_program(command, code, output, changed)
         if kind not in ("test", "reading") and result.success:
             self.may_have_changed = True
         self._close_edits(changed)
@@ -268,6 +269,12 @@ class RunFacts:
         return bool(test and test.passed) and not any(
             at > test.at for path, at in self.changed.items() if test and is_code(path)
         )
+
+
+def _code_of(payload: dict[str, Any], kind: CommandKind) -> int:
+    """Return the exit code of a command; in a pipe that of the test, build or program, which the last part hides."""
+    codes = [one["return_code"] for one in payload.get("failed_parts", ()) if command_kind(one["command"]) == kind]
+    return int(codes[-1] if codes else payload["return_code"])
 
 
 def _argument(result: ToolResult, name: str) -> object:

@@ -218,7 +218,7 @@ async def run_command(
     failed = _failed_parts(parts, result)
     payload = _payload(result, folder)
     if failed:
-        payload["failed_parts"] = [f"{part}: {status}" for part, status, _ in failed]
+        payload["failed_parts"] = [{"command": part, "return_code": status} for part, status, _ in failed]
     output = f"{result.stdout}\n{result.stderr}"
     if taken := await asyncio.to_thread(taken_with_markers, context.root, merge, output):
         payload["conflict_markers"] = list(taken.files)

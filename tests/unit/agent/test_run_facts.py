@@ -69,6 +69,46 @@ MISSED = result("edit_file", ToolExecutionError("edit_empty", path="a.py"), file
 RED, GREEN = command("pytest", 1, "1 failed"), command("pytest")
 
 
+def piped(part: str, code: int, behind: str, output: str, *changed: str) -> ToolResult:
+    """What came of a pipe whose last program succeeded, though this part of it failed."""
+    return command(f"{part} | {behind}", 0, output, *changed, failed_parts=[{"command": part, "return_code": code}])
+
+
+class TestPipes:
+    def test_a_test_that_failed_in_a_pipe_has_failed_whatever_is_left_of_its_output(self) -> None:
+        for part, code, output in (
+            ("cargo test 2>&1", 101, "error[E0277]: the trait bound is not satisfied"),
+            ("make test", 2, "see above"),
+            ("pytest -q", 1, ""),
+        ):
+            facts = noted(edited("a.py"), piped(part, code, "grep -E 'result|error'", output))
+            assert facts.failed_test is not None
+            assert not facts.is_tested
+
+    def test_a_program_that_failed_in_a_pipe_crashed(self) -> None:
+        crash = noted(edited("a.py"), piped("python a.py 2>&1", 1, "tail -1", "ValueError: x")).crash
+        assert crash is not None
+        assert crash.error == "ValueError: x"
+
+    def test_another_part_that_failed_is_not_the_test(self) -> None:
+        facts = noted(edited("a.py"), command("cat a.txt | pytest", 0, "1 passed"))
+        assert facts.is_tested
+        facts = noted(
+            edited("a.py"),
+            command(
+                "ls x | pytest -q | tail -1",
+                0,
+                "1 passed",
+                failed_parts=[{"command": "ls x", "return_code": 2}],
+            ),
+        )
+        assert facts.is_tested
+
+    def test_a_test_that_no_pipe_could_run_is_none(self) -> None:
+        output = "sh: pytest: command not found"
+        assert noted(edited("a.py"), piped("pytest", 127, "tail -3", output)).not_run == "pytest | tail -3"
+
+
 class TestEdits:
     def test_each_file_is_known_by_the_call_that_changed_it_last(self) -> None:
         facts = noted(edited("a.py"), edited("b.py"), result("read_file"), edited("a.py"))

@@ -301,6 +301,13 @@ async def test_what_is_hidden_is_said(tmp_path: Path, command: str, said: str) -
 
 
 @linux
+async def test_the_exit_code_of_a_part_of_a_pipe_is_reported(tmp_path: Path) -> None:
+    context = context_with(tmp_path, SandboxRunner(tmp_path))
+    done = await use(run_command, context, command="python3 -c 'exit(5)' 2>&1 | tail -1")
+    assert done.payload["failed_parts"] == [{"command": "python3 -c 'exit(5)' 2>&1", "return_code": 5}]
+
+
+@linux
 @each(("folder", "is_said"), [("/home/user/project", True), ("backend", False)])
 async def test_who_invents_a_folder_for_the_project_is_told_where_it_is(
     tmp_path: Path, folder: str, is_said: bool
