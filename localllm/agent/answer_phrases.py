@@ -25,7 +25,7 @@ _PASSED_JA = (
 _VERBS = (
     r"(?:changed|updated|fixed|added|created|edited|modified|renamed|replaced|removed|implemented|refactored|written"
     r"|wrote|deleted|moved|converted|corrected|rewrote|rewritten|extended|adjusted|applied|inserted|extracted"
-    r"|completed)"
+    r"|completed|saved|exported)"
 )
 _CHANGED_BY_ME = (
     rf"(?i)\b(?:i|we)(?:'ve| have)? (?:(?:now|also|just|successfully|already) ){{0,2}}"
@@ -41,7 +41,7 @@ _CHANGED = (
     r"|complete|completed|fixed|implemented)[.!]?$"
 )
 _CHANGED_JA = (
-    r"(?:修正|変更|追加|作成|更新|削除|実装|編集|置換|リネーム|改名|対応|適用|移動|完了)(?:を)?(?:し|いたし"
+    r"(?:修正|変更|追加|作成|更新|削除|実装|編集|置換|リネーム|改名|対応|適用|移動|完了|保存|出力)(?:を)?(?:し|いたし"
     r"|が完了し)(?:ました|ております)|(?:直し|書き換え|変え|作り|書き|置き換え|加え)ました|^完了(?:です)?[。！]?$"
     r"|^できました"
 )

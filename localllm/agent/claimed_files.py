@@ -83,9 +83,24 @@ _ORDERED_INTO = late_pattern(
 )
 _ORDERED_JA = late_pattern(
     _QUOTED + _LIST + r" ?(?:という\w{1,8})?[をにへ](?:[^。、\n]{0,16}[をに])?[^。、\n]{0,6}"
-    r"(?:作成し|作っ|書い|生成し|保存し|新規作成|出力し|まとめ)(?:て|、)"
+    r"(?:作成し|作っ|書い|生成し|保存し|新規作成|出力し|まとめ)(?:て(?![あい])|、)"
 )
+_SAVED_TO = late_pattern(
+    r"\b(?:write|save|put|store|export|dump|summari[sz]e|collect|list|record)\b (?:[^.\n]|\.\w){0,80}?"
+    r"(?:\bto|\binto|\bas|(?<=\bit )in|(?<=\bthem )in) (?:an? |the )?(?:new )?(?:file )?(?:called |named )?" + _QUOTED,
+    re.ASCII | re.IGNORECASE,
+)
+"""Orders in which nothing but a file to be written can be meant."""
 _CONDITION = late_pattern(r"\b(?:if|unless|when|don't|do not|not|or|without)\b|場合|なら|れば|たら|ない", re.IGNORECASE)
+_QUESTION = late_pattern(
+    r"^(?:how|what|where|why|which|when|who|is|are|does|do (?:i|we|you|they|these|those)|did|was|were|has|have"
+    r"|should (?:i|we)|(?:show|give|tell|explain|describe|suggest|find)\b(?!.{0,200}\band (?:save|write|put|store)\b))"
+    r"\b|^(?!(?:can|could|will|would) you\b).*\?$|か[。？?]?$",
+    re.IGNORECASE,
+)
+_WISH_JA = late_pattern(
+    r"て(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|頂け|おい)|て[。！!\s]*$|たい(?:です)?[。！!\s]*$|なさい|お願い|頼"
+)
 _PRODUCT = late_pattern(r"[A-Z]\w{1,20}\.(?:js|ts)")
 """Matches names such as Node.js."""
 
@@ -118,9 +133,24 @@ def claimed_files(answer: str) -> list[ClaimedFile]:
 
 def ordered_files(request: str) -> list[str]:
     """Return the files that a request orders to be written, unless it depends on something."""
-    patterns = (_ORDERED, _ORDERED_INTO) if request.isascii() else (_ORDERED, _ORDERED_INTO, _ORDERED_JA)
-    said = [one for one in _sentences(ends_of(request)) if "." in one and not _CONDITION.search(one)]
-    found = (path for one in said for pattern in patterns for match in pattern.finditer(one) for path in _paths(match))
+    return _found_in_orders(request, (_ORDERED, _ORDERED_INTO, _SAVED_TO, _ORDERED_JA))
+
+
+def saved_files(request: str) -> list[str]:
+    """Return the files into which a request orders to save something, in words that can mean nothing else."""
+    return _found_in_orders(request, (_SAVED_TO, _ORDERED_JA))
+
+
+def _found_in_orders(request: str, patterns: tuple[re.Pattern[str], ...]) -> list[str]:
+    found = (
+        path
+        for one in _sentences(ends_of(request))
+        if "." in one and not _CONDITION.search(one) and not _QUESTION.search(one)
+        for pattern in patterns
+        if pattern is not _ORDERED_JA or _WISH_JA.search(one)
+        for match in pattern.finditer(one)
+        for path in _paths(match)
+    )
     return list(dict.fromkeys(found))
 
 

@@ -278,9 +278,27 @@ def asks_for_commit(request: str) -> bool:
 
 
 def asks_for_change(request: str) -> bool:
-    """Return whether files are to be changed: not for a question, or if an explanation or a plan is wanted."""
+    """Return whether files are to be changed: not for a question, or if an explanation or a plan is wanted, but in a
+    file that is named."""
     request = ends_of(request)
-    return _orders_change(request) and not re.search(_HANDS_OFF, request) and not _wants_words(request)
+    is_ordered = (_orders_change(request) and not _wants_words(request)) or saves_file(request)
+    return is_ordered and not re.search(_HANDS_OFF, request)
+
+
+_SAVE_BEGINS = (
+    *("write", "save", "put", "store", "export", "dump", "summari", "collect", "list", "record"),
+    *("書い", "作", "生成し", "保存し", "出力し", "まとめ"),
+)
+"""Every order to save something in a file contains one of these."""
+
+
+def saves_file(request: str) -> bool:
+    """Return whether something is to be saved in a named file: clean the data and save them to clean.csv."""
+    if "." not in request or not has_any(request, _SAVE_BEGINS):
+        return False
+    from localllm.agent.claimed_files import saved_files  # few requests name a file
+
+    return bool(saved_files(request))
 
 
 def _orders_change(request: str) -> bool:

@@ -64,9 +64,11 @@ class WorkChecks:
         return await asyncio.to_thread(lambda: list(self._each(state, text)))
 
     def is_for_files(self, state: RunState) -> bool:
-        """Return whether a request orders an edit of the project: it names a file of it, or the model has looked at it.
-        Without a file's name, code or a text in the request may be what is to be edited."""
+        """Return whether a request orders an edit of the project: it names a file of it, or one to be saved, or the
+        model has looked at it. Without a file's name, code or a text in the request may be what is to be edited."""
         request, asked = state.goal, state.history.messages
+        if request_phrases.saves_file(request):
+            return True
         if not request_phrases.orders_edit(request):
             return False
         if any((self._tools.root / path).is_file() for path in phrases.named_files(request)[:_MOST_NAMED]):

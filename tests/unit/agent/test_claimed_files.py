@@ -81,6 +81,10 @@ def test_what_an_answer_claims(answer: str, claimed: dict[str, str]) -> None:
         ("Add a function to a.py", []),
         ("Create either a.py or b.py", []),
         ("a.py の関数を一覧して", []),
+        ("Put the findings of a.py and b.py into findings.md.", ["findings.md"]),
+        ("Save it as chart.svg", ["chart.svg"]),
+        ("Where does it save the rows to out.csv?", []),
+        ("結果を report.md に保存しているが遅い。", []),
     ],
 )
 def test_what_a_request_orders(request: str, ordered: list[str]) -> None:
