@@ -14,6 +14,7 @@ from localllm.safety.paths import ProjectRoot, shown
 from localllm.safety.rules import is_within
 from localllm.safety.tool_definition import Preview, ToolOutput
 from localllm.text.conflict_markers import marker_lines
+from localllm.text.sanitising import clean
 from localllm.tools.context import ToolContext, closed_paths
 from localllm.tools.git_execution import LARGEST_OUTPUT, Question
 from localllm.tools.git_reports import SHORT_HASH, change_line
@@ -59,6 +60,7 @@ class _Plan(NamedTuple):
 
 async def preview_commit(context: ToolContext, message: str, files: Sequence[str] = ()) -> Preview:
     """Preview a commit of git_commit."""
+    message = clean(message)
     async with opened_repository(context, to_commit=True) as repository:
         plan = await _plan(repository, context, message, files)
         await _ways_to_commit(context, repository, message)
@@ -217,6 +219,7 @@ def _repository_around(root: ProjectRoot, path: str) -> str:
 
 async def commit(context: ToolContext, message: str, files: Sequence[str]) -> ToolOutput:
     """Commit, for git_commit. Raises ToolExecutionError if nothing can be committed, or only by the user."""
+    message = clean(message)  # as the question shows it: a terminal obeys what `git log` and others print of it
     async with opened_repository(context, to_commit=True) as repository:
         plan = await _plan(repository, context, message, files)
         remarks = await _make(context, repository, _commit_of(plan, message))

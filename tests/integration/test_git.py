@@ -234,6 +234,20 @@ async def test_commit_takes_what_is_staged(project: Project) -> None:
     assert "a.txt, b.txt, new.txt" in output.for_model
 
 
+async def test_no_message_steers_the_terminal_that_shows_the_commit(project: Project) -> None:
+    project.commit()
+    project.write("a.txt", "two\n")
+    message = "Fix \x1b]0;pwn\x07\x1b[2Jhi \u202eabc\r\n\n\tBecause\x9b.\n"
+    seen = "Fix ␛]0;pwn␇␛[2Jhi <U+202E>abc"
+    assert git_commit.preview
+    shown = await cast("Awaitable[Preview]", git_commit.preview(project.context(), message=message))
+    assert isinstance(shown, Preview)
+    assert shown.detail.startswith(f"{seen}\n\n\tBecause<U+009B>.\n")
+    output = await project.run(git_commit, message=message)
+    assert output.payload["message"] == f"{seen}\n\n\tBecause<U+009B>.\n"
+    assert project.git("log", "-1", "--format=%B").strip() == f"{seen}\n\n\tBecause<U+009B>."
+
+
 async def test_commit_takes_tracked_changes_where_nothing_is_staged(project: Project) -> None:
     project.commit("a.txt")
     project.commit("gone.txt")
