@@ -5,11 +5,13 @@ They are never kept in the project: files that come with a repository must not a
 
 import os
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from localllm.base.birth_times import birth_time
 from localllm.base.errors import ConfigurationError
 from localllm.base.jsontext import decode_json
 from localllm.base.paths import state_folder
@@ -28,9 +30,10 @@ class Remembered(msgspec.Struct, frozen=True):
 
 
 class _Store(msgspec.Struct):
-    """The file: project root → its rules, newest last."""
+    """The file: project root → its rules, newest last; and when the folder there was made, if known."""
 
     projects: dict[str, list[Rule]] = {}
+    born: dict[str, str] = {}
 
 
 _Stamp = tuple[int, int, int]
@@ -39,13 +42,15 @@ _Stamp = tuple[int, int, int]
 class RememberedRules:
     """The rules of the project at `root`, in `file` together with those of other projects.
 
+    They hold as long as the folder is the same: another one at its path, such as another repository that was cloned
+    there, has none.
     Other programs may add and remove rules meanwhile: they are read again when the file has changed. A damaged file
     counts as empty; the next rule rewrites it.
     """
 
     def __init__(self, file: Path, root: Path) -> None:
         self.file = file
-        self._root = name_of(root)
+        self._root, self._folder = name_of(root), root
         self._session: list[Rule] = []
         self._read_at: _Stamp | None = None
         self._kept: list[Rule] = []
@@ -72,9 +77,12 @@ class RememberedRules:
             return
 
         def put(store: _Store) -> None:
-            rules = store.projects.pop(self._root, [])
+            rules = self._of(store)
+            store.projects.pop(self._root, None)
             store.projects[self._root] = [*(known for known in rules if known != rule), rule]
             store.projects = newest(store.projects)
+            store.born[self._root] = self._born
+            store.born = {name: born for name, born in store.born.items() if born and name in store.projects}
 
         self._change(put)
 
@@ -85,7 +93,8 @@ class RememberedRules:
             return
 
         def drop(store: _Store) -> None:
-            left = [rule for rule in store.projects.pop(self._root, []) if rule != remembered.rule]
+            left = [rule for rule in self._of(store) if rule != remembered.rule]
+            store.projects.pop(self._root, None)
             if left:
                 store.projects[self._root] = left
 
@@ -98,9 +107,17 @@ class RememberedRules:
     def _project(self) -> list[Rule]:
         stamp = self._stamp()
         if stamp != self._read_at:
-            self._kept = self._read().projects.get(self._root, [])
+            self._kept = self._of(self._read())
             self._read_at = stamp
         return self._kept
+
+    def _of(self, store: _Store) -> list[Rule]:
+        rules = store.projects.get(self._root, [])
+        return rules if rules and store.born.get(self._root, self._born) == self._born else []
+
+    @cached_property
+    def _born(self) -> str:
+        return birth_time(self._folder)
 
     def _stamp(self) -> _Stamp | None:
         try:

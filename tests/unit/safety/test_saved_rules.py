@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from localllm.base.birth_times import birth_time
 from localllm.base.errors import ConfigurationError
+from localllm.safety import saved_rules
 from localllm.safety.rules import Rule
 from localllm.safety.saved_rules import Remembered, RememberedRules
 
@@ -83,3 +85,42 @@ def test_those_of_the_user_lie_in_his_state_folder(tmp_path: Path) -> None:
     rules = RememberedRules.of_user(tmp_path, {"XDG_STATE_HOME": str(tmp_path / "state"), "HOME": str(tmp_path)})
     assert rules.file == tmp_path / "state" / "localllm" / "rules.json"
     assert rules.rules() == []
+
+
+def test_another_folder_at_the_same_path_has_none(tmp_path: Path) -> None:
+    file, project = tmp_path / "rules.json", tmp_path / "app"
+    project.mkdir()
+    if not birth_time(project):
+        pytest.skip("this file system does not tell")
+    RememberedRules(file, project).add(MAKE, "project")
+    (project / ".git").mkdir()
+    assert RememberedRules(file, project).rules() == [MAKE]
+    project.rename(tmp_path / "moved")
+    assert RememberedRules(file, tmp_path / "moved").rules() == []
+    project.mkdir()
+    assert RememberedRules(file, project).rules() == []
+    other = RememberedRules(file, project)
+    other.add(DOCS, "project")
+    assert RememberedRules(file, project).rules() == [DOCS]
+    other.remove(Remembered(DOCS, "project"))
+    assert RememberedRules(file, project).rules() == []
+
+
+def test_where_the_age_of_a_folder_is_not_known_the_path_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "rules.json"
+    monkeypatch.setattr(saved_rules, "birth_time", lambda _path: "")
+    RememberedRules(file, tmp_path).add(MAKE, "project")
+    assert RememberedRules(file, tmp_path).rules() == [MAKE]
+    monkeypatch.undo()
+    assert RememberedRules(file, tmp_path).rules() == [MAKE]
+
+
+def test_when_a_folder_was_made(tmp_path: Path) -> None:
+    assert birth_time(tmp_path / "none") == ""
+    (tmp_path / "a").mkdir()
+    before = birth_time(tmp_path / "a")
+    (tmp_path / "a" / "b").touch()
+    (tmp_path / "a").chmod(0o700)
+    assert birth_time(tmp_path / "a") == before
