@@ -16,6 +16,7 @@ from localllm.base.files import atomic_write_at, open_beneath
 from localllm.base.i18n import _, gettext, language, ngettext
 from localllm.base.jsontext import encode_json
 from localllm.base.regular_files import clock_time
+from localllm.sessions.inert_markdown import without_pictures
 from localllm.sessions.transcript import Answered, Called, Part, Remarked, Said, Transcript
 from localllm.text.sanitising import clean, json_report, shorten
 
@@ -32,7 +33,7 @@ def export(transcript: Transcript, to: Format) -> str:
     """Return the content of the file."""
     match to:
         case "md":
-            return "\n".join(_markdown(transcript)) + "\n"
+            return without_pictures("\n".join(_markdown(transcript))) + "\n"
         case "html":
             return _html(transcript)
         case "json":
