@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 
 import msgspec
 
@@ -14,7 +15,8 @@ from localllm.sandbox.protect.revert import ProtectedFiles
 from localllm.sandbox.scratch import Scratch
 
 _BETWEEN_LOOKS = 3.0  # seconds at most between two checks of what it must not change
-_MOST_UNDONE = 5  # checks that had to restore something: the command keeps writing it
+_UNTIL_FIRST_LOOK = 1.0  # seconds; most commands have ended by then, and are checked only once
+_MOST_UNDONE = 5  # checks that had to restore something: the command keeps writing there
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -31,10 +33,11 @@ class Done(msgspec.Struct, frozen=True):
 class Job:
     """Runs one command, once. `make_launch` is called with the scratch folder of the command.
 
-    `together`: the command may run for long. All its output goes there as it comes, and what it must not change is
-    restored now and then. `on_output` is called with each piece of its output. `reopen` gives the program back its own
-    files that a command has closed, and returns them. `lost` returns, at the end, what it changed that was never in the
-    project. `leading_out` returns the rules that close what lies outside, for the error if it cannot be started.
+    What it must not change is restored now and then, if it runs for longer than a moment. `together`: nobody waits for
+    it, and all its output goes there as it comes. `on_output` is called with each piece of its output. `reopen` gives
+    the program back its own files that a command has closed, and returns them. `lost` returns, at the end, what it
+    changed that was never in the project. `leading_out` returns the rules that close what lies outside, for the error
+    if it cannot be started.
     """
 
     def __init__(
@@ -65,12 +68,13 @@ class Job:
         self._stopped = False
         self._reverted: set[str] = set()
         self._reopened: set[str] = set()
-        self._looks_with_changes = 0
+        self._times_undone: Counter[str] = Counter()
+        self._looks: set[asyncio.Future[tuple[str, ...]]] = set()
 
     async def run(self, seconds: float) -> Done:
         """Run the command for at most `seconds`. Raises ToolExecutionError if it cannot be run."""
         await asyncio.to_thread(self._begin)
-        watching = asyncio.ensure_future(self._watch()) if self._together else None
+        watching = asyncio.ensure_future(self._watch())
         statuses: tuple[int, ...] = ()
         try:
             outcome, ending = await self._run(seconds)
@@ -82,14 +86,13 @@ class Job:
             raise ToolExecutionError("command_closed_out", reason=error.params["reason"], rules=rules) from error
         finally:
             try:
-                if watching:
-                    watching.cancel()
-                    await asyncio.wait({watching})
+                watching.cancel()
+                await asyncio.wait({watching, *self._looks})
             finally:
                 await asyncio.to_thread(self._tidy_up)
             if self._scratch:  # nobody has to wait for that
                 asyncio.get_running_loop().run_in_executor(None, self._scratch.remove)
-        if self._looks_with_changes >= _MOST_UNDONE:
+        if self._keeps_writing:
             ending = msgspec.structs.replace(ending, excess=ending.excess or "protected")
         return Done(
             outcome, ending, self.reverted, self._protected.is_overlooked, statuses, tuple(sorted(self._reopened))
@@ -119,7 +122,9 @@ class Job:
 
     def _check(self) -> tuple[str, ...]:
         self._reopened.update(self._reopen())
-        return self._protected.check()
+        changed = self._protected.check()
+        self._reverted.update(changed)  # here, as the command may end before this look does
+        return changed
 
     async def _run(self, seconds: float) -> tuple[Outcome, Ending]:
         try:
@@ -134,17 +139,27 @@ class Job:
         return outcome, self._launch.ending(outcome.exit_status)
 
     async def _watch(self) -> None:
+        await asyncio.sleep(_UNTIL_FIRST_LOOK)
         while True:
             await asyncio.sleep(_BETWEEN_LOOKS * int.from_bytes(os.urandom(2)) / 0xFFFF)  # at unpredictable times
             try:
-                changed = await asyncio.to_thread(self._check)
+                self._looks = {asyncio.ensure_future(asyncio.to_thread(self._check))}
+                changed = await asyncio.shield(*self._looks)
             except Exception as error:  # noqa: BLE001 - of whatever a command has written
                 logs.of("SANDBOX").warning("a change cannot be put back: %r", error)
                 continue
-            self._reverted.update(changed)
-            self._looks_with_changes += bool(changed)
-            if self._launch and self._looks_with_changes >= _MOST_UNDONE:
+            self._count(changed)
+            if self._launch and self._keeps_writing:
                 self._launch.kill()
+
+    def _count(self, changed: Collection[str]) -> None:
+        """Count for each path how often it was restored. Without somebody who waits for the command, any paths count
+        together; else an installation of many packages, each with an editor's settings, would be killed."""
+        self._times_undone.update({"" for _ in changed} if self._together else set(changed))
+
+    @property
+    def _keeps_writing(self) -> bool:
+        return any(times >= _MOST_UNDONE for times in self._times_undone.values())
 
     def _tidy_up(self) -> None:
         if self._launch:

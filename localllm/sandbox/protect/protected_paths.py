@@ -176,6 +176,15 @@ def is_of_linked_work_tree(path: str) -> bool:
     return lower.endswith("/.git") or ("/worktrees/" in lower and lower.endswith(("/gitdir", "/commondir")))
 
 
+def is_made_in_steps(path: str) -> bool:
+    """Return whether git makes the file, or the folder it is in, in several steps, and it counts as complete only after
+    the last one: data of a repository, or what ties a work tree or submodule to its data."""
+    lower = f"/{path.casefold()}"
+    _, git, inside = lower.rpartition("/.git/")
+    is_data = git and (inside.startswith(("modules/", "worktrees/")) or not is_protected(path))
+    return bool(is_data) or is_of_linked_work_tree(lower) or lower.endswith(("/objects/info/alternates", "/head"))
+
+
 def folders_that_lead_to(path: str) -> list[str]:
     """Return the parents of a protected path that are part of the protected name (`.git` of `.git/hooks`), outermost
     first.

@@ -115,6 +115,25 @@ class PutBack:
                 before.pop(path, None)
 
 
+def must_go(harmful: HarmfulChanges, path: str, now: Entry | None) -> bool:
+    """Return whether a change has to be undone, or cannot be judged."""
+    try:
+        return harmful.has(path, now)
+    except Exception as error:  # noqa: BLE001 - of whatever a command has written there
+        logs.of("SANDBOX").warning("%s cannot be judged, and is put back: %r", path, error)
+        return True
+
+
+def outermost(changed: list[str], after: Mapping[str, Entry]) -> Iterator[str]:
+    """Yield the sorted paths that are in no folder among them, which is removed with everything in it."""
+    gone = "\0"
+    for path in changed:
+        if not f"{path}/".startswith(gone):
+            yield path
+            entry = after.get(path)
+            gone = f"{path}/" if entry and stat.S_ISDIR(entry.mode) else gone
+
+
 def _part_that_stays(path: str, before: Entry | None, now: Entry) -> bytes | None:
     try:
         return harmless_part_of(path, before, now)

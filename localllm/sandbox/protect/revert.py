@@ -2,10 +2,9 @@
 
 import errno
 import os
-import stat
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from threading import Lock
@@ -22,12 +21,14 @@ from localllm.sandbox.protect.git_index import IndexFiles
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges
 from localllm.sandbox.protect.home_links import HomeLinks
 from localllm.sandbox.protect.indirect_targets import MOST_PLACES, Leads, links_to, trace
+from localllm.sandbox.protect.interrupted_work import is_unfinished_work
 from localllm.sandbox.protect.path_programs import PathPrograms
 from localllm.sandbox.protect.protected_paths import (
     Entry,
     Reach,
     folders_that_lead_to,
     is_git_settings,
+    is_made_in_steps,
     is_of_linked_work_tree,
     is_output,
     is_written_in_work,
@@ -36,7 +37,7 @@ from localllm.sandbox.protect.protected_paths import (
     may_be_read_only,
 )
 from localllm.sandbox.protect.protected_walk import ProtectedWalk
-from localllm.sandbox.protect.put_back import PutBack
+from localllm.sandbox.protect.put_back import PutBack, must_go, outermost
 from localllm.sandbox.protect.repository_data import RepositoryData
 from localllm.sandbox.protect.restore import Restorer, is_in_place
 
@@ -52,6 +53,7 @@ _TIME_AFTER = 3.0
 _TIME_AT_START = 20.0  # after a killed command, or one after which there was no time to scan all
 _MOST_OUTPUT = 100_000_000  # bytes of new long output that is checked at one time
 _MOST_AT_ONCE = 1_000  # paths that are restored at one time while commands run
+_A_MOMENT = 0.15  # seconds at least: what git makes in several steps is complete by then
 _COARSE = 3_000_000_000  # nanoseconds by which file times may be off on some file systems
 
 
@@ -98,6 +100,7 @@ class ProtectedFiles:
         self._began = 0.0
         self._is_unfinished = False
         self._failed: Exception | None = None
+        self._spared: frozenset[str] = frozenset()
         self._put = PutBack(root, quarantine)
 
     def look_ahead(self) -> None:
@@ -343,15 +346,36 @@ class ProtectedFiles:
 
     def check(self) -> tuple[str, ...]:
         """Undo what running commands have changed so far; if that is very much, the rest next time. Otherwise as
-        `end`."""
+        `end`. What is made in several steps is undone if it is still incomplete a moment later."""
+        changed = set(self._check(is_made_in_steps))
+        if doubtful := self._spared:
+            time.sleep(_A_MOMENT * (1 + int.from_bytes(os.urandom(2)) / 0xFFFF))  # no command can foresee it
+            changed.update(self._check(lambda path: path not in doubtful and is_made_in_steps(path)))
+        return tuple(sorted(changed))
+
+    def check_stopped(self) -> tuple[str, ...]:
+        """As `check`, for commands that are stopped, and so complete nothing."""
+        return self._check(lambda _path: False)
+
+    def _check(self, is_spared: Callable[[str], bool]) -> tuple[str, ...]:
+        """Undo changes, except where `is_spared`. A command may be doing what is left of interrupted work, which only
+        runs when the user continues it: that is undone at the end."""
         with self._lock:
-            changed = self._put_back(_MOST_AT_ONCE)
+            if not self._running:
+                return ()
+            changed = self._put_back(_MOST_AT_ONCE, is_spared=lambda path: is_unfinished_work(path) or is_spared(path))
+            self._spared = frozenset(path for path in self._spared if not is_unfinished_work(path))
             for path in changed:
                 if self._known.before.get(path, _NOTHING).content is None:
                     del self._known.before[path]  # it could not be restored, and is not looked for again
             return changed
 
-    def _put_back(self, most: int | None = None, within: Lifetime | None = None) -> tuple[str, ...]:
+    def _put_back(
+        self,
+        most: int | None = None,
+        within: Lifetime | None = None,
+        is_spared: Callable[[str], bool] = lambda _path: False,
+    ) -> tuple[str, ...]:
         """Undo changes, at most `most` at a time. `within`: those of a killed command."""
         known, self._failed = self._known, None
         if not is_in_place(self._root):
@@ -367,8 +391,10 @@ class ProtectedFiles:
         after |= {path: now for path, (_, now) in broken.items() if now}
         heads = {path: before for path, (before, _) in broken.items()}
         harmful = HarmfulChanges(self._root, known, heads, within, self._earlier)
-        found = {path for path in {*known.before, *after, *broken} if _must_go(harmful, path, after.get(path))}
-        changed = sorted({*_outermost(sorted(found), after), *(broken.keys() & found)})[:most]
+        found = {path for path in {*known.before, *after, *broken} if must_go(harmful, path, after.get(path))}
+        self._spared = frozenset(filter(is_spared, found))
+        found -= self._spared
+        changed = sorted({*outermost(sorted(found), after), *(broken.keys() & found)})[:most]
         is_held = self._running > 0 or self._records.is_of_others()
         undone = (
             self._put.put_back(changed, after, harmful, self._data.needed_folders, is_held=is_held) if changed else []
@@ -446,25 +472,6 @@ class ProtectedFiles:
         self._is_overlooked |= not leads.is_complete
         found = look_at(self._root, sorted(named), self._known.before, reach=reach)
         return {path: entry for path, entry in found.items() if entry.identity[4] >= self._known.opened}
-
-
-def _must_go(harmful: HarmfulChanges, path: str, now: Entry | None) -> bool:
-    """Return whether a change has to be undone, or cannot be judged."""
-    try:
-        return harmful.has(path, now)
-    except Exception as error:  # noqa: BLE001 - of whatever a command has written there
-        logs.of("SANDBOX").warning("%s cannot be judged, and is put back: %r", path, error)
-        return True
-
-
-def _outermost(changed: list[str], after: Mapping[str, Entry]) -> Iterator[str]:
-    """Yield the sorted paths that are in no folder among them, which is removed with everything in it."""
-    gone = "\0"
-    for path in changed:
-        if not f"{path}/".startswith(gone):
-            yield path
-            entry = after.get(path)
-            gone = f"{path}/" if entry and stat.S_ISDIR(entry.mode) else gone
 
 
 def _lies_in(whole: set[str], folder: str, known: dict[str, bool]) -> bool:

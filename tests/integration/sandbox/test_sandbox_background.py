@@ -1,5 +1,6 @@
 """Commands in the background: under the same sandbox, read and stopped while they run, gone with the session."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -110,6 +111,50 @@ async def test_one_that_goes_on_writing_what_it_must_not_is_killed(
     ended = await begun.ended()
     assert (ended.excess, ended.reverted) == ("protected", (".envrc",))
     assert not (world.project / ".envrc").exists()
+
+
+async def test_one_that_is_waited_for_is_looked_at_too_while_it_runs(world: World) -> None:
+    wait = "echo evil > .envrc; while [ -e .envrc ]; do sleep 0.05; done; echo gone"
+    result = await world.run(wait, timeout=60)
+    assert (result.stdout, result.reverted, result.excess) == ("gone\n", (".envrc",), "")
+
+
+async def test_one_that_is_waited_for_and_goes_on_writing_is_killed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("localllm.sandbox.command_job._BETWEEN_LOOKS", 0.2)
+    result = await world.run("while sleep 0.02; do echo x > .envrc; done", timeout=60)
+    assert (result.timed_out, result.excess, result.reverted) == (False, "protected", (".envrc",))
+
+
+async def test_one_that_installs_many_packages_with_settings_is_not_killed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("localllm.sandbox.command_job._BETWEEN_LOOKS", 0.2)
+    command = "for i in 1 2 3 4 5 6 7; do mkdir $i; touch $i/.envrc; while [ -e $i/.envrc ]; do sleep 0.02; done; done"
+    result = await world.run(command, timeout=60)
+    assert (result.return_code, result.excess, len(result.reverted)) == (0, "", 7)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+async def test_work_of_git_goes_on_while_it_is_looked_at(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("localllm.sandbox.command_job._BETWEEN_LOOKS", 0.02)
+    monkeypatch.setattr("localllm.sandbox.command_job._UNTIL_FIRST_LOOK", 0.0)
+    script = """
+        set -e
+        export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+        for i in 1 2 3 4; do
+            git init -q r$i; cd r$i; git config user.name x
+            echo 1 > a; git add a; git commit -qm one; git branch side; echo 2 > a; git commit -qam two
+            git worktree add -q ../w$i side; (cd ../w$i; echo 5 > b; git add b; git commit -qm three)
+            git rebase -q -x 'sleep 0.3; echo ran >> ../ran' side; git gc -q; cd ..
+            git clone -q r$i c$i; git -C c$i fetch -q; git clone -q --bare r$i b$i.git
+            git -C r$i worktree remove ../w$i
+        done
+    """
+    result = await world.run(script, timeout=120)
+    assert (result.return_code, result.reverted, result.stderr.count("fatal")) == (0, (), 0)
+    assert (world.project / "ran").read_text() == "ran\n" * 4
 
 
 async def test_all_end_with_the_session_and_are_in_the_journal(world: World, tmp_path: Path) -> None:

@@ -324,6 +324,42 @@ def test_a_new_folder_of_very_many_files_is_moved_as_a_whole(root: Path, tmp_pat
     assert files.end() == ()
 
 
+def test_what_git_makes_in_several_steps_is_undone_only_if_it_stays_incomplete(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = ProtectedFiles(root, None)
+    files.begin()
+    data = root / ".git/worktrees/w"
+    data.mkdir(parents=True)
+
+    def complete(_seconds: float) -> None:
+        put(data / "commondir", "../..")
+        put(root / "w/.git", f"gitdir: {data}")
+
+    def wait_in_vain(_seconds: float) -> None:
+        pass
+
+    put(data / "gitdir", f"{root}/w/.git\n")
+    monkeypatch.setattr(time, "sleep", complete)
+    assert files.check() == ()
+    assert (data / "gitdir").exists()
+    put(root / ".git/worktrees/v/gitdir", "/elsewhere/.git\n")
+    monkeypatch.setattr(time, "sleep", wait_in_vain)
+    assert files.check() == (".git/worktrees/v/gitdir",)
+    put(root / ".git/worktrees/v/gitdir", "/elsewhere/.git\n")
+    monkeypatch.setattr(time, "sleep", complete)
+    assert files.check_stopped() == (".git/worktrees/v/gitdir",)
+    files.end()
+
+
+def test_what_is_left_to_do_of_a_rebase_may_be_being_done(root: Path) -> None:
+    files = ProtectedFiles(root, None)
+    files.begin()
+    put(root / ".git/rebase-merge/git-rebase-todo", "exec make test\n")
+    assert (files.check(), files.check_stopped()) == ((), ())
+    assert files.end() == (".git/rebase-merge/git-rebase-todo",)
+
+
 def test_a_new_repository_with_very_many_hooks_stays(root: Path) -> None:
     files = ProtectedFiles(root, None)
     files.begin()
