@@ -43,7 +43,11 @@ _ORDER_BEGINS = (
     *("have ", "let ", "get ", "use ", "sort ", "handle ", "undo ", "document ", "annotate ", "reformat "),
     *("type-hint ", "switch to "),
 )
-_ASKED_LATER = rf"(?i)(?:,| and| then| to)\s+(?:please |then |also )*{_CHANGE}\b"
+_ASKED_LATER = rf"(?i)(?:,| and| then)\s+(?:please |then |also )*{_CHANGE}\b"
+_TO_KNOW = (
+    r"(?i)\b(?:how|what|where|when|which|why|steps?|ways?|commands?|needs?|needed)\b (?:\w+ ){0,4}?to \w[^,;\n]{0,60}$"
+)
+"""Comes before a verb that is no order: how to create a user and update it."""
 _ASKED_LAST = (
     r"(?i)[,;] (?:so |please |and |then ){0,2}(?:fix|repair|correct|solve) (?:it|this|that|them|these)\b[^?]{0,40}$"
 )
@@ -204,7 +208,7 @@ def _orders_edit(said: str) -> bool:
         return not re.search(_TEXT_JA, said)
     if re.search(_ASKED_LAST, said):
         return True
-    found = re.match(_ASKED, said) or re.match(_ORDERED, said) or re.search(_ASKED_LATER, said)
+    found = re.match(_ASKED, said) or re.match(_ORDERED, said) or _asked_later(said)
     if not found or said.endswith("?") or re.match(_HOW, said):
         return False
     verb, rest = re.split(r"[\s,]+", found[0].strip().lower())[-1], said[found.end() :]
@@ -314,11 +318,17 @@ def _orders_change(request: str) -> bool:
         if has_verb and (re.match(_ASKED, sentence) or re.search(_ASKED_LAST, sentence)):
             return True
         if re.match(_ABOUT, sentence):
-            if has_verb and not sentence.endswith("?") and re.search(_ASKED_LATER, sentence):
+            if has_verb and not sentence.endswith("?") and _asked_later(sentence):
                 return True
         elif has_wish and not sentence.endswith("?") and re.search(_WANTED, sentence):
             return True
     return False
+
+
+def _asked_later(said: str) -> re.Match[str] | None:
+    """Return what orders a change behind another clause; None if there is nothing."""
+    found = re.finditer(_ASKED_LATER, said)
+    return next((one for one in found if one[0][0] == "," or not re.search(_TO_KNOW, said[: one.start()])), None)
 
 
 def _wants_words(request: str) -> bool:

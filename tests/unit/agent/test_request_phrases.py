@@ -44,6 +44,11 @@ def test_every_verb_of_a_change_is_looked_for_by_its_beginning() -> None:
         ("結果を report.md に保存していますか", False),
         ("store.py に何が書いてあるか教えて", False),
         ("Read a.py and save nothing to b.txt; do not change any files", False),
+        ("Tell me how to rename a branch.", False),
+        ("Show me a command to delete all branches", False),
+        ("Explain how to create a user and update it", False),
+        ("Explain how it works and add comments to a.py", True),
+        ("Check how to run it, and fix the bug", True),
     ],
 )
 def test_whether_files_are_to_be_changed(request: str, is_change: bool) -> None:
@@ -271,6 +276,9 @@ def test_whether_a_commit_is_ordered(request: str, is_commit: bool) -> None:
         ("Change summary of last week, please", False),
         ("Refactor ideas for a.py?", False),
         ("Explain how to fix a.py", False),
+        ("Suggest ways to simplify a.py", False),
+        ("Find the bug and fix it", True),
+        ("Read the spec, then implement it", True),
         ("What would you change in a.py?", False),
         ("Create a list of all functions", False),
         ("Make it shorter.", False),
