@@ -113,6 +113,11 @@ class Compaction(Middleware):
         Return whether there is more room now."""
         return self._is_half_full() and await self._compact(emit)
 
+    async def fit(self, emit: Emit) -> None:
+        """Make room for a request in a window that has become smaller."""
+        if self._is_full():
+            await self._compact(emit)
+
     def _is_full(self) -> bool:
         return Scale(self._client, self._tools(), self._compact_at).is_full(self._history.messages)
 

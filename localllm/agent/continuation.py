@@ -77,6 +77,8 @@ class Room(Protocol):
 
     async def make_room(self, emit: Emit) -> bool: ...
 
+    async def fit(self, emit: Emit) -> None: ...
+
 
 class Answer:
     """One answer of `client`'s model. `is_shown`: its chunks are shown as they arrive, and cannot be retracted.
@@ -96,6 +98,7 @@ class Answer:
         self._breaks = 0
         self._has_gone_on = False
         self._has_recovered = False
+        self._has_replaced = False
 
     @property
     def said(self) -> AssistantMessage:
@@ -162,6 +165,10 @@ class Answer:
             self._has_recovered = True
             await self._room.recover(error, self._emit)
             return True
+        if error.key == "llm_model_not_found" and not self._has_replaced:
+            self._has_replaced = True
+            if await self._uses_another_model():
+                return True
         if not (self._gathered.text or self._gathered.thinking):  # already retried before the first chunk
             return False
         self._breaks += 1
@@ -169,6 +176,21 @@ class Answer:
             return False
         if not self._is_shown:
             self.text = before
+        return True
+
+    async def _uses_another_model(self) -> bool:
+        """Return whether a server that came back with another model answers with that one from now on."""
+        gone = self._client.model
+        if not (model := await self._client.replace_model()):
+            return False
+        text = _(
+            "The server does not have {gone} any more: {model} answers now, with a window of {window:,} tokens.",
+            gone=gone,
+            model=model,
+            window=self._client.context_window,
+        )
+        self._emit(Notice(text=text, level="warning"))
+        await self._room.fit(self._emit)
         return True
 
     async def _goes_on(self, part: Completion) -> bool:

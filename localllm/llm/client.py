@@ -10,6 +10,7 @@ from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
 from localllm.base.i18n import _
 from localllm.base.rate_limit import RateLimiter
+from localllm.config.trust import runs_elsewhere
 from localllm.llm.message_format import read_messages
 from localllm.llm.messages import (
     Completion,
@@ -113,6 +114,8 @@ class LLMClient:
     ) -> None:
         self.provider = provider
         self.model = model
+        self.is_model_chosen = bool(model)
+        """Whether the user has named the model: then none takes its place."""
         self.info = ModelInfo(model)
         self._described = ""
         self._has_answered = False
@@ -179,6 +182,20 @@ class LLMClient:
         if self._described != self.model:
             await self._describe(listed)
         return self.model
+
+    async def replace_model(self) -> str:
+        """Switch to the only model of a server that does not have this one any more, unless the user has chosen it.
+        Return its name, "" if nothing was changed."""
+        if self.is_model_chosen:
+            return ""
+        try:
+            names = [info.id for info in await self.list_models() if not runs_elsewhere(info.id)]
+            if len(names) != 1 or self.model in names:
+                return ""
+            await self.use(self.provider, names[0])
+            return await self.resolve_model()
+        except LLMConnectionError:
+            return ""  # the error that the model is missing says more
 
     async def get_ready(self) -> None:
         """Resolve and describe the model ahead of the next request, which then need not.

@@ -134,7 +134,7 @@ class Selection:
                 await self._client.use(self._client.provider, name)
             else:
                 await self._use_nearest(name, here)
-            self._found = True
+            self._client.is_model_chosen = self._found = True
             await self._learn()
 
     async def use_provider(self, name: ProviderName) -> None:
@@ -147,6 +147,7 @@ class Selection:
             else:
                 await self._use_named(name)
             self.automatic = name == "auto"
+            self._client.is_model_chosen = bool(self._settings.model)
 
     async def use_address(self, url: str) -> None:
         """Switch to the OpenAI-compatible server at `url`, with the configured model if offered, else its first. Raises
@@ -158,6 +159,7 @@ class Selection:
             provider = make_provider(settings, self._root, self._environ)
             await self._client.use(provider, await _first_model(provider, self._settings.model))
             self._settings, self.automatic, self._found = settings, False, True
+            self._client.is_model_chosen = bool(settings.model)
             await self._learn()
 
     async def aclose(self) -> None:

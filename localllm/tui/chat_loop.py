@@ -41,6 +41,9 @@ _REQUEST = 60  # cells of a request quoted in a sentence
 _INTERRUPTED = 130
 """The exit code of shells after Ctrl+C."""
 
+_OTHER_MODEL = "E2005"
+"""The error of a run whose model is gone: the user has to choose another."""
+
 _LINES_KEPT, _CHARACTERS_KEPT = 300, 20_000
 """Output of an interrupted command kept for the model."""
 
@@ -83,6 +86,7 @@ class Talk:
         self._in_progress: set[str] = set()
         self.went_well = True
         """Whether the last line succeeded: no error, interrupt or limit."""
+        self._unanswered = ""
         self._task: asyncio.Task[Outcome] | None = None
         self._running = False
         self._interrupted = False
@@ -276,9 +280,17 @@ class Talk:
         """Run a request. `own`: the part of it that the user entered, if an alias of the project supplied the rest."""
         before = self._chat.memory.version
         typed = self._typed(query if own is None else own)
-        self._finished = await self._show(self._chat.run(query, typed=None if typed == query else typed))
+        finished = await self._show(self._chat.run(query, typed=None if typed == query else typed))
+        self._finished = finished
+        if own is None and finished and finished.error_code == _OTHER_MODEL and finished.steps <= 1:
+            self._unanswered = query
         if self._is_attended and before != self._chat.memory.version:
             self._show_work()
+
+    def take_unanswered(self) -> str:
+        """Return the last request, once, if another model has to be chosen before it can be sent again; else ""."""
+        unanswered, self._unanswered = self._unanswered, ""
+        return unanswered
 
     def _show_work(self) -> None:
         """Show the tasks a run has started and not finished, unless known before."""

@@ -247,6 +247,7 @@ class Terminal:
         user exits."""
         self._typeahead.pause()
         outbox.settle()
+        outbox.put_back(talk.take_unanswered())
         self._screen.print()
         if talk.went_well and (queued := outbox.next()) is not None:
             self._screen.print_lines(said_lines(queued, self._screen.width))

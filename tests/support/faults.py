@@ -261,6 +261,10 @@ row says, nothing hangs, and the conversation can continue. Five rules are behin
 A server that has answered before and now refuses the connection is assumed to be restarting: it is tried again after 1,
 2, 4, … seconds, `llm.max_retries` times. If a server cannot be reached, keeps failing or keeps cutting its answers off,
 those in `llm.fallback_providers` are asked instead.
+
+If a server comes back with another model and you have named none (neither `llm.model`, `--model` nor `/model`), its
+only model answers from then on, which a line says with the new window. If it offers several, the request returns to the
+prompt of the chat, to be sent again after `/model NAME`.
 """
 
 

@@ -91,6 +91,10 @@ class Outbox:
             self._remember(text)
         self._queued += texts
 
+    def put_back(self, request: str) -> None:
+        """Put a request that no model has read before the queued lines."""
+        self._queued[:0] = filter(None, [request])
+
     def next(self) -> str | None:
         """Return the next queued line, if any."""
         return self._queued.pop(0) if self._queued else None

@@ -295,3 +295,52 @@ async def test_of_an_answer_that_was_broken_off_thinking_alone_is_not_kept(proje
                 agent.interrupt()
         said = [message for message in agent.history.messages if isinstance(message, AssistantMessage)]
     assert said[-1].text == "[interrupted by the user]"
+
+
+NOT_FOUND = fails(404, "model 'm' not found")
+
+
+@pytest.mark.parametrize(
+    ("offered", "chosen", "answers"),
+    [(("n",), False, True), (("n",), True, False), (("n", "o"), False, False), ((), False, False)],
+)
+async def test_a_server_that_came_back_with_one_other_model_answers_with_that(
+    project: Path, offered: tuple[str, ...], chosen: bool, answers: bool
+) -> None:
+    with WireServer([says("One."), NOT_FOUND, says("Two.")]) as server:
+        provider = OpenAICompatible("openai", server.url, timeout=5, idle_timeout=5)
+        client = LLMClient(provider, model="m" if chosen else "", pause=no_time, max_retries=0)
+        agent = ReActAgent(client, make_tools(project))
+        assert ended(await play(agent, "What is x?")).status == "done"
+        server.models = offered
+        events = await play(agent, "And y?")
+        await client.aclose()
+    models = [body["model"] for body in server.bodies()]
+    notices = [event.text for event in events if isinstance(event, Notice)]
+    if answers:
+        assert (ended(events).answer, client.model, models) == ("Two.", "n", ["m", "m", "n"])
+        assert ["n answers now" in text for text in notices].count(True) == 1
+        assert server.bodies()[-1]["messages"] == server.bodies()[-2]["messages"]
+    else:
+        assert (ended(events).error_code, client.model, models) == ("E2005", "m", ["m", "m"])
+        assert ended(events).steps == 1
+
+
+async def test_in_a_smaller_window_of_the_new_model_room_is_made_first(project: Path) -> None:
+    listed = [{"id": "n", "meta": {"n_ctx": 4096}}]
+    smaller = Reply((json.dumps({"data": listed}).encode(),))
+    long = [
+        says(" ".join(f"Line {at * 7919} holds {at * at}." for at in range(start, start + 200))) for start in (1, 999)
+    ]
+    with WireServer([*long, NOT_FOUND, says("A summary."), says("Two.")]) as server:
+        provider = OpenAICompatible("openai", server.url, timeout=5, idle_timeout=5)
+        client = LLMClient(provider, pause=no_time, max_retries=0)
+        agent = make_agent(provider, project, client=client)
+        for _ in long:
+            assert ended(await play(agent, "Tell me more.")).status == "done"
+        server.list_replies = [smaller] * 9
+        events = await play(agent, "And y?")
+        await client.aclose()
+    assert (client.model, client.context_window) == ("n", 4096)
+    assert ended(events).answer == "Two."
+    assert len(server.requests[-1]) < len(server.requests[len(long)])

@@ -85,6 +85,7 @@ class TestFinding:
         async with desk_over(closed, model="qwen3:8b") as desk:
             await desk.selection.ready()
             assert desk.asked == ("ollama", "qwen3:8b")
+            assert desk.client.is_model_chosen
 
     async def test_a_model_nobody_has(self, closed: str) -> None:
         async with desk_over(closed, model="gemma") as desk:
@@ -213,8 +214,12 @@ class TestChanging:
     async def test_to_a_model_of_any_server(self, closed: str, name: str, asked: tuple[str, str]) -> None:
         async with desk_over(closed) as desk:
             await desk.selection.ready()
+            assert not desk.client.is_model_chosen
             await desk.selection.use_model(name)
             assert desk.asked == asked
+            assert desk.client.is_model_chosen
+            await desk.selection.use_provider("auto")
+            assert not desk.client.is_model_chosen
 
     @pytest.mark.parametrize(("name", "key"), [("w", "llm_model_ambiguous"), ("gemma", "llm_model_nowhere")])
     async def test_to_no_model(self, closed: str, name: str, key: str) -> None:

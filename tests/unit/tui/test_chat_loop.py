@@ -45,6 +45,7 @@ class Program:
         self.queries: list[str] = []
         self.typed: list[str | None] = []
         self.answers: dict[str, tuple[Literal["done", "limit", "error"], str]] = {}
+        self.error_code, self.steps = "", 1
         self.interrupts = 0
         self.offered: list[tuple[str, str, int]] = []
         self.keeping = SimpleNamespace(
@@ -59,7 +60,7 @@ class Program:
         yield Notice(text="begun")
         if query in self.answers:
             status, answer = self.answers[query]
-            yield RunFinished(status=status, answer=answer)
+            yield RunFinished(status=status, answer=answer, error_code=self.error_code, steps=self.steps)
             return
         if query != "nothing":
             await self._stop.wait()
@@ -403,3 +404,13 @@ async def test_a_line_that_fails_is_told_from_one_that_does_not() -> None:
     said.talk.interrupt()
     await task
     assert not said.talk.went_well
+
+
+async def test_a_request_that_no_model_could_read_is_given_back_once() -> None:
+    for code, steps, given_back in (("E2005", 1, "Fix it"), ("E2005", 2, ""), ("E2001", 1, "")):
+        said = Said()
+        said.program.answers["Fix it"] = ("error", "")
+        said.program.error_code, said.program.steps = code, steps
+        await said.talk.take("Fix it")
+        assert said.talk.take_unanswered() == given_back
+        assert said.talk.take_unanswered() == ""

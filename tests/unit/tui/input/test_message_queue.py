@@ -318,3 +318,11 @@ def test_what_was_pasted_of_a_line_is_told_apart() -> None:
     writing = Writing(typed=lambda text: text.replace("pasted", ""))
     writing.send("see pasted", "now")
     assert writing.chat.typed == ["see ", "now"]
+
+
+def test_a_request_that_no_model_has_read_is_to_be_edited_before_the_others() -> None:
+    writing = Writing()
+    writing.outbox.queue(["second"])
+    writing.outbox.put_back("")
+    writing.outbox.put_back("first")
+    assert writing.outbox.give_back() == "first\nsecond"
