@@ -103,6 +103,9 @@ _ARGUMENTS = {
     "include": "glob glob_pattern include_pattern file_pattern file_glob include_files includes",
     "ignore_case": "case_insensitive insensitive i",
     "max_results": "limit head_limit max_count max_matches",
+    "before": "b before_context context_before lines_before",
+    "after": "a after_context context_after lines_after",
+    "around": "c context context_lines lines_around",
     "start_line": "offset from_line line_number line_start start from begin_line first_line start_line_one_indexed",
     "end_line": "line_end end to_line to last_line end_line_one_indexed end_line_one_indexed_inclusive",
     "max_lines": "limit num_lines line_count count lines_to_read",
@@ -131,6 +134,7 @@ _HARMLESS = (
 _OTHER_KEYS = {
     "edit_file": "diff edits start_line end_line",
     "read_file": "paths end_line view_range",
+    "search_files": "type file_type case_sensitive fixed_strings multiline",
     "run_command": "timeout_ms",
     NOTE: "thought thoughts",
     PLAN: "todos plan merge",

@@ -23,6 +23,26 @@ _ANSWERS = ("result", "answer", "final_answer", "summary", "message", "question"
 _CODE = ("code", "source", "script", "input", "program")
 _STATES = {"pending": "", "in_progress": "start", "doing": "start", "completed": "finish", "done": "finish"}
 _CHECKLIST = late_pattern(r"^[ \t]*+(?:(?:[-*]|\d++[.)])[ \t]*+)?\[([ xX~-])\](.+)$", re.MULTILINE)
+_SEARCH_OPTIONS = frozenset({"type", "filetype", "casesensitive", "fixedstrings", "multiline"})
+_FILE_TYPES = {
+    "python": "py",
+    "javascript": "{js,jsx,mjs,cjs}",
+    "js": "{js,jsx,mjs,cjs}",
+    "typescript": "{ts,tsx}",
+    "ts": "{ts,tsx}",
+    "rust": "rs",
+    "markdown": "{md,markdown}",
+    "md": "{md,markdown}",
+    "ruby": "rb",
+    "cpp": "{cpp,cc,cxx,hpp,hh,h}",
+    "c": "{c,h}",
+    "yaml": "{yaml,yml}",
+    "kotlin": "{kt,kts}",
+    "csharp": "cs",
+    "html": "{html,htm}",
+}
+"""File endings of ripgrep's types that are not called like their ending."""
+
 _COMMON_WORDS = {"", "file", "files"}
 _MARKS = {" ": "", "x": "finish", "X": "finish", "-": "start", "~": "start"}
 
@@ -73,6 +93,8 @@ class Translator:
                 return _of_command(given)
             case "read_file":
                 return [(name, with_lines(one, self._text_of)) for name, one in _of_reading(given)]
+            case "search_files":
+                return [("search_files", _of_search(given))]
             case "edit_file":
                 return _of_edit(given) or lines_replaced(given, self._text_of) or [("edit_file", given)]
             case foreign.PYTHON:
@@ -198,6 +220,25 @@ def _of_reading(given: dict[str, Json]) -> list[Call]:
         for one in cast("list[Json]", value)
     ]
     return [("read_file", {"file_path": file, **rest}) for file in files]
+
+
+def _of_search(given: dict[str, Json]) -> dict[str, Json]:
+    """Translate options of other searches: a kind of files, upper case, plain text. A search goes line by line in any
+    case."""
+    options = {folded(key): key for key in given if folded(key) in _SEARCH_OPTIONS}
+    pattern = value_of(given, "pattern", "search_files")
+    if not options or not isinstance(pattern, str):
+        return given
+    told = {key: value for key, value in given.items() if key not in options.values()}
+    kind = given.get(options.get("type", options.get("filetype", "")))
+    if isinstance(kind, str) and kind and not value_of(given, "include"):
+        kind = kind.casefold().lstrip("*.")
+        told["include"] = f"*.{_FILE_TYPES.get(kind, kind)}"
+    if given.get(options.get("casesensitive", "")) is False:
+        told.setdefault("ignore_case", True)
+    if given.get(options.get("fixedstrings", "")) is True:
+        told = {key: value for key, value in told.items() if value is not pattern} | {"pattern": re.escape(pattern)}
+    return told
 
 
 def _of_edit(given: dict[str, Json]) -> list[Call]:

@@ -6,7 +6,7 @@ import re
 import stat
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AsyncExitStack
 from typing import Annotated, Literal
 
@@ -37,6 +37,7 @@ from localllm.tools.search_backends import (
     Skipped,
     UnsupportedPatternError,
 )
+from localllm.tools.search_context import passages, row
 
 _SKIPPED = {
     "binary": "{count} binary",
@@ -66,6 +67,7 @@ class WantedLines(msgspec.Struct, frozen=True):
 
 
 _SECONDS = 20.0
+_MOST_RESULTS = 100
 _LONGEST_PATTERN = 4_000
 _SHOWN_PATTERN = 100
 _FILES_AT_ONCE = (200, 4_000)  # the first batch is small: matches are often near the top
@@ -82,6 +84,9 @@ class Request(msgspec.Struct, frozen=True):
     include: str = ""
     max_results: int = 100
     said: str = ""
+    before: int = 0
+    after: int = 0
+    """Lines shown before and after each match."""
 
     @property
     def called(self) -> str:
@@ -108,7 +113,7 @@ async def search(context: ToolContext, request: Request, reason: str) -> ToolOut
     """Search and report the hits for the model. `reason`: why the pattern is treated as plain text, or ""."""
     pattern = request.called
     outcome = await find(context, request)
-    lines, shown_hits = _fitting(outcome.hits, context.output_limit)
+    lines, shown_hits = await _fitting(context, request, outcome.hits)
     truncated = outcome.truncated or len(shown_hits) < len(outcome.hits)
     notes = [f"[not a valid regular expression ({reason}): searched as plain text]"] if reason else []
     notes += _left_out(outcome, found=bool(lines))
@@ -341,11 +346,17 @@ def _reads_alike(pattern: str) -> bool:
     return not _READ_DIFFERENTLY.search(pattern) and not any(_IN_SETS.search(found[1:]) for found in sets)
 
 
-def _fitting(hits: list[Hit], limit: int) -> tuple[list[str], list[Hit]]:
-    """Format the hits that fit `limit` characters as lines."""
+async def _fitting(context: ToolContext, request: Request, hits: list[Hit]) -> tuple[list[str], list[Hit]]:
+    """Format the hits that fit the output, each as a line or with those around it."""
+    if not (request.before or request.after):
+        return _first(map(row, hits), hits, context.output_limit)
+    shown = passages(context.root, hits, request.before, request.after)
+    return await asyncio.to_thread(_first, shown, hits, context.output_limit)
+
+
+def _first(rows: Iterable[str], hits: list[Hit], limit: int) -> tuple[list[str], list[Hit]]:
     lines: list[str] = []
-    for hit in hits:
-        line = f"{hit.path}:{hit.line}: {hit.text}"
+    for line in rows:
         limit -= len(line) + 1
         if limit < 0:
             break
@@ -389,15 +400,20 @@ def _left_out(outcome: Outcome, *, found: bool) -> list[str]:
     return notes
 
 
-@tool(risk=Risk.SAFE, paths=("path",), unlisted=("code",), rare=("ignore_case", "max_results"))
+@tool(
+    risk=Risk.SAFE, paths=("path",), unlisted=("code", "before", "after", "around"), rare=("ignore_case", "max_results")
+)
 async def search_files(
     context: ToolContext,
     pattern: str,
     path: str = ".",
     include: str = "",
     ignore_case: bool = False,
-    max_results: int = 100,
+    max_results: int = _MOST_RESULTS,
     code: WantedLines | None = None,
+    before: int = 0,
+    after: int = 0,
+    around: int = 0,
 ) -> ToolOutput:
     """Search files for a regular expression."""
     if code:
@@ -405,5 +421,13 @@ async def search_files(
         include = include or glob_of(code)
     else:
         query, reason = understand(pattern, ignore_case=ignore_case)
-    request = Request(query, context.root.relative(path), include, max(1, max_results), pattern)
+    request = Request(
+        query,
+        context.root.relative(path),
+        include,
+        max_results if max_results > 0 else _MOST_RESULTS,
+        pattern,
+        before=before or around,
+        after=after or around,
+    )
     return await search(context, request, reason)

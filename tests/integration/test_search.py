@@ -418,3 +418,24 @@ async def test_a_ripgrep_that_lies_in_a_project_is_not_said_to_be_missing(
         monkeypatch.setenv("PATH", folders)
         outcome = await find(make_context(tmp_path), Request(Query("one")))
         assert (outcome.engine, outcome.why) == ("python", why)
+
+
+async def test_lines_around_the_matches_are_shown_once_each(tmp_path: Path) -> None:
+    put(
+        tmp_path / "a.txt",
+        "".join(f"{'hit' if number in (3, 5, 12, 40) else 'line'} {number}\n" for number in range(1, 41)),
+    )
+    put(tmp_path / "b.txt", "hit\nlast")
+    for more in ({}, {"output_limit": 5_000}):
+        output = await use(search_files, make_context(tmp_path, **more), pattern="hit", before=1, after=2)
+        rows = output.for_model.splitlines()
+        assert rows == [
+            "[5 matches in 2 files]",
+            *("2- line 2", "a.txt:3: hit 3", "4- line 4", "a.txt:5: hit 5", "6- line 6", "7- line 7", "--"),
+            *("11- line 11", "a.txt:12: hit 12", "13- line 13", "14- line 14", "--", "39- line 39", "a.txt:40: hit 40"),
+            *("--", "b.txt:1: hit", "2- last"),
+        ]
+    few = await use(search_files, make_context(tmp_path, output_limit=60), pattern="hit", around=1)
+    assert few.for_model.startswith("[5 matches in 2 files; 2 shown")
+    most = await use(search_files, make_context(tmp_path), pattern="hit 40", before=10_000, after=-3)
+    assert len(most.for_model.splitlines()) == 21

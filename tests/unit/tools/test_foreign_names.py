@@ -176,6 +176,20 @@ WHOLE = [
     ("read_file", {"path": f"./{P}:5:1"}, "def sub"),
     ("write_to_file", {"TargetFile": "new.txt", "CodeContent": "x\n", "EmptyFile": False}, "Created new.txt"),
     ("Edit", {"filePath": P, "oldString": "a - b", "newString": "a", "replaceAll": True}, "2 replaced"),
+    (
+        "Grep",
+        {"pattern": "def sub", "-n": True, "output_mode": "content", "-A": 1, "head_limit": 0, "type": "py"},
+        "src/money.py:5: def sub(a, b):\n6-     return a - b",
+    ),
+    (
+        "Grep",
+        {"pattern": "DEF SUB", "-i": True, "-B": 4, "glob": "*.py"},
+        "1- def add(a, b):\n2-     return a - b\n3- ",
+    ),
+    ("Grep", {"pattern": "def sub", "-C": 1, "multiline": False}, "4- \nsrc/money.py:5: def sub(a, b):\n6-     return"),
+    ("grep_search", {"pattern": "sub(a", "context": 1, "fixed_strings": True, "case_sensitive": False}, "6- "),
+    ("Grep", {"pattern": "One", "type": "js"}, "no match"),
+    ("Grep", {"pattern": "One", "type": "markdown"}, "notes.md:3: One."),
 ]
 """Whole calls as codex, Claude Code, OpenHands, Cursor, Copilot, Gemini, Windsurf, SWE-agent and opencode have them."""
 
