@@ -234,6 +234,7 @@ def _preview_create(context: ToolContext, file_path: str, content: str) -> Previ
 async def create_file(context: ToolContext, file_path: str, content: str) -> ToolOutput:
     """Create a new file."""
     from localllm.safety.code_loss import new_errors
+    from localllm.safety.unwritten_lines import remark_on
 
     path = _new_path(context.root, file_path)
     text = _unwrapped(path, content)
@@ -252,6 +253,7 @@ async def create_file(context: ToolContext, file_path: str, content: str) -> Too
         count=facts["total_lines"],
     )
     notes += await asyncio.to_thread(new_errors, path, "", content)
+    notes += await asyncio.to_thread(remark_on, path, content)
     return ToolOutput(payload=payload, for_model="\n".join([told.english, *notes]), summary=told)
 
 
@@ -321,6 +323,7 @@ def _preview_write(context: ToolContext, file_path: str, content: str) -> Previe
 async def write_file(context: ToolContext, file_path: str, content: str) -> ToolOutput:
     """Write a whole file. To change a part, use edit_file."""
     from localllm.safety.code_loss import new_errors
+    from localllm.safety.unwritten_lines import remark_on
 
     if isinstance(context.plan, _Change):
         change = context.plan
@@ -344,6 +347,7 @@ async def write_file(context: ToolContext, file_path: str, content: str) -> Tool
     if changed:
         before = change.old.text if change.old else ""
         notes += await asyncio.to_thread(new_errors, change.path, before, change.new.text)
+        notes += await asyncio.to_thread(remark_on, change.path, change.new.text, before)
     return ToolOutput(payload=payload, for_model="\n".join([told.english, *notes]), summary=told)
 
 

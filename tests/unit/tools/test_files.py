@@ -675,3 +675,18 @@ async def test_a_file_of_many_pages_is_searched_rather_than_read_on(
     output = await use(read_file, make_context(tmp_path, output_limit=1_500), file_path=path)
     assert told in output.for_model.splitlines()[-1]
     assert output.for_model.startswith(f"{path} (lines 1-")
+
+
+async def test_placeholders_in_a_new_file_are_named(tmp_path: Path) -> None:
+    text = "# Guide\n\nInstall it.\n\n[Add usage section here]\n"
+    for tool, name in ((write_file, "guide.md"), (create_file, "other.md")):
+        output = await use(tool, make_context(tmp_path), file_path=name, content=text)
+        assert output.for_model.endswith(
+            "[Line 5 looks like a placeholder: write what belongs there, or say that it is missing.]"
+        )
+    context = make_context(tmp_path)
+    await use(read_file, context, file_path="guide.md")
+    more = await use(write_file, context, file_path="guide.md", content=text + "\nTODO: the rest goes here\n")
+    assert "Line 7 looks" in more.for_model
+    fine = await use(write_file, make_context(tmp_path), file_path="todo.md", content="- [ ] TODO: add tests\n")
+    assert "placeholder" not in fine.for_model
