@@ -31,6 +31,8 @@ _DAY = 86_400.0
 _CENTURY = 1_200 * _MONTH
 _MOST_COMPARED = 20_000
 """Numbers that each one of the answer is compared with."""
+_MOST_PARSED = 50_000
+"""Characters of what was read, the newest first, that are parsed, in about 0.2 s; of the rest the digits count."""
 _SLACK = 0.1
 """How far a number may be from one that it is said to be more or less than."""
 _ROUNDING = 0.005
@@ -41,8 +43,9 @@ def uncited_numbers(sentences: Iterable[tuple[str, bool]], given: Iterable[str],
     """Return the numbers, as written, that are in none of the texts and do not follow from those of `given` or of the
     answer. `sentences`: of the answer, each with whether it has a reference; numbers of those that have are not
     checked. `read`: texts whose numbers may be repeated, but are reckoned with only if they are."""
-    stated = list(chain.from_iterable(map(quantities, given)))
-    passages, others = Numbers(stated), _Read(read)
+    first, rest = _parted("\n\n".join(given))
+    stated = quantities(first)
+    passages, others = Numbers(stated), _Read([rest, *read])
     doubted: list[tuple[Quantity, str, list[Quantity]]] = []
     for sentence, is_cited in sentences:
         found = quantities(sentence)
@@ -62,6 +65,13 @@ def uncited_numbers(sentences: Iterable[tuple[str, bool]], given: Iterable[str],
     ]
 
 
+def _parted(text: str) -> tuple[str, str]:
+    """Return what of a text is parsed as a whole, and the rest."""
+    end = text.rfind("\n", 0, _MOST_PARSED) if len(text) > _MOST_PARSED else len(text)
+    end = end if end > 0 else _MOST_PARSED
+    return text[:end], text[end:]
+
+
 class _Read:
     """The numbers of texts, which are parsed on demand."""
 
@@ -70,7 +80,15 @@ class _Read:
 
     @cached_property
     def numbers(self) -> "Numbers":
-        return Numbers(list(chain.from_iterable(map(quantities, self._texts))))
+        stated: list[Quantity] = []
+        bare: set[str] = set()
+        room = _MOST_PARSED
+        for text in reversed(self._texts):
+            parsed, rest = text[:room], text[room:]
+            room -= len(parsed)
+            stated += quantities(parsed)
+            bare |= {found.replace(",", "") for found in _DIGITS.findall(rest)}
+        return Numbers(stated, frozenset(bare))
 
 
 def _is_idle(one: Quantity, written: str) -> bool:
@@ -87,7 +105,9 @@ _DIGITS = late_pattern(r"\d[\d,]*(?:\.\d+)?")
 class Numbers:
     """Numbers that are stated, and what people reckon from them."""
 
-    def __init__(self, numbers: Sequence[Quantity]) -> None:
+    def __init__(self, numbers: Sequence[Quantity], bare: frozenset[str] = frozenset()) -> None:
+        """`bare`: digits of which it is not known what they count."""
+        self._bare = bare
         self._numbers = list({(one.value, one.unit, one.kind, one.bound): one for one in numbers}.values())
 
     def have(self, one: Quantity, written: str) -> bool:
@@ -96,7 +116,12 @@ class Numbers:
             return True
         digits = _DIGITS.search(written)
         bare = float(digits[0].replace(",", "")) if digits else None
-        return any((other.kind in SOFT and other.value == bare) or _is_said(one, other) for other in self._numbers)
+        if digits and digits[0].replace(",", "") in self._bare:
+            return True
+        return any(
+            (other.kind in SOFT and other.value == bare) or _is_said(one, other) or _is_converted(one, other)
+            for other in self._numbers
+        )
 
     def give(self, one: Quantity, days: Sequence[date] = ()) -> bool:
         """Return whether the number follows from the stated ones; a length may also be counted from or to `days`."""
@@ -213,6 +238,21 @@ def _is_said(one: Quantity, other: Quantity) -> bool:
         is_near = (one.kind, one.unit) == (other.kind, other.unit) and low <= other.value <= high
         return is_near or agrees(exact, other._replace(bound=""))
     return agrees(one, other._replace(bound="") if other.bound != "about" else other)
+
+
+def _is_converted(one: Quantity, other: Quantity) -> bool:
+    """Return whether `other` is the number in another unit: GB that are GiB, a length of time in a smaller unit that
+    stands without one, as in timeout_ms = 30000."""
+    if one.kind == "data" and other.kind == "data":
+        return any(near(one, other.value * 1.024**power) for power in range(-4, 5))
+    if one.kind == "data" and other.kind in SOFT:
+        return any(near(one, other.value / 1.024**power) for power in range(1, 5) if other.value >= 1.0)
+    if one.kind == "duration" and one.unit == "s" and other.kind in SOFT:
+        return any(near(one, other.value / parts) for parts in _PARTS_OF_SECONDS)
+    return False
+
+
+_PARTS_OF_SECONDS = (1.0, 1e3, 1e6, 1e9)
 
 
 def _same_date(one: Quantity, stated: float) -> bool:
