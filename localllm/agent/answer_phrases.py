@@ -235,7 +235,8 @@ def asks_about_file(answer: str, request: str, changed: Collection[str]) -> str:
     return next((path for path in asked if path in wanted and path.rpartition("/")[2] not in done), "")
 
 
-_FILE = late_pattern(r"[\w./-]{0,200}[\w-]\.[A-Za-z]\w{0,9}\b", re.ASCII)
+_FILE_PATTERN = r"[\w./-]{0,200}[\w-]\.[A-Za-z]\w{0,9}\b"
+_FILE = late_pattern(_FILE_PATTERN, re.ASCII)
 
 
 def named_files(text: str) -> list[str]:
@@ -250,6 +251,16 @@ def named_paths(answer: str) -> list[str]:
     found = (path for one in said for path in _FILE.findall(one))
     return [path for path in dict.fromkeys(found) if "/" in path and path[0] not in "./"]
 
+
+def named_lines(answer: str) -> list[tuple[str, int]]:
+    """Return the lines of files that an answer refers to, each with the path: the last of several."""
+    found = (match for one in sentences_in(answer) for match in _LINE.finditer(one))
+    return list(dict.fromkeys((one["path"], int(one["last"] or one["first"])) for one in found))
+
+
+_LINE = late_pattern(
+    rf"(?P<path>{_FILE_PATTERN})(?::|#)L?(?P<first>\d{{1,7}})(?:[-–]L?(?P<last>\d{{1,7}}))?(?![\w:]|\.\w)", re.ASCII
+)
 
 _NOT_THERE = (
     r"(?i)\b(?:no|not|never|neither|nor|missing|absent|creat\w*|add|new|propos\w*|suggest\w*|would|could|should"

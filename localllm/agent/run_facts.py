@@ -86,6 +86,8 @@ class RunFacts:
         self.was_refused = False
         self.by_git: set[str] = set()
         """Changed files that only git has changed, in commands that restore files from commits."""
+        self.has_run = False
+        """Whether a command has run to its end."""
         self.may_have_changed = False
         """Whether a call has succeeded whose changes are not tracked."""
         self.had_committed = self.had_committed or self.has_committed
@@ -166,6 +168,7 @@ class RunFacts:
             self._in_background[number] = command
         if payload.get("return_code") is None:
             return
+        self.has_run = True
         output = "\n".join(str(payload.get(name, "")) for name in ("stdout", "stderr", "output"))
         kind = command_kind(command)
         code = _code_of(payload, kind)

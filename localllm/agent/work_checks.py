@@ -15,6 +15,7 @@ from localllm.agent.middleware import RunState
 from localllm.agent.plan_mode import is_told_to_plan, plan_over_note
 from localllm.agent.run_facts import RunFacts, is_code
 from localllm.agent.selected_tests import files_with_tests, is_test, leaves_out, named_tests, weakens
+from localllm.agent.system_prompt import remark
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import AssistantMessage, UserMessage
@@ -56,6 +57,7 @@ class WorkChecks:
         self._plan = self._tools.plan.text
         self._position = self._tools.changes.position
         self._begun = time.time_ns()
+        self._own_remarks: set[str] = set()
 
     async def findings(self, state: RunState, text: str) -> list[Finding]:
         """Return what was ordered or is claimed, and was not done."""
@@ -86,6 +88,7 @@ class WorkChecks:
         yield from self._of_commit(state, text)
         yield from self._of_plan(state, text)
         yield from self._of_unread(state, text)
+        yield from self._of_evidence(state, text)
 
     def _of_left_edit(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that an edit failed and was not made good before another file was edited. One of a file that does not
@@ -224,6 +227,28 @@ class WorkChecks:
                 reason = Phrase("{path} was not read", path=shown(name))
                 yield Finding("not_read", reason, contradicts=False, params={"path": name})
                 return
+
+    def _of_evidence(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield the files, lines and long numbers of an answer to a question that nothing has. Where files were, or are
+        to be, changed, an answer may speak of what is not there yet."""
+        facts, messages = self._facts, state.history.messages
+        if facts.has_changed or not facts.calls or request_phrases.asks_for_change(state.goal):
+            return
+        from localllm.agent import answer_evidence as evidence  # most answers of other runs state nothing of it
+
+        own = self._own_remarks
+        known = [one.text for one in messages if not isinstance(one, AssistantMessage) and one.text not in own]
+        found = evidence.missing_places(text, known, self._tools.root, self._tools.readable_text)
+        name = "not_there"
+        if not found and facts.has_run and not facts.searches and not state.history.generation:
+            written = [
+                call.arguments for one in messages if isinstance(one, AssistantMessage) for call in one.tool_calls
+            ]
+            found, name = evidence.unfounded_numbers(text, [*known, *written]), "no_such_number"
+        what = "; ".join(one.what for one in found)
+        own.add(remark(name, what=what))  # which names what nothing else does
+        for one in found:
+            yield Finding(name, one.reason, contradicts=False, params={"what": what})
 
     def _of_commit(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that a commit was ordered, or one failed that the answer claims, and none was made. An answer that

@@ -93,7 +93,7 @@ class ToolSystem:
         self._judge = CallJudge(policy, context, self._commands)
         self.changes = ChangeHistory(context, snapshots, self._commands)
         self._agent = ""
-        self._translator = Translator(self._tools, self._readable)
+        self._translator = Translator(self._tools, self.readable_text)
         self.offer_only(None)
 
     @property
@@ -131,7 +131,7 @@ class ToolSystem:
         except ToolExecutionError:  # reported when the call is run
             return [call]
 
-    def _readable(self, file_path: str) -> str | None:
+    def readable_text(self, file_path: str) -> str | None:
         """Return the text of a file, if the model may read it."""
         try:
             verdict = self._judge.judge(self._tools["read_file"], {"file_path": file_path}, self._context.root)
@@ -238,7 +238,7 @@ class ToolSystem:
     def unread_text(self, path: str) -> str | None:
         """Return the text of a file that the model has neither read nor written in this conversation, by a tool for
         files; None of any other, or if it may not read it."""
-        return None if self._context.seen.has(path) else self._readable(path)
+        return None if self._context.seen.has(path) else self.readable_text(path)
 
     def keep_words(self, words: str) -> str:
         """Store the user's words in a file the model can read; return its path for tools. Raises OSError."""
@@ -343,7 +343,9 @@ class ToolSystem:
         """Run the steps up to the journal, which `_finish` writes; tools verify their writes. Raises LocalLLMError."""
         tool = self._find(call, was_cut=was_cut)
         fitted = parse_arguments(tool, call.arguments, was_cut=was_cut, spec=self._spec(tool))
-        arguments, remarks = await asyncio.to_thread(located, tool, fitted.values, self._context.root, self._readable)
+        arguments, remarks = await asyncio.to_thread(
+            located, tool, fitted.values, self._context.root, self.readable_text
+        )
         if tool.redirect and (meant := tool.redirect(self._context.root, arguments)) and meant[0] in self._tools:
             tool, arguments = self._tools[meant[0]], meant[1]
         record.arguments = arguments

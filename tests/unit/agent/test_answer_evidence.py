@@ -1,0 +1,142 @@
+"""Files, lines and long numbers of an answer that nothing has are doubted once, and only these."""
+
+from pathlib import Path
+
+import pytest
+
+from localllm.agent.answer_evidence import missing_places, unfounded_numbers
+from localllm.agent.react_agent import ReActAgent
+from localllm.llm.messages import UserMessage
+from tests.support.agents import call, make_agent, scripted
+from tests.support.each import each
+
+pytestmark = pytest.mark.anyio
+
+OUTPUT = (
+    "{'Tokyo': 1327405672, 'Osaka': 1322450912, 'Nagoya': 1321738171}\n"
+    "rows 1,100,000, mean 3610541.5, 48 shops, share 33.42 %\n"
+    "disk 5242880 bytes, took 1234567 ms"
+)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / "httpx").mkdir(parents=True)
+    (folder / "httpx" / "client.py").write_text("x = 1\n" * 20)
+    (folder / "packages" / "web" / "httpx").mkdir(parents=True)
+    (folder / "packages" / "web" / "httpx" / "page.py").write_text("y = 1\n")
+    return folder
+
+
+def missing(project: Path, answer: str, *known: str) -> list[str]:
+    def text_of(path: str) -> str | None:
+        file = project / path
+        return file.read_text() if file.is_file() else None
+
+    return [one.what for one in missing_places(answer, known, project, text_of)]
+
+
+@each(
+    ("answer", "what"),
+    [
+        ("It is there. See also httpx/redirects.py for the rest.", ["There is no httpx/redirects.py"]),
+        ("詳しくは `httpx/redirects.py` を参照。", ["There is no httpx/redirects.py"]),
+        ("Look at `httpx/client.py:2500`.", ["httpx/client.py has 20 lines, none 2500"]),
+        ("Look at httpx/client.py#L12-L40.", ["httpx/client.py has 20 lines, none 40"]),
+        ("See httpx/a.py and httpx/client.py:21.", ["There is no httpx/a.py", "httpx/client.py has 20 lines, none 21"]),
+        ("Look at httpx/client.py:20.", []),
+        ("Look at httpx/client.py:3-20.", []),
+        ("See httpx/page.py of the page.", []),
+        ("See other/redirects.py there.", []),
+        ("There is no httpx/redirects.py.", []),
+        ("The report is written to httpx/report.json.", []),
+        ("Add httpx/redirects.py for that.", []),
+        ("結果は httpx/report.json に出力されます。", []),
+        ("Put it into httpx/NAME.py.", []),
+        ("```\nopen httpx/redirects.py\n```", []),
+        ("It runs at client.py:8080.", []),
+        ("It is at https://example.org/httpx/gone.html.", []),
+    ],
+)
+def test_places_that_are_not_there(project: Path, answer: str, what: list[str]) -> None:
+    assert missing(project, answer) == what
+    assert missing(project, answer, "httpx/redirects.py, httpx/a.py", "line 2500, line 40, line 21") == []
+
+
+@each(
+    ("answer", "numbers"),
+    [
+        ("Nagoya sold 1,321,738,117 yen.", ["1,321,738,117"]),
+        ("名古屋は1,321,738,117円です。", ["1,321,738,117"]),
+        ("| Nagoya | 1321738117 |", ["1321738117"]),
+        ("Nagoya sold 1,321,738,171 yen, Tokyo 1327405672.", []),
+        ("Together they sold 3,971,594,755 yen.", []),
+        ("Tokyo and Osaka sold 2,649,856,584 yen.", []),
+        ("Tokyo sold 4,954,760 more than Osaka.", []),
+        ("On average 1,323,864,918 yen.", []),
+        ("The mean is 3,610,542.", []),
+        ("Tokyo sold 1,327,000,000 yen.", []),
+        ("A shop has 22,917 rows.", []),
+        ("That are 52,800,000 rows in all shops.", []),
+        ("The disk has 5120 kB, or 5,242,880 bytes.", []),
+        ("It took 1,234,567,000 µs.", []),
+        ("About 1,555,123 yen.", []),
+        ("For example 1,555,123 yen.", []),
+        ("A signed number ends at 2147483647.", []),
+        ("The file is of 20261130, see #1234598 and a1234598b, 10.123456.", []),
+        ("```\n1321738117\n```", []),
+        ("It is 12,345 yen.", []),
+    ],
+)
+def test_long_numbers_of_no_output(answer: str, numbers: list[str]) -> None:
+    found = [one.what.removeprefix("No output has ") for one in unfounded_numbers(answer, ["Sum the shops.", OUTPUT])]
+    assert found == numbers
+
+
+def test_long_outputs_take_no_long_time() -> None:
+    wide = " ".join(map(str, range(100_000)))
+    long = "\n".join(f"{number} {number * 7919} {number / 7}" for number in range(40_000))
+    for text in (wide, long, "9" * 400_000, "1e308 " * 60_000, "1," * 200_000, "1_" * 200_000):
+        unfounded_numbers("It is 987,654,321,987.", [text])
+        unfounded_numbers(f"It is {text}", [text])
+
+
+def remarks(agent: ReActAgent) -> list[str]:
+    return [said.text for said in agent.history.messages if isinstance(said, UserMessage)][1:]
+
+
+READ = call("read_file", file_path="httpx/client.py")
+PRINT = call("run_command", command="echo total 1321738171")
+
+
+@pytest.mark.parametrize(
+    ("first", "wrong", "right", "remark", "reason"),
+    [
+        (
+            READ,
+            "It is x. See also httpx/redirects.py and httpx/client.py:2500.",
+            "It is x.",
+            "[There is no httpx/redirects.py; httpx/client.py has 20 lines, none 2500. Name only what is there, and "
+            "give the answer again.]",
+            "the answer names httpx/redirects.py, which does not exist",
+        ),
+        (
+            PRINT,
+            "The total is 1,321,738,117.",
+            "The total is 1,321,738,171.",
+            "[No output has 1,321,738,117, and it follows from none. Correct it from the outputs, and give the answer "
+            "again.]",
+            "no output has the number 1,321,738,117",
+        ),
+    ],
+)
+async def test_the_model_is_told_once_and_then_the_user(
+    project: Path, first: object, wrong: str, right: str, remark: str, reason: str
+) -> None:
+    agent = make_agent(scripted(first, wrong, right), project)
+    result = await agent.execute_query("What is the total of httpx/client.py?")
+    assert (result.answer, result.unverified, remarks(agent)) == (right, (), [remark])
+    agent = make_agent(scripted(first, wrong, wrong), project)
+    result = await agent.execute_query("What is the total of httpx/client.py?")
+    assert (result.status, result.unverified[0], remarks(agent)) == ("done", reason, [remark])
