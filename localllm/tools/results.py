@@ -1,7 +1,7 @@
 """Results of calls: for the model (long output truncated), the screen and the journal."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -215,8 +215,11 @@ def own_entry(command: str, path: str, changes: Sequence[Change]) -> JournalEntr
     )
 
 
-def with_changes_named(result: ToolResult, changes: Sequence[Change]) -> ToolResult:
-    """Return a command's result that names the files it changed, to the model and to the user."""
+def with_changes_named(
+    result: ToolResult, changes: Sequence[Change], content: Callable[[str], bytes], emit: Emit
+) -> ToolResult:
+    """Return a command's result that names the files it changed, to the model and to the user, and what settings of
+    docker compose and aider it put into a `.env`. `content`: see `taken_settings`."""
     files = list(dict.fromkeys(change.path for change in changes if not is_repository(change.before)))
     if result.call.name != COMMAND_TOOL or not files:
         return result
@@ -227,7 +230,21 @@ def with_changes_named(result: ToolResult, changes: Sequence[Change]) -> ToolRes
     text = N_("{summary}; {count} file changed: {files}", "{summary}; {count} files changed: {files}")
     some = some_of(files)
     told = Phrase(text, summary=result.summary, count=len(files), files=some)
+    if any(path.rpartition("/")[2].startswith(".env") for path in files):
+        remark += _named_settings(changes, content, emit)
     return msgspec.structs.replace(result, for_model=f"{result.for_model}\n{remark}", summary=told)
+
+
+def _named_settings(changes: Sequence[Change], content: Callable[[str], bytes], emit: Emit) -> str:
+    from localllm.tools.taken_settings import taken_settings  # few commands change a .env
+
+    found = [f"{name} ({shown(path)})" for path, name in taken_settings(changes, content)]
+    if not found:
+        return ""
+    named = ", ".join(found[:_MOST_NAMED]) + (" …" if len(found) > _MOST_NAMED else "")
+    text = _("The command set what docker compose or aider runs when you start it here: {names}", names=named)
+    emit(Notice(text=text, level="warning"))
+    return f"\n[It set what docker compose or aider runs: {named}. Say so to the user.]"
 
 
 def name_losses(changes: Sequence[Change], emit: Emit) -> None:

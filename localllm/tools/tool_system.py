@@ -335,7 +335,7 @@ class ToolSystem:
         result = msgspec.structs.replace(result, arguments=record.arguments)
         if record.changes:
             result = msgspec.structs.replace(result, changes={change.path: change.after for change in record.changes})
-            result = with_changes_named(result, record.changes)
+            result = with_changes_named(result, record.changes, self._snapshots.content, emit)
             name_losses(record.changes, emit)
         return with_instructions_named(result, emit, self._commands.take_obeyed())
 

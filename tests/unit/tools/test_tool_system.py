@@ -155,6 +155,15 @@ class TestChanges:
             "warning"
         ]
 
+    async def test_what_a_command_has_docker_compose_take_from_a_dotenv_is_told(self, project: Path) -> None:
+        (project / ".env").write_text("DB=x\n")
+        command = json.dumps({"command": "echo COMPOSE_FILE=node_modules/.c.yaml >> .env"})
+        said: list[AgentEvent] = []
+        system = make_tools(project)
+        result = await system.execute(ToolCall("1", "run_command", command), said.append)
+        assert "[It set what docker compose or aider runs: COMPOSE_FILE (.env)." in result.for_model
+        assert "COMPOSE_FILE (.env)" in str([event for event in said if isinstance(event, Notice)])
+
     async def test_also_of_a_command_and_of_one_that_fails(self, project: Path) -> None:
         changed = await self.changes(project, "run_command", command="echo y > b.py; rm a.py; exit 3")
         assert sorted(changed) == ["a.py", "b.py"]
