@@ -9,12 +9,15 @@ Left out, because the user knowingly starts the project's own code there: Makefi
 conftest.py, the settings of linters, compilers and build tools (.bazelrc, .mvn, gradle.properties). Also left out: what
 a shell sources only through a plugin that asks first (zpm's .in and .out), .env where no .envrc or mise reads it (see
 `sourced_files`), files that name versions and are written all the time (.tool-versions, .nvmrc, .node-version,
-.sdkmanrc, .java-version, global.json), and names that other source files have as well (startup.m of MATLAB).
+.sdkmanrc, .java-version, global.json), what is daily work and lets a push start no more than the code that is pushed
+(Procfile, app.json, wrangler.toml, fly.toml), what runs nothing (CODEOWNERS), and names that other source files have as
+well (startup.m of MATLAB).
 """
 
 import msgspec
 
 from localllm.sandbox.protect.interrupted_work import TRANSACTIONS
+from localllm.sandbox.protect.names_at_a_push import OF_BOTS, ON_PUSH
 
 
 class Believer(msgspec.Struct, frozen=True):
@@ -49,7 +52,11 @@ BELIEVED = (
     Believer("git daemon, cgit", "serving the folder around: they publish what has it", (".git/git-daemon-export-ok",)),
     Believer("Git LFS", "getting or pushing large files", (".lfsconfig",)),  # the server, and so who gets the password
     Believer("DVC", "getting or pushing data, also by its git hooks", (".dvc/config", ".dvc/config.local")),
-    Believer("git-review", "pushing a change", (".gitreview",)),  # where to
+    Believer(
+        "git-review, Git Town",
+        "pushing a change: where to, and who gets the token",
+        (".gitreview", "git-town.toml", ".git-town.toml", ".git-branches.toml"),
+    ),
     Believer(
         "git",
         "going on with what was interrupted",  # which changes are allowed: see `interrupted_work`
@@ -252,6 +259,7 @@ BELIEVED = (
             ".nlsp-settings",
             ".vim/coc-settings.json",  # a user's own folder for vim has more, which nothing reads in a project
             ".ycm_extra_conf.py",
+            "Session.vim",
         ),
     ),
     Believer("Emacs", "opening a file", (".dir-locals.el", ".dir-locals-2.el")),
@@ -318,98 +326,11 @@ BELIEVED = (
             ".replit",
         ),
     ),
+    Believer("continuous integration and deployment", "a push, with the secrets of the repository", ON_PUSH),
     Believer(
-        "continuous integration and deployment",
-        "a push, with the secrets of the repository",
-        (
-            ".github/workflows",
-            ".github/actions",
-            ".gitea/workflows",
-            ".gitea/actions",
-            ".forgejo/workflows",
-            ".forgejo/actions",
-            ".gitlab-ci.yml",
-            ".gitlab-ci",
-            ".gitlab/ci",
-            ".gitlab/agents",
-            ".gitlab/duo",
-            ".circleci",
-            "Jenkinsfile",
-            "azure-pipelines.yml",
-            "azure-pipelines.yaml",
-            ".azure-pipelines",
-            ".azuredevops",
-            "bitbucket-pipelines.yml",
-            ".travis.yml",
-            ".appveyor.yml",
-            "appveyor.yml",
-            ".cirrus.yml",
-            ".cirrus.star",
-            ".drone.yml",
-            ".drone.star",
-            ".drone.jsonnet",
-            ".woodpecker",
-            ".woodpecker.yml",
-            ".woodpecker.yaml",
-            ".buildkite",
-            ".semaphore",
-            ".teamcity",
-            ".tekton",
-            ".build.yml",
-            ".builds",
-            ".readthedocs.yaml",
-            ".readthedocs.yml",
-            "cloudbuild.yaml",
-            "cloudbuild.yml",
-            "buildspec.yml",
-            "amplify.yml",
-            "bitrise.yml",
-            "codemagic.yaml",
-            ".taskcluster.yml",
-            ".zuul.yaml",
-            ".zuul.d",
-            "zuul.yaml",
-            "zuul.d",
-            ".onedev-buildspec.yml",
-            "wercker.yml",
-            ".scrutinizer.yml",
-            "bamboo-specs",
-            ".harness",
-            ".buddy",
-            "buddy.yml",
-            ".prow.yaml",
-            ".packit.yaml",
-            ".packit.yml",
-            "netlify.toml",
-            "vercel.json",
-            "heroku.yml",
-            "render.yaml",
-            "appspec.yml",
-            ".platform.app.yaml",
-            ".platform",
-            ".upsun",
-            "codefresh.yml",
-            "codeship-services.yml",
-            "codeship-steps.yml",
-            "screwdriver.yaml",
-            ".vela.yml",
-            ".vela.yaml",
-            ".deployment",  # of Azure App Service: the command of a deployment
-            ".tangled/workflows",
-            "garnix.yaml",
-            "*.gocd.yaml",
-            ".depot/workflows",
-            ".rwx",
-            ".eas",
-            "ci_scripts/ci_post_clone.sh",  # of Xcode Cloud
-            "ci_scripts/ci_pre_xcodebuild.sh",
-            "ci_scripts/ci_post_xcodebuild.sh",
-            ".github/settings.yml",  # who may do what in the repository
-            ".asf.yaml",
-            ".mergify.yml",  # what is merged by itself
-            ".mergify",
-            ".github/mergify.yml",
-        ),
+        "bots of a code host",
+        "a push: what they merge and publish by themselves, with rights of the repository",
+        OF_BOTS,
     ),
     Believer(
         "Python",
