@@ -20,6 +20,7 @@ from localllm.sandbox.protect.git_files import gitfile_target, line_of
 from localllm.sandbox.protect.git_settings import local_address, local_places, used_addresses
 from localllm.sandbox.protect.protected_paths import IN_BARE, Entry, Reach, is_git_settings, look_at, names_beneath
 from localllm.sandbox.protect.repository import Place, all_alternates, find_place, settings_of
+from localllm.sandbox.protect.search_service import compose_files_of
 from localllm.sandbox.protect.sourced_files import sourced_by
 from localllm.sandbox.symlinks import follow
 
@@ -67,6 +68,8 @@ class Leads:
                     self.is_complete = False
                     continue
                 found.update(self._of_link(path))
+            elif composed := compose_files_of(self._root, path):
+                found.update(self._inside(composed))
             elif not entry.content:
                 continue
             elif name == ".git" and (said := gitfile_target(entry.content)):

@@ -339,6 +339,11 @@ BELIEVED = (
     ),
     Believer("localllm", "being started in the folder", (".localllm", "localllm.toml")),
     Believer(
+        "SearxNG, which localllm asks unasked",  # with the compose file beside them: see `search_service`
+        "a search: where its words go, and which addresses it finds",
+        ("searxng/settings.yml", "searxng/limiter.toml"),
+    ),
+    Believer(
         "other assistants",
         "being started in the folder: their settings name programs to run",
         (
