@@ -1,5 +1,7 @@
 """The basic chat commands, and the list of all commands."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from localllm.base.events import Usage
@@ -137,7 +139,7 @@ async def tools(call: SlashCall) -> Outcome:
         text = _("Offline: the web is neither searched nor read.")
         call.screen.print_lines(wrapped("  ", text, "dim", call.screen.width))
     elif not call.chat.settings.web.enabled:
-        text = _("Searching and reading the web are off. To turn it on: localllm config set web.enabled true")
+        text = _("Searching and reading the web are off. To turn it on: /config web.enabled true")
         call.screen.print_lines(wrapped("  ", text, "dim", call.screen.width))
     for remembered in call.chat.rules():
         text = _("always allowed: {rule}", rule=describe(remembered))
@@ -171,10 +173,11 @@ def _help_on(call: SlashCall, name: str) -> None:
             table(call.screen, [(f"/{alias.name}", alias.request)])
 
 
-def unknown_command(screen: Screen, name: str, nearest: str) -> None:
-    """Report an unknown command, with the nearest known one."""
+def unknown_command(screen: Screen, name: str, nearest: Sequence[str]) -> None:
+    """Report an unknown command, with the nearest known ones."""
     screen.print(("warning", "  " + _("There is no command /{name}.", name=name)))
-    hint = _("Did you mean /{name}?", name=nearest) if nearest else _("/help lists the commands.")
+    names = _(" or ").join(f"/{near}" for near in nearest)
+    hint = _("Did you mean {names}?", names=names) if nearest else _("/help lists the commands.")
     screen.print(("", "  " + hint))
 
 

@@ -137,8 +137,12 @@ class SlashRegistry:
         self, commands: Sequence[SlashCommand], aliases: Mapping[str, str], by_project: Collection[str] = ()
     ) -> None:
         self.commands = tuple(commands)
+        self.change_aliases(aliases, by_project)
+
+    def change_aliases(self, aliases: Mapping[str, str], by_project: Collection[str] = ()) -> None:
+        """Replace the aliases."""
         self._found: dict[str, SlashCommand | Alias] = {}
-        for command in commands:
+        for command in self.commands:
             for name in (command.name, *command.also):
                 self._found[name] = command
         self.conflicts: list[str] = []
@@ -155,9 +159,10 @@ class SlashRegistry:
         """Look up `name` (without slash, in any case or width)."""
         return self._found.get(_folded(name))
 
-    def nearest(self, name: str) -> str:
-        """Return the most similar known name, or ""."""
-        return next(iter(difflib.get_close_matches(name.lower(), list(self._found), n=1, cutoff=0.7)), "")
+    def nearest(self, name: str) -> list[str]:
+        """Return the most similar known names, the best first: two at most, and no second that is its plural."""
+        near = difflib.get_close_matches(name.lower(), list(self._found), n=2, cutoff=0.7)
+        return [other for other in near if other in near[:1] or other.rstrip("s") != near[0].rstrip("s")]
 
     def choices(self, name: str, chat: ChatContext, after: str = "") -> list[Choice]:
         """Return completions for the command `name`, or `after` its first word."""

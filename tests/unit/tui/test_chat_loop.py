@@ -263,6 +263,14 @@ async def test_an_unknown_command() -> None:
     assert said.stream.getvalue() == "  There is no command /loook.\n  Did you mean /look?\n"
 
 
+async def test_an_unknown_command_near_to_two() -> None:
+    said = Said()
+    await said.talk.take("/modle")
+    assert said.stream.getvalue().endswith("  Did you mean /mode or /model?\n")
+    await said.talk.take("/modell")
+    assert said.stream.getvalue().endswith("  Did you mean /model?\n"), "not its plural, /models"
+
+
 async def test_an_error_is_shown_and_the_talk_goes_on() -> None:
     said = Said()
     assert await said.talk.take("/undo") is None

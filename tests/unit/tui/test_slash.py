@@ -49,7 +49,11 @@ def test_commands_are_found_by_any_of_their_names() -> None:
     ],
 )
 def test_the_nearest_name(typed: str, nearest: str) -> None:
-    assert registry(review="look").nearest(typed) == nearest
+    assert registry(review="look").nearest(typed) == ([nearest] if nearest else [])
+
+
+def test_the_nearest_two_names() -> None:
+    assert registry().nearest("modle") == ["mode", "model"]
 
 
 @pytest.mark.parametrize(("typed", "command"), [("new", "clear"), ("quit", "exit"), ("analyse", "analyze")])
