@@ -11,7 +11,7 @@ from localllm.base.directory_walk import walk
 from localllm.base.errors import ConfigurationError, LocalLLMError
 from localllm.base.i18n import N_, Phrase, _, ngettext, sentences
 from localllm.base.paths import data_folder, project_folder, project_name
-from localllm.config.loader import RESERVED_VARIABLES, SERVE_TOKEN, Loaded, left_out_notice
+from localllm.config.loader import LOOKED_AT, RESERVED_VARIABLES, SERVE_TOKEN, Loaded, left_out_notice
 from localllm.config.reader import Layer
 from localllm.integrations.doctor.inputs import (
     Finding,
@@ -163,10 +163,14 @@ def _sound_files(loaded: Loaded, faulty: Collection[Layer]) -> Iterator[Finding]
 
 
 def folders_moved(here: Surroundings) -> Iterator[Finding]:
-    """Report variables that move our folders, as they are easily forgotten."""
-    moved = [name for name in sorted(RESERVED_VARIABLES - {SERVE_TOKEN}) if here.environ.get(name)]
+    """Report variables that move our folders, or name servers, as they are easily forgotten."""
+    moved = [name for name in sorted(RESERVED_VARIABLES - {SERVE_TOKEN, LOOKED_AT}) if here.environ.get(name)]
     if moved:
         yield note("settings", _("Folders are set by {variables}.", variables=", ".join(moved)))
+    if here.environ.get(LOOKED_AT):
+        yield note(
+            "settings", _("Model servers are also looked for at the addresses in {variable}.", variable=LOOKED_AT)
+        )
 
 
 MANY_FILES = 50_000

@@ -23,13 +23,27 @@ async def web(here: Surroundings) -> list[Finding]:
     if not settings.enabled and not uses_research(here):
         fix = _("To turn it on: localllm config set web.enabled true")
         return [note("web", _("Searching and reading the web are off."), fix)]
+    findings = [] if settings.enabled else [_off_in_chat()]
     patience = msgspec.structs.replace(settings, timeout=min(settings.timeout, _SECONDS))
     access = open_web(patience, here.environ)
     if here.loaded.settings.offline:
         said = note("web", _("Offline: the web is neither searched nor read."))
         return [said, *await _cache(access.cache, settings.cache)]
     respects = here.loaded.settings.research.respect_robots
-    return [*await _engines(access), *await _cache(access.cache, settings.cache), *_packages(respects_robots=respects)]
+    return [
+        *findings,
+        *await _engines(access),
+        *await _cache(access.cache, settings.cache),
+        *_packages(respects_robots=respects),
+    ]
+
+
+def _off_in_chat() -> Finding:
+    return note(
+        "web",
+        _("In the chat the web is off; localllm research searches it."),
+        _("To turn it on: localllm config set web.enabled true"),
+    )
 
 
 async def _engines(access: WebAccess) -> list[Finding]:

@@ -12,7 +12,7 @@ import pytest
 from localllm.config.loader import Loaded
 from localllm.config.schema import Settings
 from localllm.integrations.doctor.inputs import look_around
-from localllm.integrations.doctor.project import size, space, writable
+from localllm.integrations.doctor.project import folders_moved, size, space, writable
 from tests.support.doctor_world import surroundings
 
 
@@ -39,6 +39,13 @@ def test_a_project_that_cannot_be_written_to(tmp_path: Path, number: int, status
     assert os.strerror(number) in finding.what
     assert fix in finding.fix
     assert (str(here.state / "projects") in finding.fix) is (status == "warning")
+
+
+def test_variables_of_folders_and_of_servers_are_told_apart(tmp_path: Path) -> None:
+    environ = {"LOCALLLM_DATA_DIR": str(tmp_path), "LOCALLLM_ALSO_LOOK_AT": "http://127.0.0.1:9"}
+    folders, servers = folders_moved(surroundings(tmp_path, environ=environ))
+    assert folders.what == "Folders are set by LOCALLLM_DATA_DIR."
+    assert servers.what == "Model servers are also looked for at the addresses in LOCALLLM_ALSO_LOOK_AT."
 
 
 def test_a_folder_of_ours_that_is_somebody_elses(tmp_path: Path) -> None:

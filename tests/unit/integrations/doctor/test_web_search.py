@@ -80,7 +80,9 @@ async def test_where_research_was_used_it_is_looked_at_though_the_web_is_off(tmp
     (tmp_path / "data/history").mkdir(parents=True)
     async with serve({"/search": FOUND}) as site:
         settings = Settings(web=WebSettings(searxng_url=site.url, engines=("searxng",)))
-        (finding,) = await web(msgspec.structs.replace(here, loaded=Loaded(settings=settings)))
+        off, finding = await web(msgspec.structs.replace(here, loaded=Loaded(settings=settings)))
+    assert off.what == "In the chat the web is off; localllm research searches it."
+    assert "web.enabled true" in off.fix
     assert finding.what == "The web can be searched (searxng)."
 
 
