@@ -41,6 +41,7 @@ from localllm.safety.paths import ProjectRoot
 from localllm.safety.policy import Policy
 from localllm.safety.rules import closed_to_reading, usable_rules
 from localllm.safety.saved_rules import Remembered, RememberedRules
+from localllm.safety.tool_definition import Tool
 from localllm.sandbox.background import BackgroundCommand
 from localllm.sessions.log import Seal
 from localllm.tools.builtin import all_tools
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
     from localllm.context.context_manager import SmartContextManager
     from localllm.context.usage import WindowUse
     from localllm.memory.external_memory import ExternalMemorySystem
-    from localllm.memory.search import MemoryEntry
     from localllm.project.analyzer import ProjectAnalyzer
     from localllm.project.facts import ProjectAnalysis
     from localllm.rag.knowledge_base import KnowledgeBase
@@ -126,10 +126,9 @@ class LocalLLMCode(Answerer):
         self._recovery = recovery or Recovery()
         self._panel = Panel(self._make_panel)
         self._requests = Requests(self, lambda: self._conversation)
-        self._settings_news = SettingsNews(root, environ)
+        self._settings_news = SettingsNews(root, environ, loaded)
         self._earlier_usage = Usage()
         self._keeping: Keeping | None = None
-        self._research: ChatResearch | None = None
 
     async def initialize(self) -> bool:
         """Create the tools and the agent, without waiting for a server: `settled` and the first request do that."""
@@ -266,6 +265,17 @@ class LocalLLMCode(Answerer):
         """Return a notice of the settings files changed since the start or the last notice, if any."""
         return self._settings_news.take()
 
+    def apply_setting(self, key: str) -> bool:
+        """Use the user's own value of `key`, just saved, from now on. False if it takes effect at the next start."""
+        if (loaded := self._settings_news.applied(self.config, key)) is None:
+            return False
+        self.config = loaded
+        self.settings = msgspec.structs.replace(loaded.settings, safety=self.settings.safety)
+        self._project = msgspec.structs.replace(self._project, settings=self.settings, own_tools=self._own_tools())
+        self._conversation.change_project(self._project)
+        self.keeping.change_project(self._project)
+        return True
+
     @property
     def sandbox_level(self) -> str:
         """The sandbox's strength; empty before `probe_sandbox`."""
@@ -365,7 +375,6 @@ class LocalLLMCode(Answerer):
 
     async def compact(self, wish: str, emit: Emit) -> None:
         """Compact the conversation, preserving above all what `wish` names; a Notice reports the result."""
-
         await self.settled()
         with self._conversation.checkpoints.before("/compact"):
             await self.react_agent.compaction.by_hand(self._telling(emit), wish)
@@ -414,12 +423,10 @@ class LocalLLMCode(Answerer):
     @property
     def research(self) -> "ChatResearch":
         """Research with this chat's model."""
-        if self._research is None:
-            from localllm.app.chat_research import ChatResearch  # few sessions use it
+        from localllm.app.chat_research import ChatResearch  # few sessions use it
 
-            environ = self.config.allowed_environ(self._environ)
-            self._research = ChatResearch(self.settings, self.root, environ, self.llm_client, self.ready)
-        return self._research
+        environ = self.config.allowed_environ(self._environ)
+        return ChatResearch(self.settings, self.root, environ, self.llm_client, self.ready)
 
     @property
     def market(self) -> "ChatMarket":
@@ -452,18 +459,17 @@ class LocalLLMCode(Answerer):
         faulty = map(left_out_notice, self._faulty_rules)
         unsent = self.config.unsent_keys(self._environ)
         told = settings_notices(self.config.withheld, unsent)
-        return [
-            *storage_notices(self._project.storage),
-            *told,
-            *self._recovery.notices(),
-            *self.config.warnings,
-            *faulty,
-        ]
+        notices = (*storage_notices(self._project.storage), *told, *self._recovery.notices())
+        return [*notices, *self.config.warnings, *faulty]
 
     def _open_project(self) -> Project:
         """Create the parts shared by all conversations."""
         storage = open_storage(self.root)
         closed = closed_to_reading(self.settings.safety, lambda path: ProjectRoot(self.root).relative(path))
+        name = self.settings.project.memory_file
+        memory = ProjectMemory(
+            self.root, name, sessions=lambda: self.keeping.sessions.entries(but=self.session_id), closed=closed
+        )
         return Project(
             root=self.root,
             here=self.here,
@@ -476,22 +482,19 @@ class LocalLLMCode(Answerer):
             shows_pieces=self._front_end.shows_pieces,
             runner=late_runner(self.settings, self.root, accept_no_sandbox=self._accept_no_sandbox),
             repo_map=RepoMap(self.root, storage.cache_file("repomap.msgpack"), self.settings.project.exclude_patterns),
-            own_tools=(self._explore, self._deep_research) if can_research(self.settings) else (self._explore,),
+            own_tools=self._own_tools(),
             advisers=self._panel if self.settings.agents.panel.enabled else None,
             seal=Seal(session_key_file()),
-            memory=ProjectMemory(
-                self.root, self.settings.project.memory_file, sessions=self._past_sessions, closed=closed
-            ),
+            memory=memory,
             closed=closed,
             knowledge=self.knowledge,
             chosen_model=lambda: self.chosen_model,
         )
 
+    def _own_tools(self) -> tuple[Tool, ...]:
+        return (self._explore, self._deep_research) if can_research(self.settings) else (self._explore,)
+
     def _make_panel(self) -> "MultiAgentSystem":
         from localllm.agent.panel.multi_agent import MultiAgentSystem  # few sessions use it
 
         return MultiAgentSystem(self.llm_client, self.settings, self.root, self.config.allowed_environ(self._environ))
-
-    def _past_sessions(self) -> "list[MemoryEntry]":
-        """Return memory entries for all sessions but the current one."""
-        return self.keeping.sessions.entries(but=self.session_id)

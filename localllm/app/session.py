@@ -38,7 +38,7 @@ from localllm.base.events import (
 )
 from localllm.base.i18n import Phrase, _
 from localllm.base.paths import Storage, cache_folder, state_folder
-from localllm.config.schema import Settings, WebSettings
+from localllm.config.schema import Settings
 from localllm.context.budget import output_limit
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import AssistantMessage
@@ -65,7 +65,7 @@ from localllm.snapshots.file_state import ABSENT
 from localllm.snapshots.store import Snapshots
 from localllm.text.sanitising import clean
 from localllm.text.terminal_output import plain_output
-from localllm.tools.builtin import tools_for
+from localllm.tools.builtin import tools_for, web_for
 from localllm.tools.context import ToolContext
 from localllm.tools.shell import note_end
 from localllm.tools.text_files import load
@@ -74,7 +74,6 @@ from localllm.tools.tool_system import ToolSystem
 if TYPE_CHECKING:
     from localllm.agent.replay import Reopened
     from localllm.rag.knowledge_base import KnowledgeBase
-    from localllm.web.services import WebAccess
 
 _MOST_OF_ANSWER, _MOST_OF_QUESTION = 6_000, 1_000
 """Characters of an ensemble's answer, and of the question, that are added to the conversation: some three pages."""
@@ -189,6 +188,12 @@ class Conversation:
     def profile(self) -> Profile:
         """The model's profile in this conversation; before the first answer, the one that would be chosen now."""
         return self._profile if self.agent.history.is_answered else self._fitting_profile()
+
+    def change_project(self, project: Project) -> None:
+        """Continue with the changed settings of `project`, and the tools they offer."""
+        self._project = project
+        tools = (*self._offered_tools(), *project.own_tools)
+        self.tool_system.change_tools(tools, project.settings, web_for(project.settings))
 
     async def prepare(self) -> None:
         """Before the first answer, fetch the model's description, which decides the prompt. Raises
@@ -452,7 +457,7 @@ class Conversation:
             overflow_folder=project.storage.outputs,
             background=self.background,
             sees=self._sees,
-            web=None if project.settings.offline else _open_web(project.settings.web),
+            web=web_for(project.settings),
             knowledge=self._collections.knowledge,
             focus=self.focus,
             repo_map=project.repo_map,
@@ -490,11 +495,3 @@ class Conversation:
 def _below(root: Path, folder: Path) -> str:
     """Return a folder relative to the project's root, empty for the root itself."""
     return folder.relative_to(root).as_posix() if folder != root and folder.is_relative_to(root) else ""
-
-
-def _open_web(settings: WebSettings) -> "WebAccess | None":
-    if not settings.enabled:
-        return None
-    from localllm.web.services import open_web
-
-    return open_web(settings)

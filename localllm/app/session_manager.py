@@ -202,6 +202,10 @@ class Keeping:
         """The sessions as of the last scan, without waiting."""
         return self.sessions.known
 
+    def change_project(self, project: Project) -> None:
+        """Resume sessions with the changed settings of `project`."""
+        self._project = project
+
     async def find(self, words: str = "") -> Sequence[Session]:
         """List all sessions, most recently used first; or those with requests similar to `words`, best first."""
         async with self._lock:

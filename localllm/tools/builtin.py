@@ -1,5 +1,7 @@
 """The tables of a session's tools, and analyze_code."""
 
+from typing import TYPE_CHECKING
+
 from localllm.config.schema import Settings
 from localllm.safety.tool_definition import Risk, Tool, ToolOutput
 from localllm.tools.context import ToolContext
@@ -12,6 +14,9 @@ from localllm.tools.registry import tool
 from localllm.tools.search import search_files
 from localllm.tools.shell import command_output, run_command
 from localllm.tools.web import fetch_page, searxng_search, web_search, web_tools
+
+if TYPE_CHECKING:
+    from localllm.web.services import WebAccess
 
 
 @tool(risk=Risk.SAFE, brief="Outline a source file, or map a folder.")
@@ -55,3 +60,12 @@ def tools_for(settings: Settings, *, has_collections: bool = False) -> tuple[Too
     """Return the tools of a session with these settings."""
     knowledge = KNOWLEDGE_TOOLS if has_collections else ()
     return (*TOOLS, *knowledge, *(() if settings.offline else web_tools(settings.web)))
+
+
+def web_for(settings: Settings) -> "WebAccess | None":
+    """Return the web access of a session with these settings; None if they allow none."""
+    if settings.offline or not settings.web.enabled:
+        return None
+    from localllm.web.services import open_web  # most sessions have none
+
+    return open_web(settings.web)

@@ -5,26 +5,19 @@ from collections.abc import AsyncGenerator, Container, Coroutine, Iterable, Sequ
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import msgspec
 
 from localllm.base import logs
 from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
-from localllm.base.events import (
-    ConfirmationAnswered,
-    ConfirmationRequested,
-    Emit,
-    Json,
-    Notice,
-    ToolCall,
-    ToolStarted,
-)
+from localllm.base.events import ConfirmationAnswered, ConfirmationRequested, Emit, Json, Notice, ToolCall, ToolStarted
 from localllm.base.foreign_tools import NOTE, UNNAMED
 from localllm.base.i18n import _
 from localllm.base.jsontext import encode_json
 from localllm.base.kept_outputs import has_pages, names_page
+from localllm.config.schema import Settings
 from localllm.llm.messages import AssistantMessage, ToolSpec
 from localllm.memory.project_memory import ProjectMemory
 from localllm.memory.session_plan import SessionPlan
@@ -57,6 +50,9 @@ from localllm.tools.results import (
     with_lost_edits_named,
 )
 from localllm.tools.text_files import SeenFiles, load
+
+if TYPE_CHECKING:
+    from localllm.web.services import WebAccess
 
 _OWN_FOLDERS = (".localllm", "tool-output")
 _SHOWING_COMMANDS = (COMMAND_TOOL, "command_output")
@@ -110,9 +106,16 @@ class ToolSystem:
         deny. Only before a conversation's first answer: a later change would invalidate the server's prompt cache. A
         model may still call the others, behind the same guards, as it knows their names from elsewhere."""
         told = [tool for tool in self._tools.values() if names is None or tool.name in names]
-        self._is_brief = brief
+        self._names, self._is_brief = names, brief
         self._told: set[str] = set()
         self._specs = tuple(tool.brief if brief else tool.spec for tool in told if not self._policy.denies(tool))
+
+    def change_tools(self, tools: Sequence[Tool], settings: Settings, web: "WebAccess | None") -> None:
+        """Replace the tools, as the user has changed the settings of the web or of research."""
+        self._tools.clear()
+        self._tools.update((tool.name, tool) for tool in sorted(tools, key=lambda tool: tool.name))
+        self._context = msgspec.structs.replace(self._context, settings=settings, web=web)
+        self.offer_only(self._names, brief=self._is_brief)
 
     def understood(self, message: AssistantMessage) -> AssistantMessage:
         """Return an answer with its calls translated to our tools, as models know other assistants' names.
@@ -281,8 +284,7 @@ class ToolSystem:
         """Return whether a tool (`operation`: its name, or read, write, edit, create) may be used on a file, with or
         without confirmation, and if not, why."""
         try:
-            name = operation if operation in self._tools else f"{operation}_file"
-            tool = self._find(ToolCall("", name, "{}"))
+            tool = self._find(ToolCall("", operation if operation in self._tools else f"{operation}_file", "{}"))
             self._context.root.relative(file_path)
             verdict = self._judge.judge(tool, dict.fromkeys((*tool.paths, *tool.writes), file_path), self._context.root)
             if tool.writes:
@@ -293,8 +295,7 @@ class ToolSystem:
 
     def create_backup(self, file_path: str) -> str:
         """Back up a file; return the name of the backup, "" if there is no file. Raises LocalLLMError."""
-        root = self._context.root
-        return self._snapshots.take(root, root.relative(file_path))
+        return self._snapshots.take(self._context.root, self._context.root.relative(file_path))
 
     def detect_code_destruction(self, old_content: str, new_content: str, file_path: str = "") -> dict[str, Json]:
         """Return whether a new text destroys much of the old one: {destructive, …}.

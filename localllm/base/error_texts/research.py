@@ -87,7 +87,7 @@ RESEARCH: dict[str, ErrorText] = {
         "E7043",
         "There is nothing to search.",
         "The web is off, and no folder of documents is set.",
-        "Turn the web on (localllm config set web.enabled true), or name a folder: /research --docs FOLDER QUESTION.",
+        "Turn the web on (/config web.enabled true), or name a folder: /research --docs FOLDER QUESTION.",
     ),
     "research_chat_option": ErrorText(
         "E7044",
@@ -283,6 +283,7 @@ RESEARCH: dict[str, ErrorText] = {
         "E7069",
         "A market scan needs the web, which is off.",
         "Its words and the addresses it reads would leave this machine.",
-        "Turn the web on: localllm config set web.enabled true; or leave out --offline.",
+        "Turn the web on: localllm config set web.enabled true (in the chat /config web.enabled true); or leave out "
+        "--offline.",
     ),
 }

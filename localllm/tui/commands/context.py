@@ -255,7 +255,11 @@ class ChatContext(Protocol):
 
     @property
     def config(self) -> "Loaded":
-        """The settings as loaded at the start, with their origins."""
+        """The settings in force, with their origins: as loaded at the start, and as applied since."""
+        ...
+
+    def apply_setting(self, key: str) -> bool:
+        """Use the user's own value of `key`, just saved, from now on. False if it takes effect at the next start."""
         ...
 
     def settings_news(self) -> Sequence[str]:

@@ -7,7 +7,7 @@ from typing import TextIO
 
 from localllm.base.lazy_patterns import late_pattern
 from localllm.text.sanitising import clean, clusters
-from localllm.tui.theme import Line, Span, Theme
+from localllm.tui.theme import Line, Span, Theme, ThemeName, choose_theme
 
 _COLOUR = late_pattern(r"\x1b\[[0-9;]*m")
 # One update is one frame (synchronized output, DEC mode 2026); other terminals ignore it.
@@ -117,6 +117,14 @@ class Screen:
     @property
     def plain(self) -> bool:
         return self.theme.plain
+
+    def can_be(self, name: ThemeName) -> bool:
+        """Whether the theme `name` can be used from now on; a plain screen stays plain, and no other becomes so."""
+        return choose_theme(self._stream, name).plain == self.plain
+
+    def change_theme(self, name: ThemeName) -> None:
+        """Use the colours of the theme `name` from now on."""
+        self.theme = choose_theme(self._stream, name)
 
     @property
     def width(self) -> int:

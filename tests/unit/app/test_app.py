@@ -22,6 +22,7 @@ from localllm.base.events import (
     RunStarted,
 )
 from localllm.base.kept_outputs import has_pages
+from localllm.config.editor import set_value
 from localllm.config.loader import Loaded
 from localllm.config.reader import Origin
 from localllm.config.schema import (
@@ -92,7 +93,11 @@ async def app_over(
             max_retries=0,
             **llm,  # pyright: ignore[reportArgumentType] - names of settings
         )
-        environ = {"LOCALLLM_ALSO_LOOK_AT": other, "LOCALLLM_STATE_DIR": os.environ["LOCALLLM_STATE_DIR"]}
+        environ = {
+            "LOCALLLM_ALSO_LOOK_AT": other,
+            "LOCALLLM_STATE_DIR": os.environ["LOCALLLM_STATE_DIR"],
+            "LOCALLLM_CONFIG_DIR": str(tmp_path / "config"),
+        }
         origins = {f"llm.{name}": Origin("command line", "command line") for name in llm} if named else {}
         loaded = Loaded(
             origins=origins,
@@ -133,6 +138,37 @@ async def test_a_name_the_server_does_not_list_is_said_once(tmp_path: Path) -> N
     texts = [[event.text for event in events if isinstance(event, Notice)] for events in (first, second, listed)]
     assert [len(each) for each in texts] == [1, 0, 0]
     assert "does not list the model “typo”. It lists: a, b." in texts[0][0]
+
+
+async def test_the_web_that_the_user_turns_on_can_be_used_at_once(tmp_path: Path) -> None:
+    """Also by the conversation that has begun, and by the next."""
+    file = tmp_path / "config" / "localllm.toml"
+    with WireServer([says("one"), says("two"), says("three"), says("four")]) as server:
+        async with app_over(tmp_path, server.url, provider="lmstudio") as app:
+            await played(app, "hello")
+            set_value(file, "web.enabled", "true")
+            assert app.apply_setting("web.enabled")
+            assert app.settings_news() == []
+            await played(app, "and now?")
+            app.research.options()  # or it raises
+            app.clear()
+            await played(app, "in a new conversation")
+            set_value(file, "web.enabled", "false")
+            assert app.apply_setting("web.enabled")
+            await played(app, "off again")
+            set_value(file, "llm.dialect", "text")
+            assert not app.apply_setting("llm.dialect")
+            (news,) = app.settings_news()
+        offered = [{tool["function"]["name"] for tool in request["tools"]} for request in server.bodies()]
+    assert ["web_search" in names for names in offered] == [False, True, True, False]
+    assert str(file) in news
+
+
+async def test_a_setting_of_the_command_line_stays(tmp_path: Path) -> None:
+    set_value(tmp_path / "config" / "localllm.toml", "web.enabled", "true")
+    async with app_over(tmp_path, provider="embedded") as app:
+        app.config = msgspec.structs.replace(app.config, origins={"web.enabled": Origin("command line", "--web")})
+        assert not app.apply_setting("web.enabled")
 
 
 async def test_a_request_waits_until_it_is_known_who_answers(tmp_path: Path) -> None:

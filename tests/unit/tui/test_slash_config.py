@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Sequence
+from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,9 +12,11 @@ from localllm.app.settings_news import SettingsNews
 from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import set_language
 from localllm.config.loader import load
-from localllm.config.schema import SECRET_VARIABLES
+from localllm.config.schema import SECRET_VARIABLES, Settings
 from localllm.tui.commands.builtin import COMMANDS
-from localllm.tui.commands.registry import SlashRegistry
+from localllm.tui.commands.registry import Alias, SlashCall, SlashCommand, SlashRegistry
+from localllm.tui.render.screen import Screen
+from localllm.tui.theme import Theme
 from tests.support.slash import said
 
 pytestmark = pytest.mark.anyio
@@ -31,8 +35,21 @@ class Chat:
     def begin(self, **overrides: str) -> "Chat":
         named = {key.replace("__", "."): value for key, value in overrides.items()}
         self.config = load(self.root, environ=os.environ, overrides=named)
-        self._news = SettingsNews(self.root, os.environ)
+        self._news = SettingsNews(self.root, os.environ, self.config)
         return self
+
+    @property
+    def settings(self) -> Settings:
+        return self.config.settings
+
+    @property
+    def project_aliases(self) -> Sequence[str]:
+        return ()
+
+    def apply_setting(self, key: str) -> bool:
+        if (loaded := self._news.applied(self.config, key)) is not None:
+            self.config = loaded
+        return loaded is not None
 
     def settings_news(self) -> Sequence[str]:
         return self._news.take()
@@ -104,11 +121,82 @@ async def test_what_there_is_not(chat: Chat, line: str) -> None:
 
 async def test_it_is_set_in_the_users_file_and_said_once(chat: Chat) -> None:
     (chat.root / "localllm.toml").write_text("# the project's\n")
-    shown = " ".join((await said(chat.begin(), "config ui.theme dark")).split())
-    assert chat.user.read_text() == '[ui]\ntheme = "dark"\n'
+    shown = " ".join((await said(chat.begin(), "config llm.dialect text")).split())
+    assert chat.user.read_text() == '[llm]\ndialect = "text"\n'
     assert (chat.root / "localllm.toml").read_text() == "# the project's\n"
     assert shown.count("next start") == 1
+    assert "in effect now" not in shown
     assert chat.settings_news() == []
+
+
+async def test_what_can_be_applied_is_in_effect_at_once(chat: Chat) -> None:
+    shown = await said(chat.begin(), "config web.enabled true")
+    assert "It is in effect now." in shown
+    assert "next start" not in shown
+    assert chat.settings.web.enabled
+    listed = await said(chat, "config")
+    assert "web.enabled = true" in listed
+    assert "next start" not in listed
+    assert chat.settings_news() == []
+
+
+async def test_the_language_is_applied_at_once(chat: Chat) -> None:
+    try:
+        shown = await said(chat.begin(), "config ui.language ja")
+        assert "今から有効です。" in shown
+        assert "次の起動" not in await said(chat, "config")
+    finally:
+        set_language("en")
+
+
+async def test_colours_are_applied_at_once_but_a_plain_screen_stays_so(chat: Chat) -> None:
+    assert "in effect now" in await said(chat.begin(), "config ui.theme light")
+    terminal = await said(chat, "config ui.theme dark", plain=False)
+    assert "in effect now" not in terminal
+    assert "next start" in " ".join(terminal.split())
+
+
+async def test_an_alias_can_be_used_at_once(chat: Any) -> None:
+    commands = SlashRegistry(COMMANDS, {})
+    found = commands.find("config")
+    assert isinstance(found, SlashCommand)
+    arguments = "commands.aliases.review Review my changes"
+    await found.handler(SlashCall(arguments, chat.begin(), Screen(StringIO(), Theme(plain=True)), commands, None))
+    assert commands.find("review") == Alias("review", "Review my changes")
+
+
+async def test_what_waits_for_the_next_start_is_listed_so(chat: Chat) -> None:
+    await said(chat.begin(llm__model="qwen3"), "config llm.dialect text")
+    await said(chat, "config llm.model phi4")
+    lines = [" ".join(line.split()) for line in (await said(chat, "config")).splitlines()]
+    after = lines[lines.index("From the next start:") + 1 :]
+    assert after[0] == 'llm.dialect = "text" # user localllm.toml:2'
+    assert 'llm.model = "qwen3" # command line' in lines
+    assert not any("phi4" in line for line in lines), "the command line decides it anyway"
+    assert "From the next start:" in await said(chat, "config llm.dialect")
+    assert "From the next start:" not in await said(chat, "config llm.temperature")
+
+
+async def test_a_faulty_file_does_not_keep_the_settings_from_being_listed(chat: Chat) -> None:
+    chat.begin()
+    chat.user.parent.mkdir()
+    chat.user.write_text("[llm\n")
+    assert "TOML" in await said(chat, "config")
+
+
+async def test_only_what_sets_anything_is_news(chat: Chat) -> None:
+    """A file of comments, as localllm init creates it, changes nothing."""
+    chat.begin(llm__model="qwen3")
+    project = chat.root / "localllm.toml"
+    project.write_text('# [ui]\n# theme = "dark"\n')
+    assert chat.settings_news() == []
+    project.write_text('[ui]\ntheme = "dark"\n')
+    (news,) = chat.settings_news()
+    assert str(project) in news
+    project.write_text('[ui]  # mine\ntheme = "dark"\n')
+    assert chat.settings_news() == []
+    project.write_text("[ui\n")
+    assert chat.settings_news() != []
 
 
 async def test_what_overrides_it_is_named(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:

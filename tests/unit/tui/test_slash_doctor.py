@@ -34,6 +34,17 @@ async def test_it_shows_what_the_doctor_finds(chat: Any) -> None:
     assert list(chat.root.iterdir()) == []
 
 
+async def test_a_file_of_settings_that_is_new_since_the_start_is_named(chat: Any) -> None:
+    file = chat.root.parent / "home" / "localllm.toml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text('[ui]\ntheme = "dark"\n')
+    shown = "".join((await said(chat, "doctor")).split())
+    assert str(file) in shown
+    assert "Nosettingsfile" not in shown
+    file.write_text("[ui\n")
+    assert "E1002" in await said(chat, "doctor") or "TOML" in await said(chat, "doctor")
+
+
 async def test_it_can_be_stopped_while_a_check_works(chat: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, released = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
