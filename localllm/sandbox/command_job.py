@@ -13,6 +13,7 @@ from localllm.base.unfinished_work import unfinished
 from localllm.sandbox.process import Ending, HeadAndTail, Launch, OnOutput, Outcome, Process
 from localllm.sandbox.protect.revert import ProtectedFiles
 from localllm.sandbox.scratch import Scratch
+from localllm.sandbox.suspension import suspended_with_program
 
 _BETWEEN_LOOKS = 3.0  # seconds at most between two checks of what it must not change
 _UNTIL_FIRST_LOOK = 1.0  # seconds; most commands have ended by then, and are checked only once
@@ -66,13 +67,34 @@ class Job:
         self._scratch: Scratch | None = None
         self._launch: Launch | None = None
         self._stopped = False
+        self._may_start = asyncio.Event()
+        self._may_start.set()
         self._reverted: set[str] = set()
         self._reopened: set[str] = set()
         self._times_undone: Counter[str] = Counter()
         self._looks: set[asyncio.Future[tuple[str, ...]]] = set()
 
     async def run(self, seconds: float) -> Done:
-        """Run the command for at most `seconds`. Raises ToolExecutionError if it cannot be run."""
+        """Run the command for at most `seconds`, not counted while the program is stopped. Raises ToolExecutionError if
+        it cannot be run."""
+        with suspended_with_program(self):
+            return await self._run_to_its_end(seconds)
+
+    async def suspend(self) -> None:
+        """See Suspendable."""
+        self._may_start.clear()
+        if self._process:
+            await self._process.stop()
+        changed = await asyncio.to_thread(self._protected.check_stopped)
+        self._reverted.update(changed)
+
+    def resume(self) -> None:
+        """See Suspendable."""
+        if self._process:
+            self._process.go_on()
+        self._may_start.set()
+
+    async def _run_to_its_end(self, seconds: float) -> Done:
         await asyncio.to_thread(self._begin)
         watching = asyncio.ensure_future(self._watch())
         statuses: tuple[int, ...] = ()
@@ -128,6 +150,7 @@ class Job:
 
     async def _run(self, seconds: float) -> tuple[Outcome, Ending]:
         try:
+            await self._may_start.wait()
             self._scratch = self._make_scratch()
             self._launch = self._make_launch(self._scratch)
             if self._stopped:

@@ -4,6 +4,7 @@ import asyncio
 import codecs
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -54,6 +55,19 @@ class Launch(Protocol):
 
     def ask_to_end(self) -> None:
         """Ask all its processes to end in good order."""
+        ...
+
+    def stop(self) -> None:
+        """Stop all its processes, or as soon as it has started."""
+        ...
+
+    def go_on(self) -> None:
+        """Let its processes go on."""
+        ...
+
+    @property
+    def has_complied(self) -> bool:
+        """Whether what was requested last has been done."""
         ...
 
     def kill(self) -> None:
@@ -134,6 +148,7 @@ class PlainLaunch:
         self.environment = environment
         self._group = 0
         self._killed = False
+        self._is_stopped = False
         self._left = False
 
     async def start(self, stdout: int, stderr: int) -> Running:
@@ -143,9 +158,25 @@ class PlainLaunch:
         self._group = pid
         if self._killed:
             self.kill()
+        elif self._is_stopped:
+            self.stop()
 
     def ask_to_end(self) -> None:
         self._signal(signal.SIGTERM)
+
+    def stop(self) -> None:
+        self._is_stopped = True
+        if sys.platform != "win32":
+            self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self._is_stopped = False
+        if sys.platform != "win32":
+            self._signal(signal.SIGCONT)
+
+    @property
+    def has_complied(self) -> bool:
+        return True
 
     def kill(self) -> None:
         is_first, self._killed = not self._killed, True
@@ -170,6 +201,8 @@ class PlainLaunch:
 _HEAD = 0.2  # share of the cap for the head of an output that is cut
 _RUNAWAY = 64  # a command is killed when its output is this many times the cap
 _GRACE = 1.0  # seconds between asking a command to end and killing it
+_UNTIL_STOPPED = 0.01  # seconds
+_TRIES = 100  # which take a second
 _CHUNK = 1 << 16  # bytes that a pipe holds
 _LAST_READS = 17  # for the most a pipe may hold (1 MiB, without privileges), and one more
 
@@ -207,6 +240,11 @@ class Process:
         self._is_one = together is not None
         self._timed_out = False
         self._flooded = False
+        self._deadline = 0.0
+        self._is_waiting = False
+        self._timers: list[asyncio.TimerHandle] = []
+        self._stopped_at = 0.0
+        self._seconds_stopped = 0.0
 
     async def run(self, seconds: float) -> Outcome:
         """Start it without input, in a session of its own, and wait until it ends or is ended after `seconds`.
@@ -226,7 +264,7 @@ class Process:
             stderr=stderr,
             encoding=encoding or encoding_of_errors,
             exit_status=exit_status,
-            seconds=time.perf_counter() - begun,
+            seconds=time.perf_counter() - begun - self._seconds_stopped,
             timed_out=self._timed_out,
             truncated=self._stdout.kept.is_cut or self._stderr.kept.is_cut,
             flooded=self._flooded,
@@ -237,9 +275,42 @@ class Process:
         self._launch.ask_to_end()
         asyncio.get_running_loop().call_later(_GRACE, self._launch.kill)
 
-    async def _wait(self, process: Running, seconds: float) -> int:
+    async def stop(self) -> None:
+        """Stop it, and its time."""
+        self._stopped_at = time.perf_counter()
+        self._cancel_timers()
+        self._launch.stop()
+        for _ in range(_TRIES):
+            await asyncio.sleep(_UNTIL_STOPPED)  # at least once: another processor may be in the middle of a call
+            if self._launch.has_complied:
+                return
+
+    def go_on(self) -> None:
+        """Let it go on, if it is stopped."""
+        if self._stopped_at:
+            stopped = time.perf_counter() - self._stopped_at
+            self._stopped_at = 0.0
+            self._seconds_stopped += stopped
+            self._deadline += stopped
+            self._launch.go_on()
+            if self._is_waiting:
+                self._set_timers()
+
+    def _set_timers(self) -> None:
         loop = asyncio.get_running_loop()
-        deadlines = (loop.call_later(seconds, self._time_out), loop.call_later(seconds + _GRACE, self._launch.kill))
+        left = self._deadline - loop.time()
+        self._timers = [loop.call_later(left, self._time_out), loop.call_later(left + _GRACE, self._launch.kill)]
+
+    def _cancel_timers(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+        self._timers = []
+
+    async def _wait(self, process: Running, seconds: float) -> int:
+        self._is_waiting = True
+        self._deadline = asyncio.get_running_loop().time() + seconds
+        if not self._stopped_at:
+            self._set_timers()
         try:
             return await process.wait()
         except asyncio.CancelledError:
@@ -247,8 +318,8 @@ class Process:
             await process.wait()
             raise
         finally:
-            for deadline in deadlines:
-                deadline.cancel()
+            self._is_waiting = False
+            self._cancel_timers()
             self._launch.kill()
 
     def _time_out(self) -> None:

@@ -6,7 +6,7 @@ import select
 import time
 
 from localllm.sandbox.launcher.covers import Covers
-from localllm.sandbox.launcher.spec import LaunchSpec
+from localllm.sandbox.launcher.spec import END, GO_ON, STOP, LaunchSpec
 
 _TICK = 50  # milliseconds between two measurements of what the command uses
 _LAST_EFFORT = 30.0  # seconds to go on killing; only a process stuck in the kernel takes longer
@@ -86,6 +86,7 @@ class Supervisor:
         self._machine = os.sysconf("SC_PHYS_PAGES") * _PAGE
         self._memory = spec.memory or self._machine * 3 // 4
         self._available_at_start = available_memory()
+        self._is_stopped = False
         self.abandoned = False
         self.left = False
 
@@ -148,15 +149,21 @@ class Supervisor:
                 return True
             if still_open:
                 time.sleep(0.001)
-        _signal([_EVERYBODY], _SIGCONT)
+        if not self._is_stopped:
+            _signal([_EVERYBODY], _SIGCONT)
         return False
 
     def _is_abandoned(self) -> bool:
-        """Return whether nobody waits any more. Data on the pipe is only a request that the command end in good
-        order."""
-        self.abandoned = not os.read(self._spec.live_fd, 1)
-        if not self.abandoned:
-            _signal([_EVERYBODY] if self._is_enclosed else descendants(self._spec.processes), _SIGTERM)
+        """Return whether nobody waits any more. Data on the pipe are requests: see `spec`."""
+        request = os.read(self._spec.live_fd, 1)
+        self.abandoned = not request
+        if request == STOP:
+            self._is_stopped = True
+            _signal([_EVERYBODY] if self._is_enclosed else _freeze_family(), _SIGSTOP)
+        elif request in (GO_ON, END):
+            self._is_stopped &= request == END
+            number = _SIGTERM if request == END else _SIGCONT
+            _signal([_EVERYBODY] if self._is_enclosed else descendants(self._spec.processes), number)
         return self.abandoned
 
     def _excess(self) -> str:

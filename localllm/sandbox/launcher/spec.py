@@ -12,6 +12,11 @@ SUPERVISOR = 0x5AFE5AFE
 high."""
 
 
+END, STOP, GO_ON, NOTHING = b"t", b"s", b"c", b"."
+"""Requests to the supervisor: have all processes end in good order; stop them; let them go on; and none, which is read
+when the one before has been complied with."""
+
+
 class LaunchSpec:
     """One command and what it may do.
 
@@ -22,7 +27,7 @@ class LaunchSpec:
     `pinned` are read-only, `held` cannot be renamed, `masked` (sockets) are closed, `links` (name → target) are
     created, and each folder of `copies` is replaced by its copy. "inside" is the second half of "bubblewrap", which
     starts itself again by `again`: a command line, to which a descriptor is added, and the code to be read from that.
-    `live_fd`: a pipe; data on it asks the command to end, its end of file means that nobody waits any more.
+    `live_fd`: a pipe; data on it are requests (`END`, …), its end of file means that nobody waits any more.
     `status_fd`: a pipe for the outcome. `gate_fd`: a socket for the way to the network (see `listener`), -1 for none.
     `error_fd`: the stderr of the command if it is not the launcher's, else -1.
     For "inside" also: `steps`, the mounts that were planned; `outside`, the mountinfo there; `words_fd`, for the reason

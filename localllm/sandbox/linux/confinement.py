@@ -1,8 +1,11 @@
 """Confine a command on Linux, with a bridge to the proxy."""
 
 import asyncio
+import fcntl
 import os
 import socket
+import sys
+import termios
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -17,7 +20,7 @@ from localllm.sandbox.backend import NO_CARE, Level, Surroundings
 from localllm.sandbox.environment import Visibility, variables
 from localllm.sandbox.launcher.bwrap_program import find_bwrap
 from localllm.sandbox.launcher.listener import PORT
-from localllm.sandbox.launcher.spec import LaunchSpec
+from localllm.sandbox.launcher.spec import END, GO_ON, NOTHING, STOP, LaunchSpec
 from localllm.sandbox.linux import seccomp
 from localllm.sandbox.linux.bundle import Bundle, launcher_arguments
 from localllm.sandbox.linux.fork_client import Forked, ForkServer, readable
@@ -241,9 +244,22 @@ class ConfinedLaunch:
             self._gate.open()
 
     def ask_to_end(self) -> None:
+        self._request(END)
+
+    def stop(self) -> None:
+        self._request(STOP + NOTHING)
+
+    def go_on(self) -> None:
+        self._request(GO_ON)
+
+    @property
+    def has_complied(self) -> bool:
+        return not any(_unread(live) for live in self._live)
+
+    def _request(self, request: bytes) -> None:
         for live in self._live:
             with suppress(BrokenPipeError):
-                os.write(live, b"t")
+                os.write(live, request)
 
     def kill(self) -> None:
         _close(self._live)
@@ -269,6 +285,13 @@ class ConfinedLaunch:
             self._gate.close()
         for fds in (self._theirs, self._live, self._status):
             _close(fds)
+
+
+def _unread(pipe: int) -> int:
+    """Return how many bytes of a pipe have not been read."""
+    room = bytearray(4)
+    fcntl.ioctl(pipe, termios.FIONREAD, room)
+    return int.from_bytes(room, sys.byteorder)
 
 
 def _close(fds: list[int]) -> None:

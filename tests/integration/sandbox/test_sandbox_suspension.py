@@ -1,0 +1,135 @@
+"""Ctrl+Z stops what runs in the sandbox as well, after what it must not leave has been taken away."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.launcher.limits import read
+from tests.support.sandbox_world import World, until
+
+pytestmark = pytest.mark.anyio
+
+PROGRAM = """
+import asyncio, sys
+from pathlib import Path
+from localllm.sandbox import command_job
+from localllm.sandbox.runner import SandboxRunner
+command_job._UNTIL_FIRST_LOOK = 600.0
+root = Path(sys.argv[1])
+runner = SandboxRunner(root, state_folder=root.parent / "state", levels=sys.argv[3:])
+async def main():
+    if sys.argv[2] == "background":
+        begun = await runner.begin((root / "command").read_text(), cwd=root)
+        result = await begun.ended()
+    else:
+        result = await runner.run((root / "command").read_text(), cwd=root, timeout=4.0)
+    print(result.return_code, result.timed_out, result.execution_time < 4, *result.reverted, flush=True)
+asyncio.run(main())
+"""
+
+COMMAND = """
+echo evil > .envrc
+i=0
+while [ ! -e enough ]; do i=$((i + 1)); echo $i > count; sleep 0.01; done
+exit 7
+"""
+
+
+def state_of(pid: int) -> str:
+    return read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0].decode()
+
+
+@pytest.fixture(params=["foreground", "background"])
+def program(request: pytest.FixtureRequest, world: World) -> Iterator["subprocess.Popen[str]"]:
+    (world.project / "command").write_text(COMMAND)
+    started = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(world.project), request.param, *world.levels],
+        stdout=subprocess.PIPE,
+        text=True,
+        process_group=0,  # with a parent in the same session, as under a shell: else the kernel ignores the signal
+    )
+    yield started
+    started.kill()
+    started.communicate()
+
+
+async def test_a_command_stops_with_the_program_and_goes_on_with_it(
+    world: World, program: "subprocess.Popen[str]"
+) -> None:
+    count = world.project / "count"
+    await until(count.exists, 30)
+    assert (world.project / ".envrc").exists()
+    program.send_signal(signal.SIGTSTP)
+    await until(lambda: state_of(program.pid) == "T")
+    assert not (world.project / ".envrc").exists()
+    before = count.read_text()
+    time.sleep(5)  # longer than it may run
+    assert count.read_text() == before
+    (world.project / "enough").touch()
+    program.send_signal(signal.SIGCONT)
+    said, _ = program.communicate(timeout=30)
+    assert said == "7 False True .envrc\n"
+
+
+async def test_it_can_be_stopped_again(world: World, program: "subprocess.Popen[str]") -> None:
+    await until((world.project / "count").exists, 30)
+    for _ in range(3):
+        program.send_signal(signal.SIGTSTP)
+        await until(lambda: state_of(program.pid) == "T")
+        os.kill(program.pid, signal.SIGCONT)
+    (world.project / "enough").touch()
+    assert program.communicate(timeout=30)[0].startswith("7 False")
+
+
+ENDLESS = """
+import asyncio
+from localllm.sandbox.suspension import suspended_with_program
+class Command:
+    async def suspend(self):
+        print("looking", flush=True)
+        await asyncio.sleep(3600)
+    def resume(self):
+        print("resumed", flush=True)
+async def main():
+    with suspended_with_program(Command()):
+        print("running", flush=True)
+        await asyncio.sleep(0.5)
+asyncio.run(main())
+"""
+
+
+async def test_a_second_time_stops_at_once() -> None:
+    program = subprocess.Popen([sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, text=True, process_group=0)
+    assert program.stdout
+    assert program.stdout.readline() == "running\n"
+    program.send_signal(signal.SIGTSTP)
+    assert program.stdout.readline() == "looking\n"
+    program.send_signal(signal.SIGTSTP)
+    await until(lambda: state_of(program.pid) == "T")
+    program.send_signal(signal.SIGCONT)
+    assert program.communicate(timeout=30)[0] == "resumed\n"
+    assert program.returncode == 0
+
+
+async def test_where_no_shell_could_let_it_go_on_nothing_stops(world: World, tmp_path: Path) -> None:
+    (world.project / "command").write_text(COMMAND)
+    with (tmp_path / "said").open("w") as said:
+        program = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, str(world.project), "foreground", *world.levels],
+            stdout=said,
+            start_new_session=True,
+        )
+    await until((world.project / "count").exists, 30)
+    program.send_signal(signal.SIGTSTP)
+    await until(lambda: not (world.project / ".envrc").exists())
+    before = (world.project / "count").read_text()
+    await until(lambda: (world.project / "count").read_text() not in ("", before))
+    (world.project / "enough").touch()
+    assert program.wait(timeout=30) == 0
+    assert (tmp_path / "said").read_text() == "7 False True .envrc\n"
