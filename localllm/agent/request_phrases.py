@@ -50,8 +50,10 @@ _TO_KNOW = (
 """Comes before a verb that is no order: how to create a user and update it."""
 _ASKED_LAST = (
     r"(?i)[,;] (?:so |please |and |then ){0,2}(?:fix|repair|correct|solve) (?:it|this|that|them|these)\b[^?]{0,40}$"
+    r"|[,;] (?:can|could|will|would) you (?:please )?(?:fix|repair|correct|solve) (?:it|this|that|them|these)\?$"
+    r"|(?:^|[,;] )(?:so |and |then )?please (?:fix|repair|correct|solve):$"
 )
-"""Orders after what is wrong: the build is broken, fix it."""
+"""Orders after what is wrong, or before it: the build is broken, fix it; I get this, please fix: …"""
 _WANTED = (
     r"(?i)\bshould(?: now| also)? (?!i\b|we\b)[a-z]|\bneeds? (?:an?|to) \w"
     r"|\b(?:i|we) (?:want|need) (?!(?:you|to|me|us|some(?:one|body)|help|time|answers?|users|people)\b)[\w.`()-]{1,60} "
@@ -67,10 +69,13 @@ _ABOUT = (
 )
 _HOW = r"(?i)(?:and |so |please )?(?:how|what|which|where|when|why|explain|describe|show|tell)\b"
 _HANDS_OFF = (
-    r"(?i)\b(?:do not|don't|without|never) (?:\w+ ){0,2}(?:chang|edit|modif|writ|touch)\w*(?: \w+){0,2} "
-    r"?(?:files?|anything|code|nothing|it)\b|\b(?:only|just) (?:explain|answer|tell|show|plan)\b|\bno changes\b"
-    r"|\bread[- ]only\b"
+    r"(?i)\b(?:do not|don't|without|never) (?:\w+ ){0,2}(?:chang|edit|modif|writ|touch)\w*"
+    r"(?: (?!(?:other|tests?|existing|unrelated)\b)\w+){0,2} ?(?:files?|anything|code|nothing|it)\b"
+    r"(?! (?:else|other|outside|beyond|apart|except|but|by|in|of|on|to|under|that|which)\b)"
+    r"|\b(?:only|just) (?:explain|answer|tell|show|plan)\b|\bno changes\b(?! (?:to|in|of|outside|beyond)\b)"
+    r"|(?:^|[.;:!?(,-]\s{0,3}|\b(?:stay|remain|strictly|keep it|this is|treat \w{1,9} as) )read[- ]only\b(?! [a-z])"
 )
+"""Matches what forbids every change. One that forbids some of them limits an order: don't change anything else."""
 _GIVEN_JA = r"て(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|頂け|おい|、|$)|て[。！!\s]*$|たい|なさい"
 _CHANGE_JA = (
     r"(?:直し|治し|修正し|変更し|変え|追加し|書き換え|書き直し|書い|実装し|作っ|作成し|リネームし|改名し|置き換え"
@@ -95,7 +100,10 @@ _ABOUT_JA = (
     r"(?:方法|やり方|書き方|使い方|手順|理由|原因|例|案|コマンド|一覧|概要|要約|説明|計画)(?:だけ)?(?:を|が|は"
     r"|について)?[^。\n]{0,12}(?:教え|説明|示し|見せ|提案|出し|書い|挙げ|考え|まとめ|知り)|教えて|説明して"
 )
-_HANDS_OFF_JA = r"(?:変更|修正|編集)(?:は)?(?:せず|しない|なしで)"
+_HANDS_OFF_JA = (
+    r"(?:(?<![のはをも外])|(?<![他外のト])(?:コード|ファイル)[のはを])"
+    r"(?:変更|修正|編集)(?:は)?(?:せず(?!に使)|しない|なしで)"
+)
 _AGREED = (
     r"(?i)^\W*(?:(?:please|then|now|and|but|so|just|では|じゃあ|それでは)[,、\s]*)*"
     r"(?:yes|yep|ok(?:ay)?|sure|go(?: on| ahead)?|continue|proceed"

@@ -49,10 +49,43 @@ def test_every_verb_of_a_change_is_looked_for_by_its_beginning() -> None:
         ("Explain how to create a user and update it", False),
         ("Explain how it works and add comments to a.py", True),
         ("Check how to run it, and fix the bug", True),
+        ("I get this, please fix:\n\nTraceback (most recent call last):", True),
+        ("a.py crashes, can you fix it?", True),
+        ("Fix: parser", False),
     ],
 )
 def test_whether_files_are_to_be_changed(request: str, is_change: bool) -> None:
     assert asks_for_change(request) == is_change
+
+
+@each(
+    ("limit", "of_all"),
+    [
+        ("Don't change anything else.", False),
+        ("Do not touch the tests code.", False),
+        ("No changes to the tests.", False),
+        ("Never edit the files in vendor.", False),
+        ("Do it without changing any other files.", False),
+        ("他の変更はしないで。", False),
+        ("テストの変更はしないでください。", False),
+        ("API は変更しないで。", False),
+        ("テストコードの変更はしないで。", False),
+        ("Don't change anything.", True),
+        ("Do not edit any files.", True),
+        ("No changes, please.", True),
+        ("This is read-only.", True),
+        ("変更はしないでください。", True),
+        ("ファイルは変更しないで。", True),
+    ],
+)
+def test_what_forbids_some_changes_forbids_no_ordered_one(limit: str, of_all: bool) -> None:
+    order = "add を直して。" if not limit.isascii() else "Fix add in a.py. "
+    assert asks_for_change(order + limit) != of_all
+
+
+@each("request", ["Add a read-only flag to a.py", "Implement read-only mode", "Make a.cfg read-only"])
+def test_what_is_to_be_read_only_is_to_be_changed(request: str) -> None:
+    assert asks_for_change(request)
 
 
 @each(
