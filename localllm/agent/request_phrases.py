@@ -111,6 +111,12 @@ _AGREED = (
     r"|sounds good|right|good|use (?:the|your) tools?"
     r"|はい|続けて|続きを|お願い|それで|了解|進めて|どうぞ|いいです|その通り|もう一度|やり直して|やって|実行して)[^\n]{0,30}$"
 )
+_ANOTHER = (
+    r"(?i)^\W*(?:yes|ok(?:ay)?|right|good|sure|go on)[,.!]?\s+(?:now |then |please |but |so ){0,2}"
+    r"(?:explain|describe|show|tell)\b|[をも] ?(?:もう一度|再度)?(?:見て|見せて|読んで|説明して|教えて)"
+    r"|^(?![^\n]*(?:\b(?:can|could|will|would) you\b|もらえ|くれ|いただけ|頂け|お願い|ください))[^\n]{0,80}[?？]\s*$"
+)
+"""Matches a request of its own after such a word: OK, what does b.py do? もう一度 b.py を見て"""
 _NOT_DONE = (
     r"(?i)\b(?:nothing (?:was|has been|is|got) (?:changed|done|written|edited|saved)|nothing (?:has )?changed"
     r"|you(?:'ve| have)? (?:changed|did|done|edited|written|wrote) nothing"
@@ -360,7 +366,7 @@ def is_agreement(request: str) -> bool:
     """Return whether it only agrees to continue with the earlier request, or complains that nothing was done."""
     request = ends_of(request.strip())
     if re.match(_AGREED, request):
-        return True
+        return not re.search(_ANOTHER, request)
     if len(request) > _LONGEST_COMPLAINT or re.match(_ABOUT, request) or re.search(_ASKS_WHY, request):
         return False
     is_complaint = re.search(_NOT_DONE, request) or search_ja(_NOT_DONE_JA, request)

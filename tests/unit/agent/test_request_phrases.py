@@ -336,3 +336,24 @@ def test_whether_a_commit_is_ordered(request: str, is_commit: bool) -> None:
 )
 def test_whether_an_edit_is_ordered(request: str, is_edit: bool) -> None:
     assert orders_edit(request) == is_edit
+
+
+@each(
+    ("request", "agrees"),
+    [
+        ("ok, go on", True),
+        ("yes, fix it", True),
+        ("yes, and tell me when it is done", True),
+        ("続けて", True),
+        ("続けてもらえますか？", True),
+        ("もう一度", True),
+        ("はい、動作も確認して", True),
+        ("ok, what does b.py do?", False),
+        ("OK explain b.py", False),
+        ("right, and which file has the hash?", False),
+        ("もう一度 b.py を見て", False),
+        ("続けて b.py も説明して", False),
+    ],
+)
+def test_a_request_of_its_own_agrees_to_no_earlier_one(request: str, agrees: bool) -> None:
+    assert is_agreement(request) == agrees
