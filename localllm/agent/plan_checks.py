@@ -25,6 +25,13 @@ _LEFT = late_pattern(
     r"|残(?:り|る|って)|未(?:着手|実施|完了|対応)|次に|これから|今後",
     re.IGNORECASE,
 )
+_NOTED = late_pattern(
+    r"\b(?:add|put|note|write|enter|append)\b[^\n]{0,200}\b(?:on|to|in|into|onto) (?:my|the|our|your) "
+    r"(?:to[- ]?dos?|tasks?)(?: list)?\b(?! (?:app|page|view|model|class|api|component|comment|test)|[./]\w)"
+    r"|(?:TODO|やること|タスク)(?: ?リスト)? ?[にへ][^\n]{0,200}(?:入れ|追加し|加え|足し|書い|メモし|登録し)",
+    re.IGNORECASE,
+)
+"""Matches an order to note something as to be done."""
 _LONGEST = 80
 _MOST = 6
 
@@ -34,14 +41,19 @@ def names_rest(answer: str) -> bool:
     return bool(_LEFT.search(answer))
 
 
-def open_items(before: str, plan: SessionPlan) -> list[str]:
-    """Return the open items that were added to the plan since its text was `before`; none if all that is left is the
-    one in progress, which models seldom tick before the answer."""
+def open_items(before: str, plan: SessionPlan, request: str = "") -> list[str]:
+    """Return the open items that were added to the plan since its text was `before`, without those that the request
+    ordered to be noted; none if all that is left is the one in progress, which models seldom tick before the answer."""
     known = {todo.id for todo in SessionPlan(before).system.todos()} if before else set[str]()
-    left = [todo for todo in plan.open_todos() if todo.id not in known]
+    noted = request.casefold() if _NOTED.search(request) else ""
+    left = [todo for todo in plan.open_todos() if todo.id not in known and not _has_words_of(noted, todo.text)]
     if [todo.state for todo in left] == ["doing"]:
         return []
     return [_short(todo.text) + (" (in progress)" if todo.state == "doing" else "") for todo in left]
+
+
+def _has_words_of(noted: str, item: str) -> bool:
+    return all(word in noted for word in re.findall(r"\w+", item.casefold()))
 
 
 def accepted_plan(history: History, query: str) -> str:

@@ -70,6 +70,27 @@ class TestOwnList:
         result = await agent.execute_query("What is there to do in a.md?")
         assert (result.answer, result.unverified, remarks(agent)) == ("Two items.", (), [])
 
+    @pytest.mark.parametrize(
+        ("request_", "item"),
+        [
+            ("Change one to two in a.md, and put “write the docs” on the TODO list.", "Write the docs"),
+            ("Add 'write docs' to my todos", "write docs"),
+            ("TODO に「ドキュメントを書く」を入れて", "ドキュメントを書く"),
+        ],
+    )
+    async def test_what_was_to_be_noted_is_not_to_be_done(self, project: Path, request_: str, item: str) -> None:
+        tools = make_tools(project, confirmer=HeadlessConfirmer(approve_all=True))
+        add = call("todo", action="add", text=item)
+        agent = make_agent(scripted(EDIT, add, ANSWER), project, tools=tools)
+        result = await agent.execute_query(request_)
+        assert (result.answer, result.unverified, remarks(agent)) == (ANSWER, (), [])
+
+    async def test_an_item_that_the_request_did_not_name_is_asked_for(self, project: Path) -> None:
+        tools = make_tools(project, confirmer=HeadlessConfirmer(approve_all=True))
+        agent = make_agent(scripted(EDIT, ADD, ANSWER, ANSWER), project, tools=tools)
+        result = await agent.execute_query("Change a.md, and put “add divide” on the TODO list.")
+        assert [str(one) for one in result.unverified] == ["open in the plan: Add subtract"]
+
     async def test_items_of_an_earlier_run_are_not_asked_for(self, project: Path) -> None:
         tools = make_tools(project, confirmer=HeadlessConfirmer(approve_all=True))
         agent = make_agent(scripted(ADD, "Planned; both are left to do.", EDIT, ANSWER), project, tools=tools)
