@@ -81,6 +81,12 @@ def unsupported(
     )
 
 
+def made_up(answer: str, request: str, read: Sequence[str]) -> list[Unsupported]:
+    """Return the numbers of an answer that nothing which was `read` has, where no search gave a passage."""
+    sentences = [(sentence, False) for sentence, _ in sentences_with_citations(_CODE.sub("", answer), ())]
+    return [Unsupported("", one) for one in dict.fromkeys(uncited_numbers(sentences, [request], read))]
+
+
 def _unknown(answer: str, hits: Sequence[Hit], known: Sequence[str]) -> Iterator[Unsupported]:
     for written in references_in(answer):
         reference = read_reference(written)

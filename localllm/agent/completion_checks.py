@@ -429,10 +429,13 @@ class Finishing(Middleware):
         given = [one for one in state.history.messages if not isinstance(one, AssistantMessage)]
         known = [one.text for one in given]
         read = [one.text for one in given if not (isinstance(one, ToolMessage) and one.name == DOCUMENTS)]
-        found = await asyncio.to_thread(cited_passages.unsupported, text, hits, known, state.goal, read)
-        found = found[:_MOST_NAMED]
-        what = "; ".join(one.for_model for one in found)
-        return [Finding("not_in_passages", one.phrase, contradicts=False, params={"what": what}) for one in found]
+        if self._facts.found_nothing and not self._facts.changed:
+            name, found = "nothing_found", await asyncio.to_thread(cited_passages.made_up, text, state.goal, read)
+            what = "; ".join(one.quantity for one in found[:_MOST_NAMED])
+        else:
+            found = await asyncio.to_thread(cited_passages.unsupported, text, hits, known, state.goal, read)
+            name, what = "not_in_passages", "; ".join(one.for_model for one in found[:_MOST_NAMED])
+        return [Finding(name, one.phrase, contradicts=False, params={"what": what}) for one in found[:_MOST_NAMED]]
 
     def _to_be_run(self, state: RunState, text: str, reason: Phrase, *, is_wanted: bool) -> Finding:
         """Return the finding of a missing test.

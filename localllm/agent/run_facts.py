@@ -70,6 +70,7 @@ class RunFacts:
     def begin(self) -> None:
         """Reset the facts for a new run."""
         self.calls = 0
+        self._earlier_searches = len(self.searches)
         self.edited: dict[str, None] = {}
         """Files changed by editing tools, in order."""
         self.changed: dict[str, int] = {}
@@ -214,6 +215,12 @@ class RunFacts:
             self._crash = Crash(command, error_line(output), self.calls)
         elif not code or ran_after_changing(command, code, succeeded=return_code == 0):
             self._checked_at = self.calls if return_code not in NOT_FOUND else self._checked_at
+
+    @property
+    def found_nothing(self) -> bool:
+        """Whether documents were searched in this run, and no search gave a passage, nor did an earlier one."""
+        has_searched = len(self.searches) > self._earlier_searches
+        return has_searched and not any(found.get("results") for found in self.searches)
 
     @property
     def has_changed(self) -> bool:

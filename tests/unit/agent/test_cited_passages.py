@@ -158,3 +158,39 @@ async def test_passages_found_for_an_earlier_request_may_be_cited(tmp_path: Path
     text = "期限は90日です [資料/vpn.md:1-2]。"
     assert await finishing.after_answer(state, Completion(AssistantMessage(text), "stop", Usage())) is None
     assert finishing.ending.unverified == ()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("answer", "made_up"),
+    [
+        ("Steel grew by 5.2% and chemicals by 7.1% in 2025.", "5.2%; 7.1%"),
+        ("鉄鋼は5.2%、化学は7.1%の増加でした。", "5.2%; 7.1%"),
+        ("The documents do not say how much they grew.", ""),
+        ("Nothing is said of 2025; such industries usually grow by 3% a year.", ""),
+        ("a.md says that steel grew by 0.8%.", ""),
+    ],
+)
+async def test_where_no_search_found_a_passage_numbers_are_made_up(tmp_path: Path, answer: str, made_up: str) -> None:
+    finishing = Finishing(make_tools(tmp_path))
+    history = History("s")
+    state = RunState("How much did steel and chemicals grow in 2025?", history, lambda _: None)
+    finishing.begin()
+    searched, read = ToolCall("c", "search_rag_knowledge_base", "{}"), ToolCall("d", "read_file", "{}")
+    nothing = ToolResult(call=searched, success=True, payload={"results": []}, for_model="No passage", summary="")
+    seen = ToolResult(call=read, success=True, payload={}, for_model="Steel: 0.8%", summary="")
+    history.add_user(state.query)
+    history.add_assistant(AssistantMessage("", (searched, read)))
+    for result in (nothing, seen):
+        history.add_result(result.call.id, result.for_model)
+    finishing.after_results(state, [nothing, seen])
+    said = Completion(AssistantMessage(answer), "stop", Usage())
+    told = await finishing.after_answer(state, said)
+    assert (told.text if isinstance(told, Inject) else "") == (
+        f"[The searches found nothing, and this is in nothing that you have read: {made_up}. Look into the files, or "
+        "say that the documents do not have it.]"
+        if made_up
+        else ""
+    )
+    finishing.begin()
+    assert await finishing.after_answer(state, said) is None  # no search in this run
