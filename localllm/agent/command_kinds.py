@@ -51,6 +51,7 @@ _TEST_FILE = late_pattern(
     r"(?:(?:run[_-]?)?tests?(?:[_.-][\w.-]*)?|[\w.-]*(?:[_.-]tests?|[_.-]spec|[_-]check))\.(?:\w{1,4})(?:::.*)?"
     r"|run[_-]?tests?"
 )
+_PYTHON = late_pattern(r"python[\d.]{0,9}|py")
 _TEST_MODULES = frozenset({"pytest", "unittest", "doctest", "nose2", "tox", "nox", "behave"})
 _BUILD_MODULES = frozenset({"py_compile", "compileall", "build", "mypy", "pyright"})
 
@@ -74,7 +75,7 @@ def _parts(command: str) -> Iterator[str]:
 def _kind(part: str) -> CommandKind:
     program, *words = part.split()
     program = _bare(program)
-    if re.fullmatch(r"python[\d.]*|py", program):
+    if _PYTHON.fullmatch(program):
         return _python_kind(words)
     if program in _TESTERS.split() or _TEST_FILE.fullmatch(program):
         return "test"
@@ -339,6 +340,27 @@ def crashed(command: str, return_code: int, output: str) -> bool:
         return False
     may_have = return_code != 0 or bool(_HIDES_CODE.search(command))
     return may_have and (return_code in (134, 139, -6, -11) or bool(_CRASHED.search(end)))
+
+
+_OF_PROJECTS = frozenset({*_RUNNERS.split(), *"bash java lua node perl php ruby sh zsh".split()})
+"""Programs that run the project's own code, which may be meant to end by an error."""
+_NO_TOOLS = frozenset(
+    ": . cd exit export false kill killall pgrep pkill read set sleep source sudo trap unset wait bandit clang-tidy"
+    " cppcheck eslint flake8 golangci-lint hadolint markdownlint mypy pylint pyright rubocop ruff stylelint systemctl"
+    " yamllint".split()
+)
+"""Commands of the shell, and programs whose exit code is their answer."""
+
+
+def tool_failed(command: str, return_code: int) -> bool:
+    """Return whether a program that is none of the project, such as sqlite3 or curl, was to do something and failed."""
+    if return_code in (0, *_STOPPED, *NOT_FOUND):
+        return False
+    programs = [part.split()[0] for part in _parts(command) if _kind(part) == "program"]
+    named = [name for name in programs if name not in _NO_TOOLS]
+    return bool(named) and not any(
+        "/" in name or "=" in name or _bare(name) in _OF_PROJECTS or _PYTHON.fullmatch(name) for name in named
+    )
 
 
 def error_line(output: str) -> str:

@@ -18,6 +18,7 @@ from localllm.agent.command_kinds import (
     only_brings_back,
     outcome,
     ran_after_changing,
+    tool_failed,
 )
 from localllm.agent.selected_tests import failed_tests
 from localllm.base.lazy_patterns import late_pattern
@@ -52,6 +53,8 @@ class Crash(msgspec.Struct, frozen=True):
     command: str
     error: str
     at: int
+    is_tool: bool = False
+    """Whether the program is none of the project: then other files than code count as changed, too."""
 
 
 class RunFacts:
@@ -213,6 +216,8 @@ class RunFacts:
         code = [path for path in changed if is_code(path)]
         if crashed(command, return_code, output):
             self._crash = Crash(command, error_line(output), self.calls)
+        elif tool_failed(command, return_code):
+            self._crash = Crash(command, error_line(output), self.calls, is_tool=True)
         elif not code or ran_after_changing(command, code, succeeded=return_code == 0):
             self._checked_at = self.calls if return_code not in NOT_FOUND else self._checked_at
 
@@ -255,10 +260,9 @@ class RunFacts:
     @property
     def crash(self) -> Crash | None:
         """The newest program if it ended by an error after the last change of code, and no other ran well since."""
-        changed_at = max((at for path, at in self.changed.items() if is_code(path)), default=0)
-        return (
-            self._crash if self._crash and self._crash.at > max(changed_at, self._checked_at) and changed_at else None
-        )
+        crash = self._crash
+        has_changed = bool(self.changed) if crash and crash.is_tool else self.changed_at > 0
+        return crash if crash and crash.at > max(self.changed_at, self._checked_at) and has_changed else None
 
     @property
     def not_run(self) -> str:

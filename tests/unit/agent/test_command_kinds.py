@@ -11,6 +11,7 @@ from localllm.agent.command_kinds import (
     only_brings_back,
     outcome,
     ran_after_changing,
+    tool_failed,
 )
 from tests.support.each import each
 
@@ -338,3 +339,29 @@ def test_what_asks_git_for_a_commit(command: str, is_commit: bool) -> None:
 )
 def test_whether_git_has_committed(code: int, output: str, is_made: bool) -> None:
     assert has_committed(code, output) == is_made
+
+
+@each(
+    ("command", "code", "has_failed"),
+    [
+        ("sqlite3 app.db < m.sql", 1, True),
+        ("cd db && psql -f m.sql", 3, True),
+        ("PGPASSWORD=x psql -f m.sql", 3, True),
+        ("docker compose up -d", 1, True),
+        ("curl -f http://localhost:8000/", 7, True),
+        ("sqlite3 app.db < m.sql", 0, False),
+        ("sqlite3 app.db < m.sql", 127, False),
+        ("curl http://localhost:8000/", 130, False),
+        ("./app --bad", 2, False),
+        ("python3 app.py --bad", 2, False),
+        ("npm run start", 1, False),
+        ("node src/cli.js", 2, False),
+        ("grep -q x a.txt", 1, False),
+        ("ruff check .", 1, False),
+        ("mkdir a", 1, False),
+        ("pkill -f app", 1, False),
+        ("python3 app.py; sqlite3 app.db .schema", 1, False),
+    ],
+)
+def test_whether_a_tool_that_is_none_of_the_project_has_failed(command: str, code: int, has_failed: bool) -> None:
+    assert tool_failed(command, code) == has_failed

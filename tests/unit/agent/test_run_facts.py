@@ -109,6 +109,24 @@ class TestPipes:
         assert noted(edited("a.py"), piped("pytest", 127, "tail -3", output)).not_run == "pytest | tail -3"
 
 
+class TestTools:
+    FAILED = command("sqlite3 app.db < m.sql", 1, 'Parse error near line 6: near "COMMIT"')
+
+    def test_a_tool_that_failed_after_a_change_is_known_whatever_was_changed(self) -> None:
+        facts = noted(edited("m.sql"), self.FAILED)
+        assert facts.crash is not None
+        assert facts.crash.command == "sqlite3 app.db < m.sql"
+
+    def test_one_that_was_made_good_or_changed_nothing_is_not(self) -> None:
+        for later in (command("sqlite3 app.db < m.sql"), GREEN, command("python app.py")):
+            assert noted(edited("m.sql"), self.FAILED, later).crash is None
+        assert noted(self.FAILED).crash is None
+
+    def test_what_was_only_read_or_edited_since_makes_it_not_good(self) -> None:
+        for later in (command("cat m.sql"), edited("m.sql")):
+            assert noted(edited("m.sql"), self.FAILED, later).crash is not None
+
+
 class TestEdits:
     def test_each_file_is_known_by_the_call_that_changed_it_last(self) -> None:
         facts = noted(edited("a.py"), edited("b.py"), result("read_file"), edited("a.py"))
