@@ -57,6 +57,13 @@ class Crash(msgspec.Struct, frozen=True):
     """Whether the program is none of the project: then other files than code count as changed, too."""
 
 
+class LostEdit(msgspec.Struct, frozen=True):
+    """An edit that failed: the lines that it would have added, and all of its lines."""
+
+    added: tuple[str, ...]
+    lines: frozenset[str]
+
+
 class RunFacts:
     """Records the results of a run's calls, counted from 1."""
 
@@ -81,6 +88,8 @@ class RunFacts:
         self.failed_edit = ""
         """The file of the latest edit, if that failed and no later one succeeded."""
         self._open_edits: dict[str, int] = {}
+        self.lost_edits: dict[str, LostEdit] = {}
+        """The newest edit of a file that failed, if only other places of the file were edited since."""
         self._is_droppable = False
         """Whether that edit was refused for what would be lost, and an earlier one of the file was made."""
         self.needless: set[str] = set()
@@ -145,6 +154,7 @@ class RunFacts:
             changed[str(result.payload.get("file_path") or _path_of(result))] = self.calls
         if result.success:
             self._close_edits(changed)
+            self._find_lost_edits(result, changed)
             self.edited |= dict.fromkeys(changed)
             self.may_have_changed = self.may_have_changed or not changed
             self.failed_edit = ""
@@ -154,9 +164,18 @@ class RunFacts:
             self._close_edits([_path_of(result)])
         elif not result.refused:
             self.failed_edit = _path_of(result) or "a file"
+            if (edit := _edit_in(result)).added:
+                self.lost_edits[self.failed_edit] = edit
             self._is_droppable = key in _WOULD_LOSE and self.failed_edit in self.edited
             if not self._is_droppable:
                 self._open_edits[self.failed_edit] = self._open_edits.get(self.failed_edit, 0) + 1
+
+    def _find_lost_edits(self, result: ToolResult, changed: Iterable[str]) -> None:
+        """Count a failed edit as made good by one that shares a line with it, or that writes the whole file."""
+        lines = _edit_in(result).lines
+        for path in changed:
+            if (lost := self.lost_edits.get(path)) and (not lines or lines & lost.lines):
+                del self.lost_edits[path]
 
     def _close_edits(self, paths: Iterable[str]) -> None:
         """Count failed edits as made good by one of a file of that name: the model may have mistaken the folder."""
@@ -189,6 +208,7 @@ class RunFacts:
         if kind not in ("test", "reading") and result.success:
             self.may_have_changed = True
         self._close_edits(changed)
+        self.lost_edits = {path: lost for path, lost in self.lost_edits.items() if path not in changed}
         if self.failed_edit in changed:
             self.failed_edit = ""
         if only_brings_back(command):
@@ -298,6 +318,22 @@ def _argument(result: ToolResult, name: str) -> object:
 
 def _path_of(result: ToolResult) -> str:
     return str(result.arguments.get("file_path") or path_of(result.call))
+
+
+_SHORTEST_LINE = 8
+"""A shorter line says nothing of the place."""
+
+
+def _edit_in(result: ToolResult) -> LostEdit:
+    """Return the lines of an edit; none if it writes a whole file."""
+    old, new = (_lines(_argument(result, name)) for name in ("old_string", "new_string"))
+    return LostEdit(tuple(line for line in new if line not in old), frozenset((*old, *new)))
+
+
+def _lines(text: object) -> list[str]:
+    """Return the lines that say something, with plain blanks."""
+    lines = (" ".join(line.split()) for line in str(text or "").splitlines())
+    return [line for line in lines if len(line) >= _SHORTEST_LINE]
 
 
 def is_code(path: str) -> bool:

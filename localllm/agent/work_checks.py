@@ -24,6 +24,7 @@ from localllm.text.sanitising import shorten
 from localllm.tools.tool_system import ToolSystem
 
 _INLINE = late_pattern(r" -[ce] |<<")
+_NOT_NEEDED = late_pattern(r"(?i)\b(?:not|no longer) (?:needed|necessary|required)\b|不要|必要は?(?:な|ありませ)")
 _LONGEST_COMMAND = 120
 _MOST_NAMED = 20
 """Names in a request that are looked for in the project."""
@@ -81,6 +82,7 @@ class WorkChecks:
     def _each(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the findings, the most urgent first. Reads files."""
         yield from self._of_left_edit(state, text)
+        yield from self._of_lost_edit(text)
         yield from self._of_test(state, text)
         yield from self._of_tests_alone(state, text)
         yield from self._of_crash(state, text)
@@ -101,6 +103,23 @@ class WorkChecks:
                 is_open = is_named and not is_known and not phrases.needs_nothing(text)
                 reason = Phrase("the last edit to {path} was not applied", path=path)
                 yield Finding(None if is_known else "edit_failed", reason, contradicts=is_open, params={"path": path})
+
+    def _of_lost_edit(self, text: str) -> Iterator[Finding]:
+        """Yield that an edit failed of which the file has no line, though other places of the file were edited since.
+        (What is said of a file's newest edit is not said twice.)"""
+        facts = self._facts
+        if not facts.lost_edits or phrases.needs_nothing(text) or _NOT_NEEDED.search(text):
+            return
+        for path, lost in facts.lost_edits.items():
+            if path == facts.failed_edit or path in facts.left_edits or path not in facts.edited:
+                continue
+            file = self._tools.readable_text(path)
+            if file is None or any(line in " ".join(file.split()) for line in lost.added):
+                continue
+            reason = Phrase("an edit to {path} failed and was not made since", path=path)
+            params = {"path": path, "line": shorten(lost.added[0], _LONGEST_COMMAND)}
+            is_known = phrases.admits_failure(text)
+            yield Finding(None if is_known else "edit_lost", reason, contradicts=False, params=params)
 
     def _of_test(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that a test that the request names, or that failed before, was left out of those that passed since."""
