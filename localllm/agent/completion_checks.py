@@ -6,7 +6,6 @@ told what was not checked or is wrong.
 """
 
 import asyncio
-import re
 from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
@@ -27,7 +26,6 @@ from localllm.base.jsontext import encode_json
 from localllm.llm.messages import AssistantMessage, Completion, ToolMessage, UserMessage
 from localllm.safety.paths import shown
 from localllm.text.sanitising import shorten
-from localllm.text.scripts import is_chinese, is_in_language
 from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
 
@@ -134,10 +132,15 @@ class Finishing(Middleware):
             )
             self.ending = Ending((Phrase("a step was announced but not taken"),))
             return None
-        if not is_last and "language" not in self._told and _is_chinese_to_japanese(text, state):
-            self._told.add("language")
-            state.emit(Notice(text=_("The model answered in Chinese and was asked to answer in Japanese.")))
-            return Inject(remark("language"))
+        if not is_last and "language" not in self._told:
+            given = (one.text for one in state.history.messages if not isinstance(one, AssistantMessage | ToolMessage))
+            if name := phrases.unwanted_chinese(text, state.goal, given):
+                self._told.add("language")
+                if name == "language":
+                    state.emit(Notice(text=_("The model answered in Chinese and was asked to answer in Japanese.")))
+                else:
+                    state.emit(Notice(text=_("The model answered in Chinese and was asked for your language.")))
+                return Inject(remark(name))
         findings = [] if answer.finish_reason in _BROKEN_OFF else await self._findings(state, text)
         if not is_last and len(self._told) < _MOST_REMARKS:
             for finding in findings:
@@ -461,12 +464,6 @@ class Finishing(Middleware):
             named = f": `{command}`" if is_nameable else ""
             return Finding("run_tests", reason, contradicts=False, params={"why": why, "command": named})
         return Finding("no_test" if passed else None, reason, contradicts=False)
-
-
-def _is_chinese_to_japanese(text: str, state: RunState) -> bool:
-    """Return whether a Japanese request that does not mention Chinese was answered in it."""
-    request = state.goal
-    return is_chinese(text) and is_in_language(request, "ja") and not re.search("中国|中文|漢文|訳", request)
 
 
 def _alone(text: str) -> str:
