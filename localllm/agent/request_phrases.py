@@ -68,11 +68,14 @@ _ABOUT = (
     r"|count|check|run|discuss|think|plan|draft|sketch|outline|answer|write (?:a |the |one )?(?:shell )?command)\b"
 )
 _HOW = r"(?i)(?:and |so |please )?(?:how|what|which|where|when|why|explain|describe|show|tell)\b"
-_HANDS_OFF = (
-    r"(?i)\b(?:do not|don't|without|never) (?:\w+ ){0,2}(?:chang|edit|modif|writ|touch)\w*"
+_BAN = (
+    r"\b(?:do not|don't|without|never) (?:\w+ ){0,2}(?:chang|edit|modif|writ|touch)\w*"
     r"(?: (?!(?:other|tests?|existing|unrelated)\b)\w+){0,2} ?(?:files?|anything|code|nothing|it)\b"
     r"(?! (?:else|other|outside|beyond|apart|except|but|by|in|of|on|to|under|that|which)\b)"
-    r"|\b(?:only|just) (?:explain|answer|tell|show|plan)\b|\bno changes\b(?! (?:to|in|of|outside|beyond)\b)"
+    r"|\bno changes\b(?! (?:to|in|of|outside|beyond)\b)"
+)
+_HANDS_OFF = (
+    rf"(?i){_BAN}|\b(?:only|just) (?:explain|answer|tell|show|plan)\b"
     r"|(?:^|[.;:!?(,-]\s{0,3}|\b(?:stay|remain|strictly|keep it|this is|treat \w{1,9} as) )read[- ]only\b(?! [a-z])"
 )
 """Matches what forbids every change. One that forbids some of them limits an order: don't change anything else."""
@@ -317,6 +320,13 @@ def saves_file(request: str) -> bool:
     from localllm.agent.claimed_files import saved_files  # few requests name a file
 
     return bool(saved_files(request))
+
+
+def forbids_change(request: str) -> bool:
+    """Return whether it says that nothing is to be changed, and orders no change."""
+    request = ends_of(request)
+    is_ban = re.search(rf"(?i){_BAN}", request) or (not request.isascii() and re.search(_HANDS_OFF_JA, request))
+    return bool(is_ban) and not _orders_change(request)
 
 
 def _orders_change(request: str) -> bool:

@@ -81,6 +81,7 @@ class WorkChecks:
 
     def _each(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the findings, the most urgent first. Reads files."""
+        yield from self._of_ban(state)
         yield from self._of_left_edit(state, text)
         yield from self._of_lost_edit(text)
         yield from self._of_test(state, text)
@@ -91,6 +92,20 @@ class WorkChecks:
         yield from self._of_plan(state, text)
         yield from self._of_unread(state, text)
         yield from self._of_evidence(state, text)
+
+    def _of_ban(self, state: RunState) -> Iterator[Finding]:
+        """Yield the files that were changed though the request forbids changes, and nobody was asked."""
+        facts = self._facts
+        paths = [path for path in facts.changed if path in facts.edited or is_code(path)]
+        if not paths or self._tools.is_attended or not request_phrases.forbids_change(state.query):
+            return
+        from localllm.agent.claimed_files import ordered_files  # most runs are to change something
+
+        is_as_before = self._tools.changes.are_reverted(self._position, facts.changed)
+        if not is_as_before and not ordered_files(state.query):
+            listed = ", ".join(map(shown, paths[:_MOST_SHOWN]))
+            reason = Phrase("{paths} changed, though the request forbids changes", paths=listed)
+            yield Finding("banned", reason, contradicts=True, params={"paths": listed})
 
     def _of_left_edit(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that an edit failed and was not made good before another file was edited. One of a file that does not
