@@ -10,6 +10,7 @@ from localllm.base import logs
 from localllm.base.errors import InternalError, LocalLLMError
 from localllm.base.events import AgentEvent, RunFinished
 from localllm.base.i18n import _, sentences
+from localllm.config.schema import Mode
 from localllm.text.sanitising import clean, shorten
 from localllm.text.terminal_output import plain_output
 from localllm.text.wrapping import wrap
@@ -65,14 +66,15 @@ class Talk:
         consume: Callable[[AsyncGenerator[AgentEvent]], Awaitable[RunFinished | None]],
         *,
         is_attended: bool = False,
-        decide_plan: Callable[[], Awaitable[PlanAnswer]] | None = None,
+        decide_plan: Callable[[Mode], Awaitable[PlanAnswer]] | None = None,
         confirm: Confirm | None = None,
         forced_end: ForcedEnd | None = None,
         typed: Callable[[str], str] = str,
     ) -> None:
         """`consume` shows a run and returns how it ended. `is_attended`: a user types the lines, and may run own
-        commands. `decide_plan` asks the user about a plan, `confirm` whether to continue a command; `forced_end` ends
-        the program if nothing else does. `typed` returns the part of a text that was not pasted."""
+        commands. `decide_plan` asks the user about a plan, given the mode before it; `confirm` asks whether to continue
+        a command; `forced_end` ends the program if nothing else does. `typed` returns the part of a text that was not
+        pasted."""
         self.registry = SlashRegistry(COMMANDS, chat.settings.commands.aliases, chat.project_aliases)
         self._chat = chat
         self._screen = screen
@@ -82,6 +84,7 @@ class Talk:
         self._confirm = confirm
         self._typed = typed
         self.forced_end = forced_end or ForcedEnd()
+        self._mode_before: Mode = chat.mode
         self._finished: RunFinished | None = None
         self._in_progress: set[str] = set()
         self.went_well = True
@@ -189,6 +192,7 @@ class Talk:
 
     async def _do(self, line: str) -> Outcome:
         """Execute a line, and then the user's decision on a plan."""
+        self._mode_before = self._mode_before if self._chat.mode == "plan" else self._chat.mode
         outcome = await self._do_once(line)
         while (following := await self._after_plan()) is not None:
             outcome = await self._do_once(following)
@@ -199,7 +203,7 @@ class Talk:
         finished, self._finished = self._finished, None
         if self._decide_plan is None or finished is None or not has_plan(finished, self._chat.mode):
             return None
-        match await self._decide_plan():
+        match await self._decide_plan(self._mode_before):
             case Accepted(mode=mode):
                 self._chat.set_mode(mode)
                 accepted = _("The plan is accepted. Carry it out step by step and check the result.")

@@ -14,6 +14,7 @@ from localllm.base.errors import SafetyViolationError
 from localllm.base.events import AgentEvent, Json, RunFinished
 from localllm.base.i18n import N_, _
 from localllm.base.paths import state_folder
+from localllm.config.schema import Mode
 from localllm.text.sanitising import clean, display_width, shorten
 from localllm.tui.chat_loop import Talk
 from localllm.tui.commands.context import ChatContext, answering_model
@@ -265,11 +266,11 @@ class Terminal:
         if key in ("enter", "queue") and (text := self._typeahead.take()).strip():
             self._early.append(text)
 
-    async def _decide_plan(self) -> PlanAnswer:
+    async def _decide_plan(self, before: Mode) -> PlanAnswer:
         """Ask about a plan, unless the user has already sent something."""
         if self._outbox is not None and not self._outbox.is_empty:
             return None
-        return await PlanQuestion(self._screen, self._stage).ask()
+        return await PlanQuestion(self._screen, self._stage, before).ask()
 
     async def _confirm(self, question: str) -> bool:
         return await ask_yes_no(question, self._screen, self._stage)

@@ -15,6 +15,7 @@ _CHOICES = {
     "question": N_("Carry out this plan?"),
     "yes": N_("[y]es, asking before changes"),
     "edits": N_("[e]dit files without asking"),
+    "before": N_("[a]s before, in mode auto"),
     "no": N_("[n]o (Enter)"),
     "instead": N_("or say what to plan differently"),
     "stays": N_("Nothing is carried out; plan mode goes on. /mode ask leaves it."),
@@ -40,9 +41,11 @@ PlanAnswer = Accepted | Answered | None
 class PlanQuestion:
     """Ask whether to execute the plan. Enter alone means no: plan mode continues."""
 
-    def __init__(self, screen: Screen, stage: Stage) -> None:
+    def __init__(self, screen: Screen, stage: Stage, before: Mode = "ask") -> None:
+        """`before` is the mode of the last line before plan mode: auto is offered only to a user who worked in it."""
         self._screen = screen
         self._stage = stage
+        self._before: Mode = before
 
     async def ask(self) -> PlanAnswer:
         """Return the decision on the plan; None to leave it."""
@@ -62,15 +65,20 @@ class PlanQuestion:
             return answer
 
     async def _ask(self) -> PlanAnswer:
-        choices = [_(_CHOICES[choice]) for choice in ("yes", "edits", "no", "instead")]
+        was_auto = self._before == "auto"
+        names = ("yes", "edits", *(("before",) if was_auto else ()), "no", "instead")
+        choices = [_(_CHOICES[choice]) for choice in names]
         while True:
             self._screen.print_lines(choice_lines(choices, self._screen.width))
             try:
                 said = (await self._stage.ask()).strip()
             except (KeyboardInterrupt, EOFError):
                 return None
-            if unicodedata.normalize("NFKC", said).casefold() == "e":
+            letter = unicodedata.normalize("NFKC", said).casefold()
+            if letter == "e":
                 return Accepted("auto-edit")
+            if letter == "a" and was_auto:
+                return Accepted("auto")
             match understood(said):
                 case "yes":
                     return Accepted("ask")

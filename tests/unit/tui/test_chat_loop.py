@@ -134,7 +134,8 @@ class Said:
             finished = event if isinstance(event, RunFinished) else None
         return finished
 
-    async def decide(self) -> PlanAnswer:
+    async def decide(self, before: Mode) -> PlanAnswer:
+        self.before = before
         return self.plans.pop(0)
 
     async def begin(self, line: str) -> asyncio.Task[object]:
@@ -355,6 +356,23 @@ async def test_a_plan_that_is_accepted_is_carried_out_in_the_mode_that_was_chose
     assert said.program.mode == "auto-edit"
     assert f"→ {ACCEPTED}" in said.stream.getvalue()
     assert said.talk.went_well
+
+
+async def test_the_mode_in_which_the_user_worked_before_the_plan_is_known() -> None:
+    said = Said(plans=[None, None, Accepted("auto"), None])
+    said.program.answers = {"fix it": ("done", PLAN), ACCEPTED: ("done", "Done."), "go on": ("done", PLAN)}
+    said.program.mode = "auto"
+    await said.talk.take("/plan fix it")
+    assert (said.before, said.program.mode) == ("auto", "plan")
+    await said.talk.take("go on")
+    assert said.before == "auto"
+    await said.talk.take("go on")
+    assert said.program.mode == "auto"
+    said.program.mode = "ask"
+    await said.talk.take("nothing")
+    said.program.mode = "plan"  # as Shift+Tab does, past auto
+    await said.talk.take("go on")
+    assert said.before == "ask"
 
 
 async def test_a_plan_that_is_left_leaves_plan_mode_on() -> None:

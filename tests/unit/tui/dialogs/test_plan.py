@@ -2,6 +2,7 @@
 
 import pytest
 
+from localllm.config.schema import Mode
 from localllm.text.sanitising import display_width
 from localllm.tui.dialogs.plan import Accepted, Answered, PlanAnswer, PlanQuestion
 from localllm.tui.render.report import choice_lines
@@ -10,9 +11,9 @@ from localllm.tui.theme import Theme
 from tests.unit.tui.dialogs.test_approval import Person
 
 
-async def answer(*answers: str | type[BaseException]) -> tuple[PlanAnswer, str]:
+async def answer(*answers: str | type[BaseException], before: Mode = "ask") -> tuple[PlanAnswer, str]:
     person = Person(*answers)
-    given = await PlanQuestion(Screen(person.stream, Theme(plain=True)), person).ask()
+    given = await PlanQuestion(Screen(person.stream, Theme(plain=True)), person, before).ask()
     assert not person.answers
     return given, person.stream.getvalue()
 
@@ -45,6 +46,16 @@ async def test_an_answer_to_another_question_is_asked_again() -> None:
     given, shown = await answer("a", "y")
     assert given == Accepted("ask")
     assert shown.count("[y]es") == 2
+    assert "auto" not in shown
+
+
+@pytest.mark.anyio
+async def test_who_worked_in_mode_auto_can_go_on_in_it() -> None:
+    for said in ("a", "Ａ"):
+        given, shown = await answer(said, before="auto")
+        assert given == Accepted("auto")
+        assert "[a]s before, in mode auto" in shown
+    assert (await answer("y", before="auto"))[0] == Accepted("ask")
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
