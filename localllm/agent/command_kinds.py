@@ -286,6 +286,17 @@ _RAN = late_pattern(
 )
 """Matches the result of tests or compilers that were run, in whose output anything may stand."""
 
+_RESULTS = late_pattern(
+    r"^test result: [^\n]{1,200}|^(?:ok|FAIL)[ \t]+\S[^\n]{0,300}|^--- FAIL|^[ \t]*Tests:? {2,}\d[^\n]{0,200}"
+    r"|\b[1-9]\d* (?:passed|failed|passing|failing)\b",
+    re.MULTILINE,
+)
+_EMPTY_RESULT = late_pattern(
+    r"test result: ok\. 0 passed; 0 failed;|ok[ \t].*\[no tests to run\]"
+    r"|[ \t]*Tests:? {2,}\d(?![^\n]*(?:passed|failed))"
+)
+"""Matches the results of cargo, go, jest and vitest where options have left out every test."""
+
 _LOOKED_AT = 8_000
 """Characters examined at the end of an output, where test runners report the result."""
 
@@ -308,7 +319,7 @@ def outcome(command: str, return_code: int, output: str) -> bool | None:
     is_hidden = bool(_HIDES_CODE.search(command))
     if return_code in NOT_FOUND and _got_past_tests(command, end):
         return True
-    if return_code in NOT_FOUND or (_NOTHING_TO_TEST.search(end) and not _RAN.search(end)):
+    if return_code in NOT_FOUND or (_NOTHING_TO_TEST.search(end) and not _RAN.search(end)) or _left_out_all(end):
         return None
     if (return_code or is_hidden) and not _RAN.search(end):
         last = "\n".join([line for line in end.splitlines() if line.strip()][-_LAST_LINES:])
@@ -396,7 +407,14 @@ def has_committed(return_code: int, output: str) -> bool:
 def found_no_tests(output: str) -> bool:
     """Return whether a test runner says that it found no test, and none was run."""
     end = output[-_LOOKED_AT:]
-    return bool(re.search(_NO_TESTS, end, re.MULTILINE | re.IGNORECASE)) and not _RAN.search(end)
+    is_said = bool(re.search(_NO_TESTS, end, re.MULTILINE | re.IGNORECASE)) and not _RAN.search(end)
+    return is_said or _left_out_all(end)
+
+
+def _left_out_all(end: str) -> bool:
+    """Return whether there are results of tests, and each says that none was run."""
+    results = _RESULTS.findall(end)
+    return bool(results) and all(map(_EMPTY_RESULT.match, results))
 
 
 def _got_past_tests(command: str, end: str) -> bool:

@@ -1,9 +1,8 @@
-"""Find the tests that a command leaves out, by its words."""
+"""Find which tests have failed, which a request names, and where they are."""
 
 import re
-import shlex
 from collections.abc import Collection
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
 
 from localllm.base.directory_walk import walk
@@ -11,12 +10,14 @@ from localllm.base.lazy_patterns import late_pattern
 
 _FAILED_TESTS = late_pattern(
     r"^FAILED [^\s:]{1,300}::(?:\w{1,100}::){0,3}(\w{1,100})|^(?:FAIL|ERROR): (test\w{0,100})\b"
-    r"|^_{3,60} (?:\w{1,100}\.){0,3}(test\w{0,100})(?:\[[^\n]{0,200}\])? _{3,60}$",
+    r"|^_{3,60} (?:\w{1,100}\.){0,3}(test\w{0,100})(?:\[[^\n]{0,200}\])? _{3,60}$"
+    r"|^test (\w[\w:]{0,200}) \.\.\. FAILED$|^ {0,12}--- FAIL: ((?:Test|Fuzz|Example)\w{0,100}(?:/[^\s()]{1,200})?) \("
+    r"|^ {1,4}● (?!Console$|Test suite failed|Cannot log|process\.exit)([^\n]{1,200}[^\n:])$"
+    r"|^ ?FAIL +(?:\|[^|\n]{1,40}\| )?[^\s>]{1,200} > ([^\n]{1,200})$",
     re.MULTILINE,
 )
+"""Matches what pytest, unittest, cargo, go, jest and vitest say of a test that has failed."""
 _NAMED_TESTS = late_pattern(r"(?<![\w/.])(?:\w{1,100}(?:::|\.)){0,3}(test_\w{1,100})\b(?!\.\w|/)", re.ASCII)
-_WORD = late_pattern(r"\w+(?:\[[^\]]*\])?|\S")
-_PARTS = late_pattern(r"&&|\|\||[;|\n]")
 _TEST_FILE = late_pattern(r"test_[\w-]{1,200}\.py|[\w-]{1,200}_test\.py")
 _TEST_PATH = late_pattern(
     r"(?:^|/)(?:tests?|__tests__|specs?)/|(?:^|/)tests?[_.-][^/]{1,200}$|[_.-](?:tests?|spec)\.\w{1,5}$|Tests?\.(?:java|kt|cs)$"
@@ -26,15 +27,19 @@ _CHECK_GONE = late_pattern(
     r"|^\+(?!\+\+)[^\n]{0,300}(?:\bskip|xfail|@unittest\.expectedFailure|\bxit\(|@Ignore|@Disabled)",
     re.MULTILINE | re.IGNORECASE,
 )
+_CODE = (".py", ".go", ".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts")
 _MOST_SEARCHED = 5_000
+_MOST_READ, _LARGEST = 500, 200_000
+"""Files that are searched for a test, and bytes of each."""
 _LOOKED_AT = 8_000
 """Characters of an output that are looked at."""
 _MOST = 20
 
 
 def failed_tests(output: str) -> tuple[str, ...]:
-    """Return the names of the tests that an output of pytest or unittest says have failed."""
-    found = [match[match.lastindex or 0] for match in _FAILED_TESTS.finditer(output[-_LOOKED_AT:])]
+    """Return the names of the tests that an output says have failed, the titles of jest and vitest with ` > `."""
+    found = [match[match.lastindex or 0].strip() for match in _FAILED_TESTS.finditer(output[-_LOOKED_AT:])]
+    found = [name.replace(" › ", " > ") for name in found]
     return tuple(dict.fromkeys(found))[:_MOST]
 
 
@@ -53,13 +58,6 @@ def weakens(diff: str) -> bool:
     return bool(_CHECK_GONE.search(diff))
 
 
-def leaves_out(command: str, test: str, files: Collection[str] = ()) -> bool:
-    """Return whether a command that runs tests clearly leaves out the one of this name: by -k, --deselect, or as it
-    names others of a file. `files`: the names of those with tests, which -k looks at as well."""
-    runs = [words for part in _PARTS.split(command) if (words := _words(part)) and _runs_tests(words)]
-    return bool(runs) and all(_is_left_out(words, test, files) for words in runs)
-
-
 def files_with_tests(root: Path) -> list[str]:
     """Return the names of a project's Python files with tests, without the ending; of a very large one not all."""
     try:
@@ -69,45 +67,28 @@ def files_with_tests(root: Path) -> list[str]:
     return list({name.removesuffix(".py") for name in names if _TEST_FILE.fullmatch(name)})
 
 
-def _words(part: str) -> list[str]:
+def places_of(root: Path, tests: Collection[str]) -> dict[str, str]:
+    """Return the file that holds each of these tests, if one alone does; of a very large project not all."""
+    wanted = {test: _definition(test) for test in tests}
+    places: dict[str, set[str]] = {test: set() for test in tests}
     try:
-        return shlex.split(part)
-    except ValueError:
-        return []
+        paths = [entry.path for entry in islice(walk(root, exclude=()), _MOST_SEARCHED) if _may_hold(entry.path)]
+        for path in paths[:_MOST_READ]:
+            with (root / path).open("rb") as file:
+                text = file.read(_LARGEST).decode("utf-8", "replace")
+            for test, forms in wanted.items():
+                if any(form in text for form in forms):
+                    places[test].add(path)
+    except OSError:
+        return {}
+    return {test: found.pop() for test, found in places.items() if len(found) == 1}
 
 
-def _runs_tests(words: list[str]) -> bool:
-    return any(word.rpartition("/")[2] in ("pytest", "py.test", "unittest") for word in words)
+def _may_hold(path: str) -> bool:
+    return path.endswith(".rs") or (is_test(path) and path.endswith(_CODE))
 
 
-def _is_left_out(words: list[str], test: str, files: Collection[str]) -> bool:
-    selected = _values(words, "-k")
-    if selected and not _selects(selected[-1], test, files):
-        return True
-    if any(_last(one) == test for one in _values(words, "--deselect")):
-        return True
-    places = [word for word in words if "::" in word and word[0] != "-" and word not in _values(words, "--deselect")]
-    names = [_last(place) for place in places]
-    is_whole = any(word.endswith((".py", "/")) for word in words[1:])
-    return bool(names) and not is_whole and all(name.startswith("test") and name != test for name in names)
-
-
-def _values(words: list[str], option: str) -> list[str]:
-    """Return the values of an option, written apart or behind `=`."""
-    apart = [after for word, after in pairwise(words) if word == option]
-    return apart + [word.partition("=")[2] for word in words if word.startswith(f"{option}=")]
-
-
-def _last(place: str) -> str:
-    return place.rpartition("::")[2].partition("[")[0]
-
-
-def _selects(expression: str, test: str, files: Collection[str]) -> bool:
-    """Return whether -k may select a test: one of its words is in the test's name, or in that of any of the `files`,
-    and none behind `not` is."""
-    words = [word.lower() for word in _WORD.findall(expression)]
-    negated = [after for word, after in pairwise(words) if word == "not"]
-    positive = [word for word in words if word not in ("and", "or", "not", "(", ")", *negated)]
-    if any(word in test.lower() for word in negated):
-        return False
-    return not positive or any(word in name.lower() for word in positive for name in (test, *files))
+def _definition(test: str) -> list[str]:
+    """Return how files may define a test."""
+    title, name = test.rpartition(" > ")[2], test.rpartition("::")[2].partition("/")[0]
+    return [f"def {name}(", f"fn {name}(", f"func {name}(", *(f"{mark}{title}{mark}" for mark in "'\"`")]

@@ -14,8 +14,9 @@ from localllm.agent import request_phrases
 from localllm.agent.middleware import RunState
 from localllm.agent.plan_mode import is_told_to_plan, plan_over_note
 from localllm.agent.run_facts import RunFacts, is_code
-from localllm.agent.selected_tests import files_with_tests, is_test, leaves_out, named_tests, weakens
+from localllm.agent.selected_tests import files_with_tests, is_test, named_tests, places_of, weakens
 from localllm.agent.system_prompt import remark
+from localllm.agent.test_options import leaves_out
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import AssistantMessage, UserMessage
@@ -144,8 +145,9 @@ class WorkChecks:
             return
         wanted = [*named_tests(state.goal), *(name for one in facts.tests for name in one.failed_tests)]
         files = files_with_tests(self._tools.root) if wanted else []
+        places = places_of(self._tools.root, wanted) if wanted else {}
         for test in dict.fromkeys(wanted):
-            if not all(leaves_out(one.command, test, files) for one in passed):
+            if not all(leaves_out(one.command, test, files, places.get(test, "")) for one in passed):
                 continue
             command = shorten(" ".join(passed[-1].command.split()), _LONGEST_COMMAND)
             is_known = phrases.admits_not_run(text) or request_phrases.forbids_check(state.goal)

@@ -168,6 +168,20 @@ def test_a_command_is_for_what_its_weightiest_part_is_for(command: str, kind: st
         ("make", 2, "/bin/sh: 1: git: not found\n" + "cc -c a.c\n" * 12 + "make: *** [a.o] Error 1", False),
         ("make", 0, "/bin/sh: 1: git: not found\ncc -c a.c", True),
         ("npm run build", 0, "Error: Failed to fetch config, using the default\nbuilt", True),
+        ("cargo test x", 0, "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 2 filtered out", None),
+        (
+            "cargo test",
+            0,
+            "test result: ok. 0 passed; 0 failed; \ntest result: ok. 1 passed; 0 failed;",
+            True,
+        ),
+        ("cargo test", 101, "test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 filtered out", False),
+        ("go test -run X", 0, "testing: warning: no tests to run\nPASS\nok  \tx\t0.01s [no tests to run]", None),
+        ("go test ./...", 0, "ok  \tx/a\t0.01s [no tests to run]\nok  \tx/b\t0.02s", True),
+        ("npx jest -t x", 0, "Test Suites: 1 skipped, 0 of 1 total\nTests:       3 skipped, 3 total", None),
+        ("npx jest", 0, "Test Suites: 1 passed, 1 total\nTests:       1 skipped, 2 passed, 3 total", True),
+        ("npx vitest run -t x", 0, " Test Files  1 skipped (1)\n      Tests  3 skipped (3)", None),
+        ("npx vitest run", 0, " Test Files  1 passed (1)\n      Tests  3 passed (3)", True),
     ],
 )
 def test_whether_a_test_went_well(command: str, code: int, output: str, went_well: bool | None) -> None:

@@ -1,46 +1,9 @@
-"""Which tests a command leaves out, as its words tell it."""
+"""Which tests have failed, which a request names, and where they are."""
 
 from pathlib import Path
 
-from localllm.agent.selected_tests import failed_tests, files_with_tests, is_test, leaves_out, named_tests, weakens
+from localllm.agent.selected_tests import failed_tests, is_test, named_tests, places_of, weakens
 from tests.support.each import each
-
-
-@each(
-    ("command", "is_left_out"),
-    [
-        ("pytest", False),
-        ("pytest -q tests -k greet", True),
-        ("pytest -q tests -k add", False),
-        ("pytest -k 'greet or add'", False),
-        ("pytest -k 'not add'", True),
-        ("pytest -k 'not greet'", False),
-        ("pytest -k='test_app and greet'", True),
-        ("pytest tests/test_app.py", False),
-        ("pytest tests/test_app.py::test_greet", True),
-        ("pytest tests/test_app.py::test_add", False),
-        ("pytest 'tests/test_app.py::test_add[1-2]'", False),
-        ("pytest tests/test_app.py::TestApp", False),
-        ("pytest tests/test_app.py::test_greet tests/test_other.py", False),
-        ("pytest --deselect tests/test_app.py::test_add", True),
-        ("pytest --deselect=tests/test_app.py::test_greet", False),
-        ("python -m pytest -k greet && python -m pytest", False),
-        ("cd app && python -m unittest -k greet", True),
-        ("make test", False),
-        ("npm test -- -k greet", False),
-        ("pytest -k 'gr", False),
-    ],
-)
-def test_whether_a_test_is_left_out(command: str, is_left_out: bool) -> None:
-    assert leaves_out(command, "test_add") == is_left_out
-
-
-def test_the_name_of_a_file_selects_its_tests(tmp_path: Path) -> None:
-    (tmp_path / "test_greeting.py").touch()
-    (tmp_path / "greet.py").touch()
-    assert files_with_tests(tmp_path) == ["test_greeting"]
-    assert not leaves_out("pytest -k greet", "test_add", ["test_greeting"])
-    assert leaves_out("pytest -k greet", "test_add", ["test_app"])
 
 
 @each(
@@ -51,6 +14,12 @@ def test_the_name_of_a_file_selects_its_tests(tmp_path: Path) -> None:
         ("FAIL: test_add (test_a.T.test_add)\nERROR: test_b (x)", ["test_add", "test_b"]),
         ("____ TestA.test_add ____\nE  x", ["test_add"]),
         ("2 passed", []),
+        ("test tests::greets ... ok\ntest tests::adds ... FAILED\n\nfailures:\n    tests::adds\n", ["tests::adds"]),
+        ("--- FAIL: TestAdd (0.00s)\n    --- FAIL: TestAdd/zero (0.00s)\nFAIL\tapp\t0.1s", ["TestAdd", "TestAdd/zero"]),
+        ("FAIL src/math.test.ts\n  ● math › adds numbers\n\n    expect(received)", ["math > adds numbers"]),
+        ("  ● Console\n\n  ● Test suite failed to run\n\n  ● Validation Warning:\n", []),
+        (" FAIL  src/math.test.ts > math > adds numbers\nAssertionError: x", ["math > adds numbers"]),
+        (" FAIL  |unit| src/math.test.ts > math > adds numbers", ["math > adds numbers"]),
     ],
 )
 def test_which_tests_an_output_says_have_failed(output: str, tests: list[str]) -> None:
@@ -102,3 +71,23 @@ def test_whether_a_file_holds_tests(path: str, holds_tests: bool) -> None:
 )
 def test_whether_a_diff_takes_away_what_is_checked(diff: str, is_weaker: bool) -> None:
     assert weakens(diff) == is_weaker
+
+
+def test_where_a_test_is(tmp_path: Path) -> None:
+    for path, text in {
+        "src/lib.rs": "mod tests {\n    fn adds() {}\n}\n",
+        "calc/add_test.go": "func TestAdd(t *testing.T) {}\n",
+        "src/math.test.ts": "it('adds numbers', () => {})\n",
+        "src/math.ts": "log('adds numbers')\n",
+        "tests/test_app.py": "def test_add():\n    pass\ndef test_twice(): ...\n",
+        "tests/test_other.py": "def test_twice(): ...\n",
+    }.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    tests = ["tests::adds", "TestAdd/zero", "math > adds numbers", "test_add", "test_twice", "test_nowhere"]
+    assert places_of(tmp_path, tests) == {
+        "tests::adds": "src/lib.rs",
+        "TestAdd/zero": "calc/add_test.go",
+        "math > adds numbers": "src/math.test.ts",
+        "test_add": "tests/test_app.py",
+    }
