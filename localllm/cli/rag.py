@@ -112,7 +112,7 @@ def search(context: click.Context, query: tuple[str, ...], collection: str, top_
         click.echo(json_report(_found_json(found)))
         return
     for hit in found.hits:
-        titles = "".join(f" › {title}" for title in hit.headings)
+        titles = "".join(f" › {title}" for title in hit.titles)
         click.echo(clean(f"{hit.reference}  ({hit.collection}{titles}; {hit.scores.total:.2f})", keep_newlines=False))
         text = hit.text.strip()
         shown = text if len(text) <= _SHOWN_OF_A_HIT else text[:_SHOWN_OF_A_HIT].rstrip() + " …"
@@ -120,7 +120,7 @@ def search(context: click.Context, query: tuple[str, ...], collection: str, top_
     if not found.hits:
         say(_nothing(found))
         for hit in found.nearest:
-            say(clean(f"    {hit.reference}  ({' › '.join((hit.collection, *hit.headings))})", keep_newlines=False))
+            say(clean(f"    {hit.reference}  ({' › '.join((hit.collection, *hit.titles))})", keep_newlines=False))
 
 
 @rag.command("list")

@@ -35,6 +35,8 @@ class Block(NamedTuple):
     """It is never joined with another block, such as a table row."""
     glue: str = "\n\n"
     """The separator from the previous block."""
+    sheet: str = ""
+    """In a workbook of several sheets, its sheet."""
 
 
 def token_count(text: str) -> float:
@@ -102,7 +104,7 @@ class _Packer:
         if not blocks or self._is_repeated:
             return
         text = blocks[0].text + "".join(block.glue + block.text for block in blocks[1:])
-        place = Place(blocks[0].kind, blocks[0].first, max(block.last for block in blocks))
+        place = Place(blocks[0].kind, blocks[0].first, max(block.last for block in blocks), blocks[0].sheet)
         self._chunks.append(Chunk(text=text, headings=_common(blocks), place=place))
 
 

@@ -19,6 +19,10 @@ _PLACE = (
     r"|(?P<section>\s?§\s?(?P<heading>[^\[\];]+))"
 )
 _REFERENCE = late_pattern(rf"^(?P<file>{_FILE})(?:{_PLACE})?$")
+_SHEET_ROWS = late_pattern(
+    r"^(?P<sheet>[^\n]{1,100}?),?\s(?:rows?)\s?(?P<row>\d{1,9})(?:\s?[-–]\s?(?P<last_row>\d{1,9}))?$"
+)
+"""What follows § in a reference to rows of a sheet."""
 _BRACKETED = late_pattern(r"\s?[\[［【]([^\[\]［］【】\n]{3,400})[\]］】](?!\()")
 _BEHIND_STOP = late_pattern(
     r"(?P<stop>[.。!?！？])(?P<references>(?:\s{0,2}[\[［【][^\[\]［］【】\n]{3,400}[\]］】](?!\()){1,9})"
@@ -59,11 +63,13 @@ def _states_something(text: str) -> bool:
 
 
 class Reference(NamedTuple):
-    """A parsed reference: a file, and a position in it or one of its headings."""
+    """A parsed reference: a file, and a position in it or one of its headings, which may also be a position in a
+    sheet."""
 
     file: str
     place: Place | None
     heading: str = ""
+    sheet: str = ""
 
 
 def references_in(answer: str) -> list[str]:
@@ -127,7 +133,11 @@ def read_reference(written: str) -> Reference | None:
         return Reference(found["file"], _place("page", found["page"], found["last_page"]))
     if found["rows"]:
         return Reference(found["file"], _place("row", found["row"], found["last_row"]))
-    return Reference(found["file"], None, _folded(found["heading"] or ""))
+    heading = found["heading"] or ""
+    if rows := _SHEET_ROWS.match(heading.strip()):
+        place = _place("row", rows["row"], rows["last_row"])
+        return Reference(found["file"], place, _folded(heading), _folded(rows["sheet"]))
+    return Reference(found["file"], None, _folded(heading))
 
 
 def _place(kind: str, first: str, last: str | None) -> Place:
@@ -144,8 +154,10 @@ def points_to(reference: Reference, hit: Hit, *, overlap: bool = False) -> bool:
     file, named = _folded(hit.file), _folded(reference.file)
     if file != named and not file.endswith(f"/{named}"):
         return False
-    if reference.heading:
-        return any(_folded(title) == reference.heading for title in hit.headings)
+    if reference.heading and any(_folded(title) == reference.heading for title in hit.headings):
+        return True
+    if (reference.heading and not reference.sheet) or reference.sheet not in ("", _folded(hit.place.sheet)):
+        return False
     place = reference.place
     if place is None:
         return True

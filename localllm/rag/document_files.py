@@ -1,16 +1,12 @@
 """List the files to ingest: a folder's files that .gitignore does not exclude, each with its display name."""
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
 from localllm.base.directory_walk import walk
 from localllm.base.errors import KnowledgeBaseUsageError
 from localllm.base.named_paths import follow
-from localllm.rag.records import Hit
 
 
 class Listed(NamedTuple):
@@ -59,17 +55,6 @@ def _of_folder(folder: Path, exclude: Sequence[str]) -> Iterator[Listed]:
                 yield Listed(str(repository / entry.path), f"{folder.name}/{entry.path.removeprefix(prefix)}")
     except OSError as error:
         raise KnowledgeBaseUsageError("rag_no_path", path=folder) from error
-
-
-def named_from(project: Path, hits: Sequence[Hit]) -> list[Hit]:
-    """Name the documents in the project by their path in it, where the tools that read files find them."""
-    root = f"{os.path.realpath(project).rstrip(os.sep)}{os.sep}"
-    return [
-        msgspec.structs.replace(hit, file=Path(hit.path.removeprefix(root)).as_posix())
-        if hit.path.startswith(root)
-        else hit
-        for hit in hits
-    ]
 
 
 def is_beneath(path: str, roots: Sequence[Path]) -> bool:

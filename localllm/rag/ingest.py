@@ -362,6 +362,7 @@ def _prepare(record: FileRecord, chunks: Sequence[Chunk]) -> _Prepared:
             kind=chunk.place.kind,
             first=chunk.place.first,
             last=chunk.place.last,
+            sheet=chunk.place.sheet,
         )
         for number, chunk in enumerate(chunks)
     ]

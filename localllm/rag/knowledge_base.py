@@ -18,7 +18,7 @@ from localllm.base.paths import project_folder
 from localllm.config.schema import Settings
 from localllm.rag import chunking
 from localllm.rag.chat_model import MOST_RERANKED, ChatModel
-from localllm.rag.document_files import named_from, real_roots
+from localllm.rag.document_files import real_roots
 from localllm.rag.embedded_store import EmbeddedStore
 from localllm.rag.embedder_selection import Selected, embedder_for_ingest, embedder_for_search, fits
 from localllm.rag.embedding import Vector
@@ -26,7 +26,7 @@ from localllm.rag.ingest import Ingest, is_outdated
 from localllm.rag.language_probe import script_of
 from localllm.rag.locations import FOLDER, delivered_collections, is_name, project_collections, user_folder
 from localllm.rag.manifest import Manifest
-from localllm.rag.origins import origins
+from localllm.rag.origins import named_from, origins
 from localllm.rag.query import Query, parse_query
 from localllm.rag.question_parts import part_floor, split_query
 from localllm.rag.records import Collection, FileRecord, Found, Hit, IngestEvent, IngestReport, OnEvent

@@ -1,12 +1,15 @@
-"""Find the sources a collection can be rebuilt from, before anything is deleted."""
+"""Where the documents of a collection are: the sources it can be rebuilt from, and their names in the project."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+import msgspec
 
 from localllm.base.errors import KnowledgeBaseUsageError
 from localllm.rag.document_files import is_beneath, real_roots
 from localllm.rag.manifest import Manifest
-from localllm.rag.records import Collection
+from localllm.rag.records import Collection, Hit
 from localllm.rag.store import Store, point_id
 
 _FETCHED_AT_ONCE = 1_000
@@ -32,6 +35,17 @@ def origins(store: Store, collection: Collection, project: Path) -> list[Path]:
     if collection.home == "server" and _holds_others(store, collection.name, own):
         raise KnowledgeBaseUsageError("rag_shared", name=collection.name)
     return real_roots([Path(root) for root in named if Path(root).exists()], project)
+
+
+def named_from(project: Path, hits: Sequence[Hit]) -> list[Hit]:
+    """Name the documents in the project by their path in it, where the tools that read files find them."""
+    root = f"{os.path.realpath(project).rstrip(os.sep)}{os.sep}"
+    return [
+        msgspec.structs.replace(hit, file=Path(hit.path.removeprefix(root)).as_posix())
+        if hit.path.startswith(root)
+        else hit
+        for hit in hits
+    ]
 
 
 def _holds_others(store: Store, name: str, own: list[int]) -> bool:

@@ -15,11 +15,13 @@ PlaceKind = Literal["lines", "page", "row", "heading"]
 
 class Place(msgspec.Struct, frozen=True):
     """The position of a chunk in its file. Lines and rows count from 1 (a CSV header is none), `last` included; of a
-    `heading` (docx, HTML) only the heading path is known."""
+    `heading` (docx, HTML) only the heading path is known. `sheet`: in a workbook of several sheets, the name of the one
+    that has the row."""
 
     kind: PlaceKind = "lines"
     first: int = 0
     last: int = 0
+    sheet: str = ""
 
 
 class Embedder(msgspec.Struct, frozen=True):
@@ -108,15 +110,21 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     scores: Scores
 
     @property
+    def titles(self) -> tuple[str, ...]:
+        """The headings, without the sheet, which the reference has."""
+        return self.headings[1:] if self.place.sheet else self.headings
+
+    @property
     def reference(self) -> str:
-        """The citation: docs/setup.md:10-24, manual.pdf p.3, faq.csv row 12, rules.docx § Leave."""
+        """The citation: docs/setup.md:10-24, manual.pdf p.3, faq.csv row 12, a.xlsx § May row 3, rules.docx § Leave."""
         match self.place:
             case Place("lines", first, last):
                 return f"{self.file}:{first}" if first == last else f"{self.file}:{first}-{last}"
             case Place("page", first, last):
                 return f"{self.file} p.{first}" if first == last else f"{self.file} p.{first}-{last}"
-            case Place("row", first, last):
-                return f"{self.file} row {first}" if first == last else f"{self.file} rows {first}-{last}"
+            case Place("row", first, last, sheet):
+                file = f"{self.file} § {sheet}" if sheet else self.file
+                return f"{file} row {first}" if first == last else f"{file} rows {first}-{last}"
             case _:
                 return f"{self.file} § {self.headings[-1]}" if self.headings else self.file
 

@@ -12,6 +12,8 @@ from itertools import chain, zip_longest
 from math import exp, log1p
 from typing import NamedTuple
 
+import msgspec
+
 from localllm.rag.query import Query, share_of
 from localllm.rag.records import Collection, Hit, Scores
 from localllm.rag.sparse_vectors import SparseVector, term_hash
@@ -276,7 +278,7 @@ def _hit(group: Sequence[Ranked]) -> Hit:
         file=best.payload.file,
         text=text,
         headings=parts[0].headings,
-        place=type(place)(place.kind, place.first, max(part.last for part in parts)),
+        place=msgspec.structs.replace(place, last=max(part.last for part in parts)),
         scores=best.scores,
     )
 

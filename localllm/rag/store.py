@@ -34,11 +34,13 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True):
     kind: PlaceKind = "lines"
     first: int = 0
     last: int = 0
+    sheet: str = ""
 
     @property
     def chunk(self) -> Chunk:
         """Return the chunk."""
-        return Chunk(text=self.text, headings=self.headings, place=Place(self.kind, self.first, self.last))
+        place = Place(self.kind, self.first, self.last, self.sheet)
+        return Chunk(text=self.text, headings=self.headings, place=place)
 
 
 @contextmanager

@@ -34,6 +34,8 @@ _LONGEST_ROW = 10_000_000  # characters
 _MOST_TEXT = 500_000_000
 """Characters of all rows, with the names of their columns."""
 _TOO_LONG = f"a row of more than {_LONGEST_ROW:,} characters"
+_ENDS_REFERENCE = late_pattern(r"[;；,、\[\]\n]")
+"""Matches what separates references, or ends one."""
 _LINE = late_pattern(r"[^\r\n]*+(?:\r\n?|\n)|[^\r\n]++")
 
 Row = dict[str, str]
@@ -141,6 +143,7 @@ def sheet_blocks(sheets: Sequence[Sheet]) -> Iterator[Block]:
     has_text = False
     for sheet in filled:
         headings = (sheet.name,) if len(filled) > 1 else ()
+        name = " ".join(_ENDS_REFERENCE.sub(" ", sheet.name).split()) if headings else ""
         above, rows = _table_in(sheet)
         try:
             blocks = list(row_blocks(rows))
@@ -149,8 +152,8 @@ def sheet_blocks(sheets: Sequence[Sheet]) -> Iterator[Block]:
         has_text = True
         if above:
             text = "\n".join(" ".join(filter(None, cells)) for _, cells in above)
-            yield Block(text, headings, "row", above[0][0], above[-1][0], is_alone=True)
-        yield from (block._replace(headings=(*headings, *block.headings)) for block in blocks)
+            yield Block(text, headings, "row", above[0][0], above[-1][0], is_alone=True, sheet=name)
+        yield from (block._replace(headings=(*headings, *block.headings), sheet=name) for block in blocks)
     if filled and not has_text:
         raise NoTextColumnError
 

@@ -107,7 +107,7 @@ def passages_text(hits: "Sequence[Hit]", room: int) -> str:
     named: list[str] = []
     for hit in hits:
         reference = f"[{clean(hit.reference, keep_newlines=False)}]"
-        place = clean(" › ".join((f"{reference} {hit.collection}", *hit.headings)), keep_newlines=False)
+        place = clean(" › ".join((f"{reference} {hit.collection}", *hit.titles)), keep_newlines=False)
         head = without_template_marks(place)
         text = without_template_marks(clean(hit.text)).strip()
         left = room - sum(map(len, parts)) - len(head) - 2
@@ -158,7 +158,7 @@ def _named_with_language(collection: "Collection") -> str:
 
 
 def _place(hit: "Hit") -> str:
-    return without_template_marks(clean(" › ".join((hit.reference, *hit.headings)), keep_newlines=False))
+    return without_template_marks(clean(" › ".join((hit.reference, *hit.titles)), keep_newlines=False))
 
 
 def _result(hit: "Hit") -> dict[str, Json]:
@@ -167,7 +167,7 @@ def _result(hit: "Hit") -> dict[str, Json]:
         "collection": hit.collection,
         "file": hit.file,
         "headings": list(hit.headings),
-        "place": {"kind": hit.place.kind, "first": hit.place.first, "last": hit.place.last},
+        "place": {"kind": hit.place.kind, "first": hit.place.first, "last": hit.place.last, "sheet": hit.place.sheet},
         "path": hit.path,
         "text": hit.text,
         "scores": msgspec.to_builtins(hit.scores),

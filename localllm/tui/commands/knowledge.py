@@ -35,7 +35,7 @@ async def rag(call: SlashCall) -> Outcome:
     for remark in found.remarks:
         screen.print_lines(wrapped("  ", str(remark), "warning", screen.width))
     for hit in found.hits:
-        titles = "".join(f" › {title}" for title in hit.headings)
+        titles = "".join(f" › {title}" for title in hit.titles)
         head = clean(f"{hit.reference}  {hit.collection}{titles}", keep_newlines=False)
         screen.print_lines(wrapped("  ", head, "accent", screen.width))
         for line in clean(hit.text).strip().splitlines()[:_SHOWN_LINES]:
@@ -44,7 +44,7 @@ async def rag(call: SlashCall) -> Outcome:
         near = _("Nothing found that answers this. The closest are:")
         screen.print_lines(wrapped("  ", near if found.nearest else _("Nothing found."), "", screen.width))
         for hit in found.nearest:
-            place = clean(f"{hit.reference}  {' › '.join((hit.collection, *hit.headings))}", keep_newlines=False)
+            place = clean(f"{hit.reference}  {' › '.join((hit.collection, *hit.titles))}", keep_newlines=False)
             screen.print_lines(wrapped("    ", place, "dim", screen.width))
         return
     call.chat.offer_passages(query, passages_text(found.hits, _OFFERED))

@@ -106,9 +106,10 @@ def test_the_sheets_of_a_workbook_have_rows(tmp_path: Path) -> None:
         ("Rules of 2026", ("FAQ",), "row", 1),
         ("name: Desk\nanswer: Call the desk on the second floor before noon", ("FAQ", "Desk"), "row", 4),
     ]
+    assert {block.sheet for block in found} == {"FAQ"}
     (block,) = blocks(tmp_path, "faq.xlsx", make_workbook({"FAQ": table(",answer,answer", desk, "x,,y")}))[:1]
     assert block.text == "A: Desk\nanswer: Call the desk on the second floor before noon"
-    assert (block.headings, block.first) == ((), 2)
+    assert (block.headings, block.first, block.sheet) == ((), 2, "")
 
 
 def test_a_workbook_with_too_much_text_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

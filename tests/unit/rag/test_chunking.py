@@ -139,4 +139,5 @@ def test_how_a_hit_is_cited() -> None:
     assert cited(Place("lines", 3, 9)) == "docs/f:3-9"
     assert cited(Place("page", 2, 2)) == "docs/f p.2"
     assert cited(Place("row", 7, 7)) == "docs/f row 7"
+    assert cited(Place("row", 7, 9, "May sales")) == "docs/f § May sales rows 7-9"
     assert cited(Place("heading"), "A", "B") == "docs/f § B"

@@ -1,5 +1,7 @@
 """References in an answer: what points to a passage stays, what points nowhere goes."""
 
+import msgspec
+
 from localllm.rag.citations import check_citations, uncited_sentences
 from localllm.rag.records import Hit, Place, Scores
 from tests.support.each import each
@@ -15,7 +17,8 @@ HITS = [
     hit("manual v2.pdf", "page", 3, 4),
     hit("faq.csv", "row", 12, 12),
     hit("規則/休暇.md", "lines", 1, 9),
-    hit("rules.docx", "heading", headings=("Rules", "Annual Leave")),
+    hit("rules.docx", "heading", headings=("Rules", "Annual Leave", "Notes on row 3")),
+    msgspec.structs.replace(hit("sales.xlsx", headings=("五月 売上",)), place=Place("row", 3, 3, "五月 売上")),
 ]
 
 KEPT = [
@@ -31,6 +34,11 @@ KEPT = [
     "休暇は十日です［規則/休暇.md:3］。",
     "休暇は十日です【規則/休暇.md:3-9】。",
     "It is so [rules.docx § Annual leave].",
+    "It is so [rules.docx § Notes on row 3].",
+    "It is so [sales.xlsx § 五月 売上 row 3].",
+    "It is so [sales.xlsx § 五月 売上, row 3].",
+    "It is so [sales.xlsx § 五月 売上].",
+    "It is so [sales.xlsx row 3].",
     "It is so [docs/setup.md:10-24; faq.csv row 12].",
     "It is so [docs/setup.md:10-24, faq.csv row 12].",
     "An array a[0] and a [note] and [a link](http://x.example/a.md:3) stay.",
@@ -53,6 +61,8 @@ GONE = [
     ("It is so (other.md:3).", "It is so."),
     ("It is so `other.md:3`.", "It is so."),
     ("It is so [rules.docx § Sick leave].", "It is so."),
+    ("It is so [sales.xlsx § 六月 売上 row 3].", "It is so."),
+    ("It is so [sales.xlsx § 五月 売上 row 4].", "It is so."),
     ("休暇は十日です［規則/給与.md:3］。", "休暇は十日です。"),
     ("It is so [docs/setup.md:10-24; other.md:3].", "It is so [docs/setup.md:10-24]."),
 ]
