@@ -33,9 +33,14 @@ _AND_SO_ON = late_pattern(rf"(?:\./)?({_PATH})", re.ASCII)
 _MADE = r"(?:wrote|written|created|added|generated|saved|made)"
 _CHANGED = r"(?:updated|edited|modified|changed|rewrote|rewritten|adjusted|extended)"
 _MOVED_IN = r"(?:renamed|replaced|removed|updated|changed|inserted)"
+_PLAIN_JA = r"(?:(?![むるすくうつぬぶぐた][一-龯ァ-ヶ])[^。、\n])"
+"""What stands between a file and a verb of what was done, but no verb before a noun: the file of 保存する関数 is one
+that the program writes when it runs."""
+_DONE_JA = r"(?!する|され|でき|る|く|かれ|き込む|き出す)"
 _MADE_ONE = late_pattern(
-    rf"\b{_MADE}\b (?:(?!(?:that|which|from|using|with|like|instead|without|for|about|if|by|support|of)\b)"
-    r"[^\s`]{1,30} ){0,4}?" + _QUOTED + _LIST,
+    rf"\b{_MADE}\b (?:(?!(?:that|which|from|using|with|like|instead|without|for|about|if|by|support|of)\b"
+    r"|to (?!(?:the|an?|file|my|your)\b)[a-z]{1,20} )"
+    r"[^\s`]{1,30} ){0,4}?" + _QUOTED + _LIST + r"(?! (?:support|handling|parsing|loading|badges?|metadata)\b)",
     re.ASCII | re.IGNORECASE,
 )
 _CHANGED_ONE = late_pattern(
@@ -46,16 +51,18 @@ _CHANGED_ONE = late_pattern(
     re.ASCII | re.IGNORECASE,
 )
 _BEEN = late_pattern(
-    _QUOTED + _LIST + rf" (?:has|have|was|were|is|are)(?: now)?(?: been)? (?P<how>{_MADE}|{_CHANGED})\b",
+    _QUOTED
+    + _LIST
+    + rf" (?:(?:has|have|was|were)(?: now)?(?: been)?|(?:is|are)(?: now)?(?= \w+[.!]?$)) (?P<how>{_MADE}|{_CHANGED})\b",
     re.ASCII | re.IGNORECASE,
 )
 _MADE_JA = late_pattern(
-    _QUOTED + _LIST + r"(?: ?という\w{1,8})? ?[をにへも](?:[^。、\n]{0,16}[をに])?[^。、\n]{0,6}"
-    r"(?:作成|作り|書|追加|生成|保存|用意|新規|出力|まとめ)"
+    _QUOTED + _LIST + rf"(?: ?という\w{{1,8}})? ?[をにへも](?:{_PLAIN_JA}{{0,16}}[をに])?{_PLAIN_JA}{{0,6}}"
+    rf"(?:作成|作り|書|追加|生成|保存|用意|新規|出力|まとめ){_DONE_JA}"
 )
 _CHANGED_JA = late_pattern(
-    _QUOTED + _LIST + r" ?(?:を|の[^。、\n]{1,30}を)(?:(?![てで]|確認|実行)[^。、\n]){0,8}"
-    r"(?:更新|修正|変更|編集|書き換え|書き直|リネーム|改名|置換|置き換え)"
+    _QUOTED + _LIST + rf" ?(?:を|の{_PLAIN_JA}{{1,30}}を)(?:(?![てで]|確認|実行){_PLAIN_JA}){{0,8}}"
+    rf"(?:更新|修正|変更|編集|書き換え|書き直|リネーム|改名|置換|置き換え){_DONE_JA}"
 )
 _MINE = late_pattern(
     r"\b(?:i|we)(?:'ve| have)?\b|^done\b"
@@ -76,17 +83,25 @@ _ORDERED = late_pattern(
     + _LIST,
     re.ASCII | re.IGNORECASE,
 )
+_BEGINS = r"(?:^|[,;:] |\b(?:and|then|please|also|just|you|(?:you|want|like|need) to) )"
+_NO_PROGRAM = (
+    r"(?!\b(?:that|which)\b|\b(?:an?|some) (?:[\w-]{1,20} ){0,2}(?:script|program|function|method|class|command|tool"
+    r"|option|feature|module|helper|handler|endpoint|test)\b|\b(?:code|logic|functions|tests) (?:to|for)\b)"
+)
+"""Looks ahead to what is no program: the files that one is to write when it runs are not ordered themselves."""
 _ORDERED_INTO = late_pattern(
-    r"\b(?:write|save|put|store|document|describe|export|dump|summari[sz]e)\b [^.\n]{0,80}?(?:\bto|\binto|\bin|\bas) "
+    rf"{_BEGINS}(?:write|save|put|store|document|describe|export|dump|summari[sz]e)\b (?:{_NO_PROGRAM}[^.\n]){{0,80}}?"
+    r"(?:\bto|\binto|\bin|\bas) "
     r"(?:an? |the )?(?:new )?(?:file )?(?:called |named )?" + _QUOTED,
     re.ASCII | re.IGNORECASE,
 )
 _ORDERED_JA = late_pattern(
-    _QUOTED + _LIST + r" ?(?:という\w{1,8})?[をにへ](?:[^。、\n]{0,16}[をに])?[^。、\n]{0,6}"
+    _QUOTED + _LIST + rf" ?(?:という\w{{1,8}})?[をにへ](?:{_PLAIN_JA}{{0,16}}[をに])?{_PLAIN_JA}{{0,6}}"
     r"(?:作成し|作っ|書い|生成し|保存し|新規作成|出力し|まとめ)(?:て(?![あい])|、)"
 )
 _SAVED_TO = late_pattern(
-    r"\b(?:write|save|put|store|export|dump|summari[sz]e|collect|list|record)\b (?:[^.\n]|\.\w){0,80}?"
+    rf"{_BEGINS}(?:write|save|put|store|export|dump|summari[sz]e|collect|list|record)\b "
+    rf"(?:{_NO_PROGRAM}(?:[^.\n]|\.\w)){{0,80}}?"
     r"(?:\bto|\binto|\bas|(?<=\bit )in|(?<=\bthem )in) (?:an? |the )?(?:new )?(?:file )?(?:called |named )?" + _QUOTED,
     re.ASCII | re.IGNORECASE,
 )
