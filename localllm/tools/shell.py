@@ -19,6 +19,7 @@ from localllm.safety.paths import shown, some_of
 from localllm.safety.rules import line_of
 from localllm.safety.tool_definition import Preview, Risk, ToolOutput
 from localllm.sandbox.background import EXCESS, BackgroundCommand
+from localllm.text.sanitising import shorten
 from localllm.text.terminal_output import fold_repeats, plain_output
 from localllm.tools.context import ToolContext
 from localllm.tools.live_output import LiveOutput
@@ -153,6 +154,7 @@ _INSTALLS = late_pattern(
 )
 """Commands that need the network; checked after a timeout, at their beginning: the pattern is quadratic."""
 _BEGINNING = 2_000  # characters
+_LONGEST_PATH = 200  # cells of a path that was put back
 
 _ANSWER_NO = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "diff", "cmp", "git diff", "git grep", "test", "["})
 """Programs whose exit status 1 is an answer, not a failure."""
@@ -384,7 +386,7 @@ def _remarks_on_reverted(paths: tuple[str, ...]) -> list[Phrase]:
 
     said = Phrase(
         "[Put back as it was, because commands must not change it: {paths}. Ask the user if it has to be changed.]",
-        paths=some_of(paths),
+        paths=some_of([shorten(path, _LONGEST_PATH) for path in paths]),
     )
     if not (programs := [path for path in paths if is_program_of_system(path)]):
         return [said]

@@ -54,6 +54,8 @@ class HarmfulChanges:
             return True
         before = self.was(path)
         if after is None:
+            if before and stat.S_ISDIR(before.mode):
+                return False  # only its path was too long to look into it
             may_go = is_unfinished_work(path) or (path in self.known.in_data and not is_protected(path))
             return not (may_go or self._went_with_its_repository(path))
         if before and (before.identity == after.identity or _is_same(before, after)):

@@ -37,6 +37,7 @@ _LOOKED_FOR = WHOLE | {".git", *IN_OTHERS} | _IN_DATA
 _MOST_FOLDERS = 200_000
 _MOST_WHOLE = 50_000  # folders in one that is protected as a whole
 _DEEPEST = 50  # levels of folders in it
+_LONGEST = 3_800  # bytes of a folder's path; the system takes 4,095
 _WATCHED_FROM = 500  # folders; fewer are checked as quickly as the kernel reports
 
 
@@ -61,7 +62,7 @@ class ProtectedWalk:
     def look(
         self, known: Mapping[str, Entry] | None = None, tops: list[str] | None = None, reach: Reach | None = None
     ) -> dict[str, Entry]:
-        """Return every protected entry except folders, by its path below the root.
+        """Return every protected entry except folders, by its path below the root, and folders with too long a path.
 
         Scans as many folders as `reach` permits: new ones first, then the nearest. Neither content in `known` nor
         unchanged folders are read again. The protected paths themselves, including empty folders, are added to `tops`.
@@ -241,6 +242,9 @@ class _Search:
         than that."""
         path, name = joined(folder, entry.name), entry.name.casefold()
         is_folder = entry.is_dir(follow_symlinks=False)
+        if is_folder and _is_too_long(f"{self._root}/{path}"):
+            self.leaves.append(path)
+            return True
         if name == ".git":
             self.reach.repositories.add(folder)
         if name == ".git" and is_folder:
@@ -318,7 +322,13 @@ def _may_matter(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_wanted(entry: os.DirEntry[str]) -> bool:
-    return _is_looked_for(entry.name.casefold())
+    is_wanted = _is_looked_for(entry.name.casefold())
+    return is_wanted or (_is_too_long(entry.path) and entry.is_dir(follow_symlinks=False))
+
+
+def _is_too_long(path: str) -> bool:
+    """Return whether the system may refuse the path of what lies in the folder, so that nothing there can be read."""
+    return len(path) > _LONGEST // 4 and len(os.fsencode(path)) > _LONGEST  # a character has four bytes at most
 
 
 def _is_looked_for(name: str) -> bool:

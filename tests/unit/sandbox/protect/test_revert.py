@@ -184,6 +184,30 @@ def test_a_hook_goes_from_among_any_number_of_files_and_what_was_there_stays(roo
     assert len(list((root / ".githooks").iterdir())) >= 10_099
 
 
+@pytest.mark.parametrize("top", ["", "node_modules"])
+def test_what_a_command_lays_where_no_path_leads_is_taken_away_with_its_folders(
+    root: Path, tmp_path: Path, top: str
+) -> None:
+    (root / top).mkdir(exist_ok=True)
+    files = ProtectedFiles(root, tmp_path / "quarantine")
+    files.begin()
+    script = """
+import os, sys
+os.chdir(sys.argv[1])
+for _ in range(30):
+    os.mkdir("x" * 250)
+    os.chdir("x" * 250)
+os.mkdir(".vscode")
+open(".vscode/tasks.json", "w").write("{}")
+"""
+    subprocess.run([sys.executable, "-c", script, root / top], check=True)
+    (changed,) = files.end()
+    assert not (root / changed).exists()
+    assert (root / changed).parent.is_dir()
+    files.begin()
+    assert files.end() == ()
+
+
 def test_what_can_be_pinned_is_found_in_folders_however_deep(root: Path) -> None:
     deep = "/".join(["d"] * 900)
     (root / deep).mkdir(parents=True)
@@ -488,13 +512,14 @@ def test_a_look_that_fails_keeps_the_others_from_nothing(root: Path, monkeypatch
 
 
 @pytest.mark.parametrize("length", [4_086, 4_092])
-def test_a_repository_whose_path_is_too_long_is_passed_over(root: Path, length: int) -> None:
+def test_a_repository_whose_path_is_too_long_is_taken_away(root: Path, length: int) -> None:
     files = ProtectedFiles(root, None)
     files.begin()
     put(root / ".envrc", "evil")
     subprocess.run([sys.executable, "-c", _DEEP, str(root), str(length)], check=True)
     try:
-        assert files.end() == (".envrc",)
+        envrc, deep = files.end()
+        assert (envrc, (root / deep).exists(), (root / deep).parent.is_dir()) == (".envrc", False, True)
         files.begin()
         assert files.end() == ()
     finally:
