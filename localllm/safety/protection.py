@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from localllm.base.environment import believed_in
+from localllm.base.folded_names import folded
 from localllm.base.paths import state_folder
 
 if TYPE_CHECKING:
@@ -45,14 +46,14 @@ class Protection:
 
     def _is_in(self, own: str, relative: str) -> bool:
         """Return whether the file is, or is in, a folder of this program, which may be in the project."""
-        return f"{self._root}/{relative}/".casefold().startswith(f"{own}/".casefold()) and Path(own) != self._root
+        return folded(f"{self._root}/{relative}/").startswith(folded(f"{own}/")) and Path(own) != self._root
 
     def _is_of_repository(self, relative: str) -> bool:
         """Return whether it is repository data, or would make a repository: git takes any folder with HEAD, objects and
         refs for one, and obeys its settings and hooks."""
-        parts = relative.casefold().split("/")
+        parts = folded(relative).split("/")
         if ".git" in parts[:-1]:
-            return not f"/{relative.casefold()}".endswith("/.git/info/exclude")
+            return not f"/{folded(relative)}".endswith("/.git/info/exclude")
         for depth in range(len(parts)):
             folder = self._root.joinpath(*relative.split("/")[:depth])
             if any(
@@ -99,7 +100,7 @@ class Protection:
         """Return whether a protected file, or git's settings, lead to it or to a folder above it: as hooks, a program,
         further settings, or the target of a link."""
         if time.monotonic() >= self._fresh_until:
-            self._leads = {path.casefold() for path in self._named()}
+            self._leads = {folded(path) for path in self._named()}
             self._fresh_until = time.monotonic() + _FRESH_SECONDS
-        parts = relative.casefold().split("/")
+        parts = folded(relative).split("/")
         return not self._leads.isdisjoint("/".join(parts[:end]) for end in range(1, len(parts) + 1))

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from localllm.base.errors import ToolExecutionError
+from localllm.base.folded_names import folded
 from localllm.base.regular_files import READ, hides_changes, opened
 from localllm.sandbox.git_config import parse
 from localllm.sandbox.protect.folder_listings import FolderListings
@@ -143,7 +144,7 @@ def may_be_index(entry: os.DirEntry[str]) -> bool:
     """Return whether an entry of a repository's data is an index, or a folder that may contain one."""
     if entry.is_dir(follow_symlinks=False):
         return entry.name not in ("objects", "refs", "logs")
-    return entry.name.casefold() == "index" or entry.name.startswith("sharedindex.")
+    return folded(entry.name) == "index" or entry.name.startswith("sharedindex.")
 
 
 def settings_of(index: Path) -> Path:

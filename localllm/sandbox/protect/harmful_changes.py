@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from localllm.base.errors import ToolExecutionError
+from localllm.base.folded_names import folded
 from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.command_records import CommandRecord, Lifetime, changed_at
 from localllm.sandbox.protect.git_files import has_head
@@ -91,7 +92,7 @@ class HarmfulChanges:
     def _keeps_objects_inside(self, path: str, after: Entry) -> bool:
         """Return whether this is a list of alternates that names only the objects of other repositories in the
         project."""
-        if not f"/{path}".casefold().endswith("/objects/info/alternates") or after.content is None:
+        if not folded(f"/{path}").endswith("/objects/info/alternates") or after.content is None:
             return False
         try:
             alternates = [target for _, target in all_alternates((self._root / path).parents[1])]
@@ -106,7 +107,7 @@ class HarmfulChanges:
     def _was_there(self, path: str, entry: Entry) -> bool:
         """Return whether the entry is in a folder that was not scanned before, and nothing on the path to it is new."""
         known = self.known
-        if known.is_complete and SKIPPED.isdisjoint(path.casefold().split("/")):
+        if known.is_complete and SKIPPED.isdisjoint(folded(path).split("/")):
             return False
         times = [entry.identity[4]]
         folder = path
@@ -114,7 +115,7 @@ class HarmfulChanges:
             if folder != path:
                 times.append(changed_at(self._root / folder))
             folder = above
-        is_of_packages = known.is_complete or folder.rpartition("/")[2].casefold() in SKIPPED
+        is_of_packages = known.is_complete or folded(folder.rpartition("/")[2]) in SKIPPED
         if is_of_packages and known.last.get(folder) != inode(self._root / folder):
             return False  # moved here from elsewhere
         was_seen = folder == path or is_seen_from(folder, path)

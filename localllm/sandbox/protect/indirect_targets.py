@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from localllm.base.errors import ToolExecutionError
+from localllm.base.folded_names import folded
 from localllm.sandbox.git_config import Setting, parse
 from localllm.sandbox.git_programs import named_files
 from localllm.sandbox.protect.git_files import gitfile_target, line_of
@@ -58,11 +59,11 @@ class Leads:
         """Return paths below the root, separated by `/`; not all of them exist."""
         found: set[str] = set()
         worktrees = [str(self._root), *([str(self._place.top)] if self._place else [])]
-        linked = [str((self._root / path).parent) for path in entries if f"/{path}".casefold().endswith("/.git")]
+        linked = [str((self._root / path).parent) for path in entries if folded(f"/{path}").endswith("/.git")]
         worktrees += linked[:_MOST_WORKTREES]
         self.is_complete &= len(linked) <= _MOST_WORKTREES
         for path, entry in sorted(entries.items(), key=_urgency):
-            name = path.rpartition("/")[2].casefold()
+            name = folded(path.rpartition("/")[2])
             if stat.S_ISLNK(entry.mode):
                 if time.monotonic() > self._deadline:
                     self.is_complete = False
@@ -76,7 +77,7 @@ class Leads:
                 found.update(self._of_place(path, said, is_data=True))
             elif name in ("gitdir", "commondir"):
                 found.update(self._of_place(path, line_of(entry.content), is_data=name == "commondir"))
-            elif f"/{path}".casefold().endswith(_ALTERNATES):
+            elif folded(f"/{path}").endswith(_ALTERNATES):
                 found.update(self._of_alternates(path))
             elif read := list(sourced_by(path, entry.content)):
                 folder = (self._root / path).parent
@@ -204,7 +205,7 @@ def _file_at(sourced: str) -> str:
 def _urgency(found: tuple[str, Entry]) -> tuple[bool, bool, int]:
     """Sort the project's own repository first, then what git runs, then small files: time and space are limited."""
     path, entry = found
-    return not path.startswith(".git/"), ".git" not in path.casefold().split("/"), len(entry.content or b"")
+    return not path.startswith(".git/"), ".git" not in folded(path).split("/"), len(entry.content or b"")
 
 
 def links_to(root: Path, places: Iterable[str]) -> list[str]:
@@ -229,4 +230,4 @@ def _place(root: Path) -> Place | None:
 def _is_no_repository(path: str) -> bool:
     """Return whether the path is no `.git`: git's own data cannot be protected as a whole, as each commit changes
     it."""
-    return not path.casefold().endswith("/.git") and path.casefold() != ".git"
+    return not folded(path).endswith("/.git") and folded(path) != ".git"

@@ -10,6 +10,7 @@ before.
 import re
 import shlex
 
+from localllm.base.folded_names import folded
 from localllm.sandbox.git_config import parse
 
 NAMES = tuple(
@@ -55,22 +56,22 @@ _FIRST_WORD = re.compile(rb"[ \t]*([^ \t\r]*)")
 
 def is_unfinished_work(path: str) -> bool:
     """Return whether the path is that of such a file, in any folder."""
-    return path.casefold().endswith(_ENDINGS) or f"/{path}".casefold().endswith(_OF_TRANSACTIONS)
+    return folded(path).endswith(_ENDINGS) or folded(f"/{path}").endswith(_OF_TRANSACTIONS)
 
 
 def harmless_part(path: str, before: bytes, after: bytes) -> bytes | None:
     """Return what may stay of a file that now has the content `after`; None for nothing."""
-    if f"/{path}".casefold().endswith(_OF_TRANSACTIONS):
-        is_inside = _stays_in_store if path.casefold().endswith(("journal", "undo")) else _backs_up_own_files
+    if folded(f"/{path}").endswith(_OF_TRANSACTIONS):
+        is_inside = _stays_in_store if folded(path).endswith(("journal", "undo")) else _backs_up_own_files
         return after if after == before or is_inside(after.decode("utf-8", "replace")) else None
-    if path.casefold().endswith("todo"):
+    if folded(path).endswith("todo"):
         known = set(before.splitlines())
         return b"".join(line for line in after.splitlines(keepends=True) if line.strip() in known or _is_step(line))
     for ending, pattern in (("/bisect_names", _WORDS), ("/author-script", _AUTHOR)):
-        if path.casefold().endswith(ending):
+        if folded(path).endswith(ending):
             is_words = len(after) <= _MOST_WORDS and pattern.fullmatch(after.decode("utf-8", "replace"))
             return after if after == before or is_words else None
-    is_known = _has_known_options if path.casefold().endswith(_OPTIONS) else _has_known_strategy
+    is_known = _has_known_options if folded(path).endswith(_OPTIONS) else _has_known_strategy
     return after if after == before or is_known(path, after) else None
 
 
@@ -107,7 +108,7 @@ def _has_known_options(_path: str, content: bytes) -> bool:
 
 
 def _has_known_strategy(path: str, content: bytes) -> bool:
-    if path.casefold().endswith("opts"):
+    if folded(path).endswith("opts"):
         named = [
             (one.section, one.value) for one in parse(content) if one.section != "options" or one.name == "strategy"
         ]

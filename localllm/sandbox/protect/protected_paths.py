@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from localllm.base.folded_names import folded
 from localllm.base.regular_files import content_time, hides_changes, open_regular
 from localllm.sandbox.protect.interrupted_work import is_unfinished_work
 from localllm.sandbox.protect.protected_names import BELIEVED
@@ -68,7 +69,7 @@ _MOST_CONTENT = 8_000_000  # bytes of protected files kept in memory while a com
 
 def is_protected(relative_path: str) -> bool:
     """Return whether a path below the project (`/` as separator) is a protected name or below one. Ignores case."""
-    parts = [part.rstrip(". ") or part for part in relative_path.casefold().replace("\\", "/").split("/")]
+    parts = [part.rstrip(". ") or part for part in folded(relative_path).replace("\\", "/").split("/")]
     is_pointer = parts[-1] == ".git" or names_repository(relative_path)
     return is_pointer or _is_believed(parts)
 
@@ -80,7 +81,7 @@ def _is_believed(parts: list[str]) -> bool:
 def names_repository(path: str) -> bool:
     """Return whether a file at the path would tell jj where its repository is, whose settings name programs. A folder
     there is the repository itself."""
-    return f"/{path}".casefold().endswith("/.jj/repo")
+    return folded(f"/{path}").endswith("/.jj/repo")
 
 
 def _begins_protected(parts: list[str]) -> bool:
@@ -114,7 +115,7 @@ def is_like_protected(name: str) -> bool:
 
 def names_beneath(path: str) -> tuple[str, ...]:
     """Return the trusted names below the symlink at `path`; only "" if everything that it leads to is trusted."""
-    parts = path.casefold().split("/")
+    parts = folded(path).split("/")
     for start, part in enumerate(parts):
         names = IN_GIT if part == ".git" else IN_OTHERS.get(part, ())
         way = "".join(f"{one}/" for one in parts[start + 1 :])
@@ -126,14 +127,14 @@ def names_beneath(path: str) -> tuple[str, ...]:
 def is_seen_from(folder: str, path: str) -> bool:
     """Return whether a scan of the parent of `folder` has seen `path`, which is below `folder`, even if it got no
     further."""
-    names = IN_OTHERS.get(folder.rpartition("/")[2].casefold(), ())
-    beneath = path[len(folder) + 1 :].casefold()
+    names = IN_OTHERS.get(folded(folder.rpartition("/")[2]), ())
+    beneath = folded(path[len(folder) + 1 :])
     return is_protected(folder) or any(f"{beneath}/".startswith(f"{name}/") for name in names)
 
 
 def is_git_settings(path: str) -> bool:
     """Return whether a protected path is a git config file."""
-    parts = path.casefold().split("/")
+    parts = folded(path).split("/")
     of_others = (_begins_protected(parts[start:]) for start, part in enumerate(parts) if part != ".git")
     return parts[-1] == "config" and not any(of_others)
 
@@ -152,7 +153,7 @@ def new_folders(paths: Iterable[str], others: Iterable[str]) -> dict[str, list[s
         if folder not in tops:
             above = folder.split("/")
             way = ("/".join(above[:end]) for end in range(1, len(above) + 1))
-            top = next((one for one in way if one not in not_new and _is_believed(one.casefold().split("/"))), "")
+            top = next((one for one in way if one not in not_new and _is_believed(folded(one).split("/"))), "")
             tops[folder] = top if may_be_read_only(top) else ""
         if tops[folder]:
             found.setdefault(tops[folder], []).append(path)
@@ -161,18 +162,18 @@ def new_folders(paths: Iterable[str], others: Iterable[str]) -> dict[str, list[s
 
 def may_be_read_only(path: str) -> bool:
     """Return whether ordinary work never changes a protected path: some folders hold data of git beside settings."""
-    return not (path.casefold().endswith((".git/modules", ".git/worktrees")) or is_written_in_work(path))
+    return not (folded(path).endswith((".git/modules", ".git/worktrees")) or is_written_in_work(path))
 
 
 def is_written_in_work(path: str) -> bool:
     """Return whether ordinary work writes the file: it belongs to interrupted work, or is an id that jj replaces with
     the same id when it does not find the settings in the home, as in a sandbox."""
-    return is_unfinished_work(path) or f"/{path}".casefold().endswith(tuple(f"/{name}" for name in _IDS_OF_JJ))
+    return is_unfinished_work(path) or folded(f"/{path}").endswith(tuple(f"/{name}" for name in _IDS_OF_JJ))
 
 
 def is_of_linked_work_tree(path: str) -> bool:
     """Return whether the file ties a work tree or submodule to its data: git removes it with these."""
-    lower = path.casefold()
+    lower = folded(path)
     return lower.endswith("/.git") or ("/worktrees/" in lower and lower.endswith(("/gitdir", "/commondir")))
 
 
@@ -192,9 +193,9 @@ def folders_that_lead_to(path: str) -> list[str]:
     Other parents are left out: ordinary work renames them.
     """
     *above, name = path.split("/")
-    if name.casefold() in WHOLE or not above:
+    if folded(name) in WHOLE or not above:
         return []
-    begins = [at for at, folder in enumerate(above) if folder.casefold() in (".git", *IN_OTHERS)]
+    begins = [at for at, folder in enumerate(above) if folded(folder) in (".git", *IN_OTHERS)]
     first = begins[-1] if begins else len(above) - 1
     return ["/".join(above[: at + 1]) for at in range(first, len(above))]
 
@@ -354,13 +355,13 @@ def _read(path: Path) -> bytes:
 def is_output(path: str) -> bool:
     """Return whether this is stored long output: its changes are detected, but its content is not kept a second
     time."""
-    return path.casefold().startswith(".localllm/tool-output/")
+    return folded(path).startswith(".localllm/tool-output/")
 
 
 def matters(path: str) -> bool:
     """Return whether a file below a protected folder matters. Most data in a repository's own folder does not: it
     changes with every commit, also in submodules."""
-    lower = f"/{path.casefold()}"
+    lower = f"/{folded(path)}"
     if "/site-packages/" in lower and lower.endswith("customize.py"):
         return False  # tracing tools ship these, and an environment in the project is the project's own
     if "/hooks/" in lower and lower.endswith(".sample"):

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from localllm.base.file_watch import NAMES, Touched, Watcher
+from localllm.base.folded_names import folded
 from localllm.sandbox.protect.folder_listings import MOST_BYTES, FolderListings
 from localllm.sandbox.protect.protected_paths import (
     IN_BARE,
@@ -240,7 +241,7 @@ class _Search:
     def _take(self, folder: str, entry: os.DirEntry[str], inside: list[str]) -> bool:
         """Process one entry, and add a folder to be scanned to `inside`; return whether it is, or may lead to, more
         than that."""
-        path, name = joined(folder, entry.name), entry.name.casefold()
+        path, name = joined(folder, entry.name), folded(entry.name)
         is_folder = entry.is_dir(follow_symlinks=False)
         if is_folder and _is_too_long(f"{self._root}/{path}"):
             self.leaves.append(path)
@@ -274,7 +275,7 @@ class _Search:
         folders on the way to these."""
         steps, patterns = _first_steps(names)
         for entry in entries:
-            name = entry.name.casefold()
+            name = folded(entry.name)
             deeper = steps.get(name, ())
             if not deeper and not any(is_like(name, pattern) for pattern in patterns):
                 continue
@@ -318,11 +319,11 @@ def _first_steps(names: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], tu
 
 def _may_matter(entry: os.DirEntry[str]) -> bool:
     """Return whether the entry may have a protected name, or contain one."""
-    return entry.is_dir(follow_symlinks=False) or _is_looked_for(entry.name.casefold())
+    return entry.is_dir(follow_symlinks=False) or _is_looked_for(folded(entry.name))
 
 
 def _is_wanted(entry: os.DirEntry[str]) -> bool:
-    is_wanted = _is_looked_for(entry.name.casefold())
+    is_wanted = _is_looked_for(folded(entry.name))
     return is_wanted or (_is_too_long(entry.path) and entry.is_dir(follow_symlinks=False))
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
+from localllm.base.folded_names import folded
 from localllm.sandbox.protect.folder_listings import FolderListings
 
 _FULL = re.compile(
@@ -158,7 +159,7 @@ def _is_empty(path: str) -> bool:
 def _is_told(entry: os.DirEntry[str]) -> bool:
     """Return whether the entry is neither a file nor a folder, or is the object folder of another repository."""
     if entry.is_dir(follow_symlinks=False):
-        return entry.name.casefold() == "objects"
+        return folded(entry.name) == "objects"
     return not entry.is_file(follow_symlinks=False) and not _is_lock(entry)
 
 

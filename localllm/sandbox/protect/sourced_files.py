@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import islice, takewhile
 from typing import Any, cast
 
+from localllm.base.folded_names import folded
 from localllm.base.lazy_patterns import late_pattern
 
 _MISE = late_pattern(r"\.?(?:mise|rtx)[\w.-]*\.toml|config(?:\.\w+)*\.toml")
@@ -30,11 +31,11 @@ _LONGEST_WORD = 4_096
 def sourced_by(path: str, content: bytes) -> Iterator[str]:
     """Yield what the file at `path`, if it is of direnv, mise or hermit, has read or run, relative to its folder; as
     far as it names that plainly."""
-    name = path.rpartition("/")[2].casefold()
+    name = folded(path.rpartition("/")[2])
     if name == "activate-hermit":
         yield "hermit"  # beside it, which a hook of the shell activates when the folder is entered
     is_of_direnv = name == ".envrc"
-    is_of_mise = _MISE.fullmatch(name) or (name.endswith(".toml") and f"/{path}".casefold().count("mise/conf.d/"))
+    is_of_mise = _MISE.fullmatch(name) or (name.endswith(".toml") and folded(f"/{path}").count("mise/conf.d/"))
     if not (is_of_direnv or is_of_mise):
         return
     text = _COMMENT.sub("", content.decode("utf-8", "replace"))
@@ -50,7 +51,7 @@ def sourced_by(path: str, content: bytes) -> Iterator[str]:
 
 def _above(path: str) -> str:
     """Return the way from the folder of mise's settings to the one that they are for."""
-    *folders, _ = path.casefold().split("/")
+    *folders, _ = folded(path).split("/")
     return "../" * sum(1 for _ in takewhile(_FOLDERS_OF_MISE.__contains__, reversed(folders)))
 
 

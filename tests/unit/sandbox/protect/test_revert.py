@@ -586,3 +586,17 @@ def test_what_an_ordinary_user_cannot_enter_or_write_is_opened(command: str, und
         assert (done.stdout, done.stderr) == (f"{undone}\n\n", "")
         assert not (root / ".envrc").exists()
         assert (root / ".git/hooks/pre-push").stat().st_nlink == 1
+
+
+def test_names_that_some_file_systems_take_for_protected_ones_are_taken_away(root: Path) -> None:
+    """Folders of ext4 that ignore case pass over invisible characters in names, and so does HFS+."""
+    put(root / "caf\u00e9/a\u200db.txt", "mine")
+    files = ProtectedFiles(root, None)
+    files.begin()
+    names = [".vs\u00adcode/tasks.json", ".envr\u00adc", "sub/.g\u200cit/hooks/pre-commit", "localllm.to\u00adml"]
+    for name in names:
+        put(root / name, "evil")
+    put(root / "caf\u00e9/c\u200dd.txt", "theirs")
+    files.end()
+    assert [name for name in names if (root / name).exists()] == []
+    assert sorted(path.name for path in (root / "caf\u00e9").iterdir()) == ["a\u200db.txt", "c\u200dd.txt"]
