@@ -188,6 +188,8 @@ _MOST_MODULES = 20_000  # folders
 
 _ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
 
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108 - as _TEMPORARY
+_RUNTIME = "/run/user/"
 _NOT_HOMES = "/ /bin /dev /etc /lib /opt /proc /sbin /sys /usr /var"
 
 
@@ -196,6 +198,7 @@ class Visibility(msgspec.Struct, frozen=True, kw_only=True):
 
     `toolchains`: a name in the home → its real path. `links`: the names by which the user knows shown folders, if these
     are symlinks → the real paths. `homes_elsewhere`: the other paths of homes that are mounted twice.
+    `of_all_programs`: where variables say that temporary files and sockets are.
     """
 
     homes: tuple[Path, ...]
@@ -204,6 +207,7 @@ class Visibility(msgspec.Struct, frozen=True, kw_only=True):
     toolchains: dict[str, Path]
     links: dict[str, Path] = {}
     homes_elsewhere: tuple[Path, ...] = ()
+    of_all_programs: tuple[Path, ...] = ()
 
     @property
     def private(self) -> tuple[Path, ...]:
@@ -217,8 +221,10 @@ class Visibility(msgspec.Struct, frozen=True, kw_only=True):
     def is_too_wide(self, folder: Path) -> bool:
         """Return whether a folder is no project: `is_around_home`, it holds the temporary files of all programs, or is
         one with the system's programs."""
-        holds_temporary = any(path.is_relative_to(folder) for path in _real(map(Path, _TEMPORARY)))
-        return self.is_around_home(folder) or holds_temporary or folder in _real(map(Path, SYSTEM_FOLDERS.split()))
+        of_all = _real(map(Path, (*_TEMPORARY, _SHARED_MEMORY, f"{_RUNTIME}{os.getuid()}")))
+        holds_temporary = any(path.is_relative_to(folder) for path in of_all)
+        is_of_system = folder in _real(map(Path, SYSTEM_FOLDERS.split()))
+        return self.is_around_home(folder) or holds_temporary or is_of_system or folder in self.of_all_programs
 
 
 def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), project: Path | None = None) -> Visibility:
@@ -265,6 +271,11 @@ def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), pro
     return Visibility(
         homes=homes,
         homes_elsewhere=tuple(_aliases(table, homes, parts=False)),
+        of_all_programs=_real(
+            Path(path)
+            for name in ("TMPDIR", "XDG_RUNTIME_DIR")
+            if os.path.isabs(path := environment.get(name, ""))  # noqa: PTH117 - an empty path is no Path
+        ),
         hidden=hidden,
         shown=_beneath(hidden, dict.fromkeys((*tools, *repository))),
         toolchains=found[homes[0]] if homes else {},

@@ -71,7 +71,8 @@ SAFETY = {
     ),
     "command_root_too_wide": ErrorText(
         "E9020",
-        "The command was not run: {root} holds the home folder, all temporary files, or the system's programs.",
+        "The command was not run: {root} holds the home folder, the temporary files, shared memory or sockets of other "
+        "programs, or the system's programs.",
         "The sandbox could not keep the rest of it out of reach.",
         "Start localllm in the folder of a project.",
     ),

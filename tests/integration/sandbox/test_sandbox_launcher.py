@@ -124,7 +124,9 @@ async def test_a_project_that_holds_the_home_is_refused(world: World) -> None:
     assert not (world.home / "ran").exists()
 
 
-@pytest.mark.parametrize("folder", ["/tmp", "/var/tmp", "/var", "/usr", "/usr/bin", os.path.realpath("/bin")])
+@pytest.mark.parametrize(
+    "folder", ["/tmp", "/var/tmp", "/var", "/dev/shm", "/dev", "/usr", "/usr/bin", os.path.realpath("/bin")]
+)
 async def test_a_project_of_temporary_files_or_the_systems_programs_is_refused(tmp_path: Path, folder: str) -> None:
     runner = SandboxRunner(Path(folder))
     with pytest.raises(SafetyViolationError) as raised:

@@ -240,3 +240,17 @@ def test_where_names_are_hosts_nothing_is_there(home: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(MountTable, "automounters", automounters)
     assert Path("/net") in survey({"HOME": str(home)}).hidden
+
+
+def test_a_folder_for_the_files_of_all_programs_is_no_project(tmp_path: Path) -> None:
+    environment = {
+        "HOME": str(tmp_path / "home"),
+        "TMPDIR": str(tmp_path / "t"),
+        "XDG_RUNTIME_DIR": str(tmp_path / "r"),
+    }
+    seen = survey(environment)
+    for folder in ("/dev/shm", "/dev", f"/run/user/{os.getuid()}", str(tmp_path / "t"), str(tmp_path / "r")):
+        assert seen.is_too_wide(Path(folder)), folder
+    assert not seen.is_too_wide(tmp_path / "t" / "project")
+    assert not seen.is_too_wide(tmp_path / "project")
+    assert not survey({"HOME": str(tmp_path / "home")}).is_too_wide(tmp_path / "t")
