@@ -24,6 +24,12 @@ _NAMING = ("BASH_ENV", "ENV", "PYTHONSTARTUP", "GIT_CONFIG_GLOBAL")
 _RUN = "git fish systemd/user autostart environment.d plasma-workspace/env direnv localllm"
 """What in the folder of settings is run, or names programs that are, without its user starting it."""
 
+_RUN_OF_DATA = frozenset(
+    "applications autostart bash-completion caja caja-python dbus-1 file-manager fish kio konsole kservices5 "
+    "kservices6 kwin nautilus nautilus-python nemo nemo-python systemd thumbnailers zsh".split()
+)
+"""The same in `~/.local/share`. Other programs have add-ons there, which their authors link to what they work on."""
+
 _ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta/history")
 """Files: where a setting is linked to the folder, they are put back if a command makes them."""
 
@@ -34,10 +40,11 @@ _SHARE = 20  # a search takes at most a twentieth of the time
 class HomeLinks:
     """The symlinks in the home's settings that lead into the project at `root`.
 
-    Searched are the names with a dot in the home and in the folders there, and `~/.config` two levels deeper, outside
-    the project. A symlink to the whole project, or above it, does not count: then every file of the project would be
-    the user's setting. Nor does one to an environment (`~/.virtualenvs/x`), into which work installs packages. What is
-    one is determined when it is first seen: a command that is running could make any folder look like it.
+    Searched are the names with a dot in the home and in the folders there, `~/.config` two levels deeper, and what is
+    run of `~/.local/share`, as deep, outside the project. A symlink to the whole project, or above it, does not count:
+    then every file of the project would be the user's setting. Nor does one to an environment (`~/.virtualenvs/x`),
+    into which work installs packages. What is one is determined when it is first seen: a command that is running could
+    make any folder look like it.
 
     If `~/.config` itself is the project, or lies in it, what of it is run by itself counts.
     """
@@ -93,7 +100,10 @@ class HomeLinks:
         if not home.startswith("/"):
             return
         settings = self._environment.get("XDG_CONFIG_HOME", "").rstrip("/")
-        pending = [(home, -1), *([(settings, _IN_CONFIG)] if settings.startswith("/") else [])]
+        data = self._environment.get("XDG_DATA_HOME", "").rstrip("/")
+        datas = {f"{home}/.local/share", *([data] if data.startswith("/") else [])}
+        pending = [(home, -1), *((folder, _IN_CONFIG) for folder in datas)]
+        pending += [(settings, _IN_CONFIG)] if settings.startswith("/") else []
         for at, (folder, deeper) in enumerate(pending):
             if at >= _MOST_FOLDERS:
                 return
@@ -102,6 +112,8 @@ class HomeLinks:
             for entry in self._listings.of(folder):
                 is_top = deeper < 0
                 if entry.name in _SKIPPED or (is_top and not entry.name.startswith(".")):
+                    continue
+                if folder in datas and entry.name not in _RUN_OF_DATA:
                     continue
                 path = f"{folder}/{entry.name}"
                 if entry.is_symlink():

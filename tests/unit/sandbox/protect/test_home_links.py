@@ -13,7 +13,15 @@ from localllm.sandbox.protect.home_links import HomeLinks
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     (tmp_path / "dotfiles/nvim").mkdir(parents=True)
-    for folder in (".config/systemd/user", ".ssh", ".cache", ".local/bin", "notes"):
+    for folder in (
+        ".config/systemd/user",
+        ".ssh",
+        ".cache",
+        ".local/bin",
+        ".local/share/systemd/mine",
+        ".local/share/Anki2",
+        "notes",
+    ):
         (tmp_path / folder).mkdir(parents=True)
     return tmp_path
 
@@ -31,6 +39,11 @@ def targets(home: Path, **environment: str) -> set[str]:
         (".config/systemd/user/mine.service", "../../../dotfiles/mine.service", {"mine.service"}),
         (".config/systemd/user/deeper", "/elsewhere", set[str]()),
         (".local/bin/tool", "../../dotfiles/tool", set[str]()),  # a program, which its user starts himself
+        (".local/share/systemd/user", "../../../dotfiles/units", {"units"}),
+        (".local/share/systemd/mine/x.service", "../../../../dotfiles/x.service", {"x.service"}),
+        (".local/share/applications", "../../dotfiles/apps", {"apps"}),
+        (".local/share/Anki2/addons21", "../../../dotfiles/src", set[str]()),  # what its author works on
+        (".local/share/games", "../../dotfiles/games", set[str]()),
         (".cache/build", "../dotfiles/build", set[str]()),
         ("notes/draft", "../dotfiles/draft", set[str]()),
         ("link", "dotfiles/link", set[str]()),
@@ -41,6 +54,13 @@ def targets(home: Path, **environment: str) -> set[str]:
 def test_links_that_lead_into_the_project(home: Path, link: str, target: str, found: set[str]) -> None:
     (home / link).symlink_to(target)
     assert targets(home) == found
+
+
+def test_the_folder_of_data_may_be_elsewhere(home: Path) -> None:
+    (home / "data/systemd").mkdir(parents=True)
+    (home / "data/systemd/user").symlink_to("../../dotfiles/units")
+    assert targets(home, XDG_DATA_HOME=f"{home}/data/") == {"units"}
+    assert targets(home) == set()
 
 
 def test_every_link_on_the_way(home: Path) -> None:
