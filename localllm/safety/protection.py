@@ -33,11 +33,13 @@ class Protection:
 
     def covers(self, relative: str) -> bool:
         """Return whether only the user may change the file."""
+        from localllm.sandbox.protect.git_attributes import is_closed_attributes
         from localllm.sandbox.protect.protected_paths import is_protected
 
         own = (*believed_in(str(self._root)), os.path.realpath(state_folder()), *self._mounted_state)
         return (
             is_protected(relative)
+            or is_closed_attributes(self._root, relative)
             or self._is_of_repository(relative)
             or self._is_hidden_in_home(relative)
             or any(self._is_in(path, relative) for path in own)

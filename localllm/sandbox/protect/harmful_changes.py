@@ -9,12 +9,14 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.folded_names import folded
 from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.command_records import CommandRecord, Lifetime, changed_at
+from localllm.sandbox.protect.git_attributes import OwnFilters
 from localllm.sandbox.protect.git_files import has_head
 from localllm.sandbox.protect.git_settings import is_harmless_change, leads_inside
 from localllm.sandbox.protect.interrupted_work import harmless_part, is_unfinished_work
 from localllm.sandbox.protect.protected_paths import (
     Entry,
     inode,
+    is_attributes,
     is_git_settings,
     is_of_linked_work_tree,
     is_protected,
@@ -42,6 +44,7 @@ class HarmfulChanges:
         self.broken = broken
         self._within = within
         self._earlier = tuple(earlier)
+        self._filters = OwnFilters(root, known.before)
 
     def was(self, path: str) -> Entry | None:
         """Return the entry from before, also of a repository that is removed or broken."""
@@ -57,6 +60,8 @@ class HarmfulChanges:
         if after is None:
             if before and stat.S_ISDIR(before.mode):
                 return False  # only its path was too long to look into it
+            if self._is_judged_by_attributes(path):
+                return not self._may_have_attributes(before, after)
             may_go = is_unfinished_work(path) or (path in self.known.in_data and not is_protected(path))
             return not (may_go or self._went_with_its_repository(path))
         if before and (before.identity == after.identity or _is_same(before, after)):
@@ -65,8 +70,19 @@ class HarmfulChanges:
             return False
         return not (self._is_harmless(path, before, after) or self._keeps_objects_inside(path, after))
 
+    def _is_judged_by_attributes(self, path: str) -> bool:
+        return is_attributes(path) and path not in self.known.named and not is_protected(path)
+
+    def _may_have_attributes(self, before: Entry | None, after: Entry | None) -> bool:
+        if any(entry and not stat.S_ISREG(entry.mode) for entry in (before, after)):
+            return self._filters.may_change(None, None)  # git passes over a link
+        old, new = (entry.content if entry else b"" for entry in (before, after))
+        return self._filters.may_change(old, new)
+
     def _is_harmless(self, path: str, before: Entry | None, after: Entry) -> bool:
         """Return whether a change cannot do harm later."""
+        if self._is_judged_by_attributes(path):
+            return self._may_have_attributes(before, after)
         if not stat.S_ISREG(after.mode) or after.content is None:
             return False
         if is_unfinished_work(path):

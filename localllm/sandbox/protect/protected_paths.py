@@ -42,6 +42,9 @@ _SETTINGS_OF_MODULES = (
     "/info/alternates",
     "/info/http-alternates",
 )
+ATTRIBUTES = ".gitattributes"
+"""Protected only from losing a filter: see `git_attributes`."""
+
 IN_GIT = tuple(name.removeprefix(".git/") for name in PROTECTED_NAMES if name.startswith(".git/"))
 """Protected paths in the data folder of a repository."""
 
@@ -165,10 +168,17 @@ def may_be_read_only(path: str) -> bool:
     return not (folded(path).endswith((".git/modules", ".git/worktrees")) or is_written_in_work(path))
 
 
+def is_attributes(path: str) -> bool:
+    """Return whether a file at the path says which filters git uses for the files around it."""
+    return f"/{folded(path)}".endswith(f"/{ATTRIBUTES}")
+
+
 def is_written_in_work(path: str) -> bool:
-    """Return whether ordinary work writes the file: it belongs to interrupted work, or is an id that jj replaces with
-    the same id when it does not find the settings in the home, as in a sandbox."""
-    return is_unfinished_work(path) or folded(f"/{path}").endswith(tuple(f"/{name}" for name in _IDS_OF_JJ))
+    """Return whether ordinary work writes the file: it belongs to interrupted work, has attributes, or is an id that jj
+    replaces with the same id when it does not find the settings in the home, as in a sandbox."""
+    if is_unfinished_work(path) or is_attributes(path):
+        return True
+    return folded(f"/{path}").endswith(tuple(f"/{name}" for name in _IDS_OF_JJ))
 
 
 def is_of_linked_work_tree(path: str) -> bool:

@@ -14,6 +14,7 @@ from localllm.base.file_watch import NAMES, Touched, Watcher
 from localllm.base.folded_names import folded
 from localllm.sandbox.protect.folder_listings import MOST_BYTES, FolderListings
 from localllm.sandbox.protect.protected_paths import (
+    ATTRIBUTES,
     IN_BARE,
     IN_GIT,
     IN_OTHERS,
@@ -34,7 +35,7 @@ from localllm.sandbox.symlinks import SKIPPED
 _OTHER_REPOSITORIES = frozenset({".hg", ".jj", ".sl", "_darcs", ".svn", ".bzr"})
 _IN_WORKTREE = (*IN_BARE, "gitdir")
 _IN_DATA = {"head", "objects", "refs", *(name.partition("/")[0].casefold() for name in (*IN_GIT, *_IN_WORKTREE))}
-_LOOKED_FOR = WHOLE | {".git", *IN_OTHERS} | _IN_DATA
+_LOOKED_FOR = WHOLE | {".git", ATTRIBUTES, *IN_OTHERS} | _IN_DATA
 _MOST_FOLDERS = 200_000
 _MOST_WHOLE = 50_000  # folders in one that is protected as a whole
 _DEEPEST = 50  # levels of folders in it
@@ -257,6 +258,8 @@ class _Search:
             or (name in IN_OTHERS and _is_link_on_the_way(entry))
         ):
             self._take_whole(path, entry)
+        elif name == ATTRIBUTES and not is_folder:
+            self.leaves.append(path)
         elif is_folder and name in SKIPPED:
             self.reach.last[path] = inode(self._root / path)
         elif is_folder:
