@@ -1,4 +1,4 @@
-"""Find syntax errors in JSON, TOML or YAML files."""
+"""Find syntax errors in JSON, TOML or YAML files, and in makefiles."""
 
 import json
 import re
@@ -21,16 +21,20 @@ _FORMS = {
     **dict.fromkeys((".json", ".jsonc", ".ipynb", ".geojson", ".webmanifest"), "JSON"),
     ".toml": "TOML",
     **dict.fromkeys((".yaml", ".yml"), "YAML"),
+    ".mk": "make",
 }
+_MAKEFILES = frozenset({"Makefile", "makefile", "GNUmakefile"})
 
 
 def new_fault(path: str, old: str, new: str) -> Fault | None:
     """Return the syntax error in `new` if `old` is valid or empty. None if `new` is valid, or the file of another kind.
 
     Comments and trailing commas count as valid JSON if `old` has them too, or is empty. For YAML, which has no parser
-    here, only tabs, brackets, and the places of keys and list items are checked.
+    here, only tabs, brackets, and the places of keys and list items are checked; of a makefile only the indentation of
+    recipes.
     """
-    match _FORMS.get(PurePath(path).suffix.lower()):
+    file = PurePath(path)
+    match "make" if file.name in _MAKEFILES else _FORMS.get(file.suffix.lower()):
         case "JSON":
             is_strict = bool(old.strip()) and _json_fault(old) is None
             if not is_strict:
@@ -40,8 +44,36 @@ def new_fault(path: str, old: str, new: str) -> Fault | None:
             return None if _toml_fault(old) else _toml_fault(new)
         case "YAML":
             return None if _yaml_fault(old) else _yaml_fault(new)
+        case "make":
+            return None if _make_fault(old) else _make_fault(new)
         case _:
             return None
+
+
+_RULE = late_pattern(r"(?![#\s])[^=#:]*::?(?![:=])")
+_NO_RECIPE = late_pattern(
+    r"(?:-?include|s?include|ifn?def|ifn?eq|else|endif|define|endef|export|unexport|override|private|vpath)\b|#"
+    r"|[\w.$(){}-]+\s*(?:::?:?|[?+!])?="
+)
+"""Matches lines that may be indented by spaces."""
+
+
+def _make_fault(text: str) -> Fault | None:
+    """Return the first line of a recipe that begins with spaces."""
+    if ".RECIPEPREFIX" in text:
+        return None
+    in_rule = is_continued = in_define = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        was_continued, is_continued = is_continued, line.endswith("\\")
+        words = line.split(None, 1)
+        in_define = words[0] != "endef" if in_define and words else in_define or words[:1] == ["define"]
+        if was_continued or in_define or not words or line.startswith("\t"):
+            continue
+        if not line.startswith(" "):
+            in_rule = bool(_RULE.match(line)) or (in_rule and bool(_NO_RECIPE.match(line)))
+        elif in_rule and not _NO_RECIPE.match(line.lstrip()):
+            return Fault("make", number, "a recipe's line begins with spaces, and has to begin with a tab, \\t")
+    return None
 
 
 def _json_fault(text: str) -> Fault | None:

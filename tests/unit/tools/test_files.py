@@ -595,6 +595,10 @@ async def test_data_that_is_no_longer_valid_is_told(
         ("broken.json", "{", "{{"),
         ("a.toml", "", "a = 1\r\nb = 2\r\n"),
         ("a.yaml", "", "a: |\n  text: with: colons\n  \tb\nc:\n- d: e\n  f: g\nh: 'x: y'\ni: http://a:80/\n"),
+        ("Makefile", "", "A := b\nall: a b\n\tcc \\\n    -o a\n\nifdef X\n  B = c\nendif\na: a.c\n# c\n\tcc a.c\n"),
+        ("rules.mk", "", "define D\n    echo a\nendef\nall: A = b\nall:\n  # c\n  C ?= d\n\techo $(C)\n"),
+        ("Makefile", "", ".RECIPEPREFIX = $(.EMPTY) $(.EMPTY)\nall:\n    echo a\n"),
+        ("Makefile", "a:\n  b\n", "a:\n  b\nc:\n  d\n"),
         ("a.yaml", "", "# c\n---\na: &x\n  - b\n  -\n    c: d\n...\n---\ne: {f: [g,\n  h]}\n"),
     ],
 )
@@ -607,8 +611,24 @@ async def test_data_that_is_valid_or_was_not_is_not_remarked_on(
     assert "Syntax errors" not in output.for_model
 
 
+@pytest.mark.parametrize(
+    ("path", "text", "line"),
+    [
+        ("Makefile", "all: a\na: a.c\n    cc a.c\n", 3),
+        ("GNUmakefile", "all: a\n\ttrue\nrun: a\n  ./a Makefile\n", 4),
+        ("lib/rules.mk", "A = b\n\n%.o: %.c\n\n        $(CC) -c $<\n", 5),
+    ],
+)
+async def test_a_recipe_that_begins_with_spaces_is_remarked_on(tmp_path: Path, path: str, text: str, line: int) -> None:
+    output = await use(write_file, make_context(tmp_path), file_path=path, content=text)
+    assert output.for_model.endswith(
+        f"Syntax errors that were not there before, at line {line}: fix them. (make: a recipe's line begins with "
+        "spaces, and has to begin with a tab, \\t)"
+    )
+
+
 @pytest.mark.parametrize("passage", ['"', "'", '"\\', "/*", "'a", "a: ", "- ", "{", "[,", ": "])
-@pytest.mark.parametrize("path", ["a.json", "a.yaml", "a.toml"])
+@pytest.mark.parametrize("path", ["a.json", "a.yaml", "a.toml", "Makefile"])
 def test_data_is_looked_at_in_bounded_time(path: str, passage: str) -> None:
     new_fault(path, "", passage * 60_000)  # would take minutes if it grew with the square: the time limit of a test
 
