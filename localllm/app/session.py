@@ -286,10 +286,7 @@ class Conversation:
             approval="user",
             sandbox="none",
         )
-        try:
-            self._journal.write(entry)
-        except OSError as error:
-            logs.of("TOOL").warning("the journal cannot be written: %s", error)
+        self._journal.note(entry)
 
     def offer_answer(self, query: str, answer: str, *, is_here: bool) -> None:
         """Add an ensemble's answer to the next request. `is_here`: all its models are on this machine; other answers

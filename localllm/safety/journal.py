@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from localllm.base import logs
 from localllm.base.events import Json
 from localllm.base.file_lock import FileLock
 from localllm.base.jsontext import decode_json, encode_json
@@ -64,6 +65,7 @@ class Journal:
     def __init__(self, file: Path, session: str) -> None:
         self._file = file
         self._session = session
+        self._has_failed = False
 
     def write(self, entry: JournalEntry) -> None:
         """Append `entry`. Raises OSError if the file cannot be written."""
@@ -76,6 +78,16 @@ class Journal:
                 os.write(fd, torn + self._line(entry, last) + b"\n")
             finally:
                 os.close(fd)
+
+    def note(self, entry: JournalEntry) -> str:
+        """Append `entry`; if that is not possible log it, and return why the first time, to be shown: else empty."""
+        try:
+            self.write(entry)
+        except OSError as error:
+            logs.of("TOOL").warning("the journal cannot be written: %s", error)
+            is_first, self._has_failed = not self._has_failed, True
+            return (error.strerror or str(error)) if is_first else ""
+        return ""
 
     def _line(self, entry: JournalEntry, last: bytes) -> bytes:
         time = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from localllm.base import logs
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Notice
 from localllm.base.i18n import N_, Phrase, _, plural
@@ -90,10 +89,7 @@ def note_end(journal: Journal, command: BackgroundCommand) -> None:
         sandbox=command.level,
         overlooked=command.outcome.overlooked if command.outcome else False,
     )
-    try:
-        journal.write(entry)
-    except OSError as error:
-        logs.of("TOOL").warning("the journal cannot be written: %s", error)
+    journal.note(entry)
 
 
 def _report(context: ToolContext, command: BackgroundCommand, remarks: list[str], **metadata: str) -> ToolOutput:

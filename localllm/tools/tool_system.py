@@ -22,7 +22,7 @@ from localllm.llm.messages import AssistantMessage, ToolSpec
 from localllm.memory.project_memory import ProjectMemory
 from localllm.memory.session_plan import SessionPlan
 from localllm.safety.confirmation import Confirmer, question, refusal, remember
-from localllm.safety.journal import Journal, JournalEntry
+from localllm.safety.journal import Journal
 from localllm.safety.policy import Policy, Verdict
 from localllm.safety.rules import COMMAND_TOOL
 from localllm.safety.saved_rules import RememberedRules
@@ -236,7 +236,7 @@ class ToolSystem:
         async with self.changes.recorded(command, [*paths, *makes]) as changes:
             yield
         if changes:
-            self._note(own_entry(command, changes[0].path, changes))
+            self._journal.note(own_entry(command, changes[0].path, changes))
 
     def unread_text(self, path: str) -> str | None:
         """Return the text of a file that the model has neither read nor written in this conversation, by a tool for
@@ -481,14 +481,9 @@ class ToolSystem:
         if note := self._commands.take_note():
             emit(Notice(text=note))
         logs.of("TOOL").info("%s: %s", result.call.name, result.error.code if result.error else "ok")
-        self._note(msgspec.structs.replace(record.entry(result), agent=self._agent))
+        if reason := self._journal.note(msgspec.structs.replace(record.entry(result), agent=self._agent)):
+            emit(Notice(text=_("What is run is not in the journal: it cannot be written ({reason}).", reason=reason)))
         emit(result.event())
-
-    def _note(self, entry: JournalEntry) -> None:
-        try:
-            self._journal.write(entry)
-        except OSError as error:
-            logs.of("TOOL").warning("the journal cannot be written: %s", error)
 
 
 async def _to_its_end(work: Coroutine[Any, Any, ToolOutput]) -> ToolOutput:

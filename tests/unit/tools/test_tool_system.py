@@ -291,6 +291,15 @@ class TestJournal:
         (project.parent / "project-state" / "journal.jsonl").mkdir()
         assert (await tools.execute_tool("read_file", file_path="a.py"))["success"]
 
+    async def test_the_user_is_told_once_that_the_journal_cannot_be_written(self, project: Path) -> None:
+        tools = make_tools(project)
+        (project.parent / "project-state" / "journal.jsonl").mkdir()
+        events: list[AgentEvent] = []
+        for _ in range(2):
+            await tools.execute(ToolCall("c", "read_file", '{"file_path": "a.py"}'), events.append)
+        (notice,) = (event for event in events if isinstance(event, Notice))
+        assert "journal" in notice.text
+
 
 class TestBoundary:
     async def test_a_crash_of_a_tool_becomes_a_result(self, project: Path) -> None:
