@@ -121,8 +121,13 @@ def _salvaged(text: str) -> dict[str, Json]:
     return found
 
 
+_ESCAPE_OR_QUOTE = late_pattern(r'\\.|"', re.DOTALL)
+
+
 def _unescaped(body: str) -> str:
-    fixed = repair_json(f'["{body}"]')
+    """Return the text of a string whose quotes may not be escaped, as in code."""
+    quoted = _ESCAPE_OR_QUOTE.sub(lambda found: '\\"' if found[0] == '"' else found[0], body)
+    fixed = repair_json(f'["{quoted}"]')
     if fixed is None:
         return body
     value: list[Json] = msgspec.json.decode(fixed)
