@@ -221,7 +221,8 @@ class Visibility(msgspec.Struct, frozen=True, kw_only=True):
     def is_too_wide(self, folder: Path) -> bool:
         """Return whether a folder is no project: `is_around_home`, it holds the temporary files of all programs, or is
         one with the system's programs."""
-        of_all = _real(map(Path, (*_TEMPORARY, _SHARED_MEMORY, f"{_RUNTIME}{os.getuid()}")))
+        runtime = () if sys.platform == "win32" else (f"{_RUNTIME}{os.getuid()}",)
+        of_all = _real(map(Path, (*_TEMPORARY, _SHARED_MEMORY, *runtime)))
         holds_temporary = any(path.is_relative_to(folder) for path in of_all)
         is_of_system = folder in _real(map(Path, SYSTEM_FOLDERS.split()))
         return self.is_around_home(folder) or holds_temporary or is_of_system or folder in self.of_all_programs

@@ -254,3 +254,11 @@ def test_a_folder_for_the_files_of_all_programs_is_no_project(tmp_path: Path) ->
     assert not seen.is_too_wide(tmp_path / "t" / "project")
     assert not seen.is_too_wide(tmp_path / "project")
     assert not survey({"HOME": str(tmp_path / "home")}).is_too_wide(tmp_path / "t")
+
+
+def test_a_system_without_user_numbers_has_projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The doctor asks it on Windows as well."""
+    seen = survey({"HOME": str(tmp_path / "home")})
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.delattr(os, "getuid")
+    assert not seen.is_too_wide(tmp_path)
