@@ -1,7 +1,7 @@
 """Find what in a project needs care when a command starts: read-only files, masked sockets, covered folders."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,11 +24,18 @@ class ProjectSurroundings:
     """What in the project at `root` a command may not change, read or rename, determined anew for each command.
 
     `quarantine`: where files are kept that a command put at protected names. `hidden`: unreadable for commands.
-    `unwritable`: read-only for them, as is the environment this program runs in, if that is in the project.
+    `unwritable`: read-only for them, as is the environment this program runs in, if that is in the project. `hides`:
+    see OutwardLinks.
     """
 
     def __init__(
-        self, root: Path, quarantine: Path | None, *, hidden: Sequence[Path], unwritable: Sequence[Path]
+        self,
+        root: Path,
+        quarantine: Path | None,
+        *,
+        hidden: Sequence[Path],
+        unwritable: Sequence[Path],
+        hides: Callable[[str], bool] = lambda _path: False,
     ) -> None:
         self._root = root
         self._hidden = hidden
@@ -39,7 +46,7 @@ class ProjectSurroundings:
         files = [path for path in self._unwritable if Path(path).is_symlink() or not Path(path).is_dir()]
         inside = [path for path in files if Path(path).is_relative_to(root)]
         closed = [str(path) for path in hidden if path.is_relative_to(root)]
-        self.protected = ProtectedFiles(root, quarantine, also=inside, closed=closed)
+        self.protected = ProtectedFiles(root, quarantine, also=inside, closed=closed, is_hidden=hides)
         self.inventory = Inventory(root)
         self.own_folder = OwnFolder(root)
         self.sockets = MachineSockets()

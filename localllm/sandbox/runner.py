@@ -127,7 +127,9 @@ class SandboxRunner:
         quarantine = state_folder and state_folder / "quarantine"
         secrets = [path for path in secrets_named_by(os.environ) if self._root in Path(os.path.realpath(path)).parents]
         closed = (*self._hidden, *secrets)
-        self._project = ProjectSurroundings(self._root, quarantine, hidden=closed, unwritable=unwritable)
+        self._project = ProjectSurroundings(
+            self._root, quarantine, hidden=closed, unwritable=unwritable, hides=self._hides
+        )
         self._levels = levels
         self._bundle = Bundle()
         self._server = ForkServer(self._bundle)
@@ -204,6 +206,14 @@ class SandboxRunner:
         marks = dict.fromkeys(self._visibility.hidden, False) | dict.fromkeys(self._visibility.shown, True)
         marks[self._root] = True
         return next((marks[place] for place in (path, *path.parents) if place in marks), True)
+
+    def _hides(self, path: str) -> bool:
+        """Return whether a path is in the user's home and hidden from commands, or leads to the home from above."""
+        if self.level == "none":
+            return False
+        homes = (*self._visibility.homes, *self._visibility.homes_elsewhere)
+        is_above = any(home.is_relative_to(path) for home in homes)
+        return is_above or (any(Path(path).is_relative_to(home) for home in homes) and not self.shows(Path(path)))
 
     async def inspect(
         self,

@@ -230,6 +230,9 @@ async def run_command(
         context.emit(Notice(text=str(remark), level="warning"))
     if result.overlooked:
         _warn_of_overlooked(context)
+    if result.reverted:
+        text = _("Put back as it was, because commands must not change it: {paths}", paths=some_of(result.reverted))
+        context.emit(Notice(text=text, level="warning"))
     if result.reopened:
         context.emit(Notice(text=reopened_notice(result.reopened), level="warning"))
     remarks = [

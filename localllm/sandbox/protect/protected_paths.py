@@ -231,7 +231,8 @@ class Reach:
 
     `visited`: the folders scanned. `is_complete`: there are no others. `closed`: unreadable folders. `repositories`:
     those with a `.git`; `bare`: those that look like its content; `others`: the data of other version control systems.
-    `last`: package folders, with their inodes.
+    `last`: package folders, with their inodes. `links`: symlinks in the folders that were listed again, not in package
+    folders.
     """
 
     def __init__(self, seconds: float = math.inf, *, skipped: bool = False) -> None:
@@ -243,6 +244,7 @@ class Reach:
         self.bare: set[str] = set()
         self.others: set[str] = set()
         self.last: dict[str, int] = {}
+        self.links: list[str] = []
         self.is_complete = True
 
 

@@ -36,6 +36,7 @@ _OTHER_REPOSITORIES = frozenset({".hg", ".jj", ".sl", "_darcs", ".svn", ".bzr"})
 _IN_WORKTREE = (*IN_BARE, "gitdir")
 _IN_DATA = {"head", "objects", "refs", *(name.partition("/")[0].casefold() for name in (*IN_GIT, *_IN_WORKTREE))}
 _LOOKED_FOR = WHOLE | {".git", ATTRIBUTES, *IN_OTHERS} | _IN_DATA
+_IN_PACKAGES = tuple(f"/{name}/" for name in SKIPPED)
 _MOST_FOLDERS = 200_000
 _MOST_WHOLE = 50_000  # folders in one that is protected as a whole
 _DEEPEST = 50  # levels of folders in it
@@ -57,6 +58,7 @@ class ProtectedWalk:
         self._root = root
         self._most_bytes = most_bytes
         self._listings = FolderListings(_may_matter)
+        self._with_links: dict[str, list[os.DirEntry[str]]] = {}
         self._watched_from = watched_from
         self._watched: _WatchedFolders | None = None
         self._can_watch = True
@@ -70,7 +72,7 @@ class ProtectedWalk:
         unchanged folders are read again. The protected paths themselves, including empty folders, are added to `tops`.
         """
         reach = reach or Reach()
-        search = _Search(self._root, self._listings, reach, [] if tops is None else tops)
+        search = _Search(self._root, self._listings, reach, [] if tops is None else tops, self._with_links)
         deadline = time.monotonic() + reach.seconds
         if not (self._watched and self._look_where_touched(self._watched, search, deadline)):
             self._look_everywhere(search, deadline)
@@ -209,9 +211,18 @@ class _WatchedFolders:
 
 
 class _Search:
-    """Collects what is protected in folders. `leaves`: files, by path below the root, some of them twice."""
+    """Collects what is protected in folders. `leaves`: files, by path below the root, some of them twice.
+    `with_links`: the listings of folders with symlinks that earlier scans have reported, which is added to."""
 
-    def __init__(self, root: Path, listings: FolderListings, reach: Reach, tops: list[str]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        listings: FolderListings,
+        reach: Reach,
+        tops: list[str],
+        with_links: dict[str, list[os.DirEntry[str]]],
+    ) -> None:
+        self._with_links = with_links
         self.reach = reach
         self.leaves: list[str] = []
         self._root = root
@@ -236,7 +247,11 @@ class _Search:
             self.reach.bare.add(folder)
             self._search_for(folder, entries, _IN_WORKTREE if "commondir" in names else IN_BARE)
         for entry in entries:
-            is_any |= self._take(folder, entry, inside)
+            if not entry.is_symlink() or _is_looked_for(folded(entry.name)):
+                is_any |= self._take(folder, entry, inside)
+        if entries is not self._with_links.get(folder) and (links := [one for one in entries if one.is_symlink()]):
+            self.reach.links += [joined(folder, link.name) for link in links]
+            self._with_links[folder] = entries  # the same object as long as the folder does not change
         return inside, is_any
 
     def _take(self, folder: str, entry: os.DirEntry[str], inside: list[str]) -> bool:
@@ -321,8 +336,12 @@ def _first_steps(names: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], tu
 
 
 def _may_matter(entry: os.DirEntry[str]) -> bool:
-    """Return whether the entry may have a protected name, or contain one."""
-    return entry.is_dir(follow_symlinks=False) or _is_looked_for(folded(entry.name))
+    """Return whether the entry may have a protected name or contain one, or may lead elsewhere."""
+    return (
+        entry.is_dir(follow_symlinks=False)
+        or _is_looked_for(folded(entry.name))
+        or (entry.is_symlink() and not any(name in entry.path for name in _IN_PACKAGES))
+    )
 
 
 def _is_wanted(entry: os.DirEntry[str]) -> bool:

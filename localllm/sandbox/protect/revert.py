@@ -22,6 +22,7 @@ from localllm.sandbox.protect.harmful_changes import HarmfulChanges
 from localllm.sandbox.protect.home_links import HomeLinks
 from localllm.sandbox.protect.indirect_targets import MOST_PLACES, Leads, links_to, trace
 from localllm.sandbox.protect.interrupted_work import is_unfinished_work
+from localllm.sandbox.protect.outward_links import OutwardLinks
 from localllm.sandbox.protect.path_programs import PathPrograms
 from localllm.sandbox.protect.protected_paths import (
     Entry,
@@ -65,7 +66,7 @@ class ProtectedFiles:
     command's. What protected files refer to (see `indirect_targets`), what the home's settings are symlinks to (see
     `home_links`) and programs of the system's names on the PATH (see `path_programs`) are protected as well. `coarse`:
     nanoseconds by which file times may be off. `also`: absolute paths of others in the project, each a file, a symlink
-    or nothing yet; `closed`: such as commands may create, but not as a symlink.
+    or nothing yet; `closed`: such as commands may create, but not as a symlink. `is_hidden`: see OutwardLinks.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class ProtectedFiles:
         *,
         also: Iterable[str] = (),
         closed: Iterable[str] = (),
+        is_hidden: Callable[[str], bool] = lambda _path: False,
     ) -> None:
         self._root = root
         self._also = {path.removeprefix(f"{root}/") for path in also}
@@ -101,6 +103,7 @@ class ProtectedFiles:
         self._is_unfinished = False
         self._failed: Exception | None = None
         self._spared: frozenset[str] = frozenset()
+        self._links_out = OutwardLinks(root, is_hidden)
         self._put = PutBack(root, quarantine)
 
     def look_ahead(self) -> None:
@@ -109,6 +112,7 @@ class ProtectedFiles:
             reach = Reach(_TIME_BEFORE, skipped=True)
             with self._lock:
                 self._walk.look(self._known.before, reach=reach)
+                self._links_out.see(reach.links, is_running=self._running > 0)
                 if reach.is_complete:
                     self._walk.look(self._known.before)  # the kernel watches by now
                     self._data.look(reach, self._known.before)
@@ -176,6 +180,7 @@ class ProtectedFiles:
         reach, tops = Reach(_TIME_BEFORE), list[str]()
         others = list(self._records.of_others())  # their commands may end during the scan, or begin
         before = self._walk.look(last.before, tops, reach)
+        self._links_out.see(reach.links, is_running=False)
         self._is_overlooked = self._is_cut_short = False
         self._earlier = []
         if self._first is None:
@@ -259,6 +264,7 @@ class ProtectedFiles:
             reach, tops = Reach(_TIME_BEFORE), list[str]()
             known = self._known.before
             entries = self._walk.look(known, tops, reach)
+            self._links_out.see(reach.links, is_running=False)
             leads = self._leads()
             first = self._named_first(leads, reach)
             named = trace(self._root, leads, entries, first, known, tops, reach)[1]
@@ -386,6 +392,9 @@ class ProtectedFiles:
         self._is_overlooked |= self._is_cut_short
         if not reach.is_complete:
             after |= look_at(self._root, known.before.keys() - after.keys(), known.before)
+        self._links_out.see(reach.links, is_running=True)
+        if most is None:
+            after |= self._tried(lambda: self._links_out.new(known, is_ours=within is None))
         self._take_in_outputs(after)
         broken = self._tried(self._data.broken)
         after |= {path: now for path, (_, now) in broken.items() if now}

@@ -156,3 +156,13 @@ async def test_commands_side_by_side_do_not_take_each_other_for_the_user(reposit
         await asyncio.sleep(0.01)
     await asyncio.gather(first, repository.run("sleep 0.6"))
     assert (repository.project / ".envrc").read_text() == "export A=1\n"
+
+
+async def test_a_link_to_what_a_command_does_not_see_is_taken_away(world: World) -> None:
+    (world.home / ".cargo/bin").mkdir(parents=True)
+    (world.project / "dist").mkdir()
+    result = await world.run(
+        f"rmdir dist; ln -s {world.home}/.ssh dist; ln -s {world.home} all; ln -s {world.home}/.cargo/bin tools"
+    )
+    assert (result.return_code, result.reverted) == (0, ("all", "dist"))
+    assert sorted(path.name for path in world.project.iterdir() if path.is_symlink()) == ["tools"]

@@ -1,0 +1,89 @@
+"""Find the symlinks that a command leaves in a project and that lead to a place of the home which it cannot see.
+
+They are of no use to the command. The user's own tools would write to where they lead, or empty it: `npm ci` where
+`node_modules` has become such a link.
+"""
+
+import os
+import stat
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from localllm.sandbox.protect.command_records import CommandRecord
+from localllm.sandbox.protect.protected_paths import Entry, identity_of
+from localllm.sandbox.symlinks import follow
+
+_MOST = 20_000  # links that are remembered, and that are looked at one time
+_OF_PROCESS = "/proc/"  # `/proc/self/cwd` leads elsewhere for each program
+
+
+class _Link(NamedTuple):
+    """A link, and what it stands for: "" where its target's own text leads to something in the project."""
+
+    entry: Entry
+    real: str
+
+
+class OutwardLinks:
+    """The symlinks of the project at `root`, before commands and since. `is_hidden`: whether commands see nothing at an
+    absolute path of the home, which exists or not."""
+
+    def __init__(self, root: Path, is_hidden: Callable[[str], bool]) -> None:
+        self._root = root
+        self._is_hidden = is_hidden
+        self._before: dict[str, _Link] = {}
+        self._since: dict[str, None] = {}
+
+    def see(self, paths: Iterable[str], *, is_running: bool) -> None:
+        """Record links: while no command runs, as those from before; else to judge them later, as an unchanged folder
+        is not listed again."""
+        if is_running:
+            self._since |= dict.fromkeys(paths)
+            return
+        for path in paths:
+            if (link := self._read(path)) and len(self._before) < _MOST:
+                self._before[path] = link
+
+    def new(self, known: CommandRecord, *, is_ours: bool) -> dict[str, Entry]:
+        """Return those that came since `known`, of this program if `is_ours`, and lead to something hidden; where one
+        was at such a path before, it is added to the record. What stands for the same as a link from before is left: it
+        may be that one, moved or copied."""
+        noted, self._since = list(self._since)[:_MOST], {}
+        saw_all = is_ours and known.is_complete and len(self._before) < _MOST
+        reals = {link.real for link in self._before.values()}
+        found: dict[str, Entry] = {}
+        for path in noted:
+            link, before = self._read(path), self._before.get(path)
+            if not link or (before and before.entry.identity == link.entry.identity):
+                continue
+            is_new = saw_all or link.entry.identity[4] >= known.begun
+            if is_new and link.real not in ("", *reals) and self._is_harmful(path, link.real):
+                found[path] = link.entry
+                known.gone.update({path: before.entry} if before else {})
+            elif not before:
+                self.see([path], is_running=False)
+        return found
+
+    def _is_harmful(self, path: str, real: str) -> bool:
+        folder = os.path.dirname(f"{self._root}/{path}")  # noqa: PTH120 - strings
+        return os.path.realpath(folder) == folder and (real == _OF_PROCESS or self._is_hidden(real))
+
+    def _read(self, path: str) -> _Link | None:
+        link = self._root / path
+        try:
+            about = link.lstat()
+            target = os.fsencode(link.readlink()) if stat.S_ISLNK(about.st_mode) else None
+        except OSError:
+            return None  # deleted meanwhile
+        if target is None:
+            return None
+        return _Link(Entry(about.st_mode, identity_of(about), target), self._real(path, os.fsdecode(target)))
+
+    def _real(self, path: str, target: str) -> str:
+        inside = f"{self._root}/"
+        folder = os.path.dirname(f"{inside}{path}")  # noqa: PTH120 - strings
+        if f"{os.path.normpath(os.path.join(folder, target))}/".startswith(inside):  # noqa: PTH118 - strings
+            return ""
+        *links, real = follow(f"{inside}{path}")
+        return _OF_PROCESS if any(link.startswith(_OF_PROCESS) for link in links) else real

@@ -1,0 +1,112 @@
+"""A link that a command leaves and that leads to where it sees nothing is taken away; all others stay."""
+
+import os
+import shutil
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.protect.revert import ProtectedFiles
+
+
+@pytest.fixture(params=[0, 600], ids=["small", "watched"])
+def root(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    root = tmp_path.resolve() / "home" / "project"
+    for folder in ("node_modules", "src/deep", "../Documents", "../data", *(f"many/{n}" for n in range(request.param))):
+        (root / folder).mkdir(parents=True)
+    (root / "data").symlink_to(root.parent / "data")
+    return root
+
+
+@pytest.fixture
+def files(root: Path, tmp_path: Path) -> ProtectedFiles:
+    home = str(root.parent)
+    files = ProtectedFiles(root, tmp_path / "quarantine", is_hidden=lambda path: f"{path}/".startswith(f"{home}/"))
+    files.look_ahead()
+    return files
+
+
+def after(files: ProtectedFiles, *links: tuple[Path, str | Path]) -> Sequence[str]:
+    files.begin()
+    for place, target in links:
+        place.parent.mkdir(exist_ok=True, parents=True)
+        place.symlink_to(target)
+    return files.end()
+
+
+def test_a_link_in_the_place_of_a_folder_is_taken_away(root: Path, files: ProtectedFiles, tmp_path: Path) -> None:
+    files.begin()
+    (root / "node_modules").rename(root / "old")
+    (root / "node_modules").symlink_to(root.parent / "Documents")
+    assert files.end() == ("node_modules",)
+    assert not os.path.lexists(root / "node_modules")
+    assert [path.name for path in (tmp_path / "quarantine").rglob("node_modules")] == ["node_modules"]
+
+
+def test_links_that_lead_to_a_hidden_place_are_found_however_they_are_written(
+    root: Path, files: ProtectedFiles
+) -> None:
+    made = after(
+        files,
+        (root / "dist", "../Documents/../Documents"),
+        (root / "new/folder/out", root.parent),
+        (root / "src/deep/up", "../../.."),
+        (root / "src/later", "../../not-there-yet"),
+        (root / "chain", "dist"),
+        (root / "now", "/proc/self/cwd/.."),
+    )
+    assert made == ("dist", "new/folder/out", "now", "src/deep/up", "src/later")
+    assert os.path.lexists(root / "chain")
+
+
+def test_links_that_lead_elsewhere_stay(root: Path, files: ProtectedFiles, tmp_path: Path) -> None:
+    links = (
+        (root / "in", "src/deep"),
+        (root / "src/deep/back", "../.."),
+        (root / "whole", root / "src"),
+        (root / "nothing", "no/such/file"),
+        (root / "system", "/usr/bin/env"),
+        (root / "lock", "user@host.1234:5678"),
+        (root / "elsewhere", tmp_path / "elsewhere"),
+        (root / "node_modules/.store/x/node_modules/lib", root.parent / "lib"),
+    )
+    assert after(files, *links) == ()
+    assert all(os.path.lexists(place) for place, _ in links)
+
+
+def test_what_was_there_before_may_be_moved_and_copied_and_is_put_back(root: Path, files: ProtectedFiles) -> None:
+    (root / "mine").symlink_to(root.parent / "Documents/mine")  # a moment before
+    files.begin()
+    (root / "data").rename(root / "src/data")
+    shutil.copy(root / "mine", root / "copy", follow_symlinks=False)
+    assert files.end() == ()
+    files.begin()
+    (root / "mine").unlink()
+    (root / "mine").symlink_to(root.parent / "Documents")
+    assert files.end() == ("mine",)
+    assert (root / "mine").readlink() == root.parent / "Documents/mine"
+
+
+def test_a_folder_that_is_moved_takes_its_links_along(root: Path, files: ProtectedFiles) -> None:
+    assert after(files, (root / "a/b/c/link", "../../../Documents")) == ()
+    time.sleep(0.01)
+    files.begin()
+    (root / "a/b/c").rename(root / "a/d")
+    (root / "a/d").rename(root / "d")
+    (root / "src/e").mkdir()
+    (root / "d").rename(root / "src/e/d")
+    assert files.end() == ()
+    files.begin()
+    (root / "src/e/d").rename(root / "src/d")
+    (root / "src/d").rename(root / "src/deep/d")
+    (root / "src/deep/d").rename(root / "a/d")
+    assert files.end() == ("a/d/link",)
+
+
+def test_it_is_seen_at_the_end_also_if_a_look_has_seen_it_before(root: Path, files: ProtectedFiles) -> None:
+    files.begin()
+    (root / "dist").symlink_to(root.parent / "Documents")
+    assert files.check() == ()
+    assert files.end() == ("dist",)
