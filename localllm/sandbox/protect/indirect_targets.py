@@ -4,12 +4,12 @@ direnv and mise export.
 These may be any files of the project, and are protected like the files that refer to them.
 """
 
-import glob
 import os
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
 
@@ -30,6 +30,7 @@ _MOST_ROUNDS = 10  # of included config files, and of symlinks to symlinks
 _ALTERNATES = "/objects/info/alternates"
 MOST_PLACES = 1_000
 _MOST_MATCHES = 100
+_MOST_LISTED = 10_000  # names that a pattern is compared with
 _MOST_SETTINGS = 1 << 19  # bytes of config files
 _SECONDS = 0.2  # for following symlinks
 
@@ -81,11 +82,29 @@ class Leads:
                 found.update(self._of_alternates(path))
             elif read := list(sourced_by(path, entry.content)):
                 folder = (self._root / path).parent
-                places = [_file_at(place) for one in read for place in _matches(os.path.normpath(folder / one))]
+                places = [_file_at(place) for one in read for place in self._matches(os.path.normpath(folder / one))]
                 found.update(self._inside(places))
             elif is_git_settings(path) or name == "config.worktree":
                 found.update(self._of_settings(path, entry.content, worktrees))
         return found | self.of_user(worktrees)
+
+    def _matches(self, named: str) -> list[str]:
+        """Return the path, and the files of the project that it matches as a pattern (mise)."""
+        top, places, left = f"{self._root}/", [str(self._root)], _MOST_LISTED
+        if not _is_pattern(named) or not named.startswith(top):
+            return [named]
+        for part in named.removeprefix(top).split("/"):
+            if not _is_pattern(part):
+                places = [f"{place}/{part}" for place in places]
+                continue
+            found: list[str] = []
+            for place in places:
+                with suppress(OSError), os.scandir(place) as entries:
+                    names = [entry.name for entry in islice(entries, left)]
+                    left -= len(names)
+                    found += [f"{place}/{name}" for name in names if fnmatchcase(name, part)]
+            places = found[:_MOST_MATCHES]
+        return [named, *places]
 
     def of_user(self, worktrees: Iterable[str]) -> set[str]:
         """Return what settings outside the project refer to in repositories with these absolute paths."""
@@ -190,11 +209,8 @@ def trace(
     return found, named, not further - named and leads.is_complete
 
 
-def _matches(named: str) -> list[str]:
-    """Return the path, and the files that it matches as a pattern of one folder (mise)."""
-    if not any(sign in named for sign in "*?["):
-        return [named]
-    return [named, *islice(glob.iglob(named), _MOST_MATCHES)]  # noqa: PTH207 - strings
+def _is_pattern(path: str) -> bool:
+    return any(sign in path for sign in "*?[")
 
 
 def _file_at(sourced: str) -> str:

@@ -66,10 +66,10 @@ def _of_direnv(text: str) -> Iterator[str]:
 def _first_word(text: str, start: int) -> str:
     """Return the word of a shell that begins there, without its quotes; "" if the command ends there."""
     word: list[str] = []
-    quote, depth, is_escaped = "", 0, False
+    quote, depth, is_escaped, in_backquotes = "", 0, False, False
     for letter in text[start : start + _LONGEST_WORD].partition("\n")[0]:
-        is_within = bool(quote or depth or word.count("`") % 2)
-        if is_escaped or letter == "\\":
+        is_within = bool(quote or depth or in_backquotes)
+        if is_escaped or (letter == "\\" and quote != "'"):
             is_escaped = not is_escaped
             if is_escaped:
                 continue
@@ -80,6 +80,7 @@ def _first_word(text: str, start: int) -> str:
             break
         else:
             depth += {"(": 1, ")": -1}.get(letter, 0)
+            in_backquotes ^= letter == "`"
         word.append(letter)
     return "".join(word)
 

@@ -1,9 +1,13 @@
 """What direnv and mise read into the shell: which files, and that changes of them are undone."""
 
+import os
 from pathlib import Path
+from time import process_time
 
 import pytest
 
+from localllm.sandbox.protect.indirect_targets import Leads
+from localllm.sandbox.protect.protected_paths import Entry
 from localllm.sandbox.protect.revert import ProtectedFiles
 from localllm.sandbox.protect.sourced_files import sourced_by
 
@@ -69,10 +73,14 @@ def test_what_is_read_is_put_back(tmp_path: Path, envrc: str, before: str | None
     assert ((root / ".env").read_text() if (root / ".env").exists() else None) == before
 
 
-def test_mise_names_files_by_patterns_and_from_the_folder_above_its_own(tmp_path: Path) -> None:
-    root = tmp_path.resolve()
+@pytest.mark.parametrize("folder", ["project", "[a]"])
+@pytest.mark.parametrize("pattern", ["scripts/*.sh", "s*/[ab].sh"])
+def test_mise_names_files_by_patterns_and_from_the_folder_above_its_own(
+    tmp_path: Path, folder: str, pattern: str
+) -> None:
+    root = tmp_path.resolve() / folder
     (root / ".config/mise").mkdir(parents=True)
-    (root / ".config/mise/config.toml").write_text("[env]\n_.source = ['scripts/*.sh']\n")
+    (root / ".config/mise/config.toml").write_text(f"[env]\n_.source = ['{pattern}']\n")
     (root / "scripts").mkdir()
     (root / "scripts/a.sh").write_text("true\n")
     files = ProtectedFiles(root, None)
@@ -80,6 +88,33 @@ def test_mise_names_files_by_patterns_and_from_the_folder_above_its_own(tmp_path
     (root / "scripts/a.sh").write_text("evil\n")
     assert files.end() == ("scripts/a.sh",)
     assert (root / "scripts/a.sh").read_text() == "true\n"
+
+
+def test_no_folder_outside_the_project_is_listed_for_a_pattern(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed: list[str] = []
+    scandir = os.scandir
+
+    def listing(path: str) -> object:
+        listed.append(os.path.realpath(path))
+        return scandir(path)
+
+    root = tmp_path.resolve() / "project"
+    root.mkdir()
+    monkeypatch.setattr(os, "scandir", listing)
+    entries = {"mise.toml": Entry(0o100644, (), b"[env]\n_.source = ['../*/*/x', 'sub/../*']\n")}
+    Leads(root, (), "").of(entries)
+    assert set(listed) <= {str(root)}
+
+
+def test_a_long_word_takes_time_in_proportion_to_its_length() -> None:
+    def seconds(length: int) -> float:
+        text = b"source " + b"a" * length + b"\n"
+        began = process_time()
+        for _ in range(20):
+            assert list(sourced_by(".envrc", text))
+        return process_time() - began
+
+    assert min(seconds(4_000) for _ in range(3)) < 9 * max(seconds(1_000) for _ in range(3))
 
 
 def test_without_direnv_it_is_nobodys(tmp_path: Path) -> None:
