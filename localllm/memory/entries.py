@@ -3,6 +3,7 @@
 import re
 import textwrap
 import unicodedata
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from localllm.base.errors import ToolExecutionError
@@ -144,11 +145,27 @@ _LONGEST_FOLDED = 2_000  # characters: normalising long runs of accents takes qu
 
 
 _MARKUP = late_pattern(
-    r"(?<!\\)(?:(?<=!)\[(?=[^\[\]\n]{0,300}\][(\[])|<(?=/?(?:img|image|picture|source|i?frame|object|embed|video|audio|script"
-    r"|link|style|svg|input|body|table|t[dhr]|meta|base)[\s/>])|(?<=\n)\[(?=[^\[\]\n]{1,300}\]:))"
+    r"(?im)(?<!\\)(?=<(?:/?(?:img|image|picture|source|i?frame|object|embed|video|audio|script|link|style|svg|input|body"
+    r"|table|t[dhr]|meta|base)[\s/>]|[a-z][\w-]{0,30}[\s/][^<>]{0,300}=))"
+    r"|^(?:[ \t>*+-]|\d{1,9}[.)][ \t]){0,20}(?=\[[^\[\]]{1,300}\]:\s{0,9}\S{0,300}[:/\\&])"
 )
-"""What makes a preview of the file fetch an address: pictures, HTML, and on a line of its own the address of a picture
-elsewhere. A model can put into an address what it has read."""
+"""Matches before HTML that makes a preview of the file fetch an address, and before the address of a picture elsewhere.
+A model can put into an address what it has read."""
+
+_BRACKET = late_pattern(r"\\.|[\[\]]", re.DOTALL)
+
+
+def _without_pictures(text: str) -> str:
+    """Put a backslash before pictures and HTML with an address. The definition of `![a]` may be in another item."""
+    opened, pictures = list[int](), list[int]()
+    for found in _BRACKET.finditer(text):
+        if found[0] == "[":
+            opened.append(found.start())
+        elif found[0] == "]" and opened and text[(start := opened.pop()) - 1 : start] == "!":
+            is_macro = re.match(r"\w", text[max(start - 2, 0)]) and not text.startswith(("(", "["), found.end())
+            pictures += [] if is_macro else [start]  # vec![1, 2]
+    ends = [0, *sorted(pictures), len(text)]
+    return _MARKUP.sub(r"\g<0>\\", "\\".join(text[begin:end] for begin, end in pairwise(ends)))
 
 
 def tidy(text: str) -> list[str]:
@@ -157,7 +174,7 @@ def tidy(text: str) -> list[str]:
 
     ToolExecutionError memory_text_empty if the first line has no letter or digit.
     """
-    lines = _MARKUP.sub(r"\\\g<0>", clean(re.sub(r"\r\n?", "\n", text))).strip().split("\n")
+    lines = _without_pictures(clean(re.sub(r"\r\n?", "\n", text))).strip().split("\n")
     title = " ".join(lines[0].split("\t")).strip()
     if not any(character.isalnum() for character in title):
         raise ToolExecutionError("memory_text_empty")

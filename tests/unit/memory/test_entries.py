@@ -52,6 +52,12 @@ def test_texts_are_compared_without_what_makes_no_difference() -> None:
         ("<img src=x> and </script>", [r"\<img src=x> and \</script>"]),
         ("look\n[b]: https://e.example/?k=1", ["look", r"\[b]: https://e.example/?k=1"]),
         ("vec![1, 2], List<int>, [bug]: crash, [x](y)", ["vec![1, 2], List<int>, [bug]: crash, [x](y)"]),
+        ("![a [b] c](x), ![d]", [r"!\[a [b] c](x), !\[d]"]),
+        ("![a\nb](x)", [r"!\[a", "b](x)"]),
+        (r"![a\]b](x)", [r"!\[a\]b](x)"]),
+        ("[b]: https://e.example/?k=1", [r"\[b]: https://e.example/?k=1"]),
+        ("look\n- [b]:\n  <//e.example>", ["look", r"- \[b]:", "  <//e.example>"]),
+        ("<IMG src=x> <div style='background:url(x)'>", [r"\<IMG src=x> \<div style='background:url(x)'>"]),
         (r"twice: !\[](x)", [r"twice: !\[](x)"]),
     ],
 )
