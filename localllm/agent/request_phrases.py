@@ -71,9 +71,12 @@ _HOW = r"(?i)(?:and |so |please )?(?:how|what|which|where|when|why|explain|descr
 _BAN = (
     r"\b(?:do not|don't|without|never) (?:\w+ ){0,2}(?:chang|edit|modif|writ|touch)\w*"
     r"(?: (?!(?:other|tests?|existing|unrelated)\b)\w+){0,2} ?(?:files?|anything|code|nothing|it)\b"
-    r"(?! (?:else|other|outside|beyond|apart|except|but|by|in|of|on|to|under|that|which)\b)"
-    r"|\bno changes\b(?! (?:to|in|of|outside|beyond)\b)"
+    r"(?! (?:else|other|outside|beyond|apart|except|but|by|of|on|to|under|that|which"
+    r"|in(?! (?:the|this|my) (?:project|repo\w*)\b))\b)"
+    r"|\b(?:no|(?:do not|don't|without) mak(?:e|ing) any) changes\b(?! (?:to|in|of|outside|beyond)\b)"
 )
+_BAN_WORDS = ("do not", "don't", "without", "never", "no changes", "変更", "修正", "編集")
+"""Every match of _BAN or _HANDS_OFF_JA contains one of these."""
 _HANDS_OFF = (
     rf"(?i){_BAN}|\b(?:only|just) (?:explain|answer|tell|show|plan)\b"
     r"|(?:^|[.;:!?(,-]\s{0,3}|\b(?:stay|remain|strictly|keep it|this is|treat \w{1,9} as) )read[- ]only\b(?! [a-z])"
@@ -104,7 +107,7 @@ _ABOUT_JA = (
     r"|について)?[^。\n]{0,12}(?:教え|説明|示し|見せ|提案|出し|書い|挙げ|考え|まとめ|知り)|教えて|説明して"
 )
 _HANDS_OFF_JA = (
-    r"(?:(?<![のはをも外])|(?<![他外のト])(?:コード|ファイル)[のはを])"
+    r"(?:[何に]も|(?<![のはをも外])|(?<![他外のト])(?:コード|ファイル)[のはを])"
     r"(?:変更|修正|編集)(?:は)?(?:せず(?!に使)|しない|なしで)"
 )
 _AGREED = (
@@ -323,10 +326,12 @@ def saves_file(request: str) -> bool:
 
 
 def forbids_change(request: str) -> bool:
-    """Return whether it says that nothing is to be changed, and orders no change."""
+    """Return whether it says that nothing is to be changed, and orders no change and no file."""
     request = ends_of(request)
+    if not has_any(request, _BAN_WORDS):
+        return False
     is_ban = re.search(rf"(?i){_BAN}", request) or (not request.isascii() and re.search(_HANDS_OFF_JA, request))
-    return bool(is_ban) and not _orders_change(request)
+    return bool(is_ban) and not _orders_change(request) and not saves_file(request)
 
 
 def _orders_change(request: str) -> bool:

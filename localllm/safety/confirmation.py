@@ -16,9 +16,13 @@ _WHY = {
     "untrusted": N_("Text from the web is in this conversation, and this may send data out."),
     "address": N_("Neither you nor a search has given this address; what it contains is sent there."),
     "instruction": N_("Assistants follow the instructions in this file."),
+    "unwanted": N_("You asked that nothing be changed."),
     "example_matched": N_("matches what it must not match"),
     "example_missed": N_("does not match its example"),
 }
+
+NEEDS_PERSON = frozenset({"address", "unwanted"})
+"""Reasons to ask that only a person can dispel."""
 
 
 Answers = Literal["person", "yes", "no"]
@@ -54,7 +58,7 @@ def question(
         lasting=verdict.lasting and not shown.danger,
         scope=scope if verdict.lasting else "",
         agent=agent,
-        needs_person=verdict.why == "address",
+        needs_person=verdict.why in NEEDS_PERSON,
     )
 
 
@@ -76,6 +80,8 @@ def refusal(request: ConfirmationRequested, verdict: Verdict, answer: Confirmati
         return SafetyViolationError("denied_by_user", name=request.tool, feedback=said)
     if request.risk == "dangerous":
         return SafetyViolationError("denied_dangerous", name=request.tool, rule=_reason(verdict))
+    if verdict.why == "unwanted":
+        return SafetyViolationError("denied_unwanted", name=request.tool)
     if request.needs_person:
         return SafetyViolationError("denied_address", name=request.tool, site=request.scope)
     key = "denied_unattended_command" if request.tool == COMMAND_TOOL else "denied_unattended"

@@ -34,10 +34,11 @@ class CallJudge:
     `tainted`: untrusted text, as from the web, is in the conversation; then calls that could send data away need
     confirmation. `said`: what the user has typed so far. `has_downloaded`: commands may have added text of other
     machines; that is untrusted, too, but commands need no confirmation for it, as they reach listed hosts only.
+    `is_read_only`: in this turn, the user wants no file changed.
     """
 
     def __init__(self, policy: Policy, context: ToolContext, commands: CommandSnapshots) -> None:
-        self.tainted = False
+        self.tainted = self.is_read_only = False
         self.said = ""
         self._policy = policy
         self._context = context
@@ -90,6 +91,8 @@ class CallJudge:
         if verdict.decision == "deny":
             key = "denied_plan_mode" if verdict.why == "plan" else "denied_by_rule"
             raise SafetyViolationError(key, name=tool.name, rule=verdict.rule)
+        if self.is_read_only and tool.writes and not (verdict.dangerous or verdict.guards):
+            return Verdict("ask", why="unwanted")
         return verdict
 
     async def preview(self, context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> Preview | None:

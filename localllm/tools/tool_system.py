@@ -21,7 +21,7 @@ from localllm.config.schema import Settings
 from localllm.llm.messages import AssistantMessage, ToolSpec
 from localllm.memory.project_memory import ProjectMemory
 from localllm.memory.session_plan import SessionPlan
-from localllm.safety.confirmation import Confirmer, question, refusal, remember
+from localllm.safety.confirmation import NEEDS_PERSON, Confirmer, question, refusal, remember
 from localllm.safety.journal import Journal
 from localllm.safety.policy import Policy, Verdict
 from localllm.safety.rules import COMMAND_TOOL
@@ -177,16 +177,17 @@ class ToolSystem:
             verdict = self._judge.judge(tool, arguments, root, facts=self._judge.examine_command(arguments, root))
         except LocalLLMError:
             return False
-        is_approved = self._confirmer.answers == "yes" and not verdict.dangerous and verdict.why != "address"
+        is_approved = self._confirmer.answers == "yes" and not verdict.dangerous and verdict.why not in NEEDS_PERSON
         is_askable = by_asking and self.is_attended and verdict.decision == "ask"
         return verdict.decision == "allow" or is_approved or is_askable
 
-    def begin_turn(self, said: str = "", *, beside: str = "") -> None:
+    def begin_turn(self, said: str = "", *, beside: str = "", is_read_only: bool = False) -> None:
         """Start a turn with the user's words: changes from here on are undone together by `undo(turn=True)`.
-        `beside`: text supplied with them that is not the user's own."""
+        `beside`: text given with them that is not the user's; `is_read_only`: they forbid changes of files."""
         if self._agent:  # a sub-agent works within its parent's turn
             return
         self.hear(said, beside=beside)
+        self._judge.is_read_only = is_read_only
         self._snapshots.begin_turn()
 
     def hear(self, said: str, *, beside: str = "") -> None:

@@ -134,3 +134,30 @@ async def test_a_change_that_was_committed_may_be_on_another_branch(project: Pat
     result = await agent.execute_query("Set x to 2 in a.py, on a branch.")
     assert remarks(agent)[0].startswith("[All files are as they were when the request came")
     assert result.status == "done"
+
+
+FORBIDDEN = "[The user wants nothing changed, and a.py changed. Put it back as it was, and answer in words.]"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Review a.py. Don't change anything, just list the problems.",
+        "Check a.py without changing any files",
+        "a.py をレビューしてください。変更はしないでください。",
+    ],
+)
+async def test_a_change_by_a_command_against_the_request_is_told_once(project: Path, request_: str) -> None:
+    agent = agent_for(project, STEPS["edit3_by_command"], *["x should be 3."] * 2)
+    result = await agent.execute_query(request_)
+    assert remarks(agent) == [FORBIDDEN]
+    assert result.status == "incomplete"
+    assert str(result.unverified[0]) == "a.py changed, though the request forbids changes"
+
+
+async def test_one_that_was_put_back_is_finished(project: Path) -> None:
+    back = call("run_command", command="sed -i 's/x = 3/x = 1/' a.py")
+    agent = agent_for(project, STEPS["edit3_by_command"], "x should be 3.", back, "x should be 3.")
+    result = await agent.execute_query("Review a.py, no changes please.")
+    assert (result.status, remarks(agent)) == ("done", [FORBIDDEN])
+    assert (project / "a.py").read_text().startswith("x = 1\n")

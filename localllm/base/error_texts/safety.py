@@ -39,6 +39,12 @@ SAFETY = {
             "done, and that --yes, --mode or an allow rule permits it."
         ),
     ),
+    "denied_unwanted": ErrorText(
+        "E9028",
+        "{name} was not run: the user asked that nothing be changed.",
+        "",
+        "Say in your answer what you would change.",
+    ),
     "denied_address": ErrorText(
         "E9017",
         "{name} was not run: the user has neither typed nor allowed this address, and nobody is there to ask.",

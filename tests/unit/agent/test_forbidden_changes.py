@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 
 from localllm.agent.run_stats import AgentResult
+from localllm.config.schema import SafetySettings
 from localllm.llm.messages import UserMessage
 from localllm.tui.headless import HeadlessConfirmer
-from tests.support.agents import call, make_agent, make_tools, scripted
+from tests.support.agents import Answering, call, make_agent, make_tools, scripted
 
 pytestmark = pytest.mark.anyio
 
 EDIT = call("edit_file", file_path="a.py", old_string="x = 1", new_string="x = 2")
 BACK = call("edit_file", file_path="a.py", old_string="x = 2", new_string="x = 1")
 ANSWER = "x should be 2."
-TOLD = "[The user wants nothing changed, and a.py changed. Put it back as it was, and answer in words.]"
 
 
 async def ended(folder: Path, request: str, *turns: dict[str, object] | str) -> tuple[AgentResult, list[str]]:
@@ -25,24 +25,32 @@ async def ended(folder: Path, request: str, *turns: dict[str, object] | str) -> 
     return result, [said.text for said in agent.history.messages if isinstance(said, UserMessage)][1:]
 
 
-@pytest.mark.parametrize(
-    "request_",
-    [
-        "Review a.py. Don't change anything, just list the problems.",
-        "Check a.py without changing any files",
-        "a.py をレビューしてください。変更はしないでください。",
-    ],
-)
-async def test_a_change_against_the_request_is_told_once_and_is_not_finished(tmp_path: Path, request_: str) -> None:
-    result, told = await ended(tmp_path, request_, EDIT, ANSWER, ANSWER)
-    assert told == [TOLD]
-    assert result.status == "incomplete"
-    assert str(result.unverified[0]) == "a.py changed, though the request forbids changes"
+REVIEWS = [
+    "Review a.py. Don't change anything, just list the problems.",
+    "Check a.py without changing any files",
+    "Review a.py. Don't edit the files in this project.",
+    "What is wrong in a.py? Do not make any changes.",
+    "a.py をレビューしてください。変更はしないでください。",
+    "a.py は何も変更せず、問題だけ挙げて。",
+]
 
 
-async def test_one_that_was_put_back_is_finished(tmp_path: Path) -> None:
-    result, told = await ended(tmp_path, "Review a.py, no changes please.", EDIT, ANSWER, BACK, ANSWER)
-    assert (result.status, told, (tmp_path / "a.py").read_text()) == ("done", [TOLD], "x = 1\n")
+@pytest.mark.parametrize("request_", REVIEWS)
+async def test_an_edit_against_the_request_is_refused_where_nobody_is_there(tmp_path: Path, request_: str) -> None:
+    result, told = await ended(tmp_path, request_, EDIT, ANSWER)
+    assert (result.status, told, (tmp_path / "a.py").read_text()) == ("done", [], "x = 1\n")
+
+
+@pytest.mark.parametrize("mode", ["auto-edit", "auto"])
+async def test_a_person_is_asked_about_it(tmp_path: Path, mode: str) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    confirmer = Answering(approve=True)
+    tools = make_tools(tmp_path, confirmer=confirmer, safety=SafetySettings(mode=mode))  # pyright: ignore[reportArgumentType]
+    agent = make_agent(scripted(EDIT, ANSWER, BACK, "x is 1 again."), tmp_path, tools=tools)
+    await agent.execute_query(REVIEWS[0])
+    assert [one.reason for one in confirmer.asked] == ["You asked that nothing be changed."]
+    await agent.execute_query("Set it back to 1.")
+    assert (len(confirmer.asked), (tmp_path / "a.py").read_text()) == (1, "x = 1\n")
 
 
 @pytest.mark.parametrize(
@@ -60,6 +68,10 @@ async def test_a_limit_forbids_no_ordered_change(tmp_path: Path, request_: str) 
 
 async def test_a_file_that_was_ordered_may_be_written(tmp_path: Path) -> None:
     write = call("write_file", file_path="review.md", content="x should be 2.\n")
-    request = "Review a.py, but don't change any code. Write your findings to review.md."
-    result, told = await ended(tmp_path, request, write, "The review is in review.md.")
-    assert (result.status, told) == ("done", [])
+    for request in (
+        "Review a.py, but don't change any code. Write your findings to review.md.",
+        "Summarise a.py into review.md. Don't change any code.",
+    ):
+        result, told = await ended(tmp_path, request, write, "The review is in review.md.")
+        assert (result.status, told, (tmp_path / "review.md").exists()) == ("done", [], True)
+        (tmp_path / "review.md").unlink()
