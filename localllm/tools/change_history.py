@@ -133,7 +133,9 @@ class ChangeHistory:
         """Redo what `undo` reverted last, unless something was changed since; return a line for each.
         It can be undone, also with the turn whose changes it restores. Raises ToolExecutionError undo_busy."""
         if not (undone := self._redoable(self.position)):
-            return [_("There is nothing to redo.")]
+            is_late = self._undone and self.position != self._undone_until
+            late = _("There is nothing to redo: files were changed since the last /undo.")
+            return [late if is_late else _("There is nothing to redo.")]
         last = undone[-1]
         made = self._snapshots.made_since(last.before)[: last.after - last.before]
         redone = self._snapshots.rewind(self._root, last.before, tool="redo", turn=last.turn)

@@ -207,7 +207,7 @@ async def test_after_another_change_nothing_is_made_again(root: Path) -> None:
     await chat.write("two")
     await chat.undone()
     await chat.write("three")
-    assert await said(chat, "redo") == "  There is nothing to redo.\n"
+    assert await said(chat, "redo") == "  There is nothing to redo: files were changed since the last /undo.\n"
     assert present(chat) == ["three"]
     await chat.undone()
     await said(chat, "redo")
