@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from localllm.base.i18n import gettext
+from localllm.base.lazy_patterns import late_pattern
 from localllm.text.markdown_blocks import Block, BlockSplitter, lines_of
 from localllm.text.sanitising import clean, cut_unfinished
 from localllm.text.wrapping import wrap
@@ -104,9 +106,14 @@ class AnswerView:
         return render_block(block, self._screen.theme, self._screen.width)
 
 
+_INTERRUPTED = late_pattern(r"\[interrupted[^\]\n]{0,200}\]\Z")
+"""Matches the note, written for the model, that ends an answer which was not given to its end."""
+
+
 def print_exchange(screen: Screen, request: str, answer: str) -> None:
     """Print the last request and answer of a conversation in a few rows, the answer rendered as when it was given."""
     width = screen.width - 2
+    answer = _INTERRUPTED.sub(lambda found: gettext(found[0]), answer.rstrip())
     asked = _few([row for row in wrap(clean(request), width) if row.strip()], 2, 0)
     screen.print_lines([(("dim", ("  " if number else "› ") + row),) for number, row in enumerate(asked)])
     if screen.plain:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from rich.syntax import Syntax
 from rich.text import Text
 
+from localllm.base.i18n import set_language
 from localllm.text.markdown_blocks import BlockSplitter
 from localllm.text.sanitising import display_width
 from localllm.tui.render.answer import AnswerView, preload, print_exchange
@@ -147,6 +148,17 @@ def exchange(request: str, answer: str, theme: Theme = DARK) -> list[str]:
     tty = Tty()
     print_exchange(Screen(tty, theme), request, answer)
     return shown(tty.getvalue()).split("\n")
+
+
+def test_an_interruption_is_shown_in_the_users_language() -> None:
+    set_language("ja")
+    try:
+        for theme in (DARK, Theme(plain=True)):
+            assert exchange("直して", "[interrupted by the user]", theme)[1] == "  [中断しました]"
+            assert exchange("直して", "まず [interrupted by the user]", theme)[1] == "  まず [中断しました]"
+            assert exchange("直して", "Done.", theme)[1] == "  Done."
+    finally:
+        set_language("en")
 
 
 def test_where_a_conversation_stood_in_a_few_rows() -> None:
