@@ -32,6 +32,7 @@ _FENCE = late_pattern(r"^\s*(?:```|~~~).*$", re.MULTILINE)
 _HEADING = late_pattern(r"^\s{0,3}(?:#{1,6}\s.*|\*\*[^*\n]+\*\*:?\s*|[=\-*_]{3,}\s*)$", re.MULTILINE)
 _EMPHASIS = late_pattern(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
 _ITEM = late_pattern(r"^\s*(?:[-*•・]\s+|・|\(?\d{1,2}[.)]\s+)")
+_SOURCE = late_pattern(r"[(（][^()（）\n]{2,160}(?<![.。!?！？])[)）]")
 _BEFORE_STOP = late_pattern(r"(?<!\s)\s++(?=[.,;:!?。、，．！？）)])")
 _WORDS = late_pattern(r"[^\W\d_]")
 
@@ -119,7 +120,17 @@ def _assigned(text: str, spans: list[Span], marks: list[tuple[int, list[str]]]) 
         if before and place > spans[number].end and "\n" in text[spans[number].end : place]:
             number += 1
         cited.setdefault(number, []).extend(ids)
+    for number in sorted(cited):
+        before = number - 1
+        if before >= 0 and before not in cited and _names_source(text, spans[before], spans[number]):
+            cited[before] = cited.pop(number)
     return cited
+
+
+def _names_source(text: str, before: Span, span: Span) -> bool:
+    """Return whether a sentence is only a source in parentheses, behind another: "(A page; a.example)"."""
+    gap, said = text[before.end : span.start], text[span.start : span.end].strip(" .。")
+    return gap.count("\n") < 2 and _SOURCE.fullmatch(said) is not None
 
 
 def _begins(text: str, span: Span, *, is_first: bool) -> Literal["", "paragraph", "item"]:

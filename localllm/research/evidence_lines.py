@@ -59,7 +59,7 @@ def _origin(state: ResearchState, evidence: Evidence) -> str:
 def without_origins(state: ResearchState, evidence: Sequence[Evidence], text: str) -> str:
     """Remove the "(title; site)" of evidence lines that a model copied into its text."""
     for origin in dict.fromkeys(_origin(state, one) for one in evidence):
-        words = r"\s+".join(map(re.escape, origin.split()))
+        words = r"\s+".join(map(re.escape, origin.split())).replace(";", "[;；]")
         text = re.sub(rf"(?P<stop>[.。!?！？]?)[^\S\n]?[(（]{words}[)）]{_IDS_AND_STOP}", _kept, text)
     return text
 

@@ -41,6 +41,27 @@ def test_japanese_marks_belong_to_their_sentence() -> None:
         assert read(text) == both, text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It lasts 5,000 cycles. (Battery life in years) [E1].",
+        "It lasts 5,000 cycles. (Source: A battery guide; a.example) [E1]",
+        "It lasts 5,000 cycles.\n(A battery guide; a.example) [E1]",
+        "It lasts 5,000 cycles. [E1] (Source: A battery guide)",
+    ],
+)
+def test_a_source_behind_a_sentence_is_none(text: str) -> None:
+    assert read(text) == [("It lasts 5,000 cycles.", ("E1",))]
+
+
+def test_a_statement_in_parentheses_is_a_sentence() -> None:
+    heat = "It lasts 5,000 cycles [E1]. (This excludes heat) [E2]."
+    assert read(heat) == [("It lasts 5,000 cycles.", ("E1",)), ("(This excludes heat).", ("E2",))]
+    assert read("It lasts long. (This excludes all heat.) [E2]") == [("(This excludes all heat.)", ("E2",))]
+    assert read("It lasts long.\n\n(This excludes heat) [E2]") == [("(This excludes heat)", ("E2",))]
+    assert read("電池は5000回もつ。（出典：電池ガイド）[E1]。") == [("電池は5000回もつ。", ("E1",))]
+
+
 def test_what_cites_nothing_is_dropped_and_counted() -> None:
     text = "It opened in 1998 [E1]. It is gold [E99]. It is loved by all. It is tall [E2][E98]. References: [E1]"
     found = read_sentences(text, ALLOWED)
