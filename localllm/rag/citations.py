@@ -28,6 +28,11 @@ _BEHIND_STOP = late_pattern(
     r"(?P<stop>[.。!?！？])(?P<references>(?:\s{0,2}[\[［【][^\[\]［］【】\n]{3,400}[\]］】](?!\()){1,9})"
 )
 """References placed after the full stop of their sentence."""
+_ABOVE = late_pattern(
+    r"^[^\S\n]{0,9}(?P<reference>[\[［【][^\[\]［］【】\n]{3,400}[\]］】])[^\S\n]{0,9}\n(?P<told>(?:[^\s\[［【\n][^\n\[［【]*(?:\n|\Z))+)",
+    re.MULTILINE,
+)
+"""A reference on a line of its own, and the paragraph below it, which has none."""
 _BARE = late_pattern(rf"(?<![\w/.:\[-])`?(?P<whole>{_WORD}:\d+(?:[-–]\d+)?)`?(?![\w-])")
 _BETWEEN = late_pattern(r"\s*[;；]\s*|\s*,\s+(?=\S+\.[A-Za-z]\w*(?:[:\s]|$))|\s*、\s*")
 
@@ -51,7 +56,7 @@ class Checked(NamedTuple):
 def uncited_sentences(checked: str, hits: Sequence[Hit]) -> tuple[int, int]:
     """Count the sentences of a checked answer that have no reference in or right behind them, and all sentences. Short
     ones, headings and questions are not counted."""
-    text = _BEHIND_STOP.sub(r"\g<references>\g<stop>", checked)
+    text = _BEHIND_STOP.sub(r"\g<references>\g<stop>", _spread(checked))
     parts = [text[start:end] for start, end in split_sentences(text)]
     stating = [part for part in parts if _states_something(_BRACKETED.sub("", part))]
     return sum(not check_citations(part, hits).cited for part in stating), len(stating)
@@ -81,7 +86,7 @@ def references_in(answer: str) -> list[str]:
 def sentences_with_citations(answer: str, hits: Sequence[Hit]) -> list[tuple[str, tuple[Hit, ...]]]:
     """Return the sentences without their references, each with those of the passages that a reference in or right
     behind it names."""
-    text = _BEHIND_STOP.sub(r"\g<references>\g<stop>", answer)
+    text = _BEHIND_STOP.sub(r"\g<references>\g<stop>", _spread(_without_places(answer, hits)))
     parts = [text[start:end] for start, end in split_sentences(text)]
     return [(_BARE.sub("", _BRACKETED.sub("", part)), check_citations(part, hits).cited) for part in parts]
 
@@ -109,6 +114,7 @@ def check_citations(answer: str, hits: Sequence[Hit]) -> Checked:
         lead = found[0][0] if found[0][0].isspace() else ""
         return f"{lead}[{'; '.join(kept)}]" if kept else ""
 
+    answer = _without_places(answer, hits)
     inside = [found.span() for found in _BRACKETED.finditer(answer)]
     text = _BRACKETED.sub(bracketed, answer)
     bare = {
@@ -120,6 +126,26 @@ def check_citations(answer: str, hits: Sequence[Hit]) -> Checked:
         if not is_kept(whole):
             text = re.sub(rf"\s?[(（]?`?{re.escape(whole)}`?(?![\w-])[)）]?", "", text)
     return Checked(text, tuple(removed.values()), tuple(cited.values()))
+
+
+def _without_places(answer: str, hits: Sequence[Hit]) -> str:
+    """Remove the collection and headings behind a reference, which a model has copied with a passage."""
+    for place in {" › ".join((hit.collection, *hit.headings)) for hit in hits if hit.headings}:
+        if place in answer:
+            answer = re.sub(
+                rf"(?<=[\]］】])[^\S\n]{{1,4}}{re.escape(place)}(?=[^\S\n]*(?:$|[.。]))", "", answer, flags=re.M
+            )
+    return answer
+
+
+def _spread(text: str) -> str:
+    """Put a reference that stands alone above a paragraph, as above a passage, behind each of its sentences."""
+
+    def cited(found: re.Match[str]) -> str:
+        told = found["told"]
+        return "".join(f"{told[start:end].rstrip()} {found['reference']}\n" for start, end in split_sentences(told))
+
+    return _ABOVE.sub(cited, text)
 
 
 def read_reference(written: str) -> Reference | None:

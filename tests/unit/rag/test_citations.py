@@ -2,7 +2,7 @@
 
 import msgspec
 
-from localllm.rag.citations import check_citations, uncited_sentences
+from localllm.rag.citations import check_citations, sentences_with_citations, uncited_sentences
 from localllm.rag.records import Hit, Place, Scores
 from tests.support.each import each
 
@@ -107,3 +107,27 @@ def test_a_reference_with_a_number_that_no_file_has_is_taken_out() -> None:
     for written in (f"[faq.csv row {number[:300]}]", f"docs/setup.md:{number}", f"docs/setup.md:10-{number}"):
         checked = check_citations(f"It is so {written} indeed.", HITS)
         assert (checked.cited, checked.text) == ((), "It is so indeed.")
+
+
+PASSAGES = [hit("rules.md", first=3, last=4, headings=("Travel", "Nights"))]
+COPIES = [
+    "[rules.md:3-4] c › Travel › Nights\nA night costs up to 12,000 yen. The allowance is 2,500 yen a day.",
+    "A night costs up to 12,000 yen. [rules.md:3-4] c › Travel › Nights",
+    "A night costs up to 12,000 yen [rules.md:3-4] c › Travel › Nights.",
+    "【rules.md:3-4】 c › Travel › Nights\n一泊は12,000円までである。手当は一日2,500円である。\n",
+]
+
+
+@each("answer", COPIES)
+def test_the_place_of_a_copied_passage_is_no_part_of_the_answer(answer: str) -> None:
+    checked = check_citations(answer, PASSAGES)
+    assert "Travel" not in checked.text
+    assert checked.cited == tuple(PASSAGES)
+    assert uncited_sentences(checked.text, PASSAGES)[0] == 0
+    assert all(cited for text, cited in sentences_with_citations(answer, PASSAGES) if text.strip(" \n.。"))
+
+
+def test_what_stands_below_another_paragraph_has_no_reference() -> None:
+    text = "[rules.md:3-4]\nA night costs 12,000 yen.\n\nThe allowance is 2,500 yen a day."
+    assert uncited_sentences(text, PASSAGES) == (1, 2)
+    assert "› Travel" in check_citations("See c › Travel › Nights [rules.md:3-4].", PASSAGES).text
