@@ -7,7 +7,8 @@ a line beyond the end, a number of six digits that stands in no text the model w
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, islice, zip_longest
+from functools import cache
+from itertools import accumulate, islice, product, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,6 +91,8 @@ def _missing_lines(answer: str, known: Sequence[str], text_of: Callable[[str], s
 
 _FEWEST_DIGITS = 6
 _MOST_COLUMNS, _MOST_ROWS = 20, 5_000
+_MOST_RECKONED, _MOST_ASKED = 10_000, 30
+"""Numbers of texts that others are reckoned from, and of an answer that are looked for."""
 _LONGEST = 2_000_000
 """Characters of texts that are looked through for numbers."""
 _LONG = late_pattern(
@@ -99,7 +102,8 @@ _LONG = late_pattern(
 _ANY = late_pattern(r"\d{1,3}(?:[,_]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?(?:[eE][+-]?\d{1,2}(?!\w))?", re.ASCII)
 _NOT_OF_OUTPUT = late_pattern(
     r"\b(?:for example|for instance|e\.g\.|such as|suppose|assum\w+|if you|would|could|approximately|roughly|about"
-    r"|around|nearly|almost|limit|maximum|max|at most|up to|typically|usually|should|estimat\w*|say)\b"
+    r"|around|nearly|almost|limit|maximum|max|at most|up to|typically|usually|should|estimat\w*|say|commits?"
+    r"|hash|sha\d*|revision|ids?|pid|phone|version)\b|コミット|ハッシュ|電話|番号"
     r"|例えば|たとえば|仮に|とすると|約|およそ|ほぼ|程度|上限|最大|一般に|通常",
     re.IGNORECASE,
 )
@@ -109,10 +113,11 @@ _FACTORS = (2.0, 7.0, 8.0, 12.0, 24.0, 60.0, 100.0, 365.0, 1_000.0, 1_024.0, 3_6
 def unfounded_numbers(answer: str, known: Sequence[str]) -> list[Unfounded]:
     """Return the long numbers of an answer that no text of `known` has, and that do not follow from two numbers, or
     from the numbers of a column."""
-    asked = [found for one in sentences_in(answer) if not _NOT_OF_OUTPUT.search(one) for found in _long_numbers(one)]
+    said = (one for one in sentences_in(answer) if not _NOT_OF_OUTPUT.search(one))
+    asked = list(islice((found for one in said for found in _long_numbers(one)), _MOST_ASKED))
     if not asked or sum(map(len, known)) > _LONGEST:
         return []
-    stated = _Stated(known)
+    stated = _Stated([*known, _LONG.sub(" ", answer)])  # what is reckoned may be said step by step
     wrong = dict.fromkeys(written for written, value in asked if not stated.has(value) and not stated.give(value))
     return [
         Unfounded(Phrase("no output has the number {number}", number=written), f"No output has {written}")
@@ -164,14 +169,24 @@ class _Stated:
     def give(self, value: int) -> bool:
         """Return whether the number follows from those of the texts in one step that people take."""
         numbers, target = self._numbers, float(value)
+        if len(numbers) > _MOST_RECKONED:
+            return True
         for one in numbers:
             if {target - one, target + one, target * one, 2 * target - one} & numbers:
                 return True
-            if one and (target / one in numbers or round(100 * target / one, 2) in numbers):
+            if one and (
+                target / one in numbers or target / one in _products() or round(100 * target / one, 2) in numbers
+            ):
                 return True
             if any(abs(made - target) < 1 for factor in _FACTORS for made in (one * factor, one / factor)):
                 return True
         return any(_is_sum(target, column) for column in self._columns)
+
+
+@cache
+def _products() -> frozenset[float]:
+    """Return the factors of one step, as from days to seconds, and of two."""
+    return frozenset({*_FACTORS, *(a * b for a, b in product(_FACTORS, repeat=2))})
 
 
 def _value(written: str) -> float:

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 OUTPUT = (
     "{'Tokyo': 1327405672, 'Osaka': 1322450912, 'Nagoya': 1321738171}\n"
     "rows 1,100,000, mean 3610541.5, 48 shops, share 33.42 %\n"
-    "disk 5242880 bytes, took 1234567 ms"
+    "disk 5242880 bytes, took 1234567 ms, then 1.4142136 s"
 )
 
 
@@ -82,6 +82,11 @@ def test_places_that_are_not_there(project: Path, answer: str, what: list[str]) 
         ("The disk has 5120 kB, or 5,242,880 bytes.", []),
         ("It took 1,234,567,000 µs.", []),
         ("About 1,555,123 yen.", []),
+        ("That are 48 shops on 30 days of 86,400 seconds: 2,592,013 seconds.", ["2,592,013"]),
+        ("A month of 30 days has 2,592,000 seconds.", []),
+        ("A box of 12 bytes on 365 days of 24 hours: 378,432,000 bytes a second.", []),
+        ("It took 1,414,214 µs.", []),
+        ("It came with commit 7654321.", []),
         ("For example 1,555,123 yen.", []),
         ("A signed number ends at 2147483647.", []),
         ("The file is of 20261130, see #1234598 and a1234598b, 10.123456.", []),
