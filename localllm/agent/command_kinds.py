@@ -328,7 +328,14 @@ def outcome(command: str, return_code: int, output: str) -> bool | None:
     return not (return_code or (is_hidden and _FAILED.search(end)))
 
 
+_SCRIPT_ERROR = (
+    r"(?!(?:\S{1,100}/)?(?:ba|da|z)?sh: )\S{1,200}: (?:line )?\d{1,6}(?: 行)?: [^\n]{0,300}"
+    r"(?:not found|[Ii]llegal option|[Ii]nvalid option|[Ss]yntax error|[Bb]ad substitution|unbound variable"
+    r"|parameter not set|コマンドが見つかりません|構文エラー|誤った代入|未割り当ての変数)"
+)
+"""Matches what sh, dash and bash say of an error in a script; not in the command itself (sh: 1: …)."""
 _CRASHED = late_pattern(
+    rf"^{_SCRIPT_ERROR}|"
     r"^Traceback \(most recent call last\):|^(?:Uncaught )?(?:\w{1,60}\.){0,9}\w{0,60}(?:Error|Exception)\b(?::| \[)"
     r"|^panic: |\bpanicked at\b|^Exception in thread |\b[Ss]egmentation fault\b|\bcore dumped\b|^PHP Fatal error"
     r"|^(?:\S{1,200}:\d+:){1,3}\d* ?(?:fatal )?error\b|^error(?:\[E\d+\])?: |: undefined method |^\S{1,200}:\d+:\d+: ",
@@ -336,8 +343,8 @@ _CRASHED = late_pattern(
 )
 """Matches what programs print that end by an error of theirs, or cannot be compiled."""
 _ERROR_LINE = late_pattern(
-    r"^[ \t]*((?:(?:\w{1,60}\.){0,9}\w{0,60}(?:Error|Exception)\b|panic: |error(?:\[E\d+\])?: |thread '|Exception in )"
-    r"[^\n]{0,200})",
+    r"^[ \t]*((?:(?:\w{1,60}\.){0,9}\w{0,60}(?:Error|Exception)\b|panic: |error(?:\[E\d+\])?: |thread '|Exception in "
+    rf"|{_SCRIPT_ERROR})[^\n]{{0,200}})",
     re.MULTILINE,
 )
 _STOPPED = (124, 130, 137, 143, -2, -9, -15)

@@ -310,6 +310,18 @@ TRACEBACK = 'Traceback (most recent call last):\n  File "a.py", line 1, in <modu
         ("node a.js", 1, "a.js:1\nTypeError: x is not a function\n    at a.js:1:1", True),
         ("cargo run", 101, "thread 'main' panicked at src/main.rs:2:5:", True),
         ("python cli.py check", 1, "2 problems found", False),
+        ("./backup.sh /tmp/s; ls /tmp/d", 0, "a\n./backup.sh: 2: set: Illegal option -o pipefail", True),
+        ("sh bin/run.sh | tail", 0, "bin/run.sh: 3: Bad substitution", True),
+        ("./a.sh; echo $?", 0, "./a.sh: line 3: foo: command not found\n0", True),
+        ("./a.sh; echo $?", 0, "./a.sh: line 5: zz: unbound variable\n1", True),
+        ("bash 整理.sh; ls", 0, "整理.sh: line 9: syntax error: unexpected end of file", True),
+        ("./a.sh; ls", 0, './a.sh: 3: Syntax error: end of file unexpected (expecting "fi")', True),
+        ("./整理.sh; ls", 0, "./整理.sh: 3 行: zz: 未割り当ての変数です", True),
+        ("./a.sh; ls", 0, "./a.sh: 3 行: foo: コマンドが見つかりません", True),
+        ("./a.sh", 0, "./a.sh: line 3: foo: command not found", False),
+        ("foo; ./a.sh", 0, "sh: 1: foo: not found\ndone", False),
+        ("foo; ./a.sh", 0, "/bin/bash: line 1: foo: command not found\ndone", False),
+        ("./a.sh; ls", 0, "log: 3: user not yet here\nsaved: 12: files", False),
     ],
 )
 def test_a_program_that_ended_by_an_error(command: str, code: int, output: str, has_crashed: bool) -> None:
@@ -319,6 +331,7 @@ def test_a_program_that_ended_by_an_error(command: str, code: int, output: str, 
 def test_the_error_of_an_output_is_its_last() -> None:
     assert error_line(f"KeyError: 1\n\nDuring …:\n{TRACEBACK}\n") == "ValueError: bad"
     assert error_line("2 problems found") == ""
+    assert error_line("./a.sh: line 3: x: unbound variable\nb") == "./a.sh: line 3: x: unbound variable"
 
 
 @each(
