@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from localllm.base.paths import cache_folder, data_folder, state_folder
 from localllm.config.schema import Settings
 from localllm.rag.locations import user_folder
-from localllm.safety.rules import closed_to_commands, leading_out
+from localllm.safety.rules import closed_to_commands, closing_all, leading_out
 from localllm.sandbox.command_runner import LateRunner
 
 if TYPE_CHECKING:
@@ -45,5 +45,6 @@ def make_runner(settings: Settings, root: Path, *, accept_no_sandbox: bool) -> "
         unreadable=[*(root / path for path in unreadable), *([collections] if is_inside else [])],
         unwritable=[root / path for path in unwritable],
         leading_out=lambda: map(str, leading_out(settings.safety, root)),
+        closing_all=lambda: map(str, closing_all(settings.safety, root)),
         network_hosts=settings.command_hosts,
     )

@@ -139,6 +139,12 @@ def leading_out(settings: SafetySettings, root: Path) -> list[Rule]:
     return [rule for rule in rules_of(settings) if closes_path(rule) and _leads_out(rule, root)]
 
 
+def closing_all(settings: SafetySettings, root: Path) -> list[Rule]:
+    """Return the rules that close the whole project `root` to reading."""
+    top = os.path.realpath(root)
+    return [rule for rule in rules_of(settings) if rule.closes_reading and os.path.realpath(root / rule.place) == top]
+
+
 def _leads_out(rule: Rule, root: Path) -> bool:
     return not Path(os.path.realpath(root / rule.place)).is_relative_to(os.path.realpath(root))
 

@@ -91,6 +91,7 @@ class SandboxRunner:
     nothing confines them.
     `unreadable`, `unwritable`: what in the project is closed to commands, if the level supports that (not Landlock).
     `leading_out`: returns the rules for them that now lead out of the project, for the error if a command cannot start.
+    `closing_all`: returns those that close the whole project to reading; no command is run while there are any.
     `network_hosts`: what commands may reach, as in `safety.network_hosts`. `output_cap`: bytes kept of stdout and of
     stderr; a command that writes 64 times as much is killed.
     `longest_background`: seconds that a background command may take.
@@ -108,6 +109,7 @@ class SandboxRunner:
         unreadable: Sequence[Path] = (),
         unwritable: Sequence[Path] = (),
         leading_out: Callable[[], Iterable[str]] = tuple,
+        closing_all: Callable[[], Iterable[str]] = tuple,
         network_hosts: Sequence[str] = (),
         output_cap: int = 1_000_000,
         longest_background: float = LONGEST_BACKGROUND,
@@ -120,6 +122,7 @@ class SandboxRunner:
         self._own = tuple(folder for folder in own if folder)
         self._hidden = (*self._own, *unreadable)
         self._leading_out = leading_out
+        self._closing_all = closing_all
         self._accept_no_sandbox = accept_no_sandbox
         self._hosts = NetworkHosts.of(network_hosts)
         self._output_cap = output_cap
@@ -359,6 +362,8 @@ class SandboxRunner:
 
     def _refuse(self) -> None:
         """Raise SafetyViolationError if commands must not be run at all."""
+        if rules := ", ".join(self._closing_all()):  # the project itself is always shown
+            raise SafetyViolationError("command_all_closed", rules=rules)
         if self.level == "none":
             if offline.is_on():
                 raise SafetyViolationError("command_offline", reason=self._probed.reason)

@@ -88,6 +88,12 @@ SAFETY = {
         "The sandbox of this machine (landlock) cannot keep a folder in the project out of reach.",
         "Set LOCALLLM_STATE_DIR to a folder outside the project.",
     ),
+    "command_all_closed": ErrorText(
+        "E9027",
+        "The command was not run: the whole project is closed to reading ({rules}).",
+        "What read_file is denied is hidden from commands too.",
+        "The user can change the rule in the settings (safety.deny, safety.rules) to name what is secret.",
+    ),
     "command_not_reverted": ErrorText(
         "E9021",
         "The command changed protected files and this could not be undone ({path}: {reason}).",

@@ -88,6 +88,19 @@ def test_a_rule_of_the_user_closes_what_its_link_leads_to(project: Path) -> None
     assert "read_file(system)" in err
 
 
+@pytest.mark.parametrize("rule", ["read_file(.)", "*(.)", "read_file(./)", "read_file(sub/..)", "read_file(all)"])
+def test_where_a_rule_closes_the_whole_project_nothing_is_run(project: Path, rule: str) -> None:
+    (project / "sub").mkdir()
+    (project / "all").symlink_to(".")
+    (project / "key").write_text("hunter2")
+    (project / "localllm.toml").write_text(f"[safety]\ndeny = [{json.dumps(rule)}]\n")
+    code, out, err = run(project, "sandbox", "--", "cat key; echo more >> key")
+    assert (code, out) == (125, "")
+    assert "E9027" in err
+    assert rule in err
+    assert (project / "key").read_text() == "hunter2"
+
+
 def test_what_it_may_not_do_is_said(project: Path) -> None:
     code, _, err = run(project, "sandbox", "--", "mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; touch /etc/x")
     assert code == 1
