@@ -134,7 +134,7 @@ _HARMLESS = (
 _OTHER_KEYS = {
     "edit_file": "diff edits start_line end_line",
     "read_file": "paths end_line view_range",
-    "search_files": "type file_type case_sensitive fixed_strings multiline",
+    "search_files": "type file_type case_sensitive fixed_strings multiline -A -B -C before after context",
     "run_command": "timeout_ms",
     NOTE: "thought thoughts",
     PLAN: "todos plan merge",

@@ -75,6 +75,12 @@ CALLS: list[tuple[str, str, dict[str, str]]] = [
     ('{"name": "execute_command", "arguments": {"command": "ls"}}', "execute_command", LS),
     ('{"name": "bash", "arguments": {"cmd": "ls"}}\n', "bash", {"cmd": "ls"}),
     ('{"tool": "grep", "args": {"query": "x"}}', "grep", {"query": "x"}),
+    ('{"name": "Grep", "arguments": {"pattern": "x", "-A": "5"}}', "Grep", {"pattern": "x", "-A": "5"}),
+    (
+        '{"name": "grep", "arguments": {"pattern": "x", "context": "2", "type": "py"}}',
+        "grep",
+        {"pattern": "x", "context": "2", "type": "py"},
+    ),
     ('<think>Look.</think>\n{"name": "bash", "arguments": {"command": "ls"}}', "bash", LS),
     ('{"read_file": {"path": "a.py"}}', "read_file", PATH),
     ('{"tool": "read_file", "path": "a.py"}', "read_file", PATH),
