@@ -44,6 +44,7 @@ BELIEVED = (
             ".git/info/attributes",
             ".git/remotes",  # where git kept addresses long ago, and still looks for them
             ".git/branches",
+            ".git/refs/replace",  # a commit shown as another one, but pushed as it is
             ".git/modules",
             ".git/worktrees",
             ".gitmodules",

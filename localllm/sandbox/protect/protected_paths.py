@@ -165,7 +165,8 @@ def new_folders(paths: Iterable[str], others: Iterable[str]) -> dict[str, list[s
 
 def may_be_read_only(path: str) -> bool:
     """Return whether ordinary work never changes a protected path: some folders hold data of git beside settings."""
-    return not (folded(path).endswith((".git/modules", ".git/worktrees")) or is_written_in_work(path))
+    holds_data = folded(path).endswith((".git/modules", ".git/worktrees", "/refs/replace"))  # which git packs
+    return not (holds_data or is_written_in_work(path))
 
 
 def is_attributes(path: str) -> bool:
@@ -382,7 +383,8 @@ def matters(path: str) -> bool:
     if worktree and "/modules/" not in its_data:
         return its_data.endswith(("/commondir", "/config.worktree", "/gitdir")) or is_unfinished_work(lower)
     _, inside, rest = lower.partition("/modules/" if worktree else "/.git/modules/")
-    return not inside or "/hooks/" in rest or rest.endswith(_SETTINGS_OF_MODULES) or is_unfinished_work(lower)
+    is_whole = "/hooks/" in rest or "/refs/replace/" in rest
+    return not inside or is_whole or rest.endswith(_SETTINGS_OF_MODULES) or is_unfinished_work(lower)
 
 
 def list_folder(root: Path, folder: str, closed: set[str]) -> list[os.DirEntry[str]]:

@@ -39,6 +39,7 @@ from localllm.sandbox.protect.protected_paths import (
 )
 from localllm.sandbox.protect.protected_walk import ProtectedWalk
 from localllm.sandbox.protect.put_back import PutBack, must_go, outermost
+from localllm.sandbox.protect.replaced_objects import ReplacedObjects
 from localllm.sandbox.protect.repository_data import RepositoryData
 from localllm.sandbox.protect.restore import Restorer, is_in_place
 
@@ -91,6 +92,7 @@ class ProtectedFiles:
         self._on_path = PathPrograms(root, os.environ, quarantine and quarantine.parent / "path-programs")
         self._data = RepositoryData(root)
         self._index_files = IndexFiles(root)
+        self._replaced = ReplacedObjects(root)
         self._first: frozenset[str] | None = None
         self._coarse = coarse
         self._opened = time.time_ns() - coarse
@@ -139,6 +141,7 @@ class ProtectedFiles:
             for record, lived in self._records.take_dead():
                 self._known = self._data.known = record
                 self._index_files = IndexFiles(self._root)
+                self._replaced = ReplacedObjects(self._root)
                 self._is_cut_short = False
                 changed.update(self._put_back(within=Lifetime(self._root, record, lived)))
                 if self._is_cut_short:
@@ -192,6 +195,7 @@ class ProtectedFiles:
         before = in_data | before | found
         self._leave_out_what_others_changed(before, [*others, *self._records.of_others()])
         self._index_files.believe(reach)
+        self._replaced.believe(reach, before)
         settings = {path: entry for path, entry in {**last.before, **last.gone}.items() if is_git_settings(path)}
         gone = {path: entry for path, entry in settings.items() if path not in before}
         self._put.leave_out_stuck(before)
@@ -450,7 +454,8 @@ class ProtectedFiles:
         after = self._tried(lambda: self._walk.look(known.before, reach=reach))
         after |= at(lambda: known.named) | at(lambda: self._links(known.places, known.linkless))
         after = self._tried(lambda: self._data.look(reach, known.before)) | after
-        return after | self._tried(lambda: self._index_files.look(reach)), reach
+        after |= self._tried(lambda: self._index_files.look(reach))
+        return after | self._tried(lambda: self._replaced.look(reach)), reach
 
     def _tried(self, look: Callable[[], dict[str, _Found]]) -> dict[str, _Found]:
         """Return what a scan finds. If it fails on something a command has left, the others go on: what they find is

@@ -1,0 +1,80 @@
+"""A command's replacement of an object is taken away; what the user has replaced stays, also when git packs it."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.protect.revert import ProtectedFiles
+
+NAMES = ("-c", "user.name=a", "-c", "user.email=a@b")
+
+
+def git(root: Path, *arguments: str) -> str:
+    return subprocess.run(["git", *NAMES, *arguments], cwd=root, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = (tmp_path / "project").resolve()
+    git(tmp_path, "init", "-q", str(root))
+    for message in ("one", "two", "three"):
+        git(root, "commit", "-q", "--allow-empty", "-m", message)
+    git(root, "tag", "-m", "tagged", "v1")
+    return root
+
+
+@pytest.fixture
+def files(root: Path, tmp_path: Path) -> ProtectedFiles:
+    return ProtectedFiles(root, tmp_path / "quarantine")
+
+
+def test_a_replacement_is_taken_away(root: Path, files: ProtectedFiles) -> None:
+    shown = git(root, "log", "--format=%s")
+    files.begin()
+    git(root, "replace", "HEAD", "HEAD~2")
+    assert git(root, "log", "--format=%s") != shown
+    assert files.end() == (f".git/refs/replace/{git(root, 'rev-parse', 'HEAD').strip()}",)
+    assert git(root, "log", "--format=%s") == shown
+
+
+def test_a_packed_one_goes_and_the_other_refs_stay(root: Path, files: ProtectedFiles) -> None:
+    files.begin()
+    git(root, "replace", "HEAD", "HEAD~2")
+    git(root, "pack-refs", "--all")
+    git(root, "branch", "later")
+    assert files.end() == (".git/packed-refs",)
+    refs = git(root, "for-each-ref", "--format=%(refname)").split()
+    assert refs == ["refs/heads/later", "refs/heads/" + git(root, "branch", "--show-current").strip(), "refs/tags/v1"]
+    assert git(root, "log", "--format=%s").split() == ["three", "two", "one"]
+    assert git(root, "rev-parse", "v1^{commit}") == git(root, "rev-parse", "HEAD")
+    files.begin()
+    git(root, "pack-refs", "--all")
+    assert files.end() == ()
+
+
+def test_what_the_user_has_replaced_may_be_packed_and_copied(root: Path, files: ProtectedFiles) -> None:
+    git(root, "replace", "HEAD", "HEAD~2")
+    shown = git(root, "log", "--format=%s")
+    files.begin()
+    git(root, "pack-refs", "--all", "--no-prune")
+    git(root, "gc", "-q")
+    git(root, "clone", "-q", "--mirror", ".", "copy.git")
+    assert [path for path in files.end() if "packed-refs" in path] == []
+    assert git(root, "log", "--format=%s") == shown
+    files.begin()
+    git(root, "replace", "-f", "HEAD", "HEAD~1")
+    files.end()
+    assert git(root, "log", "--format=%s") == shown
+
+
+def test_other_packed_refs_are_not_touched(root: Path, files: ProtectedFiles) -> None:
+    files.begin()
+    git(root, "branch", "refs/replace")
+    git(root, "init", "-q", "sub")
+    git(root / "sub", "commit", "-q", "--allow-empty", "-m", "one")
+    git(root / "sub", "pack-refs", "--all")
+    git(root, "pack-refs", "--all")
+    before = (root / ".git/packed-refs").read_text()
+    assert files.end() == ()
+    assert (root / ".git/packed-refs").read_text() == before
