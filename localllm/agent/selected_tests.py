@@ -68,7 +68,8 @@ def files_with_tests(root: Path) -> list[str]:
 
 
 def places_of(root: Path, tests: Collection[str]) -> dict[str, str]:
-    """Return the file that holds each of these tests, if one alone does; of a very large project not all."""
+    """Return the file that holds each of these tests, "" if several do; of a very large project not all. One that no
+    file holds may have been removed or renamed, or be no test."""
     wanted = {test: _definition(test) for test in tests}
     places: dict[str, set[str]] = {test: set() for test in tests}
     try:
@@ -81,7 +82,7 @@ def places_of(root: Path, tests: Collection[str]) -> dict[str, str]:
                     places[test].add(path)
     except OSError:
         return {}
-    return {test: found.pop() for test, found in places.items() if len(found) == 1}
+    return {test: min(found) if len(found) == 1 else "" for test, found in places.items() if found}
 
 
 def _may_hold(path: str) -> bool:

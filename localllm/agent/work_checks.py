@@ -146,8 +146,8 @@ class WorkChecks:
         wanted = [*named_tests(state.goal), *(name for one in facts.tests for name in one.failed_tests)]
         files = files_with_tests(self._tools.root) if wanted else []
         places = places_of(self._tools.root, wanted) if wanted else {}
-        for test in dict.fromkeys(wanted):
-            if not all(leaves_out(one.command, test, files, places.get(test, "")) for one in passed):
+        for test, place in places.items():
+            if not all(leaves_out(one.command, test, files, place) for one in passed):
                 continue
             command = shorten(" ".join(passed[-1].command.split()), _LONGEST_COMMAND)
             is_known = phrases.admits_not_run(text) or request_phrases.forbids_check(state.goal)

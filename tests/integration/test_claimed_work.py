@@ -41,6 +41,8 @@ async def said_of(agent: ReActAgent, request: str) -> tuple[str, list[str], list
 UNITTEST = "python3 -B -m unittest -q test_a"
 OTHERS = run(f"{UNITTEST} -k test_y")
 SELECTED = run(f"{UNITTEST} -k x")
+SELECTED_Z = run(f"{UNITTEST} -k test_z")
+RENAMED = edit("test_x", "test_z", "test_a.py")
 LEFT_OUT = f"test_x was not run after the change ({UNITTEST} -k test_y leaves it out)"
 
 
@@ -73,6 +75,8 @@ class TestLeftOut:
             ("The test test_x fails. Fix the bug.", ["edit", OTHERS, "test"], "Fixed. The tests pass."),
             ("The test test_x fails. Fix the bug.", ["edit", "test", OTHERS], "Fixed. The tests pass."),
             ("Set x to 2.", ["edit", OTHERS], "x is 2 now. test_y passes."),
+            ("Set x to 2 and rename test_x to test_z.", ["edit", RENAMED, SELECTED_Z], "x is 2, and test_z passes."),
+            ("Set x to 2 and look at test_y in test_module_a.", ["edit", OTHERS], "x is 2 now. test_y passes."),
             ("test_x が失敗します。直して", ["edit", SELECTED], "修正しました。test_x のテストは成功しました。"),
         ],
     )

@@ -90,4 +90,5 @@ def test_where_a_test_is(tmp_path: Path) -> None:
         "TestAdd/zero": "calc/add_test.go",
         "math > adds numbers": "src/math.test.ts",
         "test_add": "tests/test_app.py",
+        "test_twice": "",
     }
