@@ -54,7 +54,7 @@ def has_announced(state: RunState, answer: Completion, *, is_asked: bool = False
 
 def mismatch(reason: Phrase) -> Notice:
     """Return the notice of an answer that the model is asked to correct."""
-    return Notice(text=_("The answer does not match what was done: {reason}.", reason=reason))
+    return Notice(text=_("The answer does not match what was done: {reason}.", reason=str(reason).rstrip(".。")))
 
 
 class Ending(msgspec.Struct, frozen=True):

@@ -399,7 +399,8 @@ class ReActAgent:
         ending = self._finishing.ending
         unverified = [*map(str, ending.contradicts), *map(str, ending.unverified)]
         if not self._tally.missing and ending.contradicts:
-            known = _("Not finished: {reasons}.", reasons="; ".join(map(str, ending.contradicts)))
+            reasons = "; ".join(str(reason).rstrip(".。") for reason in ending.contradicts)
+            known = _("Not finished: {reasons}.", reasons=reasons)
             return self._tally.finished("incomplete", f"{answer}\n\n{known}", unverified=unverified)
         if not self._tally.missing:
             return self._tally.finished("done", answer, unverified=unverified)

@@ -125,6 +125,7 @@ class TestAcceptedPlan:
         assert steps in remarks(agent)[-1]
         assert result.status == "incomplete"
         assert [str(one) for one in result.unverified] == [f"steps of the plan look open: {steps}"]
+        assert result.answer.endswith("with two tests."), "one full stop"
 
     async def test_a_plan_that_was_carried_out_is_let_be(self, project: Path) -> None:
         rest = [
