@@ -430,7 +430,7 @@ class Sessions:
 
 def _unknown(wanted: str, near: str = "") -> ConfigurationError:
     """Return the error for a session that does not exist; `near` is the most similar name."""
-    listing = Phrase("To list them: localllm history list.")
+    listing = Phrase("To list them: localllm history list, in the chat /sessions.")
     hint = Phrase("Did you mean “{near}”? {listing}", near=near, listing=listing) if near else listing
     return ConfigurationError("session_unknown", wanted=wanted, hint=hint)
 

@@ -113,14 +113,7 @@ class Talk:
         for text in keeping.welcome:
             screen.print_lines(notice_lines(text, "info", screen.width))
         print_exchange(screen, *keeping.stood)
-        notices = self._chat.notices() + [
-            _(
-                "The alias “{name}” is not used: /{name} is taken by a command or another alias. Give it another name.",
-                name=name,
-            )
-            for name in self.registry.conflicts
-        ]
-        for text in notices:
+        for text in [*self._chat.notices(), *self.registry.conflict_notices()]:
             screen.print_lines(notice_lines(text, "warning", screen.width))
 
     def reminder(self) -> Sequence[Line]:

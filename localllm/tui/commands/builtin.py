@@ -34,10 +34,9 @@ from localllm.tui.theme import Style
 
 _RISKS = {
     "safe": N_("safe"),
-    "medium": N_("medium"),
-    "high": N_("high"),
-    "highest": N_("highest"),
-    "dangerous": N_("dangerous"),
+    "medium": N_("medium risk"),
+    "high": N_("high risk"),
+    "highest": N_("highest risk"),
 }
 _MODE_TEXTS = {
     "plan": N_("reads only; answers with a plan"),

@@ -114,8 +114,13 @@ async def _set(call: SlashCall, key: str, value: str) -> None:
     await asyncio.to_thread(set_value, file, key, value, _COMMAND)
     screen.print_lines(wrapped("  ", _("{key} is set in {file}.", key=key, file=file), "", screen.width))
     if _can_be_shown(call, key) and call.chat.apply_setting(key):
+        before = call.commands.conflict_notices()
         _show_at_once(call, key)
-        screen.print_lines(wrapped("  ", _("It is in effect now."), "", screen.width))
+        conflicts = [text for text in call.commands.conflict_notices() if text not in before]
+        for text in conflicts:
+            screen.print_lines(notice_lines(text, "warning", screen.width))
+        if not conflicts:
+            screen.print_lines(wrapped("  ", _("It is in effect now."), "", screen.width))
     news = call.chat.settings_news()
     for note in effect_notes(load(call.chat.root, environ=os.environ), key, file):
         screen.print_lines(notice_lines(note, "warning", screen.width))

@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from localllm.base.i18n import gettext
+from localllm.base.i18n import N_, _, gettext
 from localllm.text.sanitising import clean, display_width, shorten
 from localllm.text.wrapping import wrap
 from localllm.tui.commands.context import ChatContext
@@ -154,6 +154,13 @@ class SlashRegistry:
             alias = Alias(_word(name), aliases[name], name in by_project)
             self.aliases.append(alias)
             self._found[word] = alias
+
+    def conflict_notices(self) -> list[str]:
+        """Tell which aliases are not used."""
+        text = N_(
+            "The alias “{name}” is not used: /{name} is taken by a command or another alias. Give it another name."
+        )
+        return [_(text, name=name) for name in self.conflicts]
 
     def find(self, name: str) -> SlashCommand | Alias | None:
         """Look up `name` (without slash, in any case or width)."""

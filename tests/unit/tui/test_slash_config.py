@@ -160,9 +160,15 @@ async def test_an_alias_can_be_used_at_once(chat: Any) -> None:
     commands = SlashRegistry(COMMANDS, {})
     found = commands.find("config")
     assert isinstance(found, SlashCommand)
-    arguments = "commands.aliases.review Review my changes"
-    await found.handler(SlashCall(arguments, chat.begin(), Screen(StringIO(), Theme(plain=True)), commands, None))
+    stream = StringIO()
+    screen = Screen(stream, Theme(plain=True))
+    await found.handler(SlashCall("commands.aliases.review Review my changes", chat.begin(), screen, commands, None))
     assert commands.find("review") == Alias("review", "Review my changes")
+    call = SlashCall("commands.aliases.undo Revert it", chat, screen, commands, None)
+    await found.handler(call)
+    assert commands.find("undo") != Alias("undo", "Revert it")
+    assert "The alias “undo” is not used" in stream.getvalue()
+    assert stream.getvalue().count("in effect now") == 1
 
 
 async def test_what_waits_for_the_next_start_is_listed_so(chat: Chat) -> None:
