@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from localllm.agent.phrase_search import ends_of, sentences_in
+from localllm.agent.phrase_search import ends_of, has_any, sentences_in, without_code
 from localllm.base.directory_walk import walk
 from localllm.base.lazy_patterns import late_pattern
 
@@ -64,6 +64,57 @@ _CHANGED_JA = late_pattern(
     _QUOTED + _LIST + rf" ?(?:を|の{_PLAIN_JA}{{1,30}}を)(?:(?![てで]|確認|実行){_PLAIN_JA}){{0,8}}"
     rf"(?:更新|修正|変更|編集|書き換え|書き直|リネーム|改名|置換|置き換え){_DONE_JA}"
 )
+_ONE = rf"[`*\"']{{0,3}}(?:\./)?{_PATH}[`*\"']{{0,3}}"
+_ALL_PATHS = rf"(?P<paths>{_ONE}(?:(?:, ?(?:and )?| and | & | ?[、・と] ?){_ONE}){{0,19}})"
+_PLACE_WORDS = (
+    "everywhere",
+    "throughout",
+    "files",
+    "places",
+    "modules",
+    "sites",
+    "callers",
+    "uses",
+    "usages",
+    "ences",
+    "imports",
+)
+_PLACES = (
+    r"(?:everywhere|throughout|(?:in |across )?(?:all|both|every|the|these|those|its|two|three|four|five|six|\d{1,2}) "
+    r"(?:[\w-]{1,20} ){0,2}(?:files|places|modules|call(?:er| site)s|us(?:es|ages)|references|occurrences|imports))"
+)
+_LISTED = late_pattern(
+    rf"\b(?:{_CHANGED}|{_MOVED_IN}|{_MADE}) (?:(?!(?:that|which|for|by|if)\b)[^\s();]{{1,60}} ){{0,10}}?{_PLACES}"
+    r"(?: (?:it is|they are) used| in the (?:project|code))?(?:,? namely| \(| ?[:—–]|,) ?"
+    rf"{_ALL_PATHS}(?:\)|[.,;]?(?:\s|$))",
+    re.ASCII | re.IGNORECASE,
+)
+"""Matches changes whose files are listed: everywhere (a.py, b.py and README.md)."""
+_LISTED_JA = late_pattern(
+    rf"(?:すべて|全て|全部|全体|全?ファイル|箇所|か所)[^（(。\n]{{0,16}}[（(]{_ALL_PATHS} ?[)）][^。\n]{{0,40}}"
+    r"(?:更新|修正|変更|編集|書き換え|書き直|リネーム|改名|置換|置き換え)(?:し|え)?(?:ました|た。)",
+    re.ASCII,
+)
+_LIST_HEAD = late_pattern(
+    rf"\b(?:{_CHANGED}|renamed|replaced|{_MADE})\b[^\n]{{0,120}}\b(?:files?|everywhere|places|modules)\b"
+    rf"|\bfiles?\b (?:(?:i|we|that|were|have|been|now) ){{0,4}}(?:{_CHANGED}|renamed|{_MADE})\b"
+    r"|^(?:summary of )?(?:the )?(?:changes|edits)(?: made)?$"
+    r"|(?:次|以下)の[^。\n]{0,20}(?:ファイル|箇所)[^。\n]{0,20}(?:更新|修正|変更|編集|書き換え|改名|リネーム|置換|置き換え|作成|追加)"
+    r"(?:し|え)(?:ました|た)|^(?:更新|修正|変更|編集|作成|追加)(?:し|され)?(?:た|済みの?)?(?:ファイル|箇所|内容|点)(?:一覧)?$",
+    re.IGNORECASE,
+)
+"""Matches the line above a list of changed files, without its colon and markup."""
+_LIST_ITEM = late_pattern(
+    rf"[ \t]*(?:[-*•・]|\d{{1,2}}[.)])[ \t]*[`*\"'(]{{0,4}}(?:\./)?(?P<path>{_PATH})[`*\"')]{{0,4}}"
+    r"(?P<rest>$|[ \t]*[:(（—–-].*|：.*)",
+    re.ASCII,
+)
+_NO_ITEM = late_pattern(
+    r"\b(?:unchanged|untouched|no|not|never|should|would|could|can|as (?:it )?(?:was|is))\b|n't\b"
+    r"|変更なし|そのまま|ません|ない|ください",
+    re.IGNORECASE,
+)
+_ITEM_NEW = late_pattern(r"\b(?:new|added|created|wrote|written)\b|新規|新しい|作成|追加", re.IGNORECASE)
 _MINE = late_pattern(
     r"\b(?:i|we)(?:'ve| have)?\b|^done\b"
     rf"|^(?:also |successfully |then |now |and )?(?:{_MADE}|{_CHANGED}|{_MOVED_IN}|fixed)\b"
@@ -143,7 +194,31 @@ def claimed_files(answer: str) -> list[ClaimedFile]:
         for match, how in (*made, *changed, *has_been):
             for path in _paths(match):
                 found.setdefault(path, ClaimedFile(path, "made" if how == "made" else "changed"))
+    for one in _listed(without_code(ends_of(answer))) if "." in answer else ():
+        found.setdefault(one.path, one)
     return list(found.values())
+
+
+def _listed(answer: str) -> Iterator[ClaimedFile]:
+    """Yield the files of the lists of an answer: in a sentence, or below a line that says what was done to them."""
+    is_in_list = False
+    for line in answer.splitlines():
+        if is_in_list and (item := _LIST_ITEM.match(line)):
+            if not _NO_ITEM.search(item["rest"]):
+                yield ClaimedFile(item["path"], "made" if _ITEM_NEW.search(item["rest"]) else "changed")
+            continue
+        said = line.strip(" \t*_#>-•・")
+        if not said:
+            continue
+        head = said.rstrip(":：")
+        is_head = head != said or line.lstrip().startswith(("#", "**"))
+        is_in_list = (is_in_list and line[:1] in " \t-*•・") or (
+            is_head and not _NOT_MADE.search(head) and bool(_LIST_HEAD.search(head))
+        )
+        pattern = _LISTED if has_any(said, _PLACE_WORDS) else None if said.isascii() else _LISTED_JA
+        if pattern and "." in said and not _NOT_MADE.search(said):
+            for match in pattern.finditer(said):
+                yield from (ClaimedFile(path, "changed") for path in _AND_SO_ON.findall(match["paths"]))
 
 
 def ordered_files(request: str) -> list[str]:

@@ -20,8 +20,13 @@ def ends_of(text: str) -> str:
 
 def sentences_in(text: str) -> list[str]:
     """Return the sentences and lines of its ends, without code blocks and markup."""
-    parts = _SENTENCE.split(_CODE.sub("\n", ends_of(text)))
+    parts = _SENTENCE.split(without_code(ends_of(text)))
     return [part for part in (one.strip(" \t*_#>-•・`") for one in parts) if part]
+
+
+def without_code(text: str) -> str:
+    """Return the text without its code blocks."""
+    return _CODE.sub("\n", text)
 
 
 def has_any(text: str, words: tuple[str, ...]) -> bool:

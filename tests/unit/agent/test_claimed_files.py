@@ -61,6 +61,38 @@ from tests.support.each import each
         ("config.json の値を変更する関数を実装しました。", {}),
         ("I renamed the class and its uses.", {}),
         ("I changed app.run() in the loop.", {}),
+        (
+            "Renamed `calc_price` to `gross_price` everywhere (shop/prices.py, cart.py and README.md). Tests pass.",
+            {"shop/prices.py": "changed", "cart.py": "changed", "README.md": "changed"},
+        ),
+        (
+            "I updated all callers (`a.py`, `b.py`), and the tests pass.",
+            {"a.py": "changed", "b.py": "changed"},
+        ),
+        ("calc_price was renamed everywhere: a.py and README.md.", {"a.py": "changed", "README.md": "changed"}),
+        (
+            "I changed the following files:\n\n- shop/prices.py\n- `README.md`: the example\n- new.py (new)\n\nDone.",
+            {"shop/prices.py": "changed", "README.md": "changed", "new.py": "made"},
+        ),
+        ("**Files changed:**\n1. a.py\n2. **b.py** – the call", {"a.py": "changed", "b.py": "changed"}),
+        ("## Changes\n- a.py: f is g now\n  - and its callers\n- b.py", {"a.py": "changed", "b.py": "changed"}),
+        (
+            "すべての箇所（prices.py、cart.py、README.md）で calc_price を gross_price に改名しました。",
+            {"prices.py": "changed", "cart.py": "changed", "README.md": "changed"},
+        ),
+        ("以下のファイルを修正しました：\n- a.py\n- docs/b.md：例", {"a.py": "changed", "docs/b.md": "changed"}),
+        ("変更したファイル:\n・a.py\n・b.py（変更なし）", {"a.py": "changed"}),
+        ("全ファイル（a.py と b.py）を更新しました。", {"a.py": "changed", "b.py": "changed"}),
+        ("I read the following files:\n- a.py\n- b.py", {}),
+        ("The following files should be changed:\n- a.py", {}),
+        ("I changed the following files:\n- a.py\n\nThese use it:\n- b.py", {"a.py": "changed"}),
+        ("Changed files:\n- a.py\n- b.py: unchanged", {"a.py": "changed"}),
+        ("I updated the helper that is used in both files (a.py, b.py).", {}),
+        ("I fixed the bug (see README.md).", {}),
+        ("It was not renamed everywhere (README.md, a.py).", {}),
+        ("次のファイルで使われています：\n- a.py", {}),
+        ("全ファイル（a.py と b.py）を確認しました。", {}),
+        ("以下のファイルを変更する必要があります：\n- a.py", {}),
     ],
 )
 def test_what_an_answer_claims(answer: str, claimed: dict[str, str]) -> None:
