@@ -1,6 +1,5 @@
-"""Convert Jupyter notebooks to text: numbered cells with shortened outputs; find an edit of a cell in the file."""
+"""Convert Jupyter notebooks to text: numbered cells with shortened outputs."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -40,41 +39,6 @@ def notebook_text(data: bytes) -> str:
     except msgspec.DecodeError as error:  # includes ValidationError
         raise ValueError(str(error)) from error
     return "\n".join(line for number, cell in enumerate(notebook.cells, 1) for line in _cell(number, cell))
-
-
-def cell_edit(raw: str, old: str, new: str) -> tuple[str, str] | None:
-    """Return the lines of the file to replace, and by what, so that `old` becomes `new` in the source of a cell; None
-    unless `old` occurs exactly once in all cells. The file is to have a line for each line of a source, as Jupyter
-    writes it."""
-    found: list[tuple[list[str], str]] = []
-    old, new = old.strip("\n"), new.strip("\n")
-    for lines in _sources(raw.split("\n")):
-        try:
-            text = "".join(decode_json(line.strip().removesuffix(",").encode(), str) for line in lines)
-        except msgspec.DecodeError:
-            continue
-        found += [(lines, text)] * text.count(old)
-    if not old or len(found) != 1:
-        return None
-    lines, text = found[0]
-    indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
-    *whole, last = text.replace(old, new).split("\n")
-    parts = [*(f"{line}\n" for line in whole), *([last] if last else [])]
-    written = [indent + msgspec.json.encode(part).decode() for part in parts]
-    return "\n".join(lines), ",\n".join(written)
-
-
-def _sources(lines: list[str]) -> Iterator[list[str]]:
-    """Yield the lines of the file with the source of each cell."""
-    first: int | None = None
-    for number, line in enumerate(lines):
-        mark = line.strip()
-        if mark == '"source": [':
-            first = number + 1
-        elif first is not None and mark in ("]", "],"):
-            if number > first:
-                yield lines[first:number]
-            first = None
 
 
 def _cell(number: int, cell: _Cell) -> list[str]:

@@ -174,6 +174,8 @@ def new_errors(path: str, old: str, new: str) -> list[str]:
     if fault := new_fault(path, old, new) if len(new) <= MAX_BYTES else None:
         told = f"Syntax errors that were not there before, at line {fault.line}: fix them."
         return [f"{told} ({fault.form}: {fault.reason})"]
+    if path.endswith(".ipynb"):
+        return _errors_in_cells(old, new)
     after = _outline(new, path)
     if after is None or not after.has_errors:
         line = _newly_misindented(path, old, new)
@@ -183,6 +185,19 @@ def new_errors(path: str, old: str, new: str) -> list[str]:
         return []
     where = ", ".join(map(str, after.error_lines))
     return [f"Syntax errors that were not there before, at line {where}: fix them.{_unbalanced(path, old, new)}"]
+
+
+def _errors_in_cells(old: str, new: str) -> list[str]:
+    """Return the report for the Python of each cell of a notebook."""
+    from localllm.documents.notebook_cells import python_of
+
+    before = dict(python_of(old))
+    return [
+        f"In cell {number}: {error}"
+        for number, source in python_of(new)
+        if source != before.get(number, "")
+        for error in new_errors("cell.py", before.get(number, ""), source)
+    ]
 
 
 def _unbalanced(path: str, old: str, new: str) -> str:

@@ -12,7 +12,7 @@ import msgspec
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, Phrase
-from localllm.documents.notebooks import cell_edit
+from localllm.documents import notebook_cells
 from localllm.safety.code_loss import detect_code_destruction, new_errors, placeholder
 from localllm.safety.paths import shown
 from localllm.safety.tool_definition import ToolOutput
@@ -301,8 +301,32 @@ def _replaced_whatever_size(edit: Edit, asked: Replacement, read: Sequence[range
         raise ToolExecutionError("edit_empty", path=shown(path))
     if old == new:
         raise ToolExecutionError("edit_no_change")
-    if path.endswith(".ipynb") and (in_file := cell_edit(edit.text, old, new)):
-        old, new = in_file
+    if path.endswith(".ipynb") and (made := _replaced_in_cells(edit, old, new, replace_all=replace_all)):
+        return made
+    return _replaced_passage(edit, old, new, read, replace_all=replace_all)
+
+
+def _replaced_in_cells(edit: Edit, old: str, new: str, *, replace_all: bool) -> Edit | None:
+    """Return the edit of the cells of a notebook as they are shown; None for one of its JSON."""
+    if (cells := notebook_cells.cells(edit.text)) is None:
+        return None
+    text = notebook_cells.cells_text(cells)
+    try:
+        shown_old, shown_new = notebook_cells.fitted(text, old, new)
+        made = _replaced_passage(Edit(edit.file, text, text, ()), shown_old, shown_new, replace_all=replace_all)
+    except ToolExecutionError as error:
+        is_json = edit.text.count(old) == 1 and notebook_cells.cells(edit.text.replace(old, new)) is not None
+        if error.key == "edit_no_match" and is_json:
+            return None
+        raise
+    place = notebook_cells.replaced(edit.text, notebook_cells.parse(made.text))
+    if place is None:
+        raise ToolExecutionError("edit_no_change")
+    return _made(edit, Match(made.done[0].step, (Span(*place),)))
+
+
+def _replaced_passage(edit: Edit, old: str, new: str, read: Sequence[range] = (), *, replace_all: bool) -> Edit:
+    path = edit.file.path
     try:
         match = find(edit.text, old, new, apart=replace_all)
     except TooManyPlacesError as error:
@@ -461,6 +485,8 @@ async def put(context: ToolContext, edit: Edit, asked: Sequence[Replacement]) ->
         "metadata": facts,
     }
     told = [summary(path, edit.text, done.spans, done.step) for done in edit.done]
-    answer = [*(one.english for one in told), *(now(edit.text, done.spans[0]) for done in edit.done)]
+    cells = notebook_cells.changed(edit.file.text, edit.raw) if path.endswith(".ipynb") else ""
+    passages = [f"Now:\n{cells}"] if cells else [now(edit.text, done.spans[0]) for done in edit.done]
+    answer = [*(one.english for one in told), *passages]
     answer += await asyncio.to_thread(new_errors, path, edit.file.text, edit.raw)
     return ToolOutput(payload=payload, for_model="\n".join(answer), summary=told[0])

@@ -395,6 +395,12 @@ async def _workbook(context: ToolContext, path: str, wanted: Wanted) -> ToolOutp
     return await asyncio.to_thread(_as_text, context, TextFile(path, data, Decoded(text)), wanted, "workbook")
 
 
+_CELLS = (
+    "[a notebook, shown as cells; edit_file takes the lines of a cell as they are shown, and a line such as"
+    " “--- cell 4: code ---” in new_string begins a new cell]"
+)
+
+
 def _notebook(context: ToolContext, path: str, wanted: Wanted) -> ToolOutput | None:
     """Return the cells; None if the file is no notebook despite its name."""
     data = context.root.read_bytes(path, LARGEST)
@@ -404,9 +410,7 @@ def _notebook(context: ToolContext, path: str, wanted: Wanted) -> ToolOutput | N
         return None
     context.seen.note(path, data)
     output = _as_text(context, TextFile(path, data, Decoded(text)), wanted, "notebook")
-    told = (
-        output.for_model + "\n" + "[a notebook, shown as cells; edit_file takes the lines of a cell as they are shown]"
-    )
+    told = f"{output.for_model}\n{_CELLS}"
     return ToolOutput(payload=output.payload, for_model=told, summary=output.summary)
 
 

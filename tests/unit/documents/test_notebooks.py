@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from localllm.documents.notebooks import cell_edit, notebook_text
-from tests.support.each import each
+from localllm.documents.notebooks import notebook_text
 
 
 def notebook(*cells: dict[str, Any]) -> bytes:
@@ -53,45 +52,3 @@ def test_long_outputs_keep_their_ends() -> None:
 def test_what_is_no_notebook_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - the words are those of the JSON library
         notebook_text(data)
-
-
-RAW = json.dumps(
-    {
-        "cells": [
-            {"cell_type": "markdown", "source": ["# Orders\n", "\n", "Text"]},
-            {"cell_type": "code", "source": ["x = load('a.csv')\n", "total = sum(x)"], "outputs": []},
-            {"cell_type": "code", "source": [], "outputs": []},
-            {"cell_type": "code", "source": ["y = 1\n", "y = 1\n"], "outputs": []},
-        ]
-    },
-    indent=1,
-)
-
-
-@each(
-    ("old", "new", "source"),
-    [
-        (
-            "total = sum(x)",
-            'total = sum(r["amount"] for r in x)',
-            "x = load('a.csv')\ntotal = sum(r[\"amount\"] for r in x)",
-        ),
-        ("x = load('a.csv')\ntotal", "x = []\n\ntotal", "x = []\n\ntotal = sum(x)"),
-        ("total = sum(x)\n", "total = 0\n", "x = load('a.csv')\ntotal = 0"),
-        ("x = load('a.csv')\ntotal = sum(x)", "# 合計 \\d", "# 合計 \\d"),
-        ("x = load('a.csv')\ntotal = sum(x)", "", ""),
-    ],
-)
-def test_an_edit_of_a_cell_is_one_of_its_lines_in_the_file(old: str, new: str, source: str) -> None:
-    edit = cell_edit(RAW, old, new)
-    assert edit
-    assert RAW.count(edit[0]) == 1
-    changed = json.loads(RAW.replace(*edit))
-    assert "".join(changed["cells"][1]["source"]) == source
-    changed["cells"][1] = json.loads(RAW)["cells"][1]
-    assert changed == json.loads(RAW)
-
-
-@pytest.mark.parametrize("old", ["y = 1", "z = 1", "", '"cells": ['])
-def test_what_is_not_in_just_one_place_of_the_cells_is_no_edit_of_one(old: str) -> None:
-    assert cell_edit(RAW, old, "new") is None

@@ -682,6 +682,53 @@ async def test_the_lines_of_a_notebook_are_edited_as_they_are_shown(tmp_path: Pa
     assert "Syntax errors" not in output.for_model
 
 
+def one_line_notebook(root: Path, *sources: str) -> Path:
+    cells = [{"cell_type": "code", "metadata": {}, "source": source, "outputs": []} for source in sources]
+    return put(root / "a.ipynb", json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
+
+
+def cell_sources(file: Path) -> list[str]:
+    return ["".join(cell["source"]) for cell in json.loads(file.read_text())["cells"]]
+
+
+async def test_the_cells_of_a_notebook_in_one_line_are_edited_and_added(tmp_path: Path) -> None:
+    file = one_line_notebook(tmp_path, "rows = load()\nx = 1", "x = 1\nprint(x)")
+    context = make_context(tmp_path)
+    shown_old = "--- cell 2: code In[3] ---\nx = 1"
+    output = await use(edit_file, context, file_path="a.ipynb", old_string=shown_old, new_string="x = 2")
+    assert output.for_model.endswith("Now:\n--- cell 2: code ---\nx = 2\nprint(x)")
+    more = "print(x)\n--- cell 3: code ---\nfrom os import path"
+    await use(edit_file, context, file_path="a.ipynb", old_string="  print(x)", new_string=more)
+    assert cell_sources(file) == ["rows = load()\nx = 1", "x = 2\nprint(x)", "from os import path"]
+
+
+async def test_both_edits_of_one_cell_are_made(tmp_path: Path) -> None:
+    file = one_line_notebook(tmp_path, "a = 1\nb = 2\nc = 3")
+    edits = [{"old_string": "a = 1", "new_string": "a = 10"}, {"old_string": "c = 3", "new_string": "c = 30"}]
+    values = edit_file.fit({"file_path": "a.ipynb", "edits": edits}).values
+    await use(edit_file, make_context(tmp_path), **values)
+    assert cell_sources(file) == ["a = 10\nb = 2\nc = 30"]
+
+
+async def test_the_python_of_a_cell_is_checked(tmp_path: Path) -> None:
+    one_line_notebook(tmp_path, "%time f()\nx = 1", "y = 1")
+    context = make_context(tmp_path)
+    output = await use(edit_file, context, file_path="a.ipynb", old_string="x = 1", new_string="x = (1\ny = 2")
+    assert "In cell 1: Syntax errors that were not there before" in output.for_model
+    output = await use(edit_file, context, file_path="a.ipynb", old_string="x = (1", new_string="x = 1")
+    assert "Syntax errors" not in output.for_model
+
+
+async def test_the_json_of_a_notebook_can_still_be_edited(tmp_path: Path) -> None:
+    file = one_line_notebook(tmp_path, "x = 1")
+    await use(
+        edit_file, make_context(tmp_path), file_path="a.ipynb", old_string='"nbformat": 4', new_string='"nbformat": 5'
+    )
+    assert json.loads(file.read_text())["nbformat"] == 5
+    error = await missed(tmp_path, file_path="a.ipynb", old_string='"nbformat": 5', new_string='"nbformat": "5')
+    assert error.key == "edit_no_match"
+
+
 @pytest.mark.parametrize(
     "written",
     [
