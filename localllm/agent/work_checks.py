@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -112,8 +113,8 @@ class WorkChecks:
         """Yield that an edit failed and was not made good before another file was edited. One of a file that does not
         exist may have been a guess: it counts if it was tried twice, or if the request or the answer names the file."""
         for path, count in self._facts.left_edits.items():
-            name = path.rpartition("/")[2]
-            is_named = name in state.goal or name in text
+            name = re.compile(rf"(?<![\w.-]){re.escape(path.rpartition('/')[2])}(?![\w-])", re.ASCII)
+            is_named = bool(name.search(state.goal) or name.search(text))
             if is_named or count > 1 or (self._tools.root / path).exists():
                 is_known = phrases.admits_failure(text)
                 is_open = is_named and not is_known and not phrases.needs_nothing(text)
