@@ -174,10 +174,13 @@ class Checkpoints:
 
     def earlier_changes(self, *, turn: bool) -> list[str]:
         """Return what `undo` would revert of another session, a line each. Empty if the changes are this session's."""
+        return [] if self.is_rewound else self._tools.changes.earlier_changes(turn=turn)
+
+    @property
+    def is_rewound(self) -> bool:
+        """Whether `undo` would undo a rewind: nothing was done since, and it changed anything."""
         last = self._last_rewind()
-        if last and (last.made_changes or last.kept != _mark_of(last.forgotten)):
-            return []
-        return self._tools.changes.earlier_changes(turn=turn)
+        return last is not None and (last.made_changes or last.kept != _mark_of(last.forgotten))
 
     def _last_rewind(self) -> _Rewind | None:
         """Return the newest rewind, if nothing was done since."""

@@ -48,6 +48,11 @@ class SessionChanges:
         """Return the checkpoints of this session, newest last: one before each request, and manual ones."""
         return self._conversation.checkpoints.points()
 
+    @property
+    def is_rewound(self) -> bool:
+        """Whether `undo` would undo a rewind that changed anything."""
+        return self._conversation.checkpoints.is_rewound
+
     def rewind(self, which: str) -> list[str]:
         """Rewind files and conversation to the checkpoint of this number or name; return a line for each action."""
         lines = self._conversation.rewind(which)

@@ -181,6 +181,11 @@ class Changes(Protocol):
         """Rewind files and conversation to the checkpoint of this number or name; return a line for each action."""
         ...
 
+    @property
+    def is_rewound(self) -> bool:
+        """Whether `undo` would undo a rewind that changed anything."""
+        ...
+
 
 class ChatContext(Protocol):
     """One chat in one project, with one model at a time. Methods raise LocalLLMError."""

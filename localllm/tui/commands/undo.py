@@ -100,7 +100,8 @@ async def rewind(call: SlashCall) -> Outcome:
     """Go back to a checkpoint, files and conversation; or list them."""
     if call.arguments:
         _show(call.screen, call.chat.changes.rewind(call.arguments))
-        call.screen.print(("dim", "  " + _("/undo takes this back.")))
+        if call.chat.changes.is_rewound:
+            call.screen.print(("dim", "  " + _("/undo takes this back.")))
         return
     points = call.chat.changes.checkpoints()
     if not points:

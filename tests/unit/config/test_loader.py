@@ -360,7 +360,7 @@ class TestErrors:
         error = place.error()
         i18n.set_language("ja")
         try:
-            assert error.why == "0 から 2 までの数 でなければなりません。"
+            assert error.why == "指定できる値: 0 から 2 までの数。"
         finally:
             i18n.set_language("en")
 

@@ -37,6 +37,10 @@ class Chat:
     def rewind(self, which: str) -> list[str]:
         return self.points.rewind(which)
 
+    @property
+    def is_rewound(self) -> bool:
+        return self.points.is_rewound
+
     def redo(self) -> list[str]:
         return self.tools.changes.redo()
 
@@ -240,3 +244,15 @@ async def test_redo_takes_no_words(root: Path) -> None:
     await chat.undone()
     assert "redo what /undo last undid" in await said(chat, "redo one")
     assert present(chat) == []
+
+
+async def test_undo_is_offered_only_after_a_rewind_that_changed_anything(chat: Chat) -> None:
+    await chat.write("new")
+    chat.points.add("now")
+    assert "/undo takes this back" not in await said(chat, "rewind now")
+    assert "new: removed" in await chat.undone(), "the change before, not the rewind"
+    await said(chat, "redo")
+    chat.points.add("again")
+    await chat.write("more")
+    assert "/undo takes this back" in await said(chat, "rewind again")
+    assert "more: the previous version is restored." in await chat.undone()
