@@ -2,7 +2,7 @@
 
 A repository can name programs for git to run: hooks, filters, a file system monitor, diff drivers. In the sandbox they
 may run, with no more access than any command. Outside none of them does: only the settings of the user and the machine
-count.
+count. So it is in the sandbox where a rule closes something to reading: git sees that, and the answers are shown.
 """
 
 import asyncio
@@ -126,17 +126,33 @@ class Git(Protocol):
 
 
 class SandboxedGit:
-    """Git in the sandbox, on a read-only view of the project, with one launch for all questions."""
+    """Git in the sandbox, on a read-only view of the project, with one launch for all questions.
 
-    def __init__(self, root: Path, top: Path, runner: CommandRunner) -> None:
+    `is_guarded`: some of what it sees must not be shown, so that no program runs that the project could influence.
+    """
+
+    def __init__(self, root: Path, top: Path, runner: CommandRunner, *, is_guarded: bool = False) -> None:
         self._root = root
         self._top = top
         self._runner = runner
+        self._settings = {**SETTINGS, **WITHOUT_HOOKS, "lfs.storage": "$TMPDIR/lfs"}
+        self._variables = ENVIRONMENT | no_further_than(top)
+        self._is_ready = not is_guarded
 
     async def ask(self, questions: Sequence[Question]) -> list[Answer]:
-        settings = {**SETTINGS, **WITHOUT_HOOKS, "lfs.storage": "$TMPDIR/lfs"}
+        if not self._is_ready:
+            [listed] = await self._ask([LIST_SETTINGS])
+            if listed.code:
+                return [listed for _ in questions]
+            trusted, own = settings_by_scope(listed.output, self._root)
+            self._settings |= _believed(self._root, self._top, trusted, own, self._settings)
+            self._variables |= _without_programs_of(self._root)
+            self._is_ready = True
+        return await self._ask(questions)
+
+    async def _ask(self, questions: Sequence[Question]) -> list[Answer]:
         lines = [
-            *exported({**ENVIRONMENT, **no_further_than(self._top), **configured(settings)}),
+            *exported(self._variables | configured(self._settings)),
             _ASK.replace("@git@", quote(program_of(self._root))),
         ]
         for number, question in enumerate(questions):
@@ -190,6 +206,41 @@ def configured(settings: Mapping[str, str], first: int = 0) -> dict[str, str]:
     return {**variables, "GIT_CONFIG_COUNT": str(first + len(settings))}
 
 
+def _believed(
+    root: Path, top: Path, trusted: Mapping[str, str], own: Mapping[str, str], ours: Mapping[str, str]
+) -> dict[str, str]:
+    """Return overrides, beside `ours`, for the repository's settings that are not harmless (the user's or a neutral
+    value), and for the user's filters that might run something of the project. Raises ToolExecutionError."""
+    overrides: dict[str, str] = {}
+    set_by_us = {key.lower() for key in ours}
+    for key, value in own.items():
+        if key in set_by_us:
+            continue
+        if key == _REFS_ELSEWHERE[0] and _REFS_ELSEWHERE[1] in value:
+            raise ToolExecutionError("git_setting", path=root, setting=key)
+        neutral = next((neutral for pattern, neutral in _NEUTRAL if pattern.fullmatch(key)), "")
+        wanted = value if neutral is None else trusted.get(key, neutral)
+        if wanted != value:
+            if _REFUSED.fullmatch(key):
+                raise ToolExecutionError("git_setting", path=root, setting=key)
+            overrides[key] = wanted
+    for key, value in trusted.items():
+        if (
+            (match := _FILTER.fullmatch(key))
+            and match[2] != "required"
+            and runs_from_folder(value, (str(root), str(top)))
+        ):
+            overrides |= {key: "", f"filter.{match[1]}.required": "false"}
+    if sum(len(key) + len(value) for key, value in {**ours, **overrides}.items()) > _MOST_OVERRIDES:
+        raise ToolExecutionError("git_too_many_settings", path=root)
+    return overrides
+
+
+def _without_programs_of(root: Path) -> dict[str, str]:
+    """Return variables that keep the user's filters from running programs, and loading modules, of the project."""
+    return {"PYTHONSAFEPATH": "1", "PATH": os.pathsep.join(search_path(root))}
+
+
 class UnsandboxedGit:
     """Git outside the sandbox, started through GitPython.
     Of that only the process handling is used: its objects would read and cache the repository in this process.
@@ -220,33 +271,10 @@ class UnsandboxedGit:
                 raise ToolExecutionError("git_not_a_repository", path=self._root)  # git found another repository
             self._is_ready = True
             trusted, own = settings_by_scope(listed.output, self._root)
-            self._overrides |= self._believed(trusted, own)
-            if sum(len(key) + len(value) for key, value in self._overrides.items()) > _MOST_OVERRIDES:
-                raise ToolExecutionError("git_too_many_settings", path=self._root)
+            self._overrides |= _believed(self._root, self._top, trusted, own, self._overrides)
             replaced = (key for key, value in self._overrides.items() if value != trusted.get(key))
             self.switched_off = frozenset(match[1] for key in replaced if (match := _FILTER.fullmatch(key)))
         return [self._run(question, writes=writes) for question in questions]
-
-    def _believed(self, trusted: dict[str, str], own: dict[str, str]) -> dict[str, str]:
-        """Return overrides for the repository's settings that are not harmless: the user's or a neutral value."""
-        overrides: dict[str, str] = {}
-        ours = {key.lower() for key in self._overrides}
-        for key, value in own.items():
-            if key in ours:
-                continue
-            if key == _REFS_ELSEWHERE[0] and _REFS_ELSEWHERE[1] in value:
-                raise ToolExecutionError("git_setting", path=self._root, setting=key)
-            neutral = next((neutral for pattern, neutral in _NEUTRAL if pattern.fullmatch(key)), "")
-            wanted = value if neutral is None else trusted.get(key, neutral)
-            if wanted != value:
-                if _REFUSED.fullmatch(key):
-                    raise ToolExecutionError("git_setting", path=self._root, setting=key)
-                overrides[key] = wanted
-        folders = (str(self._root), str(self._top))
-        for key, value in trusted.items():
-            if (match := _FILTER.fullmatch(key)) and match[2] != "required" and runs_from_folder(value, folders):
-                overrides |= {key: "", f"filter.{match[1]}.required": "false"}
-        return overrides
 
     def _run(self, question: Question, *, writes: bool) -> Answer:
         first = int(os.environ.get("GIT_CONFIG_COUNT") or 0)
@@ -254,8 +282,7 @@ class UnsandboxedGit:
             **ENVIRONMENT,
             **configured(self._overrides, first),
             **no_further_than(self._top),
-            "PYTHONSAFEPATH": "1",  # keeps the user's filters from loading modules of the project
-            "PATH": os.pathsep.join(search_path(self._root)),
+            **_without_programs_of(self._root),
             "GIT_OPTIONAL_LOCKS": "1" if writes else "0",
             "GIT_LITERAL_PATHSPECS": "1" if question.literal else "0",
         }

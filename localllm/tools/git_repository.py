@@ -21,7 +21,7 @@ from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.git_index import IndexCheck
 from localllm.sandbox.protect.repository import Place, RepositoryCheck, find_place
 from localllm.tools.commit_remarks import hooks_in
-from localllm.tools.context import ToolContext
+from localllm.tools.context import ToolContext, not_shown
 from localllm.tools.git_execution import (
     ENVIRONMENT,
     LIST_SETTINGS,
@@ -306,7 +306,7 @@ async def opened_repository(context: ToolContext, *, to_commit: bool = False) ->
     git_background, git_other_program.
     """
     root, runner = context.root.path, context.runner
-    repository = await _open(root, runner)
+    repository = await _open(root, runner, is_guarded=bool(not_shown(context, ".").paths))
     if repository.commits_in_sandbox if to_commit else repository.is_in_sandbox:
         yield repository
         return
@@ -325,10 +325,11 @@ async def opened_repository(context: ToolContext, *, to_commit: bool = False) ->
         yield await _open(root, runner, outside=True)
 
 
-async def _open(root: Path, runner: CommandRunner, *, outside: bool = False) -> Repository:
+async def _open(root: Path, runner: CommandRunner, *, outside: bool = False, is_guarded: bool = False) -> Repository:
     """Find the repository that contains `root`, verify it, and decide where git runs.
 
     It runs in the sandbox, except `outside` if requested, if there is no sandbox, or if that hides the repository.
+    `is_guarded`: see SandboxedGit.
     Raises ToolExecutionError git_not_a_repository, git_leads_out, git_index_refused.
     """
 
@@ -340,9 +341,8 @@ async def _open(root: Path, runner: CommandRunner, *, outside: bool = False) -> 
         leads, index = _checks_of(root)
         leads.refuse_leads(place, root, None if in_sandbox else _included_by_user())
         index.refuse_paths(place)
-        return Repository(
-            root, place, SandboxedGit(root, place.top, runner) if in_sandbox else UnsandboxedGit(root, place.top)
-        )
+        inside = SandboxedGit(root, place.top, runner, is_guarded=is_guarded)
+        return Repository(root, place, inside if in_sandbox else UnsandboxedGit(root, place.top))
 
     return await asyncio.to_thread(find)
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from localllm.base.errors import LocalLLMError, ToolExecutionError
-from localllm.config.schema import Settings
+from localllm.config.schema import SafetySettings, Settings
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.tool_definition import Preview, Tool, ToolOutput
 from localllm.sandbox.backend import LEVELS, Level
@@ -53,10 +53,12 @@ class Project:
         self.git("--literal-pathspecs", "add", "--", name)
         self.git("commit", "--quiet", "-m", message)
 
+    safety = SafetySettings()
+
     def context(self) -> ToolContext:
         return ToolContext(
             root=ProjectRoot(self.root),
-            settings=Settings(),
+            settings=Settings(safety=self.safety),
             runner=SandboxRunner(self.root, state_folder=self.state, levels=self.levels),
             output_limit=5_000,
             overflow_folder=self.root / ".localllm" / "tool-output",
@@ -754,6 +756,52 @@ async def test_filters_of_the_user_do_run(project: Project, user_settings: Path,
     await project.run(git_commit, message="m", files=["x.up"])
     assert project.git("show", "HEAD:x.up") == "duol\n"
     assert not (project.root / "harmed").exists()
+
+
+@pytest.mark.parametrize("rules", [SafetySettings(deny=("read_file(secrets/)",)), SafetySettings(ask=("*(secrets)",))])
+@pytest.mark.parametrize(
+    ("whose", "line"),
+    [
+        ("repository", "cat secrets/key; cat"),
+        ("repository", "@python@ -m shown"),
+        ("user", "shown"),
+        ("user", "./shown"),
+    ],
+)
+async def test_filters_bring_out_nothing_that_a_rule_guards(
+    project: Project,
+    user_settings: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    rules: SafetySettings,
+    whose: str,
+    line: str,
+) -> None:
+    project.safety = rules
+    project.commit("a.txt")
+    project.write("secrets/key", "hunter2\n")
+    project.write("shown.py", "print(open('secrets/key').read())\n")
+    for name in ("shown", "bin/shown"):
+        project.write(name, "#!/bin/sh\ncat secrets/key\n").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{project.root}/bin:{os.environ['PATH']}")
+    project.write(".gitattributes", "*.txt filter=f\n")
+    file = user_settings if whose == "user" else project.root / ".git" / "config"
+    project.git("config", "--file", str(file), "filter.f.clean", line.replace("@python@", sys.executable))
+    project.write("a.txt", "two\n")
+    for staged in (False, True):
+        assert "hunter2" not in (await project.run(git_diff, staged=staged)).for_model
+    assert "hunter2" not in (await project.run(git_status)).for_model
+    project.safety = SafetySettings()
+    assert "hunter2" in (await project.run(git_diff)).for_model, "as nothing guards it"
+
+
+async def test_where_a_rule_guards_files_a_plain_filter_of_the_user_runs(project: Project, user_settings: Path) -> None:
+    project.safety = SafetySettings(deny=("read_file(secrets/)",))
+    project.commit("x.up", "duol\n")
+    with user_settings.open("a") as file:
+        file.write('[filter "upper"]\n\tclean = rev\n')
+    project.write(".gitattributes", "*.up filter=upper\n")
+    project.write("x.up", "loud\n")
+    assert "x.up" not in (await project.run(git_status)).for_model
 
 
 @pytest.mark.parametrize("where", ["include.path", "worktree"])

@@ -296,7 +296,7 @@ TOOLS = {
     "git_setting": ErrorText(
         "E8063",
         "git is not used here: the repository sets {setting}.",
-        "Outside the sandbox it is honoured only in the user's own settings.",
+        "Outside the sandbox, and where a rule closes files, it is honoured only in the user's own settings.",
         "The user can run git by hand, or check the value and set it for all repositories: git config --global.",
     ),
     "git_signs": ErrorText(
