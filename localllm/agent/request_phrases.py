@@ -388,6 +388,11 @@ def is_agreement(request: str) -> bool:
     return bool(is_complaint) and not _wants_words(request) and not asks_for_change(request)
 
 
+def may_rename(request: str) -> bool:
+    """Return whether it has a word of an order to rename something, or to replace it by another."""
+    return has_any(request, ("renam", "replac", "change the name", "改名", "リネーム", "置き換え", "置換", "名前"))
+
+
 def asks_for_check(request: str) -> bool:
     """Return whether it asks to test or run the work."""
     if forbids_check(request) or _wants_words(ends_of(request)):

@@ -90,6 +90,7 @@ class WorkChecks:
         yield from self._of_tests_alone(state, text)
         yield from self._of_crash(state, text)
         yield from self._of_files(state, text)
+        yield from self._of_old_names(state, text)
         yield from self._of_commit(state, text)
         yield from self._of_plan(state, text)
         yield from self._of_unread(state, text)
@@ -211,6 +212,20 @@ class WorkChecks:
             if one.how == "changed" and one.path != facts.failed_edit and self._is_older(one.path):
                 reason = Phrase("{path} was not changed", path=shown(one.path))
                 yield Finding("unchanged_file", reason, contradicts=True, params={"path": one.path})
+
+    def _of_old_names(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield the names that were to be renamed everywhere and still stand somewhere; not if the answer says so."""
+        request = state.goal
+        if not self._facts.has_changed or self._facts.was_refused or not request_phrases.may_rename(request):
+            return
+        from localllm.agent import old_names  # most runs rename nothing
+
+        for one in old_names.ordered_renamings(request) if request_phrases.asks_for_change(request) else ():
+            places = old_names.places_of_old(self._tools.root, one, self._tools.readable_text)
+            if places and not phrases.admits_failure(text) and not old_names.says_why(text, one.old, places):
+                reason = Phrase("{old} still stands in {places}", old=one.old, places=old_names.listed(places))
+                what = {"old": one.old, "places": old_names.listed(places)}
+                yield Finding("old_name", reason, contradicts=False, params=what)
 
     def _is_older(self, path: str) -> bool:
         """Return whether a file of the project was last written before this run."""
