@@ -90,10 +90,21 @@ def made_up(answer: str, request: str, read: Sequence[str]) -> list[Unsupported]
 def _unknown(answer: str, hits: Sequence[Hit], known: Sequence[str]) -> Iterator[Unsupported]:
     for written in references_in(answer):
         reference = read_reference(written)
-        if reference is None or reference.place is None or any(points_to(reference, hit, overlap=True) for hit in hits):
+        if reference is None or not (reference.place or reference.heading or _is_document(reference.file)):
+            continue
+        if any(points_to(reference, hit, overlap=True) for hit in hits):
             continue
         if not any(_names(text, reference.file) for text in known):
             yield Unsupported(written)
+
+
+_DOCUMENTS = (".md", ".markdown", ".rst", ".txt", ".pdf", ".docx", ".html", ".htm", ".csv", ".tsv", ".xlsx")
+
+
+def _is_document(file: str) -> bool:
+    """Return whether it is a document's name: in brackets also stands what only looks like a file's, as [example.org]
+    or [Node.js]."""
+    return file.casefold().endswith(_DOCUMENTS)
 
 
 def _names(text: str, file: str) -> bool:

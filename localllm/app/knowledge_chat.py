@@ -26,7 +26,7 @@ from localllm.sessions.entries import Entry, Kept
 from localllm.sessions.ipo_log import IpoLog
 from localllm.tools.builtin import KNOWLEDGE_TOOLS
 from localllm.tools.frames import framed
-from localllm.tools.knowledge import outdated_note, passages_text, search_rag_knowledge_base
+from localllm.tools.knowledge import more_note, outdated_note, passages_text, search_rag_knowledge_base
 from localllm.tools.tool_system import ToolSystem
 
 
@@ -114,7 +114,8 @@ class KnowledgeChat:
             return ""
         self._take(found.hits, found.outdated)
         passages = passages_text(found.hits, output_limit(self._client))
-        return framed("document_passages", passages) + outdated_note(found) if found.hits else ""
+        notes = more_note(found) + outdated_note(found)
+        return framed("document_passages", passages) + notes if found.hits else ""
 
     def _note(self, event: ToolFinished) -> None:
         self.tools_used.append(ToolUse(event.name, event.success, event.payload))

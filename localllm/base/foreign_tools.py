@@ -116,6 +116,7 @@ _ARGUMENTS = {
     "id": "bash_id shell_id command_id",
     "query": "search_term search_query q",
     "search_rag_knowledge_base.query": "question text keywords keyword words",
+    "search_rag_knowledge_base.limit": "top_k k n_results num_results max_results n count max_passages size",
     "collection": "collection_name collections",
     "url": "uri address link",
     "question": "prompt task",

@@ -284,15 +284,15 @@ class KnowledgeBase:
         wanted = max(count, MOST_RERANKED) if self._model else count
         search = _Search(query, parsed, wanted, script_of(query), {}, {}, self._closed())
         remarks = [remark for _, one in named for remark in other_version(one)]
-        hits, nearest = await self._hits(named, search, remarks)
+        hits, more, nearest = await self._hits(named, search, remarks)
         if self._model and len(hits) > 1:
             hits, remark = await self._model.rerank(query, hits)
-            hits = hits[:count]
+            hits, more = hits[:count], [*hits[count:], *more]
             remarks += [remark] if remark else []
         elsewhere: tuple[str, ...] = ()
         if not hits and name:
             others = [(store, one) for store, one in self._everything() if one.name != name]
-            there, _ = await self._hits(others, search, [])
+            there, _more, _nearest = await self._hits(others, search, [])
             elsewhere = tuple(dict.fromkeys(hit.collection for hit in there))
         outdated = await asyncio.to_thread(outdated_hits, named, hits)
         for one, old in outdated:
@@ -300,6 +300,7 @@ class KnowledgeBase:
             remarks.append(outdated_files(one, files, list(dict.fromkeys(hit.path for hit in old))))
         return Found(
             hits=tuple(hits),
+            more=tuple(more),
             searched=tuple(one.name for _, one in named),
             elsewhere=elsewhere,
             nearest=tuple(nearest),
@@ -309,8 +310,8 @@ class KnowledgeBase:
 
     async def _hits(
         self, named: Sequence[tuple[Store, Collection]], search: "_Search", remarks: list[Phrase]
-    ) -> tuple[list[Hit], list[Hit]]:
-        """Return the hits and, if there are none, the nearest passages."""
+    ) -> tuple[list[Hit], list[Hit], list[Hit]]:
+        """Return the hits, the further ones, and, if there are none, the nearest passages."""
         floor, found = self._settings.rag.floor, await self._candidates(named, search, remarks)
         parts = [(one, await self._candidates(named, one, remarks)) for one in search.parts()]
         ranked = rank(found, search.query, floor)
@@ -318,8 +319,9 @@ class KnowledgeBase:
             ranked, [rank(each, one.query, part_floor(one.query, floor)) for one, each in parts], search.top_k
         )
         if ranked:
-            return named_from(self._root, merge_neighbours(ranked, search.top_k)), []
-        return [], named_from(self._root, merge_neighbours(rank(found, search.query, 0.0), _NEAREST))
+            merged = named_from(self._root, merge_neighbours(ranked, len(ranked)))
+            return merged[: search.top_k], merged[search.top_k :], []
+        return [], [], named_from(self._root, merge_neighbours(rank(found, search.query, 0.0), _NEAREST))
 
     async def _candidates(
         self, named: Sequence[tuple[Store, Collection]], search: "_Search", remarks: list[Phrase]

@@ -135,6 +135,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     hits: tuple[Hit, ...] = ()
     searched: tuple[str, ...] = ()
     """The names of the searched collections."""
+    more: tuple[Hit, ...] = ()
+    """Further passages that match; there may be more than these."""
     elsewhere: tuple[str, ...] = ()
     """If the named collection has no hits: other collections that have, best first."""
     nearest: tuple[Hit, ...] = ()

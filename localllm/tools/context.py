@@ -47,8 +47,8 @@ class Knowledge(Protocol):
         """Return all collections, sorted by name."""
         ...
 
-    async def search(self, query: str, name: str = "") -> "Found":
-        """Return the passages that answer a query, from one collection or all."""
+    async def search(self, query: str, name: str = "", top_k: int = 0) -> "Found":
+        """Return the passages that answer a query, from one collection or all; `top_k` 0 is the setting's."""
         ...
 
 

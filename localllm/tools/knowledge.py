@@ -30,15 +30,21 @@ _LEAST_OF_A_HIT = 200
 """Minimum useful characters of a passage; with less room it is only named."""
 
 
-@tool(risk=Risk.SAFE, brief="Search the user's collections of documents.")
-async def search_rag_knowledge_base(context: ToolContext, query: str, collection: str = "") -> ToolOutput:
+_MOST_ASKED_FOR = 50
+"""Passages of one search; most would only be named."""
+
+
+@tool(risk=Risk.SAFE, unlisted=("limit",), brief="Search the user's collections of documents.")
+async def search_rag_knowledge_base(
+    context: ToolContext, query: str, collection: str = "", limit: int = 0
+) -> ToolOutput:
     """Search the user's collections of documents. Gives passages, each with the reference to cite it by.
 
     query: words the document would use, in its language
     collection: name of one; all are searched without it
     """
     knowledge = _knowledge(context)
-    found = await knowledge.search(query, _named(knowledge, collection))
+    found = await knowledge.search(query, _named(knowledge, collection), min(max(limit, 0), _MOST_ASKED_FOR))
     hits = found.hits
     return ToolOutput(
         payload={
@@ -50,7 +56,9 @@ async def search_rag_knowledge_base(context: ToolContext, query: str, collection
                 "outdated": list(found.outdated),
             },
         },
-        for_model=framed("document_passages", passages_text(hits, context.output_limit)) + outdated_note(found)
+        for_model=framed("document_passages", passages_text(hits, context.output_limit))
+        + more_note(found)
+        + outdated_note(found)
         if hits
         else _nothing(context, found),
         summary=Phrase(
@@ -116,6 +124,23 @@ def passages_text(hits: "Sequence[Hit]", room: int) -> str:
             continue
         parts.append(f"{head}\n{text if len(text) <= left else text[: max(left, _LEAST_OF_A_HIT)] + ' […]'}")
     return "\n\n".join([*parts, *([f"Also found: {', '.join(named)}"] if named else [])])
+
+
+def more_note(found: "Found") -> str:
+    """Say that more passages match, in which files, and how to see them; empty if none does."""
+    if not (count := len(found.more)):
+        return ""
+    new = [one.file for one in found.more if all(one.file != hit.file for hit in found.hits)]
+    files = [without_template_marks(clean(name, keep_newlines=False)) for name in dict.fromkeys(new)]
+    where = ", ".join([*files[:_MOST_NAMED], *(["…"] if files[_MOST_NAMED:] else [])])
+    matches = f"{count} more {'passage matches' if count == 1 else 'passages match'}"
+    wanted = min(len(found.hits) + count, _MOST_ASKED_FOR)
+    more = f"; limit={wanted} shows more" if wanted > len(found.hits) else ""
+    return f"\n[At least {matches}: {where or 'in the same files'}{more}]"
+
+
+_MOST_NAMED = 6
+"""Files with further passages."""
 
 
 def outdated_note(found: "Found") -> str:

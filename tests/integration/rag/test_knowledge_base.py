@@ -61,6 +61,18 @@ def test_of_a_query_without_end_the_beginning_counts(
     assert parsed == [40_000]
 
 
+def test_passages_beyond_those_asked_for_are_known(knowledge: KnowledgeBase, tmp_path: Path) -> None:
+    minutes = tmp_path / "minutes"
+    minutes.mkdir()
+    for month in range(1, 13):
+        (minutes / f"{month:02}.md").write_text(f"# Month {month}\n\nThe cloud bill was {month * 117} EUR.\n")
+    asyncio.run(knowledge.ingest([minutes], "minutes"))
+    for top_k, shown, beyond in ((0, 5, 7), (4, 4, 8), (20, 12, 0)):
+        found = asyncio.run(knowledge.search("cloud bill", "minutes", top_k))
+        assert (len(found.hits), len(found.more)) == (shown, beyond)
+        assert len({hit.file for hit in (*found.hits, *found.more)}) == 12
+
+
 def test_documents_of_the_project_are_cited_by_their_path_in_it(knowledge: KnowledgeBase, tmp_path: Path) -> None:
     project = tmp_path / "project"
     (project / "sub" / "docs").mkdir(parents=True)

@@ -40,6 +40,7 @@ HITS = [
         ("VPNの鍵の有効期限は120日です [資料/vpn.md:1-2]。", [("資料/vpn.md:1-2", "120日")]),
         ("VPNの鍵の有効期限は120日です。[資料/vpn.md:1-2]", [("資料/vpn.md:1-2", "120日")]),
         ("延長は総務課へ。[資料/規程.pdf:3]", [("資料/規程.pdf:3", "")]),
+        ("延長は総務課へ。[資料/規程.pdf]", [("資料/規程.pdf", "")]),
         ("出社は週三日です [資料/vpn.md:1-2]。", [("資料/vpn.md:1-2", "三日")]),
         ("A night costs up to 450 dollars [docs/travel.md:1-2].", [("docs/travel.md:1-2", "450 dollars")]),
         ("予算は1億円です [規程.md:1]。", [("規程.md:1-2", "1億円")]),
@@ -68,6 +69,7 @@ def test_what_no_passage_has(answer: str, expected: list[tuple[str, str]]) -> No
         "It returns 404 [src/app.py:12].",
         "期限は保守を参照 [手引２.md:3]。",
         "期限は別に定める [ガイド.md:3]。",
+        "延長は情報システム課へ [資料/vpn.md]。例: [example.org] [Node.js] [手引２.md]",
         "See [README](https://example.org/120) and `a[0]`.",
     ],
 )

@@ -23,12 +23,14 @@ class Zoo:
     def __init__(self, found: Found, *collections: Collection) -> None:
         self._found = found
         self._collections = list(collections)
+        self.asked_for = 0
 
     def collections(self) -> list[Collection]:
         return self._collections
 
-    async def search(self, query: str, name: str = "") -> Found:
+    async def search(self, query: str, name: str = "", top_k: int = 0) -> Found:
         del query, name
+        self.asked_for = top_k
         return self._found
 
 
@@ -92,3 +94,35 @@ def test_where_nothing_is_found_collections_are_named_with_their_language(tmp_pa
     assert "Collections: zoo, kisoku (Japanese)\n" in text
     assert "Animals" not in text
     assert "title" not in text
+
+
+def test_the_model_reads_that_more_passages_match_and_where(tmp_path: Path) -> None:
+    more = tuple(hit(f"{month}.md", "Zebra") for month in (2, 2, *range(3, 10)))
+    for found, told in (
+        (Found(hits=(hit("1.md", "Zebra"),)), ""),
+        (
+            Found(hits=(hit("1.md", "Zebra"),), more=(hit("1.md", "Zoo"),)),
+            "1 more passage matches: in the same files; ",
+        ),
+        (
+            Found(hits=(hit("1.md", "Zebra"),), more=more),
+            "9 more passages match: 2.md, 3.md, 4.md, 5.md, 6.md, 7.md, …",
+        ),
+    ):
+        zoo = Zoo(found)
+        context = msgspec.structs.replace(make_context(tmp_path), knowledge=zoo)
+        said = asyncio.run(use(search_rag_knowledge_base, context, query="zebra")).for_model
+        assert ("more" in said) is bool(told)
+        assert told in said
+    assert "limit=10 shows more" in said
+
+
+def test_a_number_of_passages_is_asked_for_under_the_names_that_models_use(tmp_path: Path) -> None:
+    for given, expected in (({"top_k": 20}, 20), ({"limit": "7"}, 7), ({"n_results": 9_000}, 50), ({"k": -1}, 0)):
+        zoo = Zoo(Found(hits=(hit("a.md", "Zebra"),)))
+        context = msgspec.structs.replace(make_context(tmp_path), knowledge=zoo)
+        fitted = search_rag_knowledge_base.fit({"query": "zebra", **given})
+        assert not fitted.left_out
+        asyncio.run(use(search_rag_knowledge_base, context, **fitted.values))
+        assert zoo.asked_for == expected
+    assert "limit" not in str(search_rag_knowledge_base.spec)
