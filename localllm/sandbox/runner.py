@@ -121,6 +121,8 @@ class SandboxRunner:
         own = (state_folder, cache_folder, None if inside else data_folder)
         self._own = tuple(folder for folder in own if folder)
         self._hidden = (*self._own, *unreadable)
+        self._unreadable = tuple(unreadable)
+        self._led: frozenset[str] = frozenset()
         self._leading_out = leading_out
         self._closing_all = closing_all
         self._accept_no_sandbox = accept_no_sandbox
@@ -326,7 +328,18 @@ class SandboxRunner:
 
     @cached_property
     def _visibility(self) -> Visibility:
-        return survey(os.environ, self._hidden, self._root)
+        self._led |= self._leads()
+        return survey(os.environ, (*self._hidden, *map(Path, self._led)), self._root)
+
+    def _leads(self) -> frozenset[str]:
+        return frozenset(map(os.path.realpath, self._unreadable))
+
+    def _follow_rules(self) -> None:
+        """Hide what the links that rules name lead to by now, too: the user, or a build, may have changed them. Where
+        they led earlier stays hidden, as another command may be changing one."""
+        if not self._leads() <= self._led:
+            self.__dict__.pop("_visibility", None)
+            self.__dict__.pop("_confinement", None)
 
     @cached_property
     def _confinement(self) -> Confinement:
@@ -347,6 +360,7 @@ class SandboxRunner:
         self._refuse()
         if self.level == "none":
             return Severed()
+        self._follow_rules()
         linked = self._project.inventory.look().linked
         if not linked:
             return Severed()

@@ -94,6 +94,26 @@ async def test_what_the_user_makes_where_nothing_may_be_written_stays(world: Wor
     runner.close()
 
 
+async def test_a_link_that_is_changed_between_commands_closes_what_it_leads_to_by_then(world: World) -> None:
+    project = world.project
+    for name in ("releases/1/key", "releases/2/key", "private/key"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(f"secret of {name}\n")
+    (project / "current").symlink_to("releases/1")
+    runner = SandboxRunner(project, unreadable=[project / "current", project / "later"], levels=world.levels)
+    command = "cat releases/*/key current/key later/key private/key"
+    result = await runner.run(command, cwd=project, timeout=20)
+    assert result.stdout == "secret of releases/2/key\nsecret of private/key\n"
+    (project / "current").unlink()
+    (project / "current").symlink_to("releases/2")
+    (project / "later").symlink_to("private")
+    for _ in range(2):
+        result = await runner.run(command, cwd=project, timeout=20)
+        assert result.stdout == ""
+    assert (project / "releases/1/key").read_text() == "secret of releases/1/key\n"
+    runner.close()
+
+
 async def test_links_in_a_circle_keep_no_command_from_running(world: World) -> None:
     (world.project / "circle").symlink_to("circle")
     runner = SandboxRunner(world.project, unreadable=[world.project / "circle"])
