@@ -235,7 +235,7 @@ class Terminal:
             )
             outbox.queue(self._early)
             self._typeahead.on_key = outbox.press
-            while (said := await self._next_line(prompt, talk, outbox)) is not None:
+            while (said := await self._next_line(prompt, chat, talk, outbox)) is not None:
                 self._typeahead.start()
                 yield said
         finally:
@@ -243,7 +243,7 @@ class Terminal:
                 task.cancel()
             await asyncio.wait(background)
 
-    async def _next_line(self, prompt: "ChatPrompt", talk: Talk, outbox: Outbox) -> str | None:
+    async def _next_line(self, prompt: "ChatPrompt", chat: ChatContext, talk: Talk, outbox: Outbox) -> str | None:
         """Return the next queued line after a success; otherwise read a line, initially the unread ones. None if the
         user exits."""
         self._typeahead.pause()
@@ -251,7 +251,7 @@ class Terminal:
         outbox.put_back(talk.take_unanswered())
         self._screen.print()
         if talk.went_well and (queued := outbox.next()) is not None:
-            self._screen.print_lines(said_lines(queued, self._screen.width))
+            self._screen.print_lines(said_lines(queued, self._screen.width, _marked_mode(chat)))
             return queued
         self._has_asked.set()
         try:
@@ -340,7 +340,7 @@ class Terminal:
             history_file=self._keep_history(),
             suggester=suggester,
             toolbar=lambda: toolbar(chat, self._screen.width),
-            mode=lambda: "" if chat.mode == "ask" else chat.mode,
+            mode=lambda: _marked_mode(chat),
             change_mode=lambda: next_mode(chat),
             echo=lambda mode, text: self._screen.print_lines(said_lines(text, self._screen.width, mode)),
             theme=self._screen.theme,
@@ -385,6 +385,11 @@ class _Ending:
 
 
 _LEAST_OF_MODEL = 16  # cells
+
+
+def _marked_mode(chat: ChatContext) -> str:
+    """Return the mode as named before a line; "" for ask."""
+    return "" if chat.mode == "ask" else chat.mode
 
 
 def toolbar(chat: ChatContext, width: int) -> str:

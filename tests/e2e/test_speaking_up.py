@@ -108,6 +108,18 @@ def test_what_is_said_meanwhile_is_read_at_the_next_step_and_the_queued_run_in_t
         assert result["content"].endswith("\n日本語で")
 
 
+def test_a_queued_line_is_shown_behind_the_mode_like_one_at_the_prompt(start: Open) -> None:
+    with WireServer([SLOW_LOOK, says("Looked.")]) as server:
+        chat = start(server)
+        chat.say("/mode auto-edit")
+        chat.say("Look at the prices")
+        chat.wait("waiting for the model")
+        chat.say("/todo")
+        chat.wait("next: /todo")
+        server.released.set()
+        chat.wait("Looked.", "auto-edit › /todo", "No TODOs.", history=True)
+
+
 def test_an_answer_is_gone_on_from_with_what_was_said(start: Open) -> None:
     ended = Reply(says("Done early.").pieces, hold_before=2)
     with WireServer([ended, says("Went on.")]) as server:
