@@ -15,6 +15,7 @@ from localllm.agent import request_phrases
 from localllm.agent.announcements import announces, is_only_call, last_command
 from localllm.agent.answer_calls import calls_in, command_in, ends_with_replacement, holds_change, holds_commands
 from localllm.agent.command_kinds import command_kind
+from localllm.agent.first_answer import FirstAnswer
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState
 from localllm.agent.plan_mode import is_told_to_plan
 from localllm.agent.run_facts import DOCUMENTS, RunFacts
@@ -58,10 +59,12 @@ def mismatch(reason: Phrase) -> Notice:
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """How a run's answer compares with its facts: what `contradicts` it, and what else was not checked."""
+    """How a run's answer compares with its facts: what `contradicts` it, and what else was not checked. `first`: the
+    answer to which it only adds."""
 
     contradicts: tuple[Phrase, ...] = ()
     unverified: tuple[Phrase, ...] = ()
+    first: str = ""
 
 
 class Finishing(Middleware):
@@ -75,6 +78,7 @@ class Finishing(Middleware):
         self._is_exact = is_exact
         self._facts = RunFacts()
         self._work = WorkChecks(tools, self._facts)
+        self._first = FirstAnswer()
         self.begin()
 
     def begin(self) -> None:
@@ -86,6 +90,7 @@ class Finishing(Middleware):
         self._facts.begin()
         self._work.begin()
         self._position = self._tools.changes.position
+        self._first.begin()
         self.ending = Ending()
 
     def after_results(self, state: RunState, results: Sequence[ToolResult]) -> None:
@@ -146,13 +151,24 @@ class Finishing(Middleware):
             for finding in findings:
                 if finding.name and finding.name not in self._told:
                     self._told.add(finding.name)
+                    if not finding.contradicts:
+                        self._first.doubt(text, self._tools.changes.position, finding.name)
                     state.emit(mismatch(finding.reason))
                     return Inject(remark(finding.name, **finding.params))
         self.ending = Ending(
             tuple(finding.reason for finding in findings if finding.contradicts),
             tuple(finding.reason for finding in findings if not finding.contradicts),
+            await self._first_of(state, text),
         )
         return None
+
+    async def _first_of(self, state: RunState, last: str) -> str:
+        """Return the answer to which the last one only adds, where nothing speaks against it now; "" in a chat, which
+        shows both."""
+        first = "" if self._tools.is_attended else self._first.before(last, self._tools.changes.position)
+        if not first or self._first.is_about_place:
+            return first
+        return "" if any(finding.name for finding in await self._findings(state, first)) else first
 
     # Announcements.
 

@@ -384,7 +384,8 @@ class ReActAgent:
             self._keep(Completion(marked, "interrupted", Usage()), emit)
 
     def _answered(self, thought: Completion, emit: Emit) -> RunFinished:
-        answer = thought.message.text
+        ending = self._finishing.ending
+        answer = "\n\n".join(filter(None, (ending.first, thought.message.text)))
         if thought.finish_reason == "length":
             emit(Notice(text=_("The answer was cut off at the token limit (llm.max_tokens)."), level="warning"))
             return self._tally.finished("limit", answer)
@@ -396,7 +397,6 @@ class ReActAgent:
         if self._tally.refused and not self._tally.missing:
             calls = "; ".join(self._tally.refused)
             emit(Notice(text=_("Refused during the run: {calls}.", calls=calls)))
-        ending = self._finishing.ending
         unverified = [*map(str, ending.contradicts), *map(str, ending.unverified)]
         if not self._tally.missing and ending.contradicts:
             reasons = "; ".join(str(reason).rstrip(".。") for reason in ending.contradicts)

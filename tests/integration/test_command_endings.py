@@ -161,3 +161,25 @@ async def test_one_that_was_put_back_is_finished(project: Path) -> None:
     result = await agent.execute_query("Review a.py, no changes please.")
     assert (result.status, remarks(agent)) == ("done", [FORBIDDEN])
     assert (project / "a.py").read_text().startswith("x = 1\n")
+
+
+EXPLAINED = "I set x to 2 in a.py, since double has to return 4 and nothing else in the project reads the value. " * 3
+
+
+@pytest.mark.parametrize(
+    ("turns", "expected"),
+    [
+        ((EXPLAINED, STEPS["test"], "All tests pass."), f"{EXPLAINED}\n\nAll tests pass."),
+        ((f"{EXPLAINED}All tests pass.", "I did not run the tests."), "I did not run the tests."),
+        (
+            (EXPLAINED, edit("x = 2", "x = 3"), STEPS["test"], "x is 3 now, and a test fails."),
+            "x is 3 now, and a test fails.",
+        ),
+    ],
+)
+async def test_an_explanation_is_not_lost_where_the_tests_are_run_after_it(
+    project: Path, turns: tuple[Any, ...], expected: str
+) -> None:
+    agent = agent_for(project, STEPS["edit"], *turns)
+    result = await agent.execute_query("Set x to 2 and run the tests.")
+    assert result.answer.startswith(expected)

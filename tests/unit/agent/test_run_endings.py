@@ -570,3 +570,35 @@ async def test_a_go_ahead_stands_for_what_was_asked_before(project: Path, said: 
 
 def contents(project: Path) -> dict[str, str]:
     return {file.name: file.read_text() for file in project.iterdir() if file.is_file()}
+
+
+LONG = "x is defined in a.py:1, and double in a.py:4 returns twice that. " * 4
+WRONG = f"{LONG}See also lib/b.py."
+
+
+@pytest.mark.parametrize(
+    ("answers", "attended", "expected"),
+    [
+        ((WRONG, "There is no lib/b.py."), False, f"{WRONG}\n\nThere is no lib/b.py."),
+        ((WRONG, LONG), False, LONG),
+        ((WRONG, "There is no lib/b.py."), True, "There is no lib/b.py."),
+        (("See lib/b.py.", "There is no such file."), False, "There is no such file."),
+    ],
+)
+async def test_a_correction_does_not_take_the_answer_away(
+    project: Path, answers: tuple[str, str], attended: bool, expected: str
+) -> None:
+    (project / "lib").mkdir()
+    (project / "lib" / "c.py").touch()
+    agent = agent_for(project, STEPS["read"], *answers, attended=attended)
+    result = await agent.execute_query("Where is double?")
+    assert len(remarks(agent)) == 1
+    assert result.answer == expected
+
+
+async def test_an_answer_of_an_earlier_run_is_not_given_again(project: Path) -> None:
+    (project / "lib").mkdir()
+    (project / "lib" / "c.py").touch()
+    agent = agent_for(project, STEPS["read"], WRONG, LONG, STEPS["list"], "Two.")
+    await agent.execute_query("Where is double?")
+    assert (await agent.execute_query("How many functions?")).answer == "Two."
