@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,23 @@ def test_a_rule_of_the_user_closes_what_its_link_leads_to(project: Path) -> None
     assert (code, out) == (125, "")
     assert "E8066" in err
     assert "read_file(system)" in err
+
+
+@pytest.mark.parametrize("typed", ["NFC", "NFD"])
+def test_a_rule_closes_a_name_however_its_letters_are_written(project: Path, typed: str) -> None:
+    for form in ("NFC", "NFD"):
+        for tool, name in (("read", "パスワード/é.txt"), ("write", "ガイド/ü.txt")):
+            path = project / unicodedata.normalize(form, name)
+            path.parent.mkdir()
+            path.write_text(f"{tool} {form}\n")
+    (project / unicodedata.normalize("NFD", "パス") / "ü").mkdir(parents=True)
+    (project / unicodedata.normalize("NFD", "パス") / "ü/key").write_text("read mixed\n")
+    rules = ["read_file(パスワード/)", "write_file(ガイド)", "read_file(パス/ü)"]
+    rules = [unicodedata.normalize(typed, rule) for rule in rules]
+    (project / "localllm.toml").write_text(f"[safety]\ndeny = {json.dumps(rules, ensure_ascii=False)}\n", "utf-8")
+    _, out, _ = run(project, "sandbox", "--", "for f in */*.txt */*/key; do cat $f; echo more >> $f; done")
+    assert sorted(out.splitlines()) == ["write NFC", "write NFD"]
+    assert "more" not in "".join(file.read_text() for file in project.rglob("*.txt"))
 
 
 @pytest.mark.parametrize("rule", ["read_file(.)", "*(.)", "read_file(./)", "read_file(sub/..)", "read_file(all)"])
