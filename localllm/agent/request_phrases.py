@@ -71,10 +71,11 @@ _HOW = r"(?i)(?:and |so |please )?(?:how|what|which|where|when|why|explain|descr
 _BAN = (
     r"\b(?:do not|don't|without|never) (?:\w+ ){0,2}(?:chang|edit|modif|writ|touch)\w*"
     r"(?: (?!(?:other|tests?|existing|unrelated)\b)\w+){0,2} ?(?:files?|anything|code|nothing|it)\b"
-    r"(?! (?:else|other|outside|beyond|apart|except|but|by|of|on|to|under|that|which"
-    r"|in(?! (?:the|this|my) (?:project|repo\w*)\b))\b)"
-    r"|\b(?:no|(?:do not|don't|without) mak(?:e|ing) any) changes\b(?! (?:to|in|of|outside|beyond)\b)"
+    r"(?=\W{0,3}$|[ \t]?[^\w \t]|\s+(?:yet|now|please|at all|for now|here|and|or|just|only|while|during"
+    r"|in (?:the|this|my) (?:project|repo\w*))\b)"
+    r"|\b(?:no|(?:do not|don't|without) mak(?:e|ing) any) changes\b(?! (?:to|in|of|outside|beyond|elsewhere|please)\b)"
 )
+"""What is behind the thing may limit the ban to some of it: the code style, files in vendor, anything else."""
 _BAN_WORDS = ("do not", "don't", "without", "never", "no changes", "変更", "修正", "編集")
 """Every match of _BAN or _HANDS_OFF_JA contains one of these."""
 _HANDS_OFF = (
@@ -326,12 +327,31 @@ def saves_file(request: str) -> bool:
 
 
 def forbids_change(request: str) -> bool:
-    """Return whether it says that nothing is to be changed, and orders no change and no file."""
+    """Return whether it says that nothing is to be changed, and orders no change and no file, but words or a run: with
+    an order in other words, as to speed something up, it limits what is done for that."""
     request = ends_of(request)
     if not has_any(request, _BAN_WORDS):
         return False
     is_ban = re.search(rf"(?i){_BAN}", request) or (not request.isascii() and re.search(_HANDS_OFF_JA, request))
-    return bool(is_ban) and not _orders_change(request) and not saves_file(request)
+    if not is_ban or _orders_change(request) or saves_file(request):
+        return False
+    said = sentences_in(request)
+    is_alone = all(re.match(rf"(?i)(?:please )?(?:{_BAN})|(?:{_HANDS_OFF_JA})[^、。]{{0,8}}。?$", one) for one in said)
+    return is_alone or any(
+        (re.match(_ABOUT, one) and not re.match(_NO_WORDS, one))
+        or one.endswith(("?", "？"))
+        or re.search(_WORDS_JA, one)
+        for one in said
+    )
+
+
+_NO_WORDS = r"(?i)(?:(?:please|now|and)[,:]?\s+)*(?:do|give (?!(?:me|us|an?|your)\b))\b[^?]*$"
+"""Matches what `_ABOUT` takes for a question or an order of words: do the second item, give each a docstring."""
+_WORDS_JA = (
+    "レビュー|調べ|調査|確認|確かめ|チェック|見て|読んで|探|挙げ|教え|説明|要約|まとめ|分析|評価|検討|提案|指摘|考え"
+    "|答え|実行|比較|計画|列挙|洗い出|診断|解説"
+)
+"""Matches what is asked for in a request that changes nothing."""
 
 
 def _orders_change(request: str) -> bool:

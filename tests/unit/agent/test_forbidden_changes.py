@@ -32,6 +32,11 @@ REVIEWS = [
     "What is wrong in a.py? Do not make any changes.",
     "a.py をレビューしてください。変更はしないでください。",
     "a.py は何も変更せず、問題だけ挙げて。",
+    "Look into a.py - no changes.",
+    "Don't change anything yet.",
+    "Don't change anything\nWhat is x in a.py?",
+    "何も変更しないでください。",
+    "コードは変更せず、原因を調べて。",
 ]
 
 
@@ -59,11 +64,17 @@ async def test_a_person_is_asked_about_it(tmp_path: Path, mode: str) -> None:
         "Set x to 2 in a.py. Don't change anything else.",
         "Set x to 2 in a.py; no changes to the tests.",
         "x を 2 に変更して。他の変更はしないで。",
+        "Give x the value 2. Don't change the code style.",
+        "Look at a.py and raise x to 2. Don't change the code around it.",
+        "Please do the TODO of a.py. No changes elsewhere.",
+        "Speed a.py up with an x of 2. Don't write new files.",
+        "a.py の x は 2 で。コードの構成は変更しないで、値だけ合わせて",
+        "x を 2 にして。コードは変更しないこと。",
     ],
 )
 async def test_a_limit_forbids_no_ordered_change(tmp_path: Path, request_: str) -> None:
     result, told = await ended(tmp_path, request_, EDIT, "x is 2 now; nothing was run.")
-    assert (result.status, told) == ("done", [])
+    assert (result.status, told, (tmp_path / "a.py").read_text()) == ("done", [], "x = 2\n")
 
 
 async def test_a_file_that_was_ordered_may_be_written(tmp_path: Path) -> None:
