@@ -173,6 +173,11 @@ def speaks_of_commit(answer: str) -> bool:
     return has_any(answer, ("commit", "コミット"))
 
 
+def speaks_of_tests(text: str) -> bool:
+    """Return whether it speaks of tests at all."""
+    return has_any(text, ("test", "テスト"))
+
+
 def claims_own_change(answer: str) -> bool:
     """Return whether it claims that its author has changed something, other than a text that follows."""
     return any(

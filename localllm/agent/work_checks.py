@@ -91,6 +91,7 @@ class WorkChecks:
         yield from self._of_crash(state, text)
         yield from self._of_files(state, text)
         yield from self._of_old_names(state, text)
+        yield from self._of_new_test(state, text)
         yield from self._of_commit(state, text)
         yield from self._of_plan(state, text)
         yield from self._of_unread(state, text)
@@ -226,6 +227,28 @@ class WorkChecks:
                 reason = Phrase("{old} still stands in {places}", old=one.old, places=old_names.listed(places))
                 what = {"old": one.old, "places": old_names.listed(places)}
                 yield Finding("old_name", reason, contradicts=False, params=what)
+
+    def _of_new_test(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield that a test was asked for, or is claimed, and none was written."""
+        facts, request, changes = self._facts, state.goal, self._tools.changes
+        if not facts.has_changed or facts.was_refused or not phrases.speaks_of_tests(request + text):
+            return
+        from localllm.agent import claimed_tests as tests  # most runs are to write none
+
+        wanted = tests.test_wanted(request, text) if request_phrases.asks_for_change(request) else ""
+        paths = {made.path for made in changes.made_since(0)} | facts.changed.keys() | facts.needless
+        if not wanted or phrases.admits_failure(text) or any(map(tests.may_hold_tests, paths)):
+            return
+        if tests.adds_test(changes.diffs_since(self._position)) or tests.has_newer(self._tools.root, self._begun):
+            return
+        reason = (
+            Phrase("the answer claims a test, but none was written")
+            if wanted == "claimed"
+            else Phrase("the test that was asked for was not written")
+        )
+        yield Finding(
+            "no_test_written", reason, contradicts=False, params={"why": wanted.replace("asked", "asked for")}
+        )
 
     def _is_older(self, path: str) -> bool:
         """Return whether a file of the project was last written before this run."""
