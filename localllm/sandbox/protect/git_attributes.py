@@ -5,7 +5,7 @@ A line in one of these files takes the filter off: the next commit of a secret, 
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from localllm.base.errors import ToolExecutionError
@@ -23,6 +23,10 @@ _HARMLESS = re.compile(
     r"|(?:linguist|gitlab)-[\w-]+)(?:=\S*)?|eol=\S*"
 )
 """Attributes that have nothing to do with filters. Others may be macros that set one."""
+
+
+_TOO_LONG = 2_048
+"""Bytes of a line that git passes over (attr.h)."""
 
 
 class OwnFilters:
@@ -57,8 +61,7 @@ class OwnFilters:
         large to be read."""
         if before is None or after is None:
             return not self.is_any
-        lines = _lines(before) ^ _lines(after)
-        return all(map(_is_harmless, lines)) or not self.is_any
+        return _lines(before) == _lines(after) or not self.is_any
 
 
 def is_closed_attributes(root: Path, path: str) -> bool:
@@ -71,8 +74,11 @@ def _is_filter(setting: Setting) -> bool:
     return is_one and folded(setting.subsection) not in _OF_NO_SECRET
 
 
-def _lines(content: bytes) -> Set[bytes]:
-    return {line.strip() for line in content.split(b"\n")}
+def _lines(content: bytes) -> list[bytes]:
+    """Return the lines that may have to do with filters, in their order, as the last one for a file holds: without the
+    blanks around them, but for those that git passes over for their length."""
+    lines = [line if len(line) >= _TOO_LONG else line.strip(b" \t\r") for line in content.split(b"\n")]
+    return [line for line in lines if len(line) >= _TOO_LONG or not _is_harmless(line)]
 
 
 def _is_harmless(line: bytes) -> bool:

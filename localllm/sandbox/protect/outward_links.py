@@ -83,7 +83,16 @@ class OutwardLinks:
     def _real(self, path: str, target: str) -> str:
         inside = f"{self._root}/"
         folder = os.path.dirname(f"{inside}{path}")  # noqa: PTH120 - strings
-        if f"{os.path.normpath(os.path.join(folder, target))}/".startswith(inside):  # noqa: PTH118 - strings
+        is_inside = f"{os.path.normpath(os.path.join(folder, target))}/".startswith(inside)  # noqa: PTH118 - strings
+        if is_inside and not _turns_back(target):
             return ""
         *links, real = follow(f"{inside}{path}")
+        if f"{real}/".startswith(inside):
+            return ""
         return _OF_PROCESS if any(link.startswith(_OF_PROCESS) for link in links) else real
+
+
+def _turns_back(target: str) -> bool:
+    """Return whether a `..` follows a name, which may be a link: then the text does not tell where it leads."""
+    names = [name for name in target.split("/") if name not in ("", ".")]
+    return ".." in names[next((at for at, name in enumerate(names) if name != ".."), len(names)) :]

@@ -17,7 +17,6 @@ from localllm.sandbox.protect.repository import data_folders
 
 _NAME = "packed-refs"
 _FOLDER = "refs/replace/"
-_MARK = f" {_FOLDER}".encode()
 _LARGEST = 64_000_000  # bytes; larger lists are not read
 _MOST = 2_000  # repositories
 
@@ -42,11 +41,11 @@ class ReplacedObjects:
         for path, entry in loose.items():
             _, is_one, name = path.partition(f"/{_FOLDER}")
             if is_one and entry.content:
-                self._allowed.add(entry.content.strip() + _MARK + os.fsencode(name))
+                self._allowed.add(b"%b %b%b" % (entry.content.strip(), _FOLDER.encode(), os.fsencode(name)))
         self._has_believed = True
         for path, about, content in self._changed(reach):
             self._known[path] = identity_of(about)
-            self._allowed.update(line for line in content.splitlines() if _MARK in line)
+            self._allowed.update(filter(None, map(_replacement, content.split(b"\n"))))
 
     def look(self, reach: Reach) -> dict[str, Entry]:
         """Return the lists with other replacements, by path below the root; the content of an entry is what may stay
@@ -61,16 +60,17 @@ class ReplacedObjects:
         return found
 
     def _without_new(self, content: bytes) -> bytes:
-        if _MARK not in content:
+        if _FOLDER.encode() not in content:
             return content
         kept: list[bytes] = []
         is_new = False
-        for line in content.splitlines(keepends=True):
+        for line in content.split(b"\n"):
             if not line.startswith(b"^"):  # what the tag in the line before stands for
-                is_new = _MARK in line and line.strip() not in self._allowed
+                one = _replacement(line)
+                is_new = bool(one) and one not in self._allowed
             if not is_new:
                 kept.append(line)
-        return b"".join(kept)
+        return b"\n".join(kept)
 
     def _changed(self, reach: Reach) -> Iterable[tuple[str, os.stat_result, bytes]]:
         start = len(str(self._root)) + 1
@@ -85,6 +85,13 @@ class ReplacedObjects:
                     continue
                 with opened(os.open(path, READ | NO_LINK)) as file:
                     yield path[start:], about, file.read()
+
+
+def _replacement(line: bytes) -> bytes:
+    """Return the line of a list, with a blank between object and name, if it is that of a replacement; else b"". Git
+    takes a tab or a carriage return for the blank as well."""
+    words = line.split(maxsplit=1)
+    return b" ".join(words) if len(words) > 1 and words[1].startswith(_FOLDER.encode()) else b""
 
 
 def _data(git: Path) -> list[Path]:

@@ -50,12 +50,26 @@ def changed(root: Path, path: str, text: str | None) -> bool:
         ("secrets/.gitattributes", '"k*" text\n'),
         (".gitattributes", "*.sh text\n"),
         (".gitattributes", f"{SECRET}secrets/key -filter\n"),
+        (".gitattributes", f"\f{SECRET}"),
+        (".gitattributes", SECRET.replace("\n", " " * 2_048 + "\n")),
         (".gitattributes", None),
     ],
 )
 def test_a_change_that_takes_the_filter_off_is_put_back(root: Path, path: str, text: str | None) -> None:
     encrypt(root)
     assert not changed(root, path, text)
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_the_order_of_lines_for_filters_is_put_back(root: Path, at: int) -> None:
+    """The last one for a file holds."""
+    encrypt(root)
+    lines = ["secrets/public/** !filter\n", SECRET]
+    (root / ".gitattributes").write_text("".join(lines))
+    assert not changed(root, ".gitattributes", "".join(reversed(lines)))
+    again = [*lines[:at], lines[0], *lines[at:]]
+    assert not changed(root, ".gitattributes", "".join(again))
+    assert changed(root, ".gitattributes", "".join((lines[0], "*.sh text\n", lines[1].replace("\n", " \t\n"))))
 
 
 @pytest.mark.parametrize("text", [f"{SECRET}*.sh text eol=lf\n*.png -text -diff\n", f"# mine\n\n{SECRET}"])

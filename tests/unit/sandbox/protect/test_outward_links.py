@@ -56,8 +56,10 @@ def test_links_that_lead_to_a_hidden_place_are_found_however_they_are_written(
         (root / "src/later", "../../not-there-yet"),
         (root / "chain", "dist"),
         (root / "now", "/proc/self/cwd/.."),
+        (root / "usr", "/usr"),
+        (root / "through", f"usr/..{root.parent}/Documents"),
     )
-    assert made == ("dist", "new/folder/out", "now", "src/deep/up", "src/later")
+    assert made == ("dist", "new/folder/out", "now", "src/deep/up", "src/later", "through")
     assert os.path.lexists(root / "chain")
 
 
@@ -66,6 +68,7 @@ def test_links_that_lead_elsewhere_stay(root: Path, files: ProtectedFiles, tmp_p
         (root / "in", "src/deep"),
         (root / "src/deep/back", "../.."),
         (root / "whole", root / "src"),
+        (root / "around", "src/deep/../deep"),
         (root / "nothing", "no/such/file"),
         (root / "system", "/usr/bin/env"),
         (root / "lock", "user@host.1234:5678"),

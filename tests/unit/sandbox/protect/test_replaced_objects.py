@@ -53,6 +53,20 @@ def test_a_packed_one_goes_and_the_other_refs_stay(root: Path, files: ProtectedF
     assert files.end() == ()
 
 
+@pytest.mark.parametrize("blank", [" ", "\t", "\r"])
+def test_a_packed_one_is_found_whatever_stands_before_its_name(root: Path, files: ProtectedFiles, blank: str) -> None:
+    git(root, "tag", "-d", "v1")  # which would have to stand behind it
+    git(root, "pack-refs", "--all")
+    shown = git(root, "log", "--format=%s")
+    newest, oldest = git(root, "rev-parse", "HEAD", "HEAD~2").split()
+    files.begin()
+    with (root / ".git/packed-refs").open("a", newline="") as file:
+        file.write(f"{oldest}{blank}refs/replace/{newest}\n")
+    assert git(root, "log", "--format=%s") != shown
+    assert files.end() == (".git/packed-refs",)
+    assert git(root, "log", "--format=%s") == shown
+
+
 def test_what_the_user_has_replaced_may_be_packed_and_copied(root: Path, files: ProtectedFiles) -> None:
     git(root, "replace", "HEAD", "HEAD~2")
     shown = git(root, "log", "--format=%s")
@@ -70,7 +84,7 @@ def test_what_the_user_has_replaced_may_be_packed_and_copied(root: Path, files: 
 
 def test_other_packed_refs_are_not_touched(root: Path, files: ProtectedFiles) -> None:
     files.begin()
-    git(root, "branch", "refs/replace")
+    git(root, "branch", "refs/replace/x")
     git(root, "init", "-q", "sub")
     git(root / "sub", "commit", "-q", "--allow-empty", "-m", "one")
     git(root / "sub", "pack-refs", "--all")
