@@ -14,7 +14,8 @@ from localllm.sandbox.protect.command_records import CommandRecord
 from localllm.sandbox.protect.protected_paths import Entry, identity_of
 from localllm.sandbox.symlinks import follow
 
-_MOST = 20_000  # links that are remembered, and that are looked at one time
+_MOST = 20_000  # links that are remembered
+_MOST_NEW = 200_000  # links that are judged after a command
 _OF_PROCESS = "/proc/"  # `/proc/self/cwd` leads elsewhere for each program
 
 
@@ -27,13 +28,14 @@ class _Link(NamedTuple):
 
 class OutwardLinks:
     """The symlinks of the project at `root`, before commands and since. `is_hidden`: whether commands see nothing at an
-    absolute path of the home, which exists or not."""
+    absolute path of the home, which exists or not. `is_cut`: not all new ones were judged at last."""
 
     def __init__(self, root: Path, is_hidden: Callable[[str], bool]) -> None:
         self._root = root
         self._is_hidden = is_hidden
         self._before: dict[str, _Link] = {}
         self._since: dict[str, None] = {}
+        self.is_cut = False
 
     def see(self, paths: Iterable[str], *, is_running: bool) -> None:
         """Record links: while no command runs, as those from before; else to judge them later, as an unchanged folder
@@ -49,7 +51,8 @@ class OutwardLinks:
         """Return those that came since `known`, of this program if `is_ours`, and lead to something hidden; where one
         was at such a path before, it is added to the record. What stands for the same as a link from before is left: it
         may be that one, moved or copied."""
-        noted, self._since = list(self._since)[:_MOST], {}
+        self.is_cut = len(self._since) > _MOST_NEW
+        noted, self._since = list(self._since)[:_MOST_NEW], {}
         saw_all = is_ours and known.is_complete and len(self._before) < _MOST
         reals = {link.real for link in self._before.values()}
         found: dict[str, Entry] = {}

@@ -399,6 +399,7 @@ class ProtectedFiles:
         self._links_out.see(reach.links, is_running=True)
         if most is None:
             after |= self._tried(lambda: self._links_out.new(known, is_ours=within is None))
+            self._is_overlooked |= self._links_out.is_cut
         self._take_in_outputs(after)
         broken = self._tried(self._data.broken)
         after |= {path: now for path, (_, now) in broken.items() if now}

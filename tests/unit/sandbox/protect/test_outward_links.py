@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from localllm.sandbox.protect import outward_links
 from localllm.sandbox.protect.revert import ProtectedFiles
 
 
@@ -113,3 +114,24 @@ def test_it_is_seen_at_the_end_also_if_a_look_has_seen_it_before(root: Path, fil
     (root / "dist").symlink_to(root.parent / "Documents")
     assert files.check() == ()
     assert files.end() == ("dist",)
+
+
+def test_many_links_do_not_hide_one(root: Path, files: ProtectedFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outward_links, "_MOST", 20)
+    files.begin()
+    for number in range(30):
+        (root / f"src/{number}").symlink_to("/usr/share")
+    (root / "src/deep/out").symlink_to(root.parent / "Documents")
+    assert files.end() == ("src/deep/out",)
+    assert not files.is_overlooked
+
+
+def test_more_links_than_are_judged_are_said(
+    root: Path, files: ProtectedFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outward_links, "_MOST_NEW", 20)
+    files.begin()
+    for number in range(30):
+        (root / f"src/{number}").symlink_to("/usr/share")
+    files.end()
+    assert files.is_overlooked
