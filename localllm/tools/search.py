@@ -68,6 +68,7 @@ class WantedLines(msgspec.Struct, frozen=True):
 
 _SECONDS = 20.0
 _MOST_RESULTS = 100
+_MOST_IN_A_FILE = 20_000  # matches that are counted; a file has 2 MB at most
 _LONGEST_PATTERN = 4_000
 _SHOWN_PATTERN = 100
 _FILES_AT_ONCE = (200, 4_000)  # the first batch is small: matches are often near the top
@@ -112,9 +113,13 @@ class Outcome(msgspec.Struct, frozen=True):
 async def search(context: ToolContext, request: Request, reason: str) -> ToolOutput:
     """Search and report the hits for the model. `reason`: why the pattern is treated as plain text, or ""."""
     pattern = request.called
-    outcome = await find(context, request)
-    lines, shown_hits = await _fitting(context, request, outcome.hits)
+    is_file = stat.S_ISREG(context.root.stat(request.start).st_mode)
+    most = _MOST_IN_A_FILE if is_file else request.max_results
+    outcome = await find(context, msgspec.structs.replace(request, max_results=most))
+    fitting = _fitting_ends if is_file else _fitting
+    lines, shown_hits = await fitting(context, request, outcome.hits)
     truncated = outcome.truncated or len(shown_hits) < len(outcome.hits)
+    is_counted = is_file and not outcome.truncated
     notes = [f"[not a valid regular expression ({reason}): searched as plain text]"] if reason else []
     notes += _left_out(outcome, found=bool(lines))
     payload: dict[str, Json] = {
@@ -131,9 +136,9 @@ async def search(context: ToolContext, request: Request, reason: str) -> ToolOut
     }
     summary = Phrase(
         N_("more than {count} match for {pattern}", "more than {count} matches for {pattern}")
-        if truncated
+        if truncated and not is_counted
         else N_("{count} match for {pattern}", "{count} matches for {pattern}"),
-        count=len(shown_hits),
+        count=len(outcome.hits if is_counted else shown_hits),
         pattern=shown(pattern),
     )
     if outcome.timed_out:
@@ -142,7 +147,9 @@ async def search(context: ToolContext, request: Request, reason: str) -> ToolOut
             "{summary}; stopped after {seconds:.0f} seconds and {count} files",
         )
         summary = Phrase(text, summary=summary, seconds=_SECONDS, count=outcome.searched)
-    lines = [*_counted(outcome, len(lines)), *lines] if outcome.hits else _nothing(pattern, outcome)
+    lines = (
+        [*_counted(outcome, len(shown_hits), is_file=is_file), *lines] if outcome.hits else _nothing(pattern, outcome)
+    )
     return ToolOutput(payload=payload, for_model="\n".join([*lines, *notes]), summary=summary)
 
 
@@ -354,6 +361,29 @@ async def _fitting(context: ToolContext, request: Request, hits: list[Hit]) -> t
     return await asyncio.to_thread(_first, shown, hits, context.output_limit)
 
 
+async def _fitting_ends(context: ToolContext, request: Request, hits: list[Hit]) -> tuple[list[str], list[Hit]]:
+    """Format the hits of one file that fit the output and the number wanted: of many the first and the last."""
+    if not (request.before or request.after):
+        rows = list(map(row, hits))
+    else:
+        rows = await asyncio.to_thread(lambda: list(passages(context.root, hits, request.before, request.after)))
+    if len(hits) <= request.max_results:
+        lines, shown_hits = _first(rows, hits, context.output_limit)
+        if len(lines) == len(rows):
+            return lines, shown_hits
+    most, room = (request.max_results + 1) // 2, context.output_limit // 2
+    first, first_hits = _first(rows[:most], hits, room)
+    most = min(request.max_results - len(first), len(rows) - len(first))
+    last, last_hits = _first(rows[::-1][:most], hits[::-1], room)
+    if not last:
+        return first, first_hits
+    left_out = len(hits) - len(first) - len(last)
+    return [*first, f"[… {left_out} {plural(left_out, 'match', 'matches')} …]", *reversed(last)], [
+        *first_hits,
+        *reversed(last_hits),
+    ]
+
+
 def _first(rows: Iterable[str], hits: list[Hit], limit: int) -> tuple[list[str], list[Hit]]:
     lines: list[str] = []
     for line in rows:
@@ -364,16 +394,19 @@ def _first(rows: Iterable[str], hits: list[Hit], limit: int) -> tuple[list[str],
     return lines, hits[: len(lines)]
 
 
-def _counted(outcome: Outcome, shown_count: int) -> list[str]:
-    """Report how many matches in how many files there are, and how many are shown; empty for a single one."""
+def _counted(outcome: Outcome, shown_count: int, *, is_file: bool) -> list[str]:
+    """Report how many matches in how many files there are, and how many are shown; empty for a single one. In one file
+    also in which lines they are."""
     count, files = len(outcome.hits), len({hit.path for hit in outcome.hits})
     is_all = shown_count == count and not outcome.truncated
     if is_all and count == 1:
         return []
     matches = f"{count} {plural(count, 'match', 'matches')} in {files} {plural(files, 'file', 'files')}"
     least = "more than " if outcome.truncated else ""
-    cut = "" if is_all else f"; {shown_count} shown: narrow the pattern, path or include"
-    return [f"[{least}{matches}{cut}]"]
+    narrow = "narrow the pattern" if is_file else "narrow the pattern, path or include"
+    cut = "" if is_all else f"; {shown_count} shown: {narrow}"
+    lines = f", lines {outcome.hits[0].line}-{outcome.hits[-1].line}" if is_file and not is_all else ""
+    return [f"[{least}{matches}{lines}{cut}]"]
 
 
 def _nothing(pattern: str, outcome: Outcome) -> list[str]:

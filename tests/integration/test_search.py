@@ -405,6 +405,30 @@ async def test_matches_and_files_are_counted(tmp_path: Path) -> None:
     assert (await use(search_files, context, pattern="once")).for_model == "one.py:1: once"
 
 
+async def test_the_matches_of_one_file_are_counted_and_shown_from_both_ends(tmp_path: Path) -> None:
+    log = [f"ERROR {number}" if number % 10 == 5 else f"info {number}" for number in range(1, 5_000)]
+    put(tmp_path / "app.log", "\n".join([*log, "ERROR: disk full"]))
+    context = make_context(tmp_path, output_limit=400)
+    output = await use(search_files, context, pattern="ERROR", path="app.log")
+    first, *rows = output.for_model.splitlines()
+    shown = len(rows) - 1
+    assert first == f"[501 matches in 1 file, lines 5-5000; {shown} shown: narrow the pattern]"
+    assert rows[0] == "app.log:5: ERROR 5"
+    assert rows[-1] == "app.log:5000: ERROR: disk full"
+    assert f"[… {501 - shown} matches …]" in rows[3:-3]
+    assert len(output.payload["matches"]) == shown
+    assert str(output.summary).startswith("501 matches")
+    few = await use(search_files, make_context(tmp_path), pattern="ERROR", path="app.log", max_results=3)
+    assert few.for_model.splitlines()[1:] == [
+        "app.log:5: ERROR 5",
+        "app.log:15: ERROR 15",
+        "[… 498 matches …]",
+        "app.log:5000: ERROR: disk full",
+    ]
+    around = await use(search_files, make_context(tmp_path), pattern="ERROR", path="app.log", max_results=2, around=1)
+    assert around.for_model.splitlines()[-2:] == ["4999- info 4999", "app.log:5000: ERROR: disk full"]
+
+
 async def test_a_ripgrep_that_lies_in_a_project_is_not_said_to_be_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
