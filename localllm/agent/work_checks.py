@@ -313,6 +313,10 @@ class WorkChecks:
 
         own = self._own_remarks
         known = [one.text for one in messages if not isinstance(one, AssistantMessage) and one.text not in own]
+        if facts.searches:
+            from localllm.rag.citations import references_in
+
+            known += references_in(text)  # they are compared with the passages
         found = evidence.missing_places(text, known, self._tools.root, self._tools.readable_text)
         name = "not_there"
         if not found and facts.has_run and not facts.searches and not state.history.generation:
