@@ -5,6 +5,7 @@ in the passages, and the sentences around it must pass the rules again. This cat
 agrees with everything and quotes something unrelated.
 """
 
+import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -37,6 +38,7 @@ _REASONS = {
     "contradicted": N_("The passages cited say something else."),
     "not_found": N_("The passages cited do not say it."),
 }
+_IS_THERE = N_("The model did not find it in the passages cited, which have this very sentence.")
 _UNREADABLE = N_("The model's verdict could not be read.")
 _NO_QUOTE = N_("The model called it supported, but what it quotes is not in the passages cited.")
 _OTHER_QUOTE = N_("The model called it supported, but the sentence it quotes does not say so: {reason}")
@@ -94,6 +96,8 @@ def settle(run: RunContext, claim: str, shown: Sequence[Evidence], said: str, qu
         label: Label = "partial" if said == "partial" else "contradicted" if said == "contradicted" else "not_found"
         if label == "contradicted" and place is None:
             label = "not_found"  # the contradicting quote was not found
+        if label in ("not_found", "partial") and _is_sentence(claim, shown):
+            return Verdict("not_verified", "mechanics", remark(_IS_THERE))
         return Verdict(label, "model", remark(_REASONS[label]), **where)
     if place is None:
         return Verdict("not_verified", "mechanics", remark(_NO_QUOTE))
@@ -106,6 +110,18 @@ def settle(run: RunContext, claim: str, shown: Sequence[Evidence], said: str, qu
     ):
         return Verdict("not_found", "mechanics", remark(_OTHER_QUOTE, reason=_reason(refusal)), **where)
     return Verdict("supported", "model", None, **where)
+
+
+def _is_sentence(claim: str, shown: Sequence[Evidence]) -> bool:
+    """Return whether the claim is a whole sentence of a passage, but for punctuation."""
+    wanted = _letters(claim)
+    return bool(wanted) and any(
+        _letters(one.text[span.start : span.end]) == wanted for one in shown for span in split_sentences(one.text)
+    )
+
+
+def _letters(text: str) -> str:
+    return "".join(sign for sign in unicodedata.normalize("NFKC", text).casefold() if sign.isalnum())
 
 
 def _rejected(refusal: Refusal) -> Verdict:

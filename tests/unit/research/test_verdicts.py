@@ -77,6 +77,19 @@ async def test_the_id_of_a_passage_is_no_part_of_a_quote(tmp_path: Path) -> None
     assert verdict.label == "not_verified"
 
 
+async def test_a_sentence_of_the_passages_is_not_said_to_be_missing_there(tmp_path: Path) -> None:
+    for claim in (OPENED, "It opened in May 1998, after four years", "IT OPENED in May 1998 after four years。"):
+        for wrong in ("not_found", "partial", "contradicted"):
+            verdict, _ = await judged(tmp_path, claim, said(wrong, ""))
+            assert (verdict.label, verdict.by) == ("not_verified", "mechanics")
+            assert verdict.reason is not None
+            assert "very sentence" in verdict.reason.text
+    verdict, _ = await judged(tmp_path, OPENED, said("contradicted", "It is 120 metres tall."))
+    assert verdict.label == "contradicted"
+    verdict, _ = await judged(tmp_path, "It opened in May 1998.", said("not_found", ""))
+    assert verdict.label == "not_found"
+
+
 async def test_what_mechanics_reject_no_model_is_asked_about(tmp_path: Path) -> None:
     for claim, evidence in (("The tower opened in May 1989.", ("E1",)), ("The tower opened.", ())):
         verdict, asked = await judged(tmp_path, claim, said("supported", OPENED), evidence=evidence)
