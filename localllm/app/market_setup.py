@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import date
+from functools import partial
 
 from localllm.app.research_setup import ResearchParts, ResearchSetup, open_model, report_language, standard_parts
 from localllm.base.errors import ResearchUsageError
@@ -67,7 +68,7 @@ async def open_broad_researcher(
             MarketOptions(market.max_results, market.pages, market.sensitive_words),
             options,
             on_event,
-            language=report_language(options),
+            language=partial(report_language, options, settings),
             today=today,
             caches=setup.caches,
         )

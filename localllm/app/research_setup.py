@@ -14,10 +14,12 @@ from localllm.app.model_session import Answerer
 from localllm.app.work_folder import check_links
 from localllm.base.errors import LLMConnectionError
 from localllm.base.i18n import _, language
+from localllm.base.lazy_patterns import late_pattern
 from localllm.base.paths import cache_folder, projects_around
 from localllm.config.schema import LLMSettings, Settings
 from localllm.llm.client import LLMClient
 from localllm.llm.http.transport import refused
+from localllm.rag.language_probe import script_of
 from localllm.research.options import ResearchOptions
 from localllm.research.researcher import CACHE, Researcher
 from localllm.research.run_context import OnEvent, nobody
@@ -140,7 +142,7 @@ async def open_researcher(
             setup.work_folder,
             options,
             on_event,
-            language=report_language(options),
+            language=partial(report_language, options, setup.settings),
             today=today,
             tracer=tracer,
             open_store=open_store,
@@ -172,11 +174,22 @@ async def open_model(setup: ResearchSetup, stack: AsyncExitStack, client: LLMCli
     return model
 
 
-def report_language(options: ResearchOptions) -> str:
-    """Return the language of a report: "ja" or "en"; by default that of the user interface."""
+def report_language(options: ResearchOptions, settings: Settings, question: str) -> str:
+    """Return the language of a report: "ja" or "en". By default Japanese for a question in Japanese, unless the user
+    has set the interface's language; else that of the interface."""
     if options.language != "auto":
         return options.language
+    if settings.ui.language == "auto" and _is_japanese(question):
+        return "ja"
     return "ja" if language() == "ja" else "en"
+
+
+def _is_japanese(question: str) -> bool:
+    """Return whether a question is plainly Japanese; Chinese has no kana."""
+    return _KANA.search(question) is not None and script_of(question) == "japanese"
+
+
+_KANA = late_pattern("[ぁ-ゖァ-ヺ]")
 
 
 def standard_parts(setup: ResearchSetup) -> ResearchParts:

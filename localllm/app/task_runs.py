@@ -130,7 +130,8 @@ def _begun(setup: ResearchSetup, taken: TakenTask, options: ResearchOptions, now
     if folder.is_symlink() or (folder / STORE).exists():
         _name, folder = reserve_run(setup.work_folder, now.year)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    language, question = report_language(options), taken.task.prompt
+    question = taken.task.prompt
+    language = report_language(options, setup.settings, question)
     state = new_state(folder.name, question, options, language=language, today=now.date(), task=taken.task.id)
     with RunLock(folder), RunStore(folder) as store:
         store.save_state(state)

@@ -44,10 +44,10 @@ class Researcher:
     """Run research with one model. `search` and `reader` are None if the web is off; `data_folder` has the history.
     They are not closed here.
 
-    `language` is the default language of the report ("ja" or "en"). `tracer` traces the runs; None for no trace. `task`
-    is the id of the runs' task. `open_store` opens the store in a run's folder. Links in the `project` that lead out of
-    it, and documents that `closed` denies, are not read. `caches` has the notes on pages (by default a folder in
-    `data_folder`).
+    `language` is the default language of the report ("ja" or "en"), or returns it for a question. `tracer` traces the
+    runs; None for no trace. `task` is the id of the runs' task. `open_store` opens the store in a run's folder. Links
+    in the `project` that lead out of it, and documents that `closed` denies, are not read. `caches` has the notes on
+    pages (by default a folder in `data_folder`).
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Researcher:
         options: ResearchOptions,
         on_event: OnEvent = nobody,
         *,
-        language: str = "en",
+        language: str | Callable[[str], str] = "en",
         today: Callable[[], date] = date.today,
         clock: Callable[[], float] = time.monotonic,
         tracer: Tracer | None = None,
@@ -186,7 +186,7 @@ class Researcher:
             store.folder.name,
             question,
             self._options,
-            language=self._language,
+            language=self._language if isinstance(self._language, str) else self._language(question),
             today=self._today(),
             task=self._task,
         )

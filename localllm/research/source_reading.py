@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -15,10 +16,16 @@ from localllm.research.run_events import PageRead
 from localllm.research.run_store import StoredPage
 from localllm.text import near_duplicates
 from localllm.text.sanitising import clean
+from localllm.web.addresses import UNLESS_ALLOWED
 
 _ONLY_SO_MANY = N_(
     "Only one page was read: more were not allowed.", "Only {count} pages were read: more were not allowed."
 )
+_NOT_PUBLIC = N_(
+    "One page was not read, as its address is not that of a public site: {places} (see web.allow_private).",
+    "{count} pages were not read, as their addresses are not those of public sites: {places} (see web.allow_private).",
+)
+_MOST_NAMED = 5
 _OFFLINE = N_("Pages are not read while the program is offline.")
 _LONGEST_TEXT = 1_000_000
 """Characters stored per page: a book fits."""
@@ -45,6 +52,7 @@ async def read_sources(run: RunContext) -> list[Source]:
     if waiting and not left and options.max_pages and state.numbers.pages >= options.max_pages:
         run.remark(remark(_ONLY_SO_MANY, count=options.max_pages))
     mark_copies(run, read)
+    _tell_of_refused(run)
     _tell_of_too_few(run)
     return [state.source(name) for name in read]
 
@@ -129,6 +137,16 @@ def mark_copies(run: RunContext, names: Sequence[str]) -> None:
                 continue
         if not source.copy_of:
             signatures[source.id] = signature
+
+
+def _tell_of_refused(run: RunContext) -> None:
+    """Name the pages that were found and refused, such as those of this machine, with the setting that allows them."""
+    failed = [source for source in run.state.sources if source.state == "failed" and source.problem is not None]
+    refused = [one.url for one in failed if one.problem and one.problem.params.get("reason") in UNLESS_ALLOWED]
+    if refused:
+        places = list(dict.fromkeys(urlsplit(url).netloc.rpartition("@")[2] for url in refused))
+        named = ", ".join([*places[:_MOST_NAMED], *(["…"] if places[_MOST_NAMED:] else [])])
+        run.remark(remark(_NOT_PUBLIC, count=len(refused), places=named))
 
 
 def _tell_of_too_few(run: RunContext) -> None:

@@ -44,6 +44,12 @@ def checked_url(url: str, allowed: Collection[str] = ()) -> "httpx.URL":
     return parsed
 
 
+_PRIVATE = N_("it leads to this machine or its network, not to the public web")
+_PORT = N_("its port is not a web port")
+UNLESS_ALLOWED = (_PRIVATE, _PORT)
+"""Why addresses are refused unless `web.allow_private` names them."""
+
+
 class Address(msgspec.Struct, frozen=True):
     """An address normalised for comparison: the host in ASCII and lower case without a trailing dot; `port` is None for
     the scheme's default."""
@@ -98,12 +104,12 @@ def parsed_url(url: str) -> "httpx.URL":
 def _check_place(parsed: "httpx.URL", url: str) -> None:
     host = host_of(parsed)
     if not is_usual_port(parsed):
-        raise _refused(url, N_("its port is not a web port"))
+        raise _refused(url, _PORT)
     if _is_literal(host):
         if not is_public(host):
-            raise _refused(url, N_("it leads to this machine or its network, not to the public web"))
+            raise _refused(url, _PRIVATE)
     elif _PRIVATE_NAMES.search(host) or "." not in host.rstrip("."):
-        raise _refused(url, N_("it leads to this machine or its network, not to the public web"))
+        raise _refused(url, _PRIVATE)
 
 
 def host_of(url: "httpx.URL") -> str:
@@ -128,7 +134,7 @@ def place_of(url: "httpx.URL") -> str:
 
 def refuse_private(url: str) -> SafetyViolationError:
     """Return the error for a name that resolves to a private address."""
-    return _refused(url, N_("it leads to this machine or its network, not to the public web"))
+    return _refused(url, _PRIVATE)
 
 
 def _is_literal(host: str) -> bool:

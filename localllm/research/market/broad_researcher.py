@@ -76,7 +76,7 @@ class BroadResearcher:
         research: ResearchOptions,
         on_event: OnEvent = nobody,
         *,
-        language: str = "en",
+        language: str | Callable[[str], str] = "en",
         today: Callable[[], date] = date.today,
         clock: Callable[[], float] = time.monotonic,
         caches: Path | None = None,
@@ -183,7 +183,8 @@ class BroadResearcher:
 
     def _context(self, store: RunStore, scan: "_Scan", theme: str) -> RunContext:
         options = self._research
-        state = new_state(scan.id, " ".join(theme.split()), options, language=self._language, today=self._today())
+        language = self._language if isinstance(self._language, str) else self._language(theme)
+        state = new_state(scan.id, " ".join(theme.split()), options, language=language, today=self._today())
         state.model = scan.model
         budget, speed = Budget(options, 0.0, clock=self._clock), Speed()
 

@@ -1,6 +1,7 @@
 """A Researcher made from settings: which model it asks, where it keeps things, and what it says where it cannot be."""
 
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import pytest
@@ -10,12 +11,13 @@ from localllm.app.research_setup import (
     ResearchSetup,
     model_settings,
     open_researcher,
+    report_language,
 )
 from localllm.app.work_folder import work_folder
 from localllm.base.errors import ConfigurationError, LLMConnectionError, ResearchUsageError
 from localllm.base.paths import cache_folder
 from localllm.config.research_settings import ResearchSettings
-from localllm.config.schema import LLMSettings, ServerSettings, Settings, WebSettings
+from localllm.config.schema import LLMSettings, ServerSettings, Settings, UISettings, WebSettings
 from localllm.llm.client import LLMClient
 from localllm.lookup.engine import Embedded
 from localllm.research.options import ResearchOptions
@@ -77,6 +79,33 @@ def test_which_model(research: dict[str, str], model: str) -> None:
     settings = Settings(llm=LLMSettings(provider="openai", model="chat"), research=ResearchSettings(**research))
     assert model_settings(settings).model == model
     assert model_settings(settings).provider == research.get("provider", "openai")
+
+
+@pytest.mark.parametrize(
+    ("question", "asked", "interface", "expected"),
+    [
+        ("SQLite の WAL モードの利点と欠点は何ですか", "auto", "auto", "ja"),
+        ("SQLite の WAL モードの利点と欠点は何ですか", "en", "auto", "en"),
+        ("SQLite の WAL モードの利点と欠点は何ですか", "auto", "en", "en"),
+        ("What does WAL mode cost?", "auto", "auto", "en"),
+        ("What does すみません mean in English, and who would say so to whom?", "auto", "auto", "en"),
+        ("SQLite的WAL模式有什么优点", "auto", "auto", "en"),
+        ("What does WAL mode cost?", "ja", "en", "ja"),
+    ],
+)
+def test_the_report_is_in_the_language_of_a_japanese_question(
+    question: str, asked: Literal["auto", "ja", "en"], interface: Literal["auto", "ja", "en"], expected: str
+) -> None:
+    settings = Settings(ui=UISettings(language=interface))
+    assert report_language(ResearchOptions(language=asked), settings, question) == expected
+
+
+async def test_a_researcher_is_given_the_language_of_each_question(tmp_path: Path) -> None:
+    client = playing({})[0]
+    setup = setup_at(tmp_path, NOBODY)
+    async with open_researcher(setup, ResearchOptions(), client=client, parts=parts()) as researcher:
+        assert (await researcher.plan("WAL モードとは何ですか")).language == "ja"
+        assert (await researcher.plan("What is WAL mode?")).language == "en"
 
 
 async def test_without_a_model_nothing_is_searched(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ from localllm.research.run_events import (
     StageBegun,
 )
 from localllm.research.run_store import RunStore, run_folder
+from localllm.web.addresses import checked_url
 from localllm.web.page_reader import ReadPage
 from tests.support.brains import Brain
 from tests.support.research_parts import (
@@ -287,6 +288,23 @@ async def test_offline_the_report_says_why_pages_are_not_read(tmp_path: Path, mo
     remarks = said_in((await researcher.run(QUESTION)).remarks)
     assert remarks.count("Pages are not read while the program is offline.") == 1
     assert "No source could be read; 2 were wanted." in remarks
+
+
+class GuardedReader(FakeReader):
+    """Refuses addresses as the fetcher does."""
+
+    async def read(self, url: str) -> ReadPage:
+        checked_url(url)
+        return await super().read(url)
+
+
+async def test_pages_of_this_machine_are_named_with_the_setting(tmp_path: Path) -> None:
+    world = World(tmp_path, min_search=3)
+    private = ["http://127.0.0.1:8080/a", "http://wiki.intranet/b", "http://127.0.0.1:8080/c"]
+    world.search, world.reader = FakeSearch([*private, *list(PAGES)[:1]]), GuardedReader()
+    remarks = said_in((await world.researcher().run(QUESTION)).remarks)
+    assert "3 pages were not read" in remarks
+    assert "127.0.0.1:8080, wiki.intranet (see web.allow_private)" in remarks
 
 
 async def test_what_fails_in_part_is_told_in_the_report(tmp_path: Path) -> None:
