@@ -29,6 +29,7 @@ _NOT_PERMITTED = {
     "command_no_sandbox",
     "command_root_too_wide",
     "command_state_exposed",
+    "command_own_folder",
 }
 """Errors of calls that a user, or a flag, could have permitted."""
 

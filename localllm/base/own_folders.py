@@ -1,4 +1,5 @@
-"""Permissions of the program's own files, which a command may have taken from the user (`chmod 000`)."""
+"""The program's own files: whether a project lies among them, and permissions that a command may have taken from the
+user (`chmod 000`)."""
 
 import os
 import stat
@@ -10,11 +11,26 @@ from pathlib import Path
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import ngettext
-from localllm.base.paths import cache_folder, config_file, data_folder, project_name, state_folder
+from localllm.base.paths import COLLECTIONS, cache_folder, config_file, data_folder, project_name, state_folder
 
 _MOST = 20_000  # files and folders looked at, the least nested first
 _CONTENTS = "/objects"  # a folder of many files, which are looked at when they are read
 _FILE = stat.S_IRUSR | stat.S_IWUSR
+
+
+def own_folder_around(
+    root: Path, state: Path | None, cache: Path | None, data: Path | None, config: Path | None
+) -> Path | None:
+    """Return which of the program's folders the project at `root` (links resolved) is or lies in, if what is there is
+    believed later; else None. Reports and tasks, in the data folder, may be a project, and so may what is in the config
+    folder."""
+    places = [Path(os.path.realpath(place)) for place in (state, cache, data and data / COLLECTIONS) if place]
+    results = data and Path(os.path.realpath(data))
+    for place in places:
+        is_of_results = results and results != place and results.is_relative_to(place) and root.is_relative_to(results)
+        if root.is_relative_to(place) and not is_of_results:
+            return place
+    return root if config and Path(os.path.realpath(config)) == root else None
 
 
 def reopen(folders: Iterable[Path], *, deep: bool = False, files: int = _FILE) -> list[str]:

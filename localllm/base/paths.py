@@ -18,6 +18,8 @@ from localllm.base.i18n import Phrase
 
 APPLICATION = "localllm"
 SETTINGS_FILE = "localllm.toml"
+COLLECTIONS = "collections"
+"""Subfolder with collections of documents: of the user's in `data_folder`, of projects' in `state_folder`."""
 CACHES = "indexes"
 """Subfolder of `cache_folder` with a folder for each project."""
 

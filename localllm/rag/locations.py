@@ -6,11 +6,10 @@ from pathlib import Path
 
 from localllm.base.i18n import N_, Phrase
 from localllm.base.lazy_patterns import late_pattern
+from localllm.base.paths import COLLECTIONS as FOLDER
 from localllm.base.paths import data_folder, project_folder, project_name, state_folder
 from localllm.config.schema import Settings
 
-FOLDER = "collections"
-"""The folder of collections in the user's data folder, and of project collections in the state folder."""
 RECORD = "collection.json"
 """The record in each collection's folder."""
 _DELIVERED = N_(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from localllm.base.environment import believed_in
 from localllm.base.folded_names import folded
-from localllm.base.paths import state_folder
+from localllm.base.own_folders import own_folder_around
+from localllm.base.paths import cache_folder, config_file, data_folder, state_folder
 
 if TYPE_CHECKING:
     from localllm.sandbox.launcher.mount_table import MountTable
@@ -36,6 +37,8 @@ class Protection:
         from localllm.sandbox.protect.git_attributes import is_closed_attributes
         from localllm.sandbox.protect.protected_paths import is_protected
 
+        if self._is_among_own_files:
+            return True
         own = (*believed_in(str(self._root)), os.path.realpath(state_folder()), *self._mounted_state)
         return (
             is_protected(relative)
@@ -46,9 +49,14 @@ class Protection:
             or self._is_named(relative)
         )
 
+    @cached_property
+    def _is_among_own_files(self) -> bool:
+        state, cache, data, config = state_folder(), cache_folder(), data_folder(), config_file().parent
+        return own_folder_around(self._root, state, cache, data, config) is not None
+
     def _is_in(self, own: str, relative: str) -> bool:
         """Return whether the file is, or is in, a folder of this program, which may be in the project."""
-        return folded(f"{self._root}/{relative}/").startswith(folded(f"{own}/")) and Path(own) != self._root
+        return folded(f"{self._root}/{relative}/").startswith(folded(f"{own}/"))
 
     def _is_of_repository(self, relative: str) -> bool:
         """Return whether it is repository data, or would make a repository: git takes any folder with HEAD, objects and

@@ -15,7 +15,7 @@ import msgspec
 from localllm.base import logs, offline
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.base.i18n import Phrase
-from localllm.base.own_folders import reopen
+from localllm.base.own_folders import own_folder_around, reopen
 from localllm.base.paths import config_file
 from localllm.config.registry import load
 from localllm.sandbox.backend import BACKENDS, LEVELS, Confinement, Level, Network, SandboxLevel, Surroundings
@@ -118,6 +118,9 @@ class SandboxRunner:
         self._root = root.resolve()
         self._state = state_folder
         inside = data_folder and data_folder.resolve().is_relative_to(self._root)  # the user wants the reports there
+        self._among_own = own_folder_around(
+            self._root, state_folder, cache_folder, data_folder, state_folder and config_file().parent
+        )
         own = (state_folder, cache_folder, None if inside else data_folder)
         self._own = tuple(folder for folder in own if folder)
         self._hidden = (*self._own, *unreadable)
@@ -385,6 +388,8 @@ class SandboxRunner:
                 raise SafetyViolationError("command_no_sandbox", reason=self._probed.reason)
         elif self._holds_home():
             raise SafetyViolationError("command_root_too_wide", root=self._root)
+        elif self._among_own or str(self._root) in self._leads():  # the project itself is always shown
+            raise SafetyViolationError("command_own_folder", root=self._root, folder=self._among_own or self._root)
         elif not BACKENDS[self.level].closes_names and self._state and self._state.resolve().is_relative_to(self._root):
             raise SafetyViolationError("command_state_exposed", folder=self._state)
 

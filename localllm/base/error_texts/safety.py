@@ -88,6 +88,13 @@ SAFETY = {
         "The sandbox of this machine (landlock) cannot keep a folder in the project out of reach.",
         "Set LOCALLLM_STATE_DIR to a folder outside the project.",
     ),
+    "command_own_folder": ErrorText(
+        "E9029",
+        "The command was not run: {root} is, or is in, a folder of localllm's own ({folder}).",
+        "What is kept there is believed later: answers, trust, sessions, settings, caches.",
+        "The tools for files can read there. To work with commands, the user can copy it elsewhere and start localllm "
+        "in the copy.",
+    ),
     "command_all_closed": ErrorText(
         "E9027",
         "The command was not run: the whole project is closed to reading ({rules}).",

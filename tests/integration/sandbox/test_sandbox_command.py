@@ -8,6 +8,7 @@ import sys
 import time
 import unicodedata
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -21,7 +22,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def start(project: Path, *arguments: str) -> "subprocess.Popen[str]":
-    home = project.resolve().parent / "home"
+    home = next(home for above in project.resolve().parents if (home := above / "home").is_dir())
     variables = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "MY_API_KEY": "secret"}
     return subprocess.Popen(
         [sys.executable, "-m", "localllm", *arguments],
@@ -90,8 +91,9 @@ def test_a_rule_of_the_user_closes_what_its_link_leads_to(project: Path) -> None
 
 
 @pytest.mark.parametrize("typed", ["NFC", "NFD"])
-def test_a_rule_closes_a_name_however_its_letters_are_written(project: Path, typed: str) -> None:
-    for form in ("NFC", "NFD"):
+def test_a_rule_closes_a_name_however_its_letters_are_written(project: Path, typed: Literal["NFC", "NFD"]) -> None:
+    forms: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
+    for form in forms:
         for tool, name in (("read", "パスワード/é.txt"), ("write", "ガイド/ü.txt")):
             path = project / unicodedata.normalize(form, name)
             path.parent.mkdir()
@@ -117,6 +119,23 @@ def test_where_a_rule_closes_the_whole_project_nothing_is_run(project: Path, rul
     assert "E9027" in err
     assert rule in err
     assert (project / "key").read_text() == "hunter2"
+
+
+def test_in_a_folder_of_localllms_own_nothing_is_run(project: Path) -> None:
+    home = project.parent / "home"
+    (home / ".local/state").mkdir(parents=True)
+    refused = [".local/state/localllm/sessions", ".cache/localllm", ".config/localllm"]
+    refused += [".local/state/localllm", ".local/share/localllm/collections/c"]
+    for name in refused:
+        folder = home / name
+        folder.mkdir(parents=True, exist_ok=True)
+        code, out, err = run(folder, "sandbox", "--", "echo x > trusted.json; cat *")
+        assert (code, out, "E9029" in err) == (125, "", True), name
+        assert str(folder) in err
+        assert not (folder / "trusted.json").exists()
+    for name in (".local/share/localllm/reports", ".config/localllm/skills"):
+        (home / name).mkdir(parents=True)
+        assert run(home / name, "sandbox", "--", "echo x > made; cat made")[:2] == (0, "x\n"), name
 
 
 def test_what_it_may_not_do_is_said(project: Path) -> None:

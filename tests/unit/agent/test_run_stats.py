@@ -84,6 +84,7 @@ class TestTally:
             *((key, True) for key in ("denied_unattended", "denied_unattended_command", "denied_dangerous")),
             *((key, True) for key in ("denied_address", "command_no_sandbox", "command_root_too_wide")),
             ("command_state_exposed", True),
+            ("command_own_folder", True),
             *(
                 (key, False)
                 for key in ("denied_user", "denied_unwanted", "denied_plan_mode", "file_missing", "edit_no_match")

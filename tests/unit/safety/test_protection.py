@@ -1,5 +1,6 @@
 """Files only the user may change, for what git is told about them."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -115,3 +116,34 @@ def test_of_many_files_it_is_asked_once(tmp_path: Path) -> None:
         *[False] * 3,
     ]
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("folder", "is_own"),
+    [
+        (".local/state/localllm", True),
+        (".local/state/localllm/sessions/x", True),
+        (".cache/localllm", True),
+        (".config/localllm", True),
+        (".local/share/localllm/collections", True),
+        (".local/share/localllm", False),
+        (".local/share/localllm/reports", False),
+        (".config/localllm/skills", False),
+        (".local/state/other", False),
+    ],
+)
+def test_a_project_among_the_programs_own_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, is_own: bool
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in os.environ:
+        if name.startswith(("XDG_", "LOCALLLM_")):
+            monkeypatch.delenv(name)
+    (tmp_path / folder).mkdir(parents=True)
+    root = ProjectRoot(tmp_path / folder)
+    assert is_protected(root, "notes.md") == is_protected(root, "in/notes.md") == is_own
+
+
+def test_the_state_folder_may_be_set_to_the_project_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCALLLM_STATE_DIR", str(tmp_path))
+    assert is_protected(ProjectRoot(tmp_path), "trusted.json")
