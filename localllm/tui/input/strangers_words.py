@@ -4,7 +4,7 @@ It is recognised by its words, so wherever it gets to: into the queue, back into
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from itertools import pairwise
 
 Span = tuple[int, int]
@@ -13,6 +13,7 @@ Span = tuple[int, int]
 _LONGEST_NAME = 300  # characters of a pasted address or path that counts as typed
 _RUN = 4  # successive words of a pasted text that are recognised without the rest of it
 _LEAST_RUN = 12  # characters of these
+_MOST_COMPARED = 200_000_000  # characters: a line of a pasted text may stand amid what was typed
 _UNSPACED = "\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
 _QUOTED_PATH = re.compile(r"""(["'])(?:/|~/|file:///|[A-Za-z]:\\)[^"'\n@＠]*\1""")
@@ -63,21 +64,36 @@ class StrangersWords:
         if not self._texts:
             return []
         found: list[Span] = []
-        for pasted in sorted(self._texts, key=len, reverse=True):
+        lines: set[str] = set()
+        for pasted in self._texts:
             if whole := list(_places(pasted, text)):
                 found += whole
-            else:
-                lines = {line.strip() for line in pasted.split("\n")} if "\n" in pasted else set[str]()
-                found += [place for line in lines if len(line.split()) >= _RUN for place in _places(line, text)]
+            elif "\n" in pasted:
+                lines.update(line for one in pasted.split("\n") if len((line := one.strip()).split()) >= _RUN)
+        if lines:
+            found += _whole_lines(lines, text)
+            rest = _between(_merged(found), len(text))
+            if len(lines) * sum(end - begin for begin, end in rest) <= _MOST_COMPARED:
+                found += [place for span in rest for line in lines for place in _places(line, text, *span)]
         rest = _between(_merged(found), len(text))
         return _merged([*found, *_runs(text, rest, self._texts)])
 
 
-def _places(part: str, text: str) -> Iterator[Span]:
-    at = text.find(part)
+def _places(part: str, text: str, begin: int = 0, end: int | None = None) -> Iterator[Span]:
+    at = text.find(part, begin, end)
     while at >= 0:
         yield at, at + len(part)
-        at = text.find(part, at + len(part))
+        at = text.find(part, at + len(part), end)
+
+
+def _whole_lines(lines: Set[str], text: str) -> Iterator[Span]:
+    """Yield the lines of a text that are among `lines`."""
+    end = -1
+    for line in text.split("\n"):
+        begin, end = end + 1, end + 1 + len(line)
+        if (bare := line.strip()) in lines:
+            start = begin + line.index(bare)
+            yield start, start + len(bare)
 
 
 def _runs(text: str, within: list[Span], pasted: dict[str, None]) -> list[Span]:

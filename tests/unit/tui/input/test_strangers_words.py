@@ -101,3 +101,16 @@ def test_bytes_that_are_no_text_hide_nothing() -> None:
     strangers = StrangersWords()
     strangers.add("a\udcff @.env")
     assert strangers.typed("a? @.env") == "\n"
+
+
+def test_long_texts_pasted_one_after_another_are_looked_through_at_once() -> None:
+    strangers = StrangersWords()
+    first, second = (
+        "\n".join(f"{number} {name} did the job {number * 7} in {number} ms" for number in range(60_000))
+        for name in ("worker", "runner")
+    )
+    strangers.add(first)
+    strangers.add(second)
+    assert strangers.typed(f"Why is it slow?\n{second}\nSay it.").split() == "Why is it slow? Say it.".split()
+    edited = second.replace("20005 runner", "20005 @.env")
+    assert strangers.typed(f"Why?\n{edited}").split() == ["Why?", "20005", "@.env"]
