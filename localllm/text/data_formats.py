@@ -53,9 +53,10 @@ def new_fault(path: str, old: str, new: str) -> Fault | None:
 _RULE = late_pattern(r"(?![#\s])[^=#:]*::?(?![:=])")
 _NO_RECIPE = late_pattern(
     r"(?:-?include|s?include|ifn?def|ifn?eq|else|endif|define|endef|export|unexport|override|private|vpath)\b|#"
-    r"|[\w.$(){}-]+\s*(?:::?:?|[?+!])?="
+    r"|[\w.$(){}-]+\s*(?:::?:?|[?+!])?=|undefine\b|\$\((?:info|warning|error|eval|call|foreach)\b"
+    r"|[\w./%$(){}-]+ ?::?(?:\s|$)"
 )
-"""Matches lines that may be indented by spaces."""
+"""Matches lines that may be indented by spaces: rules, too, as below ifdef."""
 
 
 def _make_fault(text: str) -> Fault | None:

@@ -597,6 +597,7 @@ async def test_data_that_is_no_longer_valid_is_told(
         ("a.yaml", "", "a: |\n  text: with: colons\n  \tb\nc:\n- d: e\n  f: g\nh: 'x: y'\ni: http://a:80/\n"),
         ("Makefile", "", "A := b\nall: a b\n\tcc \\\n    -o a\n\nifdef X\n  B = c\nendif\na: a.c\n# c\n\tcc a.c\n"),
         ("rules.mk", "", "define D\n    echo a\nendef\nall: A = b\nall:\n  # c\n  C ?= d\n\techo $(C)\n"),
+        ("Makefile", "", "a: b\n\tcc\n\nifdef X\n  run: a\n\t./a\nelse\n  $(error no X)\n  undefine Y\nendif\n"),
         ("Makefile", "", ".RECIPEPREFIX = $(.EMPTY) $(.EMPTY)\nall:\n    echo a\n"),
         ("Makefile", "a:\n  b\n", "a:\n  b\nc:\n  d\n"),
         ("a.yaml", "", "# c\n---\na: &x\n  - b\n  -\n    c: d\n...\n---\ne: {f: [g,\n  h]}\n"),
@@ -616,6 +617,7 @@ async def test_data_that_is_valid_or_was_not_is_not_remarked_on(
     [
         ("Makefile", "all: a\na: a.c\n    cc a.c\n", 3),
         ("GNUmakefile", "all: a\n\ttrue\nrun: a\n  ./a Makefile\n", 4),
+        ("Makefile", "all:\n  @curl http://a.example/b: c\n", 2),
         ("lib/rules.mk", "A = b\n\n%.o: %.c\n\n        $(CC) -c $<\n", 5),
     ],
 )
