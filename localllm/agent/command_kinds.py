@@ -381,6 +381,13 @@ def tool_failed(command: str, return_code: int) -> bool:
     )
 
 
+def missing_reason(output: str) -> str:
+    """Return the line that says why a test or build could not be run; "" if there was just no such program."""
+    lines = [line.strip() for line in output[-_LOOKED_AT:].splitlines() if line.strip()][-_LAST_LINES:]
+    line = next((line for line in lines if _NO_PROGRAM.search(line)), "")
+    return "" if re.search(r"(?i)not found|no such (?:file|program)|見つかりません", line) else line
+
+
 def error_line(output: str) -> str:
     """Return the last line of an output that names an error; "" if there is none."""
     lines = _ERROR_LINE.findall(output[-_LOOKED_AT:])

@@ -17,6 +17,7 @@ from localllm.agent.answer_calls import calls_in, command_in, ends_with_replacem
 from localllm.agent.command_kinds import command_kind
 from localllm.agent.first_answer import FirstAnswer
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState
+from localllm.agent.missing_tests import no_result, nothing_run, said_of_no_result
 from localllm.agent.plan_mode import is_told_to_plan
 from localllm.agent.run_facts import DOCUMENTS, RunFacts
 from localllm.agent.system_prompt import remark
@@ -26,7 +27,6 @@ from localllm.base.i18n import Phrase, _
 from localllm.base.jsontext import encode_json
 from localllm.llm.messages import AssistantMessage, Completion, ToolMessage, UserMessage
 from localllm.safety.paths import shown
-from localllm.text.sanitising import shorten
 from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
 
@@ -38,7 +38,7 @@ _MOST_NAMED = 3
 _LONGEST_NAMED = 120
 _LONGEST_COMMAND = 60
 _WRITERS = frozenset({"edit_file", "write_file", "create_file"})
-_TESTS_WANTED = ("run_tests", "no_tests_found")
+_TESTS_WANTED = ("run_tests", "no_tests_found", "cannot_run")
 """Remarks that ask for tests to be run."""
 _ANY_TEST = "make test"
 """Stands for a project's tests when checking whether a test command may run and none has run yet."""
@@ -411,13 +411,7 @@ class Finishing(Middleware):
         if (paths := self._unchecked) and not self._facts.crash:
             is_known = bool(self._facts.tests or self._facts.known_test)
             is_wanted = is_known or request_phrases.asks_for_check(state.goal)
-            reason = (
-                Phrase("{command} could not be run after {paths} changed", command=command, paths=_listed(paths))
-                if not self._facts.empty_test
-                and (command := shorten(" ".join(self._facts.not_run.split()), _LONGEST_COMMAND))
-                else Phrase("nothing was run after {paths} changed", paths=_listed(paths))
-            )
-            yield self._to_be_run(state, text, reason, is_wanted=is_wanted)
+            yield self._to_be_run(state, text, nothing_run(self._facts, _listed(paths)), is_wanted=is_wanted)
 
     async def _of_paths(self, state: RunState, text: str) -> list[Finding]:
         """Return that the answer names a file that is not there and that nothing in the conversation has named, while
@@ -462,8 +456,7 @@ class Finishing(Middleware):
         read that they passed, and has refused nothing; a wrong claim is corrected in any case."""
         facts, passed, request = self._facts, phrases.says_tests_pass(text), state.goal
         command = facts.known_test.strip()  # not that of a build
-        empty = shorten(" ".join(facts.empty_test.split()), _LONGEST_COMMAND)
-        reason = Phrase("{command} found no tests", command=empty) if empty else reason
+        reason = no_result(facts, _listed(self._unchecked), is_claimed=passed) or reason
         is_known = phrases.admits_not_run(text) and not passed
         by_asking = not facts.was_refused and (bool(facts.tests) or passed or request_phrases.asks_for_check(request))
         if (
@@ -472,8 +465,8 @@ class Finishing(Middleware):
             and not request_phrases.forbids_check(request)
             and self._tools.may_run(command or _ANY_TEST, by_asking=by_asking)
         ):
-            if empty:
-                return Finding("no_tests_found", reason, contradicts=False, params={"command": empty})
+            if told := said_of_no_result(facts):
+                return Finding(told[0], reason, contradicts=False, params=told[1])
             changed = _listed(self._unchecked)
             why = f"{changed} changed, and no test was run since" if changed else "No test was run"
             is_nameable = 0 < len(command) <= _LONGEST_COMMAND and not set("\n`") & set(command)

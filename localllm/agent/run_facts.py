@@ -15,6 +15,7 @@ from localllm.agent.command_kinds import (
     error_line,
     found_no_tests,
     has_committed,
+    missing_reason,
     only_brings_back,
     outcome,
     ran_after_changing,
@@ -116,6 +117,8 @@ class RunFacts:
         self._checked_at = 0
         self._crash: Crash | None = None
         self._not_run, self._not_run_at, self._is_empty = "", 0, False
+        self.why_not_run = ""
+        """What the newest test or build that could not be run has said of it; empty if there was no such program."""
         self._in_background: dict[object, str] = {}
 
     def note(self, results: Sequence[ToolResult]) -> None:
@@ -224,6 +227,7 @@ class RunFacts:
         if passed is None:
             self._not_run, self._not_run_at = command, self.calls
             self._is_empty = found_no_tests(output)
+            self.why_not_run = missing_reason(output)
             return
         at = self.calls - changed_after_testing(command, changed)
         self.tests.append(TestRun(command, kind, passed, at, () if passed else failed_tests(output)))
@@ -295,6 +299,12 @@ class RunFacts:
         """The newest test or build if it found no tests and nothing was changed since; else empty."""
         is_newest = self._is_empty and self._not_run_at > max((*self.changed.values(), self._checked_at), default=0)
         return self._not_run if is_newest else ""
+
+    @property
+    def missing_test(self) -> str:
+        """The newest test or build if it could not be run and no code was changed since, nor any test run."""
+        is_newest = self._not_run_at > max((self.changed_at, *(test.at for test in self.tests)))
+        return self._not_run if is_newest and not self._is_empty else ""
 
     @property
     def is_tested(self) -> bool:

@@ -183,3 +183,53 @@ async def test_an_explanation_is_not_lost_where_the_tests_are_run_after_it(
     agent = agent_for(project, STEPS["edit"], *turns)
     result = await agent.execute_query("Set x to 2 and run the tests.")
     assert result.answer.startswith(expected)
+
+
+NO_CARGO = "error: rustup could not choose a version of cargo to run"
+
+
+@pytest.mark.parametrize(
+    ("command", "request_", "answer", "told", "reason"),
+    [
+        (
+            "./cargo test",
+            "Set x to 2 and run the tests.",
+            "x is 2 now. Both tests pass.",
+            f"[./cargo test could not be run: {NO_CARGO}. Run the tests otherwise, or say that they could not be run.]",
+            f"./cargo test could not be run after a.py changed: {NO_CARGO}",
+        ),
+        (
+            "./none/pytest -q",
+            "x を 2 に変更してテストしてください。",
+            "x を 2 に変更しました。テストはすべて成功しました。",
+            "[./none/pytest -q could not be run: no such program. Run the tests otherwise, or say that they could not "
+            "be run.]",
+            "./none/pytest -q could not be run after a.py changed",
+        ),
+        (
+            "./cargo test",
+            "x を 2 に変更して、動作を確認してください。",
+            "x を 2 に変更しました。",
+            f"[./cargo test could not be run: {NO_CARGO}. Run the tests otherwise, or say that they could not be run.]",
+            f"./cargo test could not be run after a.py changed: {NO_CARGO}",
+        ),
+    ],
+)
+async def test_why_tests_could_not_be_run_is_told(
+    project: Path, command: str, request_: str, answer: str, told: str, reason: str
+) -> None:
+    script = project / "cargo"
+    script.write_text(f"#!/bin/sh\necho '{NO_CARGO}' >&2\nexit 1\n")
+    script.chmod(0o755)
+    agent = agent_for(project, STEPS["edit"], call("run_command", command=command), answer, answer)
+    result = await agent.execute_query(request_)
+    assert remarks(agent) == [told]
+    assert (result.status, [str(one) for one in result.unverified]) == ("done", [reason])
+
+
+async def test_that_tests_could_not_be_run_is_an_honest_end(project: Path) -> None:
+    answer = "x is 2 now. The tests could not be run: there is no pytest."
+    missing = call("run_command", command="./none/pytest -q")
+    agent = agent_for(project, STEPS["edit"], missing, answer)
+    result = await agent.execute_query("Set x to 2 and run the tests.")
+    assert (remarks(agent), result.answer.startswith(answer)) == ([], True)
