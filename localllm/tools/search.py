@@ -37,7 +37,7 @@ from localllm.tools.search_backends import (
     Skipped,
     UnsupportedPatternError,
 )
-from localllm.tools.search_context import passages, row
+from localllm.tools.search_context import row, rows_in
 
 _SKIPPED = {
     "binary": "{count} binary",
@@ -355,23 +355,23 @@ def _reads_alike(pattern: str) -> bool:
 
 async def _fitting(context: ToolContext, request: Request, hits: list[Hit]) -> tuple[list[str], list[Hit]]:
     """Format the hits that fit the output, each as a line or with those around it."""
-    if not (request.before or request.after):
-        return _first(map(row, hits), hits, context.output_limit)
-    shown = passages(context.root, hits, request.before, request.after)
-    return await asyncio.to_thread(_first, shown, hits, context.output_limit)
+    return await asyncio.to_thread(lambda: _first(_rows(context, request, hits), hits, context.output_limit))
+
+
+def _rows(context: ToolContext, request: Request, hits: list[Hit]) -> Iterator[str]:
+    return rows_in(context.root, hits, request.before, request.after, context.output_limit)
 
 
 async def _fitting_ends(context: ToolContext, request: Request, hits: list[Hit]) -> tuple[list[str], list[Hit]]:
     """Format the hits of one file that fit the output and the number wanted: of many the first and the last."""
-    if not (request.before or request.after):
-        rows = list(map(row, hits))
-    else:
-        rows = await asyncio.to_thread(lambda: list(passages(context.root, hits, request.before, request.after)))
+    rows = await asyncio.to_thread(lambda: list(_rows(context, request, hits)))
     if len(hits) <= request.max_results:
         lines, shown_hits = _first(rows, hits, context.output_limit)
         if len(lines) == len(rows):
             return lines, shown_hits
     most, room = (request.max_results + 1) // 2, context.output_limit // 2
+    if rows and max(len(rows[0]), len(rows[-1])) >= room:
+        rows = list(map(row, hits))
     first, first_hits = _first(rows[:most], hits, room)
     most = min(request.max_results - len(first), len(rows) - len(first))
     last, last_hits = _first(rows[::-1][:most], hits[::-1], room)

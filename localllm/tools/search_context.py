@@ -13,9 +13,22 @@ _BETWEEN = "--"
 """Separates passages, as in grep's output."""
 
 
-def passages(root: ProjectRoot, hits: Sequence[Hit], before: int, after: int) -> Iterator[str]:
-    """Yield each hit with the lines around it, none of them twice. Only the line of a hit begins with its path."""
+def rows_in(root: ProjectRoot, hits: Sequence[Hit], before: int, after: int, room: int) -> Iterator[str]:
+    """Yield each hit with as many of the wanted lines around it as fit into `room` characters for the first one."""
     before, after = (min(max(0, count), MOST) for count in (before, after))
+    while hits and (before or after):
+        rows = _passages(root, hits, before, after)
+        first = next(rows)
+        if len(first) < room:
+            yield first
+            yield from rows
+            return
+        before, after = before // 2, after // 2
+    yield from map(row, hits)
+
+
+def _passages(root: ProjectRoot, hits: Sequence[Hit], before: int, after: int) -> Iterator[str]:
+    """Yield each hit with the lines around it, none of them twice. Only the line of a hit begins with its path."""
     is_first = True
     for path, found in groupby(hits, key=lambda hit: hit.path):
         loaded = load_lines(root, path)

@@ -444,6 +444,16 @@ async def test_a_ripgrep_that_lies_in_a_project_is_not_said_to_be_missing(
         assert (outcome.engine, outcome.why) == ("python", why)
 
 
+@pytest.mark.parametrize("path", [".", "a.txt"])
+async def test_fewer_lines_are_shown_around_a_match_where_all_of_them_do_not_fit(tmp_path: Path, path: str) -> None:
+    """A model with a small window asks for as many as another."""
+    put(tmp_path / "a.txt", "\n".join("x" * 190 if number != 40 else "here" for number in range(1, 80)))
+    few = await use(search_files, make_context(tmp_path, output_limit=1_200), pattern="here", path=path, around=20)
+    assert [line[:4] for line in few.for_model.splitlines()] == ["38- ", "39- ", "a.tx", "41- ", "42- "]
+    none = await use(search_files, make_context(tmp_path, output_limit=200), pattern="here", path=path, around=20)
+    assert none.for_model == "a.txt:40: here"
+
+
 async def test_lines_around_the_matches_are_shown_once_each(tmp_path: Path) -> None:
     put(
         tmp_path / "a.txt",
