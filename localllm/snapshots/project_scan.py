@@ -1,5 +1,6 @@
 """Find the files of a project to snapshot before a command runs, and detect changed ones cheaply."""
 
+import errno
 import os
 import stat
 from collections.abc import Callable
@@ -70,15 +71,16 @@ class ProjectTree:
     (and `watch` is not off), the tree is walked once; otherwise at each `refresh`.
 
     `repositories` are the folders called .git, with a `/`; `links` those named like an instruction file of assistants,
-    with their targets. `is_cut`: there are more files. `holds` returns whether a file, or a folder by its path with a
-    `/`, counts regardless of .gitignore.
+    with their targets. `is_cut`: there are more files; `is_too_deep`: some are in too many folders, or have paths too
+    long to open them. `holds` returns whether a file, or a folder by its path with a `/`, counts regardless of
+    .gitignore.
     """
 
     def __init__(self, root: Path, *, watch: bool = True, holds: Callable[[str], bool] = lambda _: False) -> None:
         self.files: dict[str, Found] = {}
         self.repositories: set[str] = set()
         self.links: dict[str, str] = {}
-        self.is_cut = False
+        self.is_cut = self.is_too_deep = False
         self._root = str(root).rstrip("/") + "/"
         self._holds = holds
         self._folders: dict[str, _Folder] = {}
@@ -127,7 +129,8 @@ class ProjectTree:
             facts = os.stat(self._root)  # noqa: PTH116 - as above
         except OSError:
             return
-        self._device, self._inode, self.is_cut = facts.st_dev, facts.st_ino, False
+        self._device, self._inode = facts.st_dev, facts.st_ino
+        self.is_cut = self.is_too_deep = False
         if self._watchable:
             try:
                 self._watcher = Watcher(Path(self._root))
@@ -161,7 +164,8 @@ class ProjectTree:
         path = folder.prefix + name
         try:
             facts = os.lstat(self._root + path)
-        except OSError:
+        except OSError as error:
+            self._note_failure(error)
             facts = None
         known = self._folders.get(path + "/")
         is_folder = facts is not None and stat.S_ISDIR(facts.st_mode)
@@ -184,7 +188,7 @@ class ProjectTree:
             folder = waiting.pop()
             if not self._watch(folder):
                 continue
-            entries = _entries(self._root + folder.prefix)
+            entries = _entries(self._root + folder.prefix, self._note_failure)
             if any(entry.name == ".gitignore" for entry in entries):
                 data = _ignore_file(self._root + folder.prefix)
                 folder.rules = self._reader.read(data, folder.prefix, folder.rules)
@@ -192,7 +196,7 @@ class ProjectTree:
                 if entry.is_dir(follow_symlinks=False):
                     if inner := self._enter(folder, entry.name):
                         waiting.append(inner)
-                elif entry.is_file(follow_symlinks=False) and (facts := _facts(entry)):
+                elif entry.is_file(follow_symlinks=False) and (facts := _facts(entry, self._note_failure)):
                     if len(self.files) >= MOST_FILES:
                         self.is_cut = True
                         return self._unwatch()
@@ -202,6 +206,9 @@ class ProjectTree:
                 elif entry.is_symlink():
                     self._note_link(folder.prefix + entry.name)
         return None
+
+    def _note_failure(self, error: OSError) -> None:
+        self.is_too_deep |= error.errno == errno.ENAMETOOLONG
 
     def _note_link(self, path: str) -> None:
         self.links.pop(path, None)
@@ -215,7 +222,10 @@ class ProjectTree:
         """Return the folder of this name, if it is to be scanned."""
         if name == ".git":
             self.repositories.add(f"{folder.prefix}{name}/")
-        if name in NEVER_KEPT or folder.depth > _DEEPEST:
+        if name in NEVER_KEPT:
+            return None
+        if folder.depth > _DEEPEST:
+            self.is_too_deep = True
             return None
         prefix = f"{folder.prefix}{name}/"
         ignored, held_only = folder.ignored, folder.held_only
@@ -240,7 +250,10 @@ class ProjectTree:
                     self._unwatch()
             except (FileNotFoundError, NotADirectoryError, PermissionError):
                 return False
-            except OSError:
+            except OSError as error:
+                self._note_failure(error)
+                if error.errno == errno.ENAMETOOLONG:
+                    return False
                 self._unwatch()
         self._folders[folder.prefix] = folder
         if parent := self._folders.get(_above(folder.prefix)) if folder.prefix else None:
@@ -296,18 +309,24 @@ def _above(path: str) -> str:
     return f"{parent}/" if parent else ""
 
 
-def _entries(folder: str) -> list[os.DirEntry[str]]:
+def _pass_over(_error: OSError) -> None:
+    pass
+
+
+def _entries(folder: str, on_failure: Callable[[OSError], None] = _pass_over) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as found:
             return list(found)
-    except OSError:  # gone meanwhile, or unreadable: nothing in it can be stored
+    except OSError as error:  # gone meanwhile, unreadable or too deep: nothing in it can be stored
+        on_failure(error)
         return []
 
 
-def _facts(entry: "os.DirEntry[str]") -> os.stat_result | None:
+def _facts(entry: "os.DirEntry[str]", on_failure: Callable[[OSError], None] = _pass_over) -> os.stat_result | None:
     try:
         return entry.stat(follow_symlinks=False)
-    except OSError:
+    except OSError as error:
+        on_failure(error)
         return None
 
 

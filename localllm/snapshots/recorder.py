@@ -153,6 +153,10 @@ class CommandSnapshots:
             N_(
                 "The project has more than {most:,} files: /undo cannot restore what commands change in the others."
             ): self._tree is not None and self._tree.is_cut,
+            N_(
+                "Some files lie in more than 200 folders, or their paths are too long: /undo cannot restore what "
+                "commands change in them."
+            ): self._tree is not None and self._tree.is_too_deep,
         }
         new = {key for key, holds in notes.items() if holds} - self._noted
         self._noted |= new

@@ -53,6 +53,57 @@ def test_what_is_touched_is_told_and_nothing_else(project: Path) -> None:
     assert sorted(tree.files) == ["a", "src/deep/b", "src/new/d"]
 
 
+def dig(folder: Path, names: list[str]) -> None:
+    """Put a file into nested folders, whatever the length of its path."""
+    opened = os.open(folder, os.O_RDONLY)
+    for name in names:
+        os.mkdir(name, dir_fd=opened)
+        inner = os.open(name, os.O_RDONLY, dir_fd=opened)
+        os.close(opened)
+        opened = inner
+    os.close(os.open("deep", os.O_CREAT | os.O_WRONLY, dir_fd=opened))
+    os.close(opened)
+
+
+@pytest.mark.parametrize("watch", [True, False])
+@pytest.mark.parametrize(
+    ("names", "is_too_deep"),
+    [
+        (["x" * 250] * 14, False),
+        (["x" * 250] * 17, True),
+        (["あ" * 83] * 17, True),
+        (["x"] * 100, False),
+        (["x"] * 210, True),
+    ],
+)
+def test_files_too_deep_to_be_opened_are_told(project: Path, names: list[str], is_too_deep: bool, watch: bool) -> None:
+    tree = ProjectTree(project, watch=watch)
+    tree.refresh()
+    assert not tree.is_too_deep
+    dig(project / "src", names)
+    tree.refresh()
+    assert tree.is_too_deep == is_too_deep
+    assert any(path.endswith("/deep") for path in tree.files) != is_too_deep
+    put(project / "src" / "c", "2")
+    tree.refresh()
+    assert tree.is_too_deep == is_too_deep
+    assert tree.files["src/c"].sign.size == 1
+    shutil.rmtree(project / "src" / names[0])
+    tree.forget()
+    tree.refresh()
+    assert not tree.is_too_deep
+
+
+def test_a_file_whose_own_path_is_too_long_is_told(project: Path) -> None:
+    tree = ProjectTree(project)
+    room = os.pathconf(project, "PC_PATH_MAX") - len(os.fsencode(project)) - len("/deep")
+    names = ["x" * 200] * (room // 201 - 1)
+    names += ["y" * 149, "z" * (room - 201 * len(names) - 151)]
+    dig(project, names)
+    tree.refresh()
+    assert tree.is_too_deep
+
+
 def test_a_folder_that_is_deleted_takes_its_files_with_it(project: Path) -> None:
     tree = ProjectTree(project)
     tree.refresh()

@@ -408,6 +408,14 @@ async def test_that_there_are_too_many_files_is_said(
     assert not commands.take_note()
 
 
+async def test_that_there_are_files_too_deep_is_said(store: Snapshots, root: ProjectRoot) -> None:
+    (root.path / "/".join("x" * 210)).mkdir(parents=True)
+    commands = CommandSnapshots(store)
+    commands.keep(root)
+    assert "/undo" in commands.take_note()
+    assert not commands.take_note()
+
+
 async def test_that_something_is_not_kept_is_said_also_where_the_first_command_removes_it(
     store: Snapshots, root: ProjectRoot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
