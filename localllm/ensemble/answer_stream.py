@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from localllm.base.lazy_patterns import late_pattern
 from localllm.ensemble.review_headings import BOLD, RULE, Heading, closing_tag, headings
+from localllm.ensemble.review_leftovers import is_scores_heading
 from localllm.text.markdown_blocks import FENCE
 
 _THINKING = late_pattern(r"\s*(?:<(?:think|thinking|thought|reasoning)>|\[THINK\]|◁think▷|<\|)", re.IGNORECASE)
@@ -112,6 +113,8 @@ class _HeadingReader:
 
     def _ends_answer(self, line: str) -> bool:
         """Whether a line of the answer is a heading that may end it or begin another answer."""
+        if is_scores_heading(line):
+            return True
         found = _heading(line)
         return found is not None and self._final is not None and found.strength >= min(self._final.strength, BOLD)
 
@@ -122,7 +125,7 @@ class _JsonReader:
     def __init__(self) -> None:
         self._text = ""
         self._part: Literal["", "comment", "answer"] = ""
-        self._answer = _AnswerText(lambda line: False)
+        self._answer = _AnswerText(is_scores_heading)
 
     def feed(self, text: str) -> Iterator[Piece]:
         """See AnswerStream."""

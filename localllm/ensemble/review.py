@@ -12,6 +12,7 @@ from localllm.ensemble.agreement import Agreement, AnswerGroup, find_agreement, 
 from localllm.ensemble.answers import Answer
 from localllm.ensemble.budget import Room
 from localllm.ensemble.records import Review
+from localllm.ensemble.review_leftovers import names_label, without_references
 from localllm.ensemble.review_prompt import ReviewPrompt, Task, review_prompt
 from localllm.ensemble.review_reply import read_review
 from localllm.ensemble.run import Outcome, Run
@@ -37,6 +38,8 @@ async def merge(run: Run, agreement: Agreement) -> Outcome:
         read = read_review(answer.text, prompt.labels)
         if not read.final_answer:
             answer, read = await _asked_for_final(run, prompt, answer, read)
+        elif not run.question.stream:  # what was sent cannot be revoked
+            answer, read = await _without_labels(run, prompt, answer, read)
     except LocalLLMError as error:
         return stand_in(run, error, best=read.best, comment=prompt.with_names(read.comment))
     note_judgement(run, read.scores, read.best)
@@ -126,6 +129,21 @@ async def _asked_for_final(run: Run, prompt: ReviewPrompt, answer: Answer, read:
     if not final:
         raise EnsembleError("ensemble_no_final_answer", agent=run.reviewer.name)
     return again, msgspec.structs.replace(read, final_answer=final)
+
+
+async def _without_labels(run: Run, prompt: ReviewPrompt, answer: Answer, read: Review) -> tuple[Answer, Review]:
+    """Drop references to the labels of the review from the final answer; request it once more if it still speaks of
+    one, and keep it as it is if that does not help."""
+    read = msgspec.structs.replace(read, final_answer=without_references(read.final_answer, prompt.labels))
+    if not names_label(read.final_answer, prompt.labels):
+        return answer, read
+    try:
+        again, other = await _asked_for_final(run, prompt, answer, read)
+    except LocalLLMError:
+        return answer, read
+    final = without_references(other.final_answer, prompt.labels)
+    is_better = not names_label(final, prompt.labels)
+    return (again, msgspec.structs.replace(other, final_answer=final)) if is_better else (answer, read)
 
 
 def _may_be_json(run: Run, groups: Sequence[AnswerGroup]) -> bool:

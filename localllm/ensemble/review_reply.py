@@ -13,6 +13,7 @@ from localllm.ensemble.answer_text import without_thinking
 from localllm.ensemble.records import Review
 from localllm.ensemble.review_headings import BOLD, INLINE, RULE, Heading, closing_tag, headings
 from localllm.ensemble.review_json import Labels, read_json_review, workers_of
+from localllm.ensemble.review_leftovers import is_undecided, without_scores
 from localllm.text.lexer import plain
 
 _OPENED_THOUGHT = late_pattern(r"\A\s*(?:<(?:think|thinking|thought|reasoning)>|\[THINK\]|◁think▷)", re.IGNORECASE)
@@ -61,6 +62,20 @@ _BEST = (
 
 
 def read_review(text: str, labels: Labels) -> Review:
+    """Parse the reply to a review prompt with these labels; see `_read`. A section of scores behind the final answer
+    belongs to the comment, and a final answer that nothing was decided is none."""
+    review = _read(text, labels)
+    answer, scores = without_scores(review.final_answer, labels, numbered=not review.scores)
+    if is_undecided(answer):
+        answer = ""
+    comment = "\n\n".join(filter(None, (review.comment, scores)))
+    given = scores_in(scores, labels) if scores else {}
+    return msgspec.structs.replace(
+        review, comment=comment, final_answer=answer, scores={**given, **review.scores} if given else review.scores
+    )
+
+
+def _read(text: str, labels: Labels) -> Review:
     """Parse the reply to a review prompt with these labels.
 
     Never fails: a reply in no recognised form is the final answer as a whole, with `is_parsed` False. A review without

@@ -143,6 +143,35 @@ async def test_a_final_answer_that_was_left_out_is_asked_for_once() -> None:
     assert result.reviewer_error is None
 
 
+async def test_a_reviewer_that_decides_nothing_is_asked_once_more_before_an_answer_stands_in() -> None:
+    for second, final in (("Lima.", "Lima."), ("I cannot decide.", PERU)):
+        async with asking(*map(Play, (CUSCO, PERU, PERU)), reviewer=Play(["I cannot decide.", second])) as asked:
+            result = await asked.result()
+            assert len(asked.reviewer.chats) == 2
+        assert result.final_answer == final
+
+
+async def test_no_label_of_the_review_is_left_in_the_final_answer() -> None:
+    labelled = "## Evaluation\nAll are right.\n\n## Final answer\nLima (see Answer X). Answer X is right."
+    for again, final in (
+        ("## Final answer\nLima it is.", "Lima it is."),
+        ("## Final answer\nAnswer X is right.", "Lima. Answer X is right."),
+    ):
+        second = _reviewing(again)
+
+        def answer(body: dict[str, Any], second: Callable[[dict[str, Any]], str] = second) -> str:
+            if len(body["messages"]) == 1:
+                return _reviewing(labelled)(body)
+            return second({"messages": body["messages"][:1]})
+
+        async with asking(*map(Play, (PERU, CUSCO, CHILE)), reviewer=Play(answer)) as asked:
+            result = await asked.result()
+            assert len(asked.reviewer.chats) == 2
+            label = _label_of(asked.reviewer.chats[0]["messages"][0]["content"], PERU)
+        assert result.final_answer == final.replace("X", label)
+        assert result.review_comment == "All are right."
+
+
 async def test_the_answer_it_liked_best_stands_in_for_one_that_is_not_written() -> None:
     said = _reviewing("## Evaluation\n- X (9/10): right.\nBase: X\n\n## Final answer\n", best=CHILE)
 
