@@ -160,6 +160,8 @@ class Finishing(Middleware):
             tuple(finding.reason for finding in findings if not finding.contradicts),
             await self._first_of(state, text),
         )
+        if hint := self._work.hint(state):
+            state.emit(Notice(text=hint))
         return None
 
     async def _first_of(self, state: RunState, last: str) -> str:

@@ -41,11 +41,16 @@ def names_rest(answer: str) -> bool:
     return bool(_LEFT.search(answer))
 
 
+def orders_note(request: str) -> bool:
+    """Return whether the request orders something to be noted as to be done."""
+    return bool(_NOTED.search(request))
+
+
 def open_items(before: str, plan: SessionPlan, request: str = "") -> list[str]:
     """Return the open items that were added to the plan since its text was `before`, without those that the request
     ordered to be noted; none if all that is left is the one in progress, which models seldom tick before the answer."""
     known = {todo.id for todo in SessionPlan(before).system.todos()} if before else set[str]()
-    noted = request.casefold() if _NOTED.search(request) else ""
+    noted = request.casefold() if orders_note(request) else ""
     left = [todo for todo in plan.open_todos() if todo.id not in known and not _has_words_of(noted, todo.text)]
     if [todo.state for todo in left] == ["doing"]:
         return []

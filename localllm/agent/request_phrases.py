@@ -408,6 +408,14 @@ def is_agreement(request: str) -> bool:
     return bool(is_complaint) and not _wants_words(request) and not asks_for_change(request)
 
 
+def may_order_keeping(request: str) -> bool:
+    """Return whether it has a word of an order to remember something, or to note it as to be done."""
+    return has_any(
+        request,
+        ("remember", "memori", "覚えて", "記憶して", "忘れないで", "todo", "to-do", "task", "タスク", "やること"),
+    )
+
+
 def may_rename(request: str) -> bool:
     """Return whether it has a word of an order to rename something, or to replace it by another."""
     return has_any(request, ("renam", "replac", "change the name", "改名", "リネーム", "置き換え", "置換", "名前"))
