@@ -3,22 +3,18 @@
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from itertools import islice, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from localllm.base.paths import cache_folder, data_folder, state_folder
 from localllm.config.schema import Settings
 from localllm.rag.locations import user_folder
-from localllm.safety.folder_entries import as_listed
+from localllm.safety.folder_entries import as_listed, spellings
 from localllm.safety.rules import closed_to_commands, closing_all, leading_out
 from localllm.sandbox.command_runner import LateRunner
 
 if TYPE_CHECKING:
     from localllm.sandbox.runner import SandboxRunner
-
-_FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
-_MOST_NAMES = 100  # of a path; each is a mount
 
 
 def late_runner(settings: Settings, root: Path, *, accept_no_sandbox: bool) -> LateRunner:
@@ -59,17 +55,5 @@ def make_runner(settings: Settings, root: Path, *, accept_no_sandbox: bool) -> "
 def _under_all_names(root: Path, places: Iterable[str]) -> list[Path]:
     """Return the paths of rules, each also under the names that look the same, which the tools for files take for one:
     macOS writes が in two characters, and so do archives and repositories that are made there."""
-    found = dict.fromkeys(name for place in places for name in (place, as_listed(str(root), place), *_spelled(place)))
+    found = dict.fromkeys(name for place in places for name in (place, as_listed(str(root), place), *spellings(place)))
     return [root / name for name in found]
-
-
-def _spelled(place: str) -> list[str]:
-    """Return a path with each of its names composed and decomposed."""
-    if place.isascii():
-        return []
-    import unicodedata  # hardly ever needed
-
-    forms = [
-        dict.fromkeys((name, *(unicodedata.normalize(form, name) for form in _FORMS))) for name in place.split("/")
-    ]
-    return ["/".join(names) for names in islice(product(*forms), _MOST_NAMES)]

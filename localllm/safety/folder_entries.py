@@ -7,7 +7,8 @@ import sys
 from collections.abc import Generator, Iterable
 from contextlib import ExitStack, contextmanager, suppress
 from io import BufferedReader
-from itertools import count
+from itertools import count, islice, product
+from typing import Literal
 
 from localllm.base.files import open_beneath
 from localllm.base.lazy_patterns import late_pattern
@@ -19,6 +20,8 @@ _PART = 1 << 16  # bytes
 _SHORT = late_pattern(r"~[0-9]")
 """In the short name that Windows gives a long one (`VSCODE~1`)."""
 
+_FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
+_MOST_SPELLINGS = 100  # of a path; each is a mount for commands
 _DEEPEST_REMOVED = 200  # nested folders that a command left in the place of a file
 
 
@@ -62,6 +65,16 @@ def _composed_alike(folder: str, name: str) -> str:
         return name
     same = [one for one in names if unicodedata.normalize("NFC", one) == composed]
     return same[0] if len(same) == 1 else name
+
+
+def spellings(path: str) -> list[str]:
+    """Return the ways to write a path that look the same: each of its names composed and decomposed."""
+    if path.isascii():
+        return [path]
+    import unicodedata  # hardly ever needed
+
+    forms = [dict.fromkeys((name, *(unicodedata.normalize(form, name) for form in _FORMS))) for name in path.split("/")]
+    return ["/".join(names) for names in islice(product(*forms), _MOST_SPELLINGS)]
 
 
 def _may_be_alias(folder: str, name: str, about: os.stat_result) -> bool:

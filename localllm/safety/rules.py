@@ -24,6 +24,7 @@ from localllm.base.i18n import N_, Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.config.reader import MAXIMUM_FAULTS
 from localllm.config.schema import SafetyRule, SafetySettings
+from localllm.safety.folder_entries import spellings
 from localllm.safety.tool_definition import Tool
 
 if TYPE_CHECKING:
@@ -378,7 +379,7 @@ class Call:
 
     def _folders(self, rule: Rule) -> set[str]:
         """Return the folder of a rule as written and, if it is a link, its target."""
-        return _leading(rule.prefix or "", self._canonical)
+        return _leading(rule.prefix or "", self._canonical, all_spellings=rule.decision != "allow")
 
     def _places(self) -> set[str]:
         """Return the targets of the paths and, for links, the links' own paths: git treats a link as itself."""
@@ -417,11 +418,12 @@ def listed(value: Json) -> list[str]:
     return [value] if isinstance(value, str) and value else []
 
 
-def _leading(path: str, canonical: Callable[[str], str]) -> set[str]:
-    """Return a path as written and, if it is a link, its target."""
+def _leading(path: str, canonical: Callable[[str], str], *, all_spellings: bool = True) -> set[str]:
+    """Return a path as written and, if it is a link, its target; with `all_spellings` also of those that look alike."""
     folders = {posixpath.normpath(path)}
-    with suppress(SafetyViolationError):  # paths outside do not matter here
-        folders.add(canonical(path))
+    for name in spellings(path) if all_spellings else [path]:
+        with suppress(SafetyViolationError):  # paths outside do not matter here
+            folders.add(canonical(name))
     return folders
 
 

@@ -51,6 +51,22 @@ async def test_a_map_of_a_folder_above_leaves_it_out_and_says_so(project: Path, 
     assert "[1 source file is left out: a rule closes it]" in found.for_model
 
 
+@pytest.mark.parametrize("typed", ["がく", "か\u3099く"])
+async def test_of_two_names_that_look_the_same_a_rule_closes_both(tmp_path: Path, typed: str) -> None:
+    for name in ("がく", "か\u3099く"):
+        put(tmp_path / name / "key.py", "def hidden_door():\n    return 2\n")
+    found = await use(search_files, make_context(tmp_path, deny=(f"read_file({typed})",)), pattern="_door")
+    assert "hidden" not in found.for_model
+    assert "2 closed by a rule" in found.for_model
+    root, [write] = ProjectRoot(tmp_path), [tool for tool in TOOLS if tool.name == "write_file"]
+    for name in ("がく", "か\u3099く"):
+        call: dict[str, Json] = {"file_path": f"{name}/new.py", "content": ""}
+        denied = Policy(SafetySettings(deny=(f"*({typed})",))).judge(write, call, root.relative)
+        allowed = Policy(SafetySettings(allow=(f"write_file({typed})",))).judge(write, call, root.relative)
+        assert denied.decision == "deny"
+        assert (allowed.decision == "allow") == (name == typed), "what is allowed is only that"
+
+
 @pytest.mark.parametrize("rule", [*RULES, "read_file(alias)"])
 async def test_what_is_asked_about_is_left_out_above_and_shown_where_it_is_named(project: Path, rule: str) -> None:
     context = make_context(project, ask=(rule,))
