@@ -104,6 +104,12 @@ _LIST_HEAD = late_pattern(
     re.IGNORECASE,
 )
 """Matches the line above a list of changed files, without its colon and markup."""
+_OF_OTHERS = late_pattern(
+    r"\b(?:commits?|branch(?:es)?|HEAD|diff|pull request|PR|upstream|release|stash|git|working tree|by (?!me\b)\w{1,40}"
+    r"|since|between|you)\b|コミット|ブランチ|リリース|差分|プルリク",
+    re.IGNORECASE,
+)
+"""Matches what a list is of that tells of the history, not of the answer's author."""
 _LIST_ITEM = late_pattern(
     rf"[ \t]*(?:[-*•・]|\d{{1,2}}[.)])[ \t]*[`*\"'(]{{0,4}}(?:\./)?(?P<path>{_PATH})[`*\"')]{{0,4}}"
     r"(?P<rest>$|[ \t]*[:(（—–-].*|：.*)",
@@ -213,7 +219,7 @@ def _listed(answer: str) -> Iterator[ClaimedFile]:
         head = said.rstrip(":：")
         is_head = head != said or line.lstrip().startswith(("#", "**"))
         is_in_list = (is_in_list and line[:1] in " \t-*•・") or (
-            is_head and not _NOT_MADE.search(head) and bool(_LIST_HEAD.search(head))
+            is_head and not _NOT_MADE.search(head) and bool(_LIST_HEAD.search(head)) and not _OF_OTHERS.search(head)
         )
         pattern = _LISTED if has_any(said, _PLACE_WORDS) else None if said.isascii() else _LISTED_JA
         if pattern and "." in said and not _NOT_MADE.search(said):
