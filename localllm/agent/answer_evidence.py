@@ -96,14 +96,14 @@ _MOST_RECKONED, _MOST_ASKED = 10_000, 30
 _LONGEST = 2_000_000
 """Characters of texts that are looked through for numbers."""
 _LONG = late_pattern(
-    r"(?<![\w.,#/:=+*^-])(?P<whole>\d{1,3}(?:,\d{3})+|\d{6,15})(?![\w,:/*^-]|\.\w|\s?(?:million|billion|thousand|[万億兆]))",
+    r"(?<![\w.,#/:=+*^-])(?P<whole>\d{1,3}(?:,\d{3})+|\d{6,15})(?![\w,:/*^@-]|\.\w|\s?(?:million|billion|thousand|[万億兆]))",
     re.ASCII,
 )
-_ANY = late_pattern(r"\d{1,3}(?:[,_]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?(?:[eE][+-]?\d{1,2}(?!\w))?", re.ASCII)
+_ANY = late_pattern(r"\d{1,3}(?:[,_']\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?(?:[eE][+-]?\d{1,2}(?!\w))?", re.ASCII)
 _NOT_OF_OUTPUT = late_pattern(
     r"\b(?:for example|for instance|e\.g\.|such as|suppose|assum\w+|if you|would|could|approximately|roughly|about"
     r"|around|nearly|almost|limit|maximum|max|at most|up to|typically|usually|should|estimat\w*|say|commits?"
-    r"|hash|sha\d*|revision|ids?|pid|phone|version)\b|コミット|ハッシュ|電話|番号"
+    r"|hash|sha\d*|revision|ids?|pid|phone|version|issue|ticket|isbn|zip)\b|コミット|ハッシュ|電話|番号|郵便"
     r"|例えば|たとえば|仮に|とすると|約|およそ|ほぼ|程度|上限|最大|一般に|通常",
     re.IGNORECASE,
 )
@@ -118,7 +118,8 @@ def unfounded_numbers(answer: str, known: Sequence[str]) -> list[Unfounded]:
     if not asked or sum(map(len, known)) > _LONGEST:
         return []
     stated = _Stated([*known, _LONG.sub(" ", answer)])  # what is reckoned may be said step by step
-    wrong = dict.fromkeys(written for written, value in asked if not stated.has(value) and not stated.give(value))
+    numbers = dict(asked).items()
+    wrong = (written for written, value in numbers if not stated.has(value) and not stated.give(value))
     return [
         Unfounded(Phrase("no output has the number {number}", number=written), f"No output has {written}")
         for written in islice(wrong, _MOST)
@@ -133,11 +134,11 @@ def _long_numbers(sentence: str) -> Iterator[tuple[str, int]]:
 
 
 def _is_known_everywhere(digits: str) -> bool:
-    """Return whether it is a round number, a power of two, a date or a year with its month."""
+    """Return whether it is a round number, one below it as 999,999, a power of two, a date or a year with its month."""
     value = int(digits)
     is_power = any(one & (one - 1) == 0 for one in (value - 1, value, value + 1) if one > 0)
     is_date = re.fullmatch(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-3]\d(?:\d{4}|\d{6})?)?", digits)
-    return len(digits.strip("0")) <= 2 or digits.startswith("0") or is_power or bool(is_date)
+    return len(digits.strip("0")) <= 2 or not digits.strip("9") or digits.startswith("0") or is_power or bool(is_date)
 
 
 class _Stated:
@@ -174,9 +175,9 @@ class _Stated:
         for one in numbers:
             if {target - one, target + one, target * one, 2 * target - one} & numbers:
                 return True
-            if one and (
-                target / one in numbers or target / one in _products() or round(100 * target / one, 2) in numbers
-            ):
+            if one and (target / one in numbers or target / one in _products()):
+                return True
+            if one and {round(100 * target / one, 2), round(abs(100 * target / one - 100), 2)} & numbers:
                 return True
             if any(abs(made - target) < 1 for factor in _FACTORS for made in (one * factor, one / factor)):
                 return True
@@ -190,14 +191,14 @@ def _products() -> frozenset[float]:
 
 
 def _value(written: str) -> float:
-    return float(written.replace(",", "").replace("_", ""))
+    return float(re.sub("[,_']", "", written))
 
 
 def _is_sum(target: float, column: Sequence[float]) -> bool:
-    """Return whether the number is the sum of some of a column in a row, or the mean of all."""
+    """Return whether the number is the sum of some of a column in a row, or the mean of all, or of the first ones."""
     sums: set[float] = set()
-    for total in accumulate(column, initial=0.0):
-        if round(total - target, 4) in sums:
+    for count, total in enumerate(accumulate(column, initial=0.0)):
+        if round(total - target, 4) in sums or (count and abs(total / count - target) < 1):
             return True
         sums.add(round(total, 4))
-    return bool(column) and abs(sum(column) / len(column) - target) < 1
+    return False

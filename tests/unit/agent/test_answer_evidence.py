@@ -92,11 +92,27 @@ def test_places_that_are_not_there(project: Path, answer: str, what: list[str]) 
         ("The file is of 20261130, see #1234598 and a1234598b, 10.123456.", []),
         ("```\n1321738117\n```", []),
         ("It is 12,345 yen.", []),
+        ("At 99,999,999 it stops.", []),
+        ("Mail to 1555123@example.com.", []),
+        ("See ticket 1555123.", []),
     ],
 )
 def test_long_numbers_of_no_output(answer: str, numbers: list[str]) -> None:
     found = [one.what.removeprefix("No output has ") for one in unfounded_numbers(answer, ["Sum the shops.", OUTPUT])]
     assert found == numbers
+
+
+@pytest.mark.parametrize(
+    ("answer", "output"),
+    [
+        ("After 10 % of tax it is 1,234,600.", "1371778"),
+        ("It grew by 12.5 percent to 1,543,219.", "1371750.2"),
+        ("The first three have 412,345 on average.", "a 500000\nb 400000\nc 337035\nd 1\n"),
+        ("It is 1,234,567.", "total 1'234'567"),
+    ],
+)
+def test_numbers_that_follow_from_an_output(answer: str, output: str) -> None:
+    assert not unfounded_numbers(answer, [output])
 
 
 def test_long_outputs_take_no_long_time() -> None:
