@@ -73,7 +73,7 @@ _BAN = (
     r"(?: (?!(?:other|tests?|existing|unrelated)\b)\w+){0,2} ?(?:files?|anything|code|nothing|it)\b"
     r"(?=\W{0,3}$|[ \t]?[^\w \t]|\s+(?:yet|now|please|at all|for now|here|and|or|just|only|while|during"
     r"|in (?:the|this|my) (?:project|repo\w*))\b)"
-    r"|\b(?:no|(?:do not|don't|without) mak(?:e|ing) any) changes\b(?! (?:to|in|of|outside|beyond|elsewhere|please)\b)"
+    r"|\b(?:no|(?:do not|don't|without) mak(?:e|ing) any) changes\b(?! (?:to|in|of|outside|beyond|elsewhere)\b)"
 )
 """What is behind the thing may limit the ban to some of it: the code style, files in vendor, anything else."""
 _BAN_WORDS = ("do not", "don't", "without", "never", "no changes", "変更", "修正", "編集")

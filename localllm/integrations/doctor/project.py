@@ -33,6 +33,15 @@ from localllm.sandbox.environment import survey
 from localllm.text.sanitising import clean
 from localllm.tools.builtin import all_tools
 
+MANY_FILES = 50_000
+"""Number of files from which listings and searches are slow."""
+
+_MEGABYTE = 1_000_000
+LEAST_SPACE = 50 * _MEGABYTE
+"""In bytes; with less, a session or a backup may not fit."""
+
+GOOD_SPACE = 500 * _MEGABYTE
+
 _CONFLICT = re.compile(
     r"^<{7} (?>(?:(?!<{7} |={7}\s).*+\n)*)={7}[^\S\n]*+\n(?>(?:(?!<{7} |>{7} ).*+\n)*)>{7} ", re.MULTILINE
 )
@@ -171,16 +180,6 @@ def folders_moved(here: Surroundings) -> Iterator[Finding]:
         yield note(
             "settings", _("Model servers are also looked for at the addresses in {variable}.", variable=LOOKED_AT)
         )
-
-
-MANY_FILES = 50_000
-"""Number of files from which listings and searches take seconds."""
-
-_MEGABYTE = 1_000_000
-LEAST_SPACE = 50 * _MEGABYTE
-"""In bytes; with less, a session or a backup may not fit."""
-
-GOOD_SPACE = 500 * _MEGABYTE
 
 
 def writable(here: Surroundings) -> Iterator[Finding]:
