@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 _FAULT = (
     r"(?<![\w-])(?<!\b0 )(?<!\bno )(?i:errors?|fatal|panic(?:ked)?|exception|fail(?:s|ed|ure|ures)?|conflict|caused by"
@@ -11,6 +11,18 @@ _FAULT = (
     r"|エラー|失敗|不合格|例外|異常終了|できません|できなかった|見つかりません"
 )
 """Terms of compilers, test runners and logs, but not within longer names: `test_error_texts PASSED` is no error."""
+
+_FRAME = (
+    r"^\s{0,12}#\d{1,3}\s.{0,300}?(?P<numbered>[^\s()]{1,200}\.\w{1,5}):\d{1,7}(?::\d{1,5})?\)?\s*$"
+    r"|^\s{2,24}at\s.{0,300}?(?P<at>[^\s()]{1,200}\.\w{1,5}):\d{1,7}(?::\d{1,5})?\)?\s*$"
+)
+"""Matches a line of a stack trace that names a file and a line: of sanitizers and debuggers, JavaScript, Java, Rust."""
+
+_FOREIGN = (
+    r"^(?:/usr/|/lib|/opt/|/rustc/|/build/|/home/\S{1,100}/\.(?:cargo|rustup)/|\.\./|node:)"
+    r"|/(?:site-packages|node_modules)/|sysdeps"
+)
+"""Matches a file of a system or a library in such a line."""
 
 _NEAREST = (0, 1, 2, -1, *range(3, 11))
 """Offsets of context lines, the most relevant first: a location, expected and actual values, and the file named before
@@ -41,10 +53,12 @@ def telling_numbers(lines: Sequence[str], most: int) -> list[int]:
 
 
 def _by_relevance(lines: Sequence[str]) -> Iterator[int]:
-    """Yield the indexes of lines that report errors, then of those around them, the nearest first."""
+    """Yield the indexes of lines that report errors, of the project's own lines of a stack trace, and of the lines
+    around the former, the nearest first."""
     faults = dict.fromkeys(_faults(lines))
     yielded: set[int] = set()
-    for number in (n + distance for distance in _NEAREST for n in faults):
+    around = (n + distance for distance in _NEAREST if distance for n in faults)
+    for number in chain(faults, _frames(lines), around):
         is_there = 0 <= number < len(lines) and (number in faults or bool(lines[number].strip()))
         if is_there and number not in yielded:
             yielded.add(number)
@@ -60,6 +74,33 @@ def _faults(lines: Sequence[str]) -> Iterator[int]:
             if kind not in seen:
                 seen.add(kind)
                 yield number
+
+
+def _frames(lines: Sequence[str]) -> Iterator[int]:
+    """Yield the indexes of the lines of stack traces that name a file of the project."""
+    count = 0
+    for number, line in enumerate(lines):
+        found = re.match(_FRAME, line) if count < _MOST_FAULTS else None
+        if found and not re.search(_FOREIGN, found["numbered"] or found["at"]):
+            count += 1
+            yield number
+
+
+_SHADOW = r"Shadow bytes around the buggy address:\s*$"
+_OF_SHADOW = r"[ \t]{0,8}+(?:=>)?[ \t]{0,4}+0x[0-9a-f]{6,16}:|Shadow byte legend|  [A-Z][\w ()']{2,40}: +[0-9a-f]{2}\b"
+
+
+def without_shadow_bytes(lines: Sequence[str]) -> list[int]:
+    """Return the indexes of the lines but for the bytes that AddressSanitizer shows around an address, which tell of no
+    place in the code; their heading stays."""
+    kept: list[int] = []
+    is_shadow = False
+    for number, line in enumerate(lines):
+        is_heading = re.match(_SHADOW, line) is not None
+        is_shadow = is_heading or (is_shadow and re.match(_OF_SHADOW, line) is not None)
+        if is_heading or not is_shadow:
+            kept.append(number)
+    return kept
 
 
 def _in_short(line: str) -> str:

@@ -17,7 +17,7 @@ from localllm.safety.rules import COMMAND_TOOL
 from localllm.safety.tool_definition import Preview, ToolOutput
 from localllm.snapshots.change_log import Change
 from localllm.snapshots.file_state import ABSENT, is_repository, is_unkept
-from localllm.text.error_lines import telling_lines
+from localllm.text.error_lines import telling_lines, without_shadow_bytes
 from localllm.tools.context import ToolContext
 
 _MOST_CHANGED = 6  # changed files named to the model after a command
@@ -41,9 +41,15 @@ def cap(
     """
     if len(text) <= context.output_limit:
         return text
-    first, telling, last = _parts(text, context.output_limit, head, _TELLING if faults else 0)
+    lines = text.split("\n")
+    useful = without_shadow_bytes(lines) if faults else range(len(lines))
+    short = "\n".join(lines[number] for number in useful) if len(useful) < len(lines) else text
+    if len(short) <= context.output_limit:
+        kept = _keep(text, context, name, whole=whole)
+        return f"{short}\n[… {len(text) - len(short):,} characters of shadow bytes left out. {kept}]"
+    first, telling, last = _parts(short, context.output_limit, head, _TELLING if faults else 0)
     left_out = len(text) - len(first) - len(last)
-    line = text.count("\n", 0, len(text) - len(last)) + 1
+    line = useful[short.count("\n", 0, len(short) - len(last))] + 1
     kept = _keep(text, context, name, whole=whole)
     note = (
         (
@@ -70,7 +76,11 @@ def _parts(text: str, limit: int, head: float, share: float) -> tuple[str, str, 
         return first, "", last
     wider = telling_lines(text[len(first) : len(text) - len(last) + most], most)
     first, last = _ends(text, limit - len(wider), head)
-    return first, telling_lines(text[len(first) : len(text) - len(last)], len(wider)), last
+    between = text[len(first) : len(text) - len(last)]
+    telling = telling_lines(between, most)
+    if len(telling) > len(wider):
+        telling = telling_lines(between, len(wider))  # which leaves out a line more than it has to
+    return first, telling, last
 
 
 def _ends(text: str, limit: int, share: float) -> tuple[str, str]:

@@ -26,6 +26,25 @@ def test_what_only_speaks_of_faults_is_none() -> None:
     assert telling_lines(text, 500) == ""
 
 
+def test_lines_of_a_stack_trace_that_name_a_file_of_the_project() -> None:
+    own = [
+        "    #1 0x55d0aaaa in table_add src/table.c:12",
+        "#2  0x000055d0 in main (argc=1) at tests/test_count.c:14",
+        "    at total (/srv/shop/src/cart.js:12:5)",
+        "        at com.shop.Cart.total(Cart.java:31)",
+        "             at src/main.rs:4:5",
+    ]
+    foreign = [
+        "    #0 0x7f2a in memcpy ../../../src/libsanitizer/interceptors.inc:827",
+        "    #3 0x7f2a in start_call_main ../sysdeps/nptl/libc_start_call_main.h:58",
+        "    at Module._compile (node:internal/modules/cjs/loader.js:1256:14)",
+        "    at run (/srv/shop/node_modules/mocha/lib/runner.js:9:1)",
+        "look at src/table.c:12",
+    ]
+    told = telling_lines("\n".join(line for pair in zip(own, foreign, strict=True) for line in pair), 2_000)
+    assert [line for line in told.splitlines() if line != "…"] == own
+
+
 def test_of_a_very_long_line_the_part_about_the_fault() -> None:
     told = telling_lines("x" * 50_000 + " TypeError: not a function " + "y" * 50_000, 500)
     assert "TypeError: not a function" in told

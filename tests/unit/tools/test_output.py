@@ -37,6 +37,48 @@ def test_long_text_keeps_its_head_and_its_tail_and_is_kept_whole(tmp_path: Path)
     assert tail.startswith(f"line {line}\n")
 
 
+ASAN = """==71==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602000000018 at pc 0x55d0 bp 0x7ffd sp 0x7ffc
+READ of size 8 at 0x602000000018 thread T0
+    #0 0x7f2a4c0a1111 in __interceptor_memcpy ../../../../src/libsanitizer/sanitizer_common/interceptors.inc:827
+{frames}
+    #4 0x7f2a4c0b2222 in __libc_start_call_main ../sysdeps/nptl/libc_start_call_main.h:58
+0x602000000018 is located 0 bytes to the right of 8-byte region [0x602000000010,0x602000000018)
+{allocated}
+SUMMARY: AddressSanitizer: heap-buffer-overflow src/table.c:12 in table_add
+Shadow bytes around the buggy address:
+{shadow}
+Shadow byte legend (one shadow byte represents 8 application bytes):
+  Addressable:           00
+  Partially addressable: 01 02 03 04 05 06 07
+  Heap left redzone:       fa
+  Right alloca redzone:    cb
+==71==ABORTING
+make: *** [Makefile:9: asan] Error 1"""
+FRAMES = "    #1 0x55d0aaaa in table_add src/table.c:12\n    #2 0x55d0bbbb in main tests/test_count.c:14"
+SHADOW = "\n".join(
+    f"  0x0c047fff7f{number:02x}: 00 00 fa fa fa fa fa fa fa fa fa fa fa fa fa fa" for number in range(60)
+)
+
+
+def test_of_a_sanitizers_report_the_frames_are_kept_before_its_bytes(tmp_path: Path) -> None:
+    libraries = [
+        f"    #{number} 0x7f2a in dispatch_{number} /usr/src/lib/dispatch.c:{number}" for number in range(9, 40)
+    ]
+    report = ASAN.format(frames=FRAMES, allocated="", shadow=SHADOW)
+    capped = cap(report, make_context(tmp_path, output_limit=2_400), "run_command", faults=True)
+    assert report.partition("Shadow bytes")[0] in capped
+    assert "==71==ABORTING\nmake: *** [Makefile:9: asan] Error 1" in capped
+    assert "0x0c047fff7f" not in capped
+    report = ASAN.format(
+        frames="\n".join([*libraries[:9], FRAMES, *libraries]), allocated="\n".join(libraries), shadow=SHADOW
+    )
+    capped = cap(report, make_context(tmp_path, output_limit=2_400), "run_command", faults=True)
+    assert FRAMES in capped
+    found = re.search(r"from line ([\d,]+) on\. [^\n]*\n([^\n]*)", capped)
+    assert found
+    assert report.splitlines()[int(found[1].replace(",", "")) - 1] == found[2]
+
+
 def test_two_outputs_are_kept_apart_and_private(tmp_path: Path) -> None:
     context = make_context(tmp_path, output_limit=10)
     for letter in "ab":
