@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from localllm.agent.phrase_search import ends_of, sentences_in
+from localllm.agent.phrase_search import ends_of, has_any, sentences_in
 from localllm.agent.run_facts import is_code
 from localllm.agent.selected_tests import named_tests
 from localllm.base.directory_walk import walk
@@ -16,7 +16,8 @@ from localllm.tools.change_history import FileDiff
 _OTHER = (
     r"[ -](?:pass|still|now|fail|succe|run|ran\b|are\b|is\b|all\b|it\b|data|mode|suite|runner|framework|command|script"
     r"|env|server|button|page|option|flag|user|account|output|result|target|config|dependenc|helper|utilit|dir|folder"
-    r"|plan|report|database|db\b|image|message|string|value|key|coverage|client|api\b|endpoint|route|project)"
+    r"|plan|report|database|db\b|image|message|string|value|key|coverage|client|api\b|endpoint|route|project|id\b|expect"
+    r"|want|need|require|use|found|find|show|check|call|sa(?:y|id))"
 )
 """What makes another thing of the word before it: a test mode; the tests pass."""
 _TESTS = rf"(?<![/_.-])tests?\b(?:[ -]cases?\b)?(?!\w|/|\.\w|-\w|{_OTHER})"
@@ -50,8 +51,9 @@ _CLAIMED = late_pattern(
     re.IGNORECASE,
 )
 _CLAIMED_JA = late_pattern(
-    r"テスト(?:コード|ケース)?[もをが][^。、\n]{0,10}(?:追加(?:し|され|済)|書き(?:まし|足し)|書いて(?:あり|おき)|作成(?:し|済)"
-    r"|作りまし|加えまし|足しまし|用意しまし)(?!て(?:く|ほし|は))"
+    r"テスト(?:コード|ケース)?(?:[もを][^。、\n]{0,10}(?:(?:追加|作成|用意)(?:し(?:ました|てい?ま|てあり|ており|た(?=。|$))|済)"
+    r"|(?:書き(?:足し)?|作り|加え|足し)(?:ました|終え)|書いて(?:あり|おき))"
+    r"|[もがを][^。、\n]{0,10}(?:追加|作成|用意)され(?:ました|てい?ま|た(?=。|$)))"
 )
 _NOT_CLAIMED = late_pattern(
     r"\b(?:if|when|should|would|will|could|can|may|must|not|cannot|never|neither|nor|no|without|failed|instead|already"
@@ -69,7 +71,7 @@ _ADMITTED = late_pattern(
     r"|ありません|不要|省略|既に|すでに|未)|(?:既に|すでに)[^。\n]{0,30}テスト|既存のテスト[^。\n]{0,12}(?:カバー|確認済|検証)",
     re.IGNORECASE,
 )
-_HOLDS_TESTS = late_pattern(r"test|spec|\.t$|e2e|cypress|/it/", re.IGNORECASE)
+_HOLDS_TESTS = late_pattern(r"test|spec|\.(?:t|bats|feature)$|e2e|cypress|/it/", re.IGNORECASE)
 """Matches paths of what may hold tests: here rather one too many."""
 _TEST_ADDED = late_pattern(
     r"^\+(?!\+\+ )(?:test \"|[^\n]{0,300}(?:#\[[^\]\n]{0,60}test|\bfunc (?:Test|Example|Fuzz|Benchmark)|\bdef test"
@@ -79,25 +81,50 @@ _TEST_ADDED = late_pattern(
 )
 _MOST_SEARCHED = 5_000
 
+_OF_TESTS = ("test", "テスト")
+
 Want = Literal["asked", "claimed", ""]
+
+
+_MAKING = (
+    "added",
+    "wrote",
+    "written",
+    "created",
+    "included",
+    "implemented",
+    "追加",
+    "書",
+    "作",
+    "用意",
+    "加え",
+    "足し",
+)
+"""Every claim contains one of these."""
 
 
 def test_wanted(request: str, answer: str) -> Want:
     """Return whether a test is claimed by an answer, or else asked for by a request; "" if the answer says that there
     is none, or none is needed, or names one without a claim."""
-    if any(_ADMITTED.search(said) for said in sentences_in(answer)):
+    said = [one for one in sentences_in(answer) if has_any(one, _OF_TESTS)]
+    if any(has_any(one, _MAKING) and _claims(one) for one in said):
+        wanted: Want = "claimed"
+    elif has_any(request, _OF_TESTS) and _asks(ends_of(request)) and not named_tests(answer):
+        wanted = "asked"
+    else:
         return ""
-    for said in sentences_in(answer):
-        is_claimed = _CLAIMED.search(said) or (not said.isascii() and _CLAIMED_JA.search(said))
-        if is_claimed and not _NOT_CLAIMED.search(said):
-            return "claimed"
-    request = ends_of(request)
-    if _NOT_ASKED.search(request) or named_tests(answer):
-        return ""
-    is_asked = any(
+    return "" if any(map(_ADMITTED.search, said)) else wanted
+
+
+def _claims(said: str) -> bool:
+    is_claimed = _CLAIMED.search(said) or (not said.isascii() and _CLAIMED_JA.search(said))
+    return bool(is_claimed) and not _NOT_CLAIMED.search(said)
+
+
+def _asks(request: str) -> bool:
+    return not _NOT_ASKED.search(request) and any(
         _ASKED.search(said) or (not said.isascii() and _ASKED_JA.search(said)) for said in sentences_in(request)
     )
-    return "asked" if is_asked else ""
 
 
 def may_hold_tests(path: str) -> bool:

@@ -18,26 +18,28 @@ _NAME = (
     rf"(?:[{_QUOTES}][^{_QUOTES}\n]{{1,60}}[{_QUOTES}]"
     r"|(?a:-{0,2}[A-Za-z_$][\w$-]{0,60}(?:(?:\.|::)\w{1,60}){0,4}))"
 )
-_OLD, _NEW = rf"(?P<old>{_NAME})`?(?:\(\))?", rf"(?P<new>{_NAME})(?!\.\w|/)"
+_OLD, _NEW = rf"(?P<old>{_NAME})`?(?:\(\))?", rf"(?P<new>{_NAME})`?(?:\(\))?(?!\.\w|/)"
 _KIND = (
     r"(?:(?:the|all|every|each|any|uses|usages|occurrences|references|calls|instances|mentions|of|to|function|method"
     r"|class|variable|field|column|option|flag|constant|parameter|argument|attribute|property|module|package|type"
     r"|struct|interface|key|table|endpoint|setting|identifier|symbol|name|word|term|string|env|environment) ){0,7}"
 )
 _RENAMED = late_pattern(
-    rf"\b(?:rename|change the name of|replace) {_KIND}{_OLD} (?:everywhere |globally )?"
+    rf"\b(?:rename|change the name of|replace) {_KIND}{_OLD} "
+    r"(?:everywhere |globally |(?:function|method|class|column|field|variable|option|flag|constant|key|table) )?"
     rf"(?:to|into|as|by|with|->|→|=>) {_KIND}{_NEW}",
     re.IGNORECASE,
 )
 _AND_SO = late_pattern(rf",? (?:and )?{_OLD} (?:to|into|by|with|->|→|=>) {_NEW}")
+_KIND_JA = "(?:関数|変数|メソッド|クラス|列|カラム)?"
 _RENAMED_JA = late_pattern(
-    rf"{_OLD} ?(?:の(?:関数|変数|メソッド|クラス)?名前?)?を ?(?:[^。\n「『`]{{0,12}}(?:で|、))?"
-    rf"(?:すべて|全て|全部|一括で)? ?{_NEW} ?(?:という\w{{1,6}})?[にへ][^。\n]{{0,12}}"
+    rf"{_OLD} ?{_KIND_JA}(?:の{_KIND_JA}名前?)?を ?(?:[^。\n「『`]{{0,12}}(?:で|、))?"
+    rf"(?:すべて|全て|全部|一括で)? ?{_NEW} ?{_KIND_JA}(?:という\w{{1,6}})?[にへ][^。\n]{{0,12}}"
     r"(?:改名|リネーム|置き換え|置換|名前を?変)"
-    rf"|(?P<old2>{_NAME}) ?の(?:関数|変数|メソッド|クラス)?名前?を ?(?P<new2>{_NAME}) ?に(?:変更|変え|し)"
+    rf"|(?P<old2>{_NAME}) ?の{_KIND_JA}名前?を ?(?P<new2>{_NAME}) ?に(?:変更|変え|し)"
 )
 _EVERYWHERE = late_pattern(
-    r"\b(?:everywhere|throughout|globally|across|whole|entire)\b(?! in (?:this|that|`?[\w./-]{1,200}\.\w))"
+    r"\b(?:everywhere|throughout|globally|across|whole|entire)\b(?! in (?:this|that|`?[\w./-]{1,200}(?:\.\w|/)))"
     r"|\b(?:all|every|each) (?:[\w-]{1,20} ){0,2}(?:us(?:es|ages)|occurrences|references|call(?:er)?s|instances"
     r"|mentions|files?)\b|すべて|全て|全部|全体|あらゆる|一括|至る所|どこでも|全ファイル",
     re.IGNORECASE,

@@ -73,6 +73,12 @@ def test_what_asks_for_a_test(request_: str, is_asked: bool) -> None:
         ("テストは追加していません。", False),
         ("フラグを追加しました。テストはすべて成功しました。", False),
         ("必要ならテストを追加してください。", False),
+        ("次に、テストを作成します。", False),
+        ("テストが通るように関数を追加しました。", False),
+        ("テストも 2 件追加されました。", True),
+        ("I wrote the function that the test expects.", False),
+        ("I wrote the function the test expects.", False),
+        ("テストを 2 件追加しました。", True),
     ],
 )
 def test_what_claims_a_test(answer: str, is_claimed: bool) -> None:
