@@ -17,17 +17,19 @@ _OTHER = (
     r"[ -](?:pass|still|now|fail|succe|run|ran\b|are\b|is\b|all\b|it\b|data|mode|suite|runner|framework|command|script"
     r"|env|server|button|page|option|flag|user|account|output|result|target|config|dependenc|helper|utilit|dir|folder"
     r"|plan|report|database|db\b|image|message|string|value|key|coverage|client|api\b|endpoint|route|project|id\b|expect"
-    r"|want|need|require|use|found|find|show|check|call|sa(?:y|id))"
+    r"|want|need|require|use|found|find|show|check|call|sa(?:y|id)|should"
+    r"|must|have to|game|tracker|app\b|tool|section|chapter|form|site|score|statistic|support|harness)"
 )
 """What makes another thing of the word before it: a test mode; the tests pass."""
 _TESTS = rf"(?<![/_.-])tests?\b(?:[ -]cases?\b)?(?!\w|/|\.\w|-\w|{_OTHER})"
 _SOME = r"(?:an?|the|some|unit|regression|new|one|more|few|integration|two|three|proper|matching|its|and)"
 _BETWEEN = (
     r"(?:(?!(?:run|ran|runs|running|pass|passes|make|sure|check|until|so|that|which|in|into|to|from|for|by|with|without"
-    r"|keep|not|no|don't|if|as|before|after|fix|verify|all|existing|of)\b)[\w`'-]{1,40},? )"
+    r"|keep|not|no|don't|if|as|before|after|fix|verify|all|existing|of|about|on)\b)[\w`'-]{1,40},? )"
 )
 _ASKED = late_pattern(
-    rf"(?:\b(?:with|including|plus|and|also)|,) (?:{_SOME} ){{1,3}}{_TESTS}(?! (?:in|to) )"
+    rf"(?:\b(?:with|including|plus|and|also)|,) (?!the tests?\b(?! (?:for|of)\b))"
+    rf"(?:{_SOME} ){{1,3}}{_TESTS}(?! (?:in|to) )"
     rf"|\b(?:with|including|plus) {_TESTS}(?! ?\w{{1,20}}ing\b)|\band tests (?:for|of)\b"
     rf"|\b(?:add|write|create|include|provide)\b {_BETWEEN}{{0,6}}"
     rf"(?:{_SOME} {_BETWEEN}?{_TESTS}|{_TESTS}(?<=s))",
@@ -79,6 +81,7 @@ _TEST_ADDED = late_pattern(
     r"|\b(?:TEST|EXPECT|REQUIRE|CHECK|ASSERT)\w{0,20}\(|\bt\.(?:Run|Error|Fatal)))",
     re.MULTILINE,
 )
+_IN_FILE = late_pattern(r" (?:in|to|into) (?:the )?[`*\"]{0,3}(?P<path>[\w./-]{1,200}\.\w{1,10})\b", re.ASCII)
 _MOST_SEARCHED = 5_000
 
 _OF_TESTS = ("test", "テスト")
@@ -113,7 +116,15 @@ def test_wanted(request: str, answer: str) -> Want:
         wanted = "asked"
     else:
         return ""
-    return "" if any(map(_ADMITTED.search, said)) else wanted
+    return "" if any(_ADMITTED.search(one) or _names_place(one) for one in said) else wanted
+
+
+def _names_place(said: str) -> bool:
+    """Return whether a test is said to be in a file that holds none: a smoke test in deploy.sh, a load test in
+    locustfile.py."""
+    found = _CLAIMED.search(said)
+    place = _IN_FILE.match(said, found.end()) if found else None
+    return place is not None and not may_hold_tests(place["path"])
 
 
 def _claims(said: str) -> bool:

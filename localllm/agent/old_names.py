@@ -70,6 +70,8 @@ _GONE = late_pattern(
     re.IGNORECASE,
 )
 _DISTINCT = late_pattern(r"(?<=\w)(?:_|-|\.|::|\d)(?=\w)|\w\d|[a-z][A-Z]|^[-_$]|_$")
+_HYPHENED = late_pattern(r"[a-z]+(?:-[a-z]+)+", re.IGNORECASE)
+"""Matches names that may be plain words: replace the for-loop with a comprehension."""
 _RECORDS = late_pattern(
     r"(?:^|/)(?:change(?:s|log)|history|news|releases?|release[_-]?notes|migrat\w{0,20}|upgrad\w{0,20}|vendor"
     r"|third_party|node_modules|dist|build|target|\.?venv|__pycache__)(?:[./_-]|$)"
@@ -101,7 +103,8 @@ def ordered_renamings(request: str) -> list[Renaming]:
         for written, other in _pairs(said):
             is_limited = _LIMITED.search(said.replace(written, "").replace(other, "")) and not is_everywhere
             old, new = written.strip(_QUOTES), other.strip(_QUOTES)
-            pattern = "" if is_limited or paths_in(old) else _uses(old, is_everywhere=is_everywhere)
+            is_word = old == written and bool(_HYPHENED.fullmatch(old)) and not re.search("[-_]", new)
+            pattern = "" if is_limited or is_word or paths_in(old) else _uses(old, is_everywhere=is_everywhere)
             if pattern and not re.search(_whole(old), new):
                 found.append(Renaming(old, new, pattern))
     return found

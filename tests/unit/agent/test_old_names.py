@@ -46,6 +46,8 @@ pytestmark = pytest.mark.anyio
         ("Rename it to total_sum", []),
         ("Rename old_name.py to new_name.py", []),
         ("Replace the loop by a comprehension", []),
+        ("Replace the for-loop by a comprehension", []),
+        ("Rename my-tool to new-tool", [("my-tool", "new-tool")]),
         ("Replace tabs_x with spaces in the README", []),
         ("a.py の calc_price を gross_price に改名して", []),
         ("calc_price を gross_price に改名して。古い名前も別名として残して。", []),
