@@ -28,7 +28,7 @@ class _Link(NamedTuple):
 
 class OutwardLinks:
     """The symlinks of the project at `root`, before commands and since. `is_hidden`: whether commands see nothing at an
-    absolute path of the home, which exists or not. `is_cut`: not all new ones were judged at last."""
+    absolute path of the home, which exists or not. `is_cut`: not all new ones were judged."""
 
     def __init__(self, root: Path, is_hidden: Callable[[str], bool]) -> None:
         self._root = root
@@ -51,7 +51,7 @@ class OutwardLinks:
         """Return those that came since `known`, of this program if `is_ours`, and lead to something hidden; where one
         was at such a path before, it is added to the record. What stands for the same as a link from before is left: it
         may be that one, moved or copied."""
-        self.is_cut = len(self._since) > _MOST_NEW
+        self.is_cut |= len(self._since) > _MOST_NEW
         noted, self._since = list(self._since)[:_MOST_NEW], {}
         saw_all = is_ours and known.is_complete and len(self._before) < _MOST
         reals = {link.real for link in self._before.values()}

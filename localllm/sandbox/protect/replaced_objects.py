@@ -6,7 +6,8 @@ of a killed program has packed, as only a program that saw the list before can t
 """
 
 import os
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,8 +18,16 @@ from localllm.sandbox.protect.repository import data_folders
 
 _NAME = "packed-refs"
 _FOLDER = "refs/replace/"
+_LINE = re.compile(rb"^([0-9A-Fa-f]{40,64})[ \t\r](refs/replace/[^\n]*+)(?:\n\^[^\n]*+)*+(?:\n|\Z)", re.MULTILINE)
+"""A replacement in a list, with the lines below that say what it stands for. Git takes a tab or a carriage return for
+the blank as well."""
+_BEGINS = re.compile(rb"\n(?!\^)")
 _LARGEST = 64_000_000  # bytes; larger lists are not read
+_MOST_BYTES = 128_000_000  # of all lists at one time
 _MOST = 2_000  # repositories
+_PIECE = 1_000_000  # bytes
+
+_Identity = tuple[int, ...]
 
 
 def is_list_of_refs(path: str) -> bool:
@@ -27,11 +36,13 @@ def is_list_of_refs(path: str) -> bool:
 
 
 class ReplacedObjects:
-    """The lists of packed refs in the project at `root`, before commands and after."""
+    """The lists of packed refs in the project at `root`, before commands and after. `is_cut`: not all of them
+    could be read."""
 
     def __init__(self, root: Path) -> None:
+        self.is_cut = False
         self._root = root
-        self._known: dict[str, tuple[int, ...]] = {}
+        self._known: set[_Identity] = set()
         self._allowed: set[bytes] = set()
         self._has_believed = False
 
@@ -43,36 +54,45 @@ class ReplacedObjects:
             if is_one and entry.content:
                 self._allowed.add(b"%b %b%b" % (entry.content.strip(), _FOLDER.encode(), os.fsencode(name)))
         self._has_believed = True
-        for path, about, content in self._changed(reach):
-            self._known[path] = identity_of(about)
-            self._allowed.update(filter(None, map(_replacement, content.split(b"\n"))))
+        for path, about in self._unknown(reach):
+            self._known.add(identity_of(about))
+            if content := self._read(path):
+                self._allowed.update(_said(line) for piece in _pieces(content) for line in _lines(piece))
 
     def look(self, reach: Reach) -> dict[str, Entry]:
         """Return the lists with other replacements, by path below the root; the content of an entry is what may stay
         of it."""
         found: dict[str, Entry] = {}
-        for path, about, content in self._changed(reach) if self._has_believed else ():
-            left = self._without_new(content)
-            if left == content:
-                self._known[path] = identity_of(about)
-            else:
-                found[path] = Entry(about.st_mode, identity_of(about), left)
+        kept: dict[_Identity, bytes] = {}
+        for path, about in self._unknown(reach) if self._has_believed else ():
+            identity = identity_of(about)
+            if identity not in kept and identity not in self._known and (content := self._read(path)) is not None:
+                left = b"".join(map(self._without_new, _pieces(content)))
+                if left == content:
+                    self._known.add(identity)
+                else:
+                    kept[identity] = left
+            if identity in kept:
+                found[path] = Entry(about.st_mode, identity, kept[identity])
         return found
 
-    def _without_new(self, content: bytes) -> bytes:
-        if _FOLDER.encode() not in content:
-            return content
-        kept: list[bytes] = []
-        is_new = False
-        for line in content.split(b"\n"):
-            if not line.startswith(b"^"):  # what the tag in the line before stands for
-                one = _replacement(line)
-                is_new = bool(one) and one not in self._allowed
-            if not is_new:
-                kept.append(line)
-        return b"\n".join(kept)
+    def _without_new(self, piece: bytes) -> bytes:
+        if not any(_said(line) not in self._allowed for line in _lines(piece)):
+            return piece
+        return _LINE.sub(lambda line: line[0] if _said(line) in self._allowed else b"", piece)
 
-    def _changed(self, reach: Reach) -> Iterable[tuple[str, os.stat_result, bytes]]:
+    def _read(self, path: str) -> bytes | None:
+        """Return the content of a list, None if there is no room for more. Raises OSError."""
+        with suppress(OSError), opened(os.open(self._root / path, READ | NO_LINK)) as file:
+            if os.fstat(file.fileno()).st_size <= self._room:
+                content = file.read(self._room)
+                self._room -= len(content)
+                return content
+            self.is_cut = True
+        return None
+
+    def _unknown(self, reach: Reach) -> Iterator[tuple[str, os.stat_result]]:
+        self._room = _MOST_BYTES
         start = len(str(self._root)) + 1
         gits = [self._root / folder / ".git" for folder in sorted(reach.repositories)[:_MOST]]
         data = [str(one) for git in gits for one in _data(git) if one.is_relative_to(self._root)]
@@ -81,17 +101,26 @@ class ReplacedObjects:
             path = f"{folder}/{_NAME}"
             with suppress(OSError):
                 about = os.lstat(path)
-                if self._known.get(path[start:]) == identity_of(about) or about.st_size > _LARGEST:
-                    continue
-                with opened(os.open(path, READ | NO_LINK)) as file:
-                    yield path[start:], about, file.read()
+                if identity_of(about) not in self._known and about.st_size <= _LARGEST:
+                    yield path[start:], about
 
 
-def _replacement(line: bytes) -> bytes:
-    """Return the line of a list, with a blank between object and name, if it is that of a replacement; else b"". Git
-    takes a tab or a carriage return for the blank as well."""
-    words = line.split(maxsplit=1)
-    return b" ".join(words) if len(words) > 1 and words[1].startswith(_FOLDER.encode()) else b""
+def _pieces(content: bytes) -> Iterator[bytes]:
+    """Yield whole lines of some 1 MB, as no other thread goes on while a pattern is tried."""
+    at = 0
+    while at < len(content):
+        found = _BEGINS.search(content, at + _PIECE)
+        end = found.end() if found else len(content)
+        yield content[at:end]
+        at = end
+
+
+def _lines(piece: bytes) -> Iterator[re.Match[bytes]]:
+    return _LINE.finditer(piece) if _FOLDER.encode() in piece else iter(())
+
+
+def _said(line: re.Match[bytes]) -> bytes:
+    return b"%b %b" % (line[1], line[2].strip())
 
 
 def _data(git: Path) -> list[Path]:

@@ -184,7 +184,7 @@ class ProtectedFiles:
         others = list(self._records.of_others())  # their commands may end during the scan, or begin
         before = self._walk.look(last.before, tops, reach)
         self._links_out.see(reach.links, is_running=False)
-        self._is_overlooked = self._is_cut_short = False
+        self._is_overlooked = self._is_cut_short = self._links_out.is_cut = self._replaced.is_cut = False
         self._earlier = []
         if self._first is None:
             self._first = frozenset(reach.repositories)
@@ -296,7 +296,7 @@ class ProtectedFiles:
     @property
     def is_overlooked(self) -> bool:
         """Whether, since commands began, there were more new folders than there was time to scan."""
-        return self._is_overlooked
+        return self._is_overlooked or self._links_out.is_cut or self._replaced.is_cut
 
     @property
     def is_alone(self) -> bool:
@@ -399,7 +399,6 @@ class ProtectedFiles:
         self._links_out.see(reach.links, is_running=True)
         if most is None:
             after |= self._tried(lambda: self._links_out.new(known, is_ours=within is None))
-            self._is_overlooked |= self._links_out.is_cut
         self._take_in_outputs(after)
         broken = self._tried(self._data.broken)
         after |= {path: now for path, (_, now) in broken.items() if now}
@@ -456,7 +455,8 @@ class ProtectedFiles:
         after |= at(lambda: known.named) | at(lambda: self._links(known.places, known.linkless))
         after = self._tried(lambda: self._data.look(reach, known.before)) | after
         after |= self._tried(lambda: self._index_files.look(reach))
-        return after | self._tried(lambda: self._replaced.look(reach)), reach
+        after |= self._tried(lambda: self._replaced.look(reach))
+        return after, reach
 
     def _tried(self, look: Callable[[], dict[str, _Found]]) -> dict[str, _Found]:
         """Return what a scan finds. If it fails on something a command has left, the others go on: what they find is

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from localllm.sandbox.protect import replaced_objects
 from localllm.sandbox.protect.revert import ProtectedFiles
 
 NAMES = ("-c", "user.name=a", "-c", "user.email=a@b")
@@ -92,3 +93,29 @@ def test_other_packed_refs_are_not_touched(root: Path, files: ProtectedFiles) ->
     before = (root / ".git/packed-refs").read_text()
     assert files.end() == ()
     assert (root / ".git/packed-refs").read_text() == before
+
+
+def test_a_list_that_is_many_files_is_read_once(
+    root: Path, files: ProtectedFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(root, "pack-refs", "--all")
+    monkeypatch.setattr(replaced_objects, "_MOST_BYTES", 3_000)
+    files.begin()
+    for number in range(20):
+        git(root, "init", "-q", "--bare", f"bare{number}")
+    text = (root / ".git/packed-refs").read_text()
+    (root / "bare0/packed-refs").write_text(f"{text}{'1' * 40} refs/replace/{'2' * 40}\n" + "# long\n" * 200)
+    for number in range(1, 20):
+        (root / f"bare{number}/packed-refs").hardlink_to(root / "bare0/packed-refs")
+    assert files.end() == tuple(sorted(f"bare{number}/packed-refs" for number in range(20)))
+    assert not files.is_overlooked
+
+
+def test_lists_that_are_not_read_are_said(root: Path, files: ProtectedFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(root, "pack-refs", "--all")
+    files.begin()
+    monkeypatch.setattr(replaced_objects, "_MOST_BYTES", 10)
+    git(root, "branch", "later")
+    git(root, "pack-refs", "--all")
+    assert files.end() == ()
+    assert files.is_overlooked
