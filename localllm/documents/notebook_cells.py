@@ -162,6 +162,12 @@ def changed(before: str, after: str) -> str:
 _MOST_LINES = 20
 
 
+def compared(before: str, after: str) -> tuple[str, str]:
+    """Return the texts of the cells of both versions; the files where these are no notebooks or differ elsewhere."""
+    was, now = cells(before), cells(after)
+    return (before, after) if was is None or now is None or was == now else (cells_text(was), cells_text(now))
+
+
 def _written(
     layout: "_Layout", places: Sequence[_Place], present: Sequence[Cell], wanted: Sequence[Cell]
 ) -> Iterator[str]:

@@ -25,7 +25,12 @@ def _preview(
 
     edit = plan(context, file_path, _asked(old_string, new_string, edits), replace_all=replace_all)
     path = shown(edit.file.path)
-    return Preview(_("Edit {path}", path=path), unified(edit.file.text, edit.raw, path), "diff", danger(edit), edit)
+    before, after = edit.file.text, edit.raw
+    if path.endswith(".ipynb"):
+        from localllm.documents.notebook_cells import compared
+
+        before, after = compared(before, after)
+    return Preview(_("Edit {path}", path=path), unified(before, after, path), "diff", danger(edit), edit)
 
 
 def _as_write(root: ProjectRoot, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:

@@ -695,6 +695,8 @@ async def test_the_cells_of_a_notebook_in_one_line_are_edited_and_added(tmp_path
     file = one_line_notebook(tmp_path, "rows = load()\nx = 1", "x = 1\nprint(x)")
     context = make_context(tmp_path)
     shown_old = "--- cell 2: code In[3] ---\nx = 1"
+    detail = preview(edit_file, context, file_path="a.ipynb", old_string=shown_old, new_string="x = 2").detail
+    assert " --- cell 2: code ---\n-x = 1\n+x = 2\n print(x)" in detail
     output = await use(edit_file, context, file_path="a.ipynb", old_string=shown_old, new_string="x = 2")
     assert output.for_model.endswith("Now:\n--- cell 2: code ---\nx = 2\nprint(x)")
     more = "print(x)\n--- cell 3: code ---\nfrom os import path"
