@@ -115,6 +115,8 @@ _LIST_ITEM = late_pattern(
     r"(?P<rest>$|[ \t]*[:(（—–-].*|：.*)",
     re.ASCII,
 )
+_IN_LIST = late_pattern(r"[ \t]*(?:[-*•・]|\d{1,2}[.)])[ \t]|[ \t]+\S")
+_PATHS_ALONE = late_pattern(rf"{_ALL_PATHS}[.。]?\Z", re.ASCII)
 _NO_ITEM = late_pattern(
     r"\b(?:unchanged|untouched|no|not|never|should|would|could|can|as (?:it )?(?:was|is))\b|n't\b"
     r"|変更なし|そのまま|ません|ない|ください",
@@ -216,11 +218,13 @@ def _listed(answer: str) -> Iterator[ClaimedFile]:
         said = line.strip(" \t*_#>-•・")
         if not said:
             continue
-        head = said.rstrip(":：")
-        is_head = head != said or line.lstrip().startswith(("#", "**"))
-        is_in_list = (is_in_list and line[:1] in " \t-*•・") or (
-            is_head and not _NOT_MADE.search(head) and bool(_LIST_HEAD.search(head)) and not _OF_OTHERS.search(head)
-        )
+        head, *behind = re.split("[:：]", said, maxsplit=1)
+        is_head = bool(behind) or line.lstrip().startswith(("#", "**"))
+        names = is_head and bool(_LIST_HEAD.search(head)) and not (_NOT_MADE.search(head) or _OF_OTHERS.search(head))
+        tail = "".join(behind).strip(" *_`")
+        if names and tail and (match := _PATHS_ALONE.match(tail)):
+            yield from (ClaimedFile(path, "changed") for path in _AND_SO_ON.findall(match["paths"]))
+        is_in_list = not tail and (names or (is_in_list and not behind and bool(_IN_LIST.match(line))))
         pattern = _LISTED if has_any(said, _PLACE_WORDS) else None if said.isascii() else _LISTED_JA
         if pattern and "." in said and not _NOT_MADE.search(said):
             for match in pattern.finditer(said):
