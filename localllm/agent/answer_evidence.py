@@ -34,22 +34,33 @@ class Unfounded(NamedTuple):
 
 # Files and lines.
 
+_PROPOSAL = late_pattern(
+    r"\b(?:should|could|would|propos\w*|suggest\w*|recommend\w*|advise|ideas?|best|better|improv\w*|design|plan|draft"
+    r"|outline|sketch|structured?|organi[sz]ed?|layout|how (?:do|can|to)|steps|what if|missing|gone|deleted|removed)\b"
+    r"|提案|べき|どうすれ|どうやっ|どのように|方法|やり方|手順|設計|構成|計画|案を|改善|おすすめ|お勧め|よい|良い|いい|削除|消え",
+    re.IGNORECASE,
+)
+"""Matches requests whose answer may well name files that are not there: not yet, or no more."""
 _TO_COME = late_pattern(
     r"\b(?:generat\w*|writ\w*|output|sav(?:e|es|ed|ing)|produc\w*|download\w*|upload\w*|built|builds?|cach\w*|logs?"
-    r"|ignored|deploy\w*|install\w*|cop(?:y|ies|ied)|put|place|should|may|might|optional\w*|if|template)\b"
-    r"|出力|保存|生成|書き|ダウンロード|ビルド|インストール|コピー|配置|場合|なら|れば",
+    r"|ignored|deploy\w*|install\w*|cop(?:y|ies|ied)|put|place|should|may|might|optional\w*|if|template"
+    r"|usually|typically|you'd|similar|there was|used to|formerly"
+    r"|previously|earlier|originally|open)\b"
+    r"|出力|保存|生成|書き|ダウンロード|ビルド|インストール|コピー|配置|場合|なら|れば"
+    r"|良い|よい|考えられ|以前|かつて|元々|もともと|という名前",
     re.IGNORECASE,
 )
 """Matches words by which a file need not be there yet."""
 
 
 def missing_places(
-    answer: str, known: Sequence[str], root: Path, text_of: Callable[[str], str | None]
+    answer: str, known: Sequence[str], root: Path, text_of: Callable[[str], str | None], request: str = ""
 ) -> list[Unfounded]:
     """Return the files in folders of the project that are not there, and the lines beyond the end of a file, that no
-    text of `known` names. `text_of` returns the text of a file that the model may read."""
-    found = [*_missing_files(answer, known, root), *_missing_lines(answer, known, text_of)]
-    return list(islice(found, _MOST))
+    text of `known` names; no files where the request is for a proposal. `text_of` returns the text of a file that the
+    model may read."""
+    files = () if _PROPOSAL.search(request) else _missing_files(answer, known, root)
+    return list(islice([*files, *_missing_lines(answer, known, text_of)], _MOST))
 
 
 def _missing_files(answer: str, known: Sequence[str], root: Path) -> Iterator[Unfounded]:

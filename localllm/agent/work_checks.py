@@ -325,7 +325,7 @@ class WorkChecks:
             from localllm.rag.citations import references_in
 
             known += references_in(text)  # they are compared with the passages
-        found = evidence.missing_places(text, known, self._tools.root, self._tools.readable_text)
+        found = evidence.missing_places(text, known, self._tools.root, self._tools.readable_text, state.goal)
         name = "not_there"
         if not found and facts.has_run and not facts.searches and not state.history.generation:
             written = [
@@ -333,7 +333,8 @@ class WorkChecks:
             ]
             found, name = evidence.unfounded_numbers(text, [*known, *written]), "no_such_number"
         what = "; ".join(one.what for one in found)
-        own.add(remark(name, what=what))  # which names what nothing else does
+        if found:
+            own.add(remark(name, what=what))  # which names what nothing else does
         for one in found:
             yield Finding(name, one.reason, contradicts=False, params={"what": what})
 

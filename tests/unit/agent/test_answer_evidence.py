@@ -57,6 +57,9 @@ def missing(project: Path, answer: str, *known: str) -> list[str]:
         ("```\nopen httpx/redirects.py\n```", []),
         ("It runs at client.py:8080.", []),
         ("It is at https://example.org/httpx/gone.html.", []),
+        ("Usually that is kept in httpx/settings.py.", []),
+        ("Before 1.0 there was httpx/redirects.py.", []),
+        ("httpx/redirects.py という名前が考えられます。", []),
     ],
 )
 def test_places_that_are_not_there(project: Path, answer: str, what: list[str]) -> None:
@@ -161,3 +164,18 @@ async def test_the_model_is_told_once_and_then_the_user(
     agent = make_agent(scripted(first, wrong, wrong), project)
     result = await agent.execute_query("What is the total of httpx/client.py?")
     assert (result.status, result.unverified[0], remarks(agent)) == ("done", reason, [remark])
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "How should I structure httpx?",
+        "httpx の構成を提案して",
+        "Which file is missing in httpx?",
+        "How can I split client.py?",
+    ],
+)
+async def test_a_proposal_may_name_files_that_are_not_there(project: Path, request_: str) -> None:
+    agent = make_agent(scripted(READ, "One file a subject:\n- httpx/redirects.py\n- httpx/auth.py"), project)
+    result = await agent.execute_query(request_)
+    assert (result.status, result.unverified, remarks(agent)) == ("done", (), [])
