@@ -95,8 +95,14 @@ _LISTED_JA = late_pattern(
     r"(?:更新|修正|変更|編集|書き換え|書き直|リネーム|改名|置換|置き換え)(?:し|え)?(?:ました|た。)",
     re.ASCII,
 )
+_CLAUSE = (
+    r"(?:(?!\b(?:that|which|(?:it|they) (?:is|are|was|were|has|have)(?! used$)|uses?|using|imports?"
+    r"|imported|affects?|reads?|because|so|as|where|for|by|and (?:are|is)|but)\b|; )[^\n])"
+)
+"""Stands between the words of one statement."""
 _LIST_HEAD = late_pattern(
-    rf"\b(?:{_CHANGED}|renamed|replaced|{_MADE})\b[^\n]{{0,120}}\b(?:files?|everywhere|places|modules)\b"
+    rf"\b(?:{_CHANGED}|renamed|replaced|{_MADE})\b{_CLAUSE}{{0,120}}?"
+    rf"\b(?:files?|everywhere|places|modules)\b{_CLAUSE}{{0,40}}$"
     rf"|\bfiles?\b (?:(?:i|we|that|were|have|been|now) ){{0,4}}(?:{_CHANGED}|renamed|{_MADE})\b"
     r"|^(?:summary of )?(?:the )?(?:changes|edits)(?: made)?$"
     r"|(?:次|以下)の[^。\n]{0,20}(?:ファイル|箇所)[^。\n]{0,20}(?:更新|修正|変更|編集|書き換え|改名|リネーム|置換|置き換え|作成|追加)"
