@@ -363,9 +363,10 @@ def crashed(command: str, return_code: int, output: str) -> bool:
 _OF_PROJECTS = frozenset({*_RUNNERS.split(), *"bash java lua node perl php ruby sh zsh".split()})
 """Programs that run the project's own code, which may be meant to end by an error."""
 _NO_TOOLS = frozenset(
-    ": . cd exit export false kill killall pgrep pkill read set sleep source sudo trap unset wait bandit clang-tidy"
-    " cppcheck eslint flake8 golangci-lint hadolint markdownlint mypy pylint pyright rubocop ruff stylelint systemctl"
-    " yamllint".split()
+    ": . [[ bc cd exit export expr false kill killall let pgrep pidof pkill read set sleep source sudo trap type"
+    " unset wait crontab dig dpkg fuser getent locate nc nslookup pg_isready ping rpm service ss systemctl"
+    " actionlint ansible-lint bandit biome clang-tidy codespell cppcheck eslint flake8 golangci-lint hadolint htmlhint"
+    " jshint markdownlint mypy oxlint pylint pyright rubocop ruff semgrep stylelint tidy vale xmllint yamllint".split()
 )
 """Commands of the shell, and programs whose exit code is their answer."""
 
@@ -375,7 +376,7 @@ def tool_failed(command: str, return_code: int) -> bool:
     if return_code in (0, *_STOPPED, *NOT_FOUND):
         return False
     programs = [part.split()[0] for part in _parts(command) if _kind(part) == "program"]
-    named = [name for name in programs if name not in _NO_TOOLS]
+    named = [name for name in programs if name not in _NO_TOOLS and name[0] != "-"]  # the option of `command -v`
     return bool(named) and not any(
         "/" in name or "=" in name or _bare(name) in _OF_PROJECTS or _PYTHON.fullmatch(name) for name in named
     )
