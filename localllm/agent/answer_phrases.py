@@ -295,7 +295,7 @@ def is_plan(answer: str) -> bool:
 
 _LEAST_REQUEST = 20
 """A shorter one, such as "why?", is written in English by who speaks another language, too."""
-_OF_CHINESE = r"(?i)chin(?:ese|esisch|ois|o)\b|mandarin|translat|[\u3400-\u4dbf\u4e00-\u9fff]"
+_OF_CHINESE = r"(?i)chin(?:ese|esisch|ois|o)\b|mandarin|(?<![a-z])zh(?![a-z])|translat|[\u3400-\u4dbf\u4e00-\u9fff]"
 
 
 def unwanted_chinese(answer: str, request: str, given: Iterable[str]) -> str:

@@ -125,6 +125,8 @@ def test_whether_it_claims_a_commit(answer: str, is_committed: bool) -> None:
         ("Fix the rounding in a.py", "", "language_of_request"),
         ("why?", "", ""),
         ("Übersetze die README ins Englische", "", "language_of_request"),
+        ("Reply in zh-CN: what does a.py do?", "", ""),
+        ("Explain the headings of docs/zh.md", "", ""),
         ("Translate a.md into Chinese", "", ""),
         ("Fix the rounding in a.py", "Always answer in Chinese.", ""),
         ("Fix the rounding in a.py", "修复 b.py", ""),
