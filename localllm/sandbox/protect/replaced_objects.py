@@ -18,7 +18,7 @@ from localllm.sandbox.protect.repository import data_folders
 
 _NAME = "packed-refs"
 _FOLDER = "refs/replace/"
-_LINE = re.compile(rb"^([0-9A-Fa-f]{40,64})[ \t\r](refs/replace/[^\n]*+)(?:\n\^[^\n]*+)*+(?:\n|\Z)", re.MULTILINE)
+_LINE = re.compile(rb"^([0-9A-Fa-f]{40,64})[ \t\r](refs/replace/[^\n]*+)(?>(?:\n\^[^\n]*+)*)(?:\n|\Z)", re.MULTILINE)
 """A replacement in a list, with the lines below that say what it stands for. Git takes a tab or a carriage return for
 the blank as well."""
 _BEGINS = re.compile(rb"\n(?!\^)")
