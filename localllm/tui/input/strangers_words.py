@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Set
 from itertools import pairwise
 
+from localllm.base.lazy_patterns import late_pattern
+
 Span = tuple[int, int]
 """The begin and end of a passage."""
 
@@ -15,8 +17,8 @@ _RUN = 4  # successive words of a pasted text that are recognised without the re
 _LEAST_RUN = 12  # characters of these
 _MOST_COMPARED = 200_000_000  # characters: a line of a pasted text may stand amid what was typed
 _UNSPACED = "\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef"
-_WORD = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
-_QUOTED_PATH = re.compile(r"""(["'])(?:/|~/|file:///|[A-Za-z]:\\)[^"'\n@＠]*\1""")
+_WORD = late_pattern(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
+_QUOTED_PATH = late_pattern(r"""(["'])(?:/|~/|file:///|[A-Za-z]:\\)[^"'\n@＠]*\1""")
 
 
 def is_one_name(pasted: str) -> bool:
