@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -72,10 +72,11 @@ def take_back(project: Path) -> int:
     root = project.resolve()
     if not is_recorded(root, state_folder() / "commands"):
         return 0
-    from localllm.sandbox.protect.revert import ProtectedFiles
+    from localllm.sandbox.runner import SandboxRunner  # which knows what commands do not see
 
-    with suppress(OSError, LocalLLMError):  # retried when the chat starts, and logged
-        return len(ProtectedFiles(root, state_folder() / "quarantine").recover())
+    runner = SandboxRunner(root, state_folder=state_folder())
+    with closing(runner), suppress(OSError, LocalLLMError):  # retried when the chat starts, and logged
+        return len(runner.recover())
     return 0
 
 

@@ -28,4 +28,4 @@ def taken_settings(changes: Iterable[Change], content: Callable[[str], bytes]) -
 
 
 def _text(data: bytes) -> str:
-    return data[:_LARGEST].decode("utf-8", "replace")
+    return data[:_LARGEST].decode("utf-8-sig", "replace")

@@ -78,12 +78,15 @@ def _lines(content: bytes) -> list[bytes]:
     """Return the lines that may have to do with filters, in their order, as the last one for a file holds: without the
     blanks around them, but for those that git passes over for their length."""
     lines = [line if len(line) >= _TOO_LONG else line.strip(b" \t\r") for line in content.split(b"\n")]
-    return [line for line in lines if len(line) >= _TOO_LONG or not _is_harmless(line)]
+    has_macro = any(line.startswith(b"[") for line in lines)  # which may have the name of a harmless attribute
+    return [line for line in lines if len(line) >= _TOO_LONG or not _is_harmless(line, has_macro=has_macro)]
 
 
-def _is_harmless(line: bytes) -> bool:
+def _is_harmless(line: bytes, *, has_macro: bool) -> bool:
     if not line or line.startswith(b"#"):
         return True
+    if has_macro:
+        return False
     text = line.decode("utf-8", "replace")
     if text.startswith(('"', "[")):
         return False  # a quoted pattern, or a macro

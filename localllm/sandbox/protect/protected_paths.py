@@ -410,3 +410,19 @@ def inode(path: Path) -> int:
 def joined(folder: str, name: str) -> str:
     """Return the path of an entry of a folder below the project; "" is the project itself."""
     return f"{folder}/{name}" if folder else name
+
+
+def lies_in(whole: set[str], folder: str, known: dict[str, bool]) -> bool:
+    """Return whether the folder or one above is among `whole`. `known`: the answers so far."""
+    asked: list[str] = []
+    while folder and folder not in whole and folder not in known:
+        asked.append(folder)
+        folder = folder.rpartition("/")[0]
+    answer = folder in whole or known.get(folder, False)
+    known.update(dict.fromkeys(asked, answer))
+    return answer
+
+
+def by_depth(path: str) -> tuple[int, str]:
+    """Return a key by which paths of fewer folders come first."""
+    return path.count("/"), path

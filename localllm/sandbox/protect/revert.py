@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
+from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
 from typing import TypeVar
@@ -27,6 +28,7 @@ from localllm.sandbox.protect.path_programs import PathPrograms
 from localllm.sandbox.protect.protected_paths import (
     Entry,
     Reach,
+    by_depth,
     folders_that_lead_to,
     is_git_settings,
     is_made_in_steps,
@@ -34,6 +36,7 @@ from localllm.sandbox.protect.protected_paths import (
     is_output,
     is_written_in_work,
     joined,
+    lies_in,
     look_at,
     may_be_read_only,
 )
@@ -48,7 +51,7 @@ _Found = TypeVar("_Found")
 
 _MOST_PINS = 200  # each is a mount or two
 _MOST_ROUNDS = 10  # of opening folders that commands have made unreadable
-_MOST_ROUNDS_AHEAD = 100
+_MOST_LOOKS = 100  # ahead, and where commands are stopped
 _MOST_REPOSITORIES = 2_000  # for which the user's own git settings are checked
 _TIME_BEFORE = 0.5  # seconds for all folders; enough for some 100,000 known ones
 _TIME_AFTER = 3.0
@@ -110,7 +113,7 @@ class ProtectedFiles:
 
     def look_ahead(self) -> None:
         """Scan every folder once, in a background thread: commands then wait less, and nothing is overlooked."""
-        for _ in range(_MOST_ROUNDS_AHEAD):
+        for _ in range(_MOST_LOOKS):
             reach = Reach(_TIME_BEFORE, skipped=True)
             with self._lock:
                 self._walk.look(self._known.before, reach=reach)
@@ -329,10 +332,10 @@ class ProtectedFiles:
                 is_written_in_work(path)
                 or is_of_linked_work_tree(path)
                 or path in whole
-                or _lies_in(whole, path.rpartition("/")[0], known)
+                or lies_in(whole, path.rpartition("/")[0], known)
             )
         }
-        pinned = sorted(whole | rest, key=lambda path: (path.count("/"), path))[:_MOST_PINS]
+        pinned = sorted(whole | rest, key=by_depth)[:_MOST_PINS]
         held = dict.fromkeys(folder for path in pinned for folder in folders_that_lead_to(path))
         absolute = f"{self._root}/"
         return [absolute + path for path in pinned], sorted(absolute + folder for folder in held)
@@ -364,8 +367,8 @@ class ProtectedFiles:
         return tuple(sorted(changed))
 
     def check_stopped(self) -> tuple[str, ...]:
-        """As `check`, for commands that are stopped, and so complete nothing."""
-        return self._check(lambda _path: False)
+        """As `check`, for commands that are stopped, and so complete nothing: look until nothing is left."""
+        return tuple(chain.from_iterable(islice(iter(lambda: self._check(lambda _path: False), ()), _MOST_LOOKS)))
 
     def _check(self, is_spared: Callable[[str], bool]) -> tuple[str, ...]:
         """Undo changes, except where `is_spared`. A command may be doing what is left of interrupted work, which only
@@ -407,11 +410,9 @@ class ProtectedFiles:
         found = {path for path in {*known.before, *after, *broken} if must_go(harmful, path, after.get(path))}
         self._spared = frozenset(filter(is_spared, found))
         found -= self._spared
-        changed = sorted({*outermost(sorted(found), after), *(broken.keys() & found)})[:most]
+        changed = sorted({*outermost(sorted(found), after), *(broken.keys() & found)}, key=by_depth)[:most]
         is_held = self._running > 0 or self._records.is_of_others()
-        undone = (
-            self._put.put_back(changed, after, harmful, self._data.needed_folders, is_held=is_held) if changed else []
-        )
+        undone = changed and self._put.put_back(changed, after, harmful, self._data.needed_folders, is_held=is_held)
         if self._failed:
             raise SafetyViolationError("command_not_reverted", path=self._root, reason=self._failed) from self._failed
         left = {path: now for path, now in (self._index_files.linked | after).items() if path not in found}
@@ -487,14 +488,3 @@ class ProtectedFiles:
         self._is_overlooked |= not leads.is_complete
         found = look_at(self._root, sorted(named), self._known.before, reach=reach)
         return {path: entry for path, entry in found.items() if entry.identity[4] >= self._known.opened}
-
-
-def _lies_in(whole: set[str], folder: str, known: dict[str, bool]) -> bool:
-    """Return whether the folder or one above is among `whole`. `known`: the answers so far."""
-    asked: list[str] = []
-    while folder and folder not in whole and folder not in known:
-        asked.append(folder)
-        folder = folder.rpartition("/")[0]
-    answer = folder in whole or known.get(folder, False)
-    known.update(dict.fromkeys(asked, answer))
-    return answer

@@ -103,6 +103,31 @@ def test_settings_that_a_killed_command_took_away_are_back_before_they_are_read(
     assert take_back(root) == 0
 
 
+LINKED = """
+import os, signal, sys
+from pathlib import Path
+from localllm.sandbox.protect.revert import ProtectedFiles
+root, quarantine = map(Path, sys.argv[1:])
+ProtectedFiles(root, quarantine).begin()
+(root / "node_modules").symlink_to(root.parent / "Documents")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_link_to_the_home_that_a_killed_command_left_is_taken_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, state = (tmp_path / "home/project").resolve(), tmp_path / "state"
+    subprocess.run(["git", "init", "-q", root], check=True)
+    (root.parent / "Documents").mkdir()
+    monkeypatch.setenv("HOME", str(root.parent))
+    monkeypatch.setenv("LOCALLLM_STATE_DIR", str(state))
+    subprocess.run([sys.executable, "-c", LINKED, root, state / "quarantine"], check=False)
+    assert (root / "node_modules").is_symlink()
+    assert take_back(root) == 1
+    assert not (root / "node_modules").is_symlink()
+
+
 def test_no_part_of_an_error_begins_a_line_of_the_programs(capsys: pytest.CaptureFixture[str]) -> None:
     print_error(ConfigurationError("config_unreadable", file="a\nlocalllm: forged", reason="b\nlocalllm: forged"))
     first, *rest = capsys.readouterr().err.splitlines()

@@ -60,6 +60,14 @@ def test_a_change_that_takes_the_filter_off_is_put_back(root: Path, path: str, t
     assert not changed(root, path, text)
 
 
+def test_a_macro_may_have_a_harmless_name(root: Path) -> None:
+    encrypt(root)
+    lines = f"[attr]linguist-plain !filter\n{SECRET}"
+    (root / ".gitattributes").write_text(lines)
+    assert not changed(root, ".gitattributes", f"{lines}secrets/** linguist-plain\n")
+    assert changed(root, ".gitattributes", f"# mine\n{lines}")
+
+
 @pytest.mark.parametrize("at", [0, 1, 2])
 def test_the_order_of_lines_for_filters_is_put_back(root: Path, at: int) -> None:
     """The last one for a file holds."""

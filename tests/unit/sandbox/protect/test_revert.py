@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from localllm.base.errors import SafetyViolationError
+from localllm.sandbox.protect import revert
 from localllm.sandbox.protect.git_index import IndexFiles
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges
 from localllm.sandbox.protect.protected_walk import ProtectedWalk
@@ -600,3 +601,18 @@ def test_names_that_some_file_systems_take_for_protected_ones_are_taken_away(roo
     files.end()
     assert [name for name in names if (root / name).exists()] == []
     assert sorted(path.name for path in (root / "caf\u00e9").iterdir()) == ["a\u200db.txt", "c\u200dd.txt"]
+
+
+def test_while_commands_are_stopped_all_is_put_back_and_else_what_is_near_first(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(revert, "_MOST_AT_ONCE", 3)
+    files = ProtectedFiles(root, None)
+    files.begin()
+    flood = [f"!/deep/{number}/.envrc" for number in range(10)]
+    for path in (*flood, ".vscode/tasks.json"):
+        (root / path).parent.mkdir(parents=True)
+        (root / path).touch()
+    assert files.check() == ("!/deep/0/.envrc", "!/deep/1/.envrc", ".vscode/tasks.json")
+    assert sorted(files.check_stopped()) == flood[2:]
+    files.end()
