@@ -46,8 +46,7 @@ class Snapshots:
     """The earlier versions of one project's files, in `folder`.
 
     `patience`: seconds that an undo waits for a concurrent write. `begun` is called before each change. `session` names
-    the conversation whose changes these are. `not_undone`: the files that a killed process was restoring, and that
-    `recover` did not find restored.
+    the conversation whose changes these are. `not_undone`: files that a killed process was to restore, and has not.
     """
 
     def __init__(

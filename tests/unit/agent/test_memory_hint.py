@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.agent.keeping import hint
+from localllm.agent.memory_hint import hint
 from localllm.base.events import Notice
 from localllm.tui.headless import HeadlessConfirmer
 from tests.support.agents import Answering, call, make_agent, make_tools, play, scripted
