@@ -340,7 +340,7 @@ BELIEVED = (
     ),
     Believer("localllm", "being started in the folder", (".localllm", "localllm.toml")),
     Believer(
-        "SearxNG, which localllm asks unasked",  # with the compose file beside them: see `search_service`
+        "SearxNG, which localllm asks unasked",  # with the compose file beside them: see `compose_files`
         "a search: where its words go, and which addresses it finds",
         ("searxng/settings.yml", "searxng/limiter.toml"),
     ),

@@ -1,6 +1,5 @@
 """Commands in the background: under the same sandbox, read and stopped while they run, gone with the session."""
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -136,7 +135,6 @@ async def test_one_that_installs_many_packages_with_settings_is_not_killed(
     assert (result.return_code, result.excess, len(result.reverted)) == (0, "", 7)
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 async def test_work_of_git_goes_on_while_it_is_looked_at(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("localllm.sandbox.command_job._BETWEEN_LOOKS", 0.02)
     monkeypatch.setattr("localllm.sandbox.command_job._UNTIL_FIRST_LOOK", 0.0)
