@@ -14,15 +14,13 @@ from typing import NamedTuple
 
 from localllm.agent.answer_phrases import named_lines, named_paths
 from localllm.agent.phrase_search import sentences_in
-from localllm.base.directory_walk import walk
+from localllm.base.directory_walk import ProjectListing
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.paths import shown
 
 _MOST = 3
 """Findings of one kind that are named."""
-_MOST_SEARCHED = 5_000
-"""Files and folders of a project looked through for a path's end."""
 
 
 class Unfounded(NamedTuple):
@@ -54,25 +52,29 @@ _TO_COME = late_pattern(
 
 
 def missing_places(
-    answer: str, known: Sequence[str], root: Path, text_of: Callable[[str], str | None], request: str = ""
+    answer: str,
+    known: Sequence[str],
+    listing: ProjectListing,
+    text_of: Callable[[str], str | None],
+    request: str = "",
 ) -> list[Unfounded]:
     """Return the files in folders of the project that are not there, and the lines beyond the end of a file, that no
     text of `known` names; no files where the request is for a proposal. `text_of` returns the text of a file that the
     model may read."""
-    files = () if _PROPOSAL.search(request) else _missing_files(answer, known, root)
+    files = () if _PROPOSAL.search(request) else _missing_files(answer, known, listing)
     return list(islice([*files, *_missing_lines(answer, known, text_of)], _MOST))
 
 
-def _missing_files(answer: str, known: Sequence[str], root: Path) -> Iterator[Unfounded]:
+def _missing_files(answer: str, known: Sequence[str], listing: ProjectListing) -> Iterator[Unfounded]:
     paths = named_paths("\n".join(one for one in sentences_in(answer) if not _TO_COME.search(one)))
-    missing = [path for path in paths if _is_open(root, path) and not any(path in text for text in known)]
+    missing = [path for path in paths if _is_open(listing.root, path) and not any(path in text for text in known)]
     if not missing:
         return
     try:
-        ends = [f"/{entry.path}" for entry in islice(walk(root, exclude=()), _MOST_SEARCHED)]
+        ends = [f"/{entry.path}" for entry in listing.entries]
     except OSError:  # in a folder that is closed to the user, they may be there
         return
-    for path in missing if len(ends) < _MOST_SEARCHED else ():
+    for path in missing if listing.is_complete else ():
         if not any(end.endswith(f"/{path}") for end in ends):
             reason = Phrase("the answer names {path}, which does not exist", path=shown(path))
             yield Unfounded(reason, f"There is no {path}")

@@ -2,14 +2,12 @@
 
 import re
 from collections.abc import Collection, Iterator
-from itertools import islice
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from localllm.agent.phrase_search import ends_of, has_any, sentences_in, without_code
-from localllm.base.directory_walk import walk
+from localllm.base.directory_walk import ProjectListing
 from localllm.base.lazy_patterns import late_pattern
 
 _ENDINGS = (
@@ -184,9 +182,6 @@ _WISH_JA = late_pattern(
 _PRODUCT = late_pattern(r"[A-Z]\w{1,20}\.(?:js|ts)")
 """Matches names such as Node.js."""
 
-_MOST_SEARCHED = 5_000
-"""Files and folders of a project looked through for a file of a name."""
-
 
 class ClaimedFile(msgspec.Struct, frozen=True):
     """A file that an answer claims was `made`, or that it claims was changed."""
@@ -271,17 +266,16 @@ def _sentences(text: str) -> list[str]:
     return [one if one.isascii() else _BARE_JA.sub(r" \1 ", one).strip() for one in sentences_in(text)]
 
 
-def is_missing(root: Path, path: str) -> bool:
+def is_missing(listing: ProjectListing, path: str) -> bool:
     """Return whether there is neither this file nor another of its name in the project."""
     name = path.rpartition("/")[2]
     try:
-        if (root / path).exists():
+        if (listing.root / path).exists():
             return False
-        entries = list(islice(walk(root, exclude=()), _MOST_SEARCHED))
+        entries = listing.entries
     except OSError:  # in a folder that is closed to the user, it may be there
         return False
-    is_known = len(entries) < _MOST_SEARCHED
-    return is_known and all(entry.path.rpartition("/")[2] != name for entry in entries)
+    return listing.is_complete and all(entry.path.rpartition("/")[2] != name for entry in entries)
 
 
 def is_touched(paths: Collection[str], path: str) -> bool:

@@ -2,14 +2,12 @@
 
 import re
 from collections.abc import Iterable
-from itertools import islice
-from pathlib import Path
 from typing import Literal
 
 from localllm.agent.phrase_search import ends_of, has_any, sentences_in
 from localllm.agent.run_facts import is_code
 from localllm.agent.selected_tests import named_tests
-from localllm.base.directory_walk import walk
+from localllm.base.directory_walk import ProjectListing
 from localllm.base.lazy_patterns import late_pattern
 from localllm.tools.change_history import FileDiff
 
@@ -82,7 +80,6 @@ _TEST_ADDED = late_pattern(
     re.MULTILINE,
 )
 _IN_FILE = late_pattern(r" (?:in|to|into) (?:the )?[`*\"]{0,3}(?P<path>[\w./-]{1,200}\.\w{1,10})\b", re.ASCII)
-_MOST_SEARCHED = 5_000
 
 _OF_TESTS = ("test", "テスト")
 
@@ -148,15 +145,15 @@ def adds_test(diffs: Iterable[FileDiff]) -> bool:
     return any(one.reason or _TEST_ADDED.search(one.diff) for one in diffs)
 
 
-def has_newer(root: Path, since: int) -> bool:
+def has_newer(listing: ProjectListing, since: int) -> bool:
     """Return whether code that may hold tests was written since a time (in ns), whatever has written it."""
     try:
-        for entry in islice(walk(root, exclude=()), _MOST_SEARCHED):
+        for entry in listing.entries:
             if (
                 not entry.is_dir
                 and is_code(entry.path)
                 and may_hold_tests(entry.path)
-                and (root / entry.path).stat().st_mtime_ns >= since
+                and (listing.root / entry.path).stat().st_mtime_ns >= since
             ):
                 return True
     except OSError:

@@ -22,6 +22,7 @@ from localllm.agent.plan_mode import is_told_to_plan
 from localllm.agent.run_facts import DOCUMENTS, RunFacts
 from localllm.agent.system_prompt import remark
 from localllm.agent.work_checks import Finding, WorkChecks
+from localllm.base.directory_walk import ProjectListing
 from localllm.base.events import Notice, ToolCall
 from localllm.base.i18n import Phrase, _
 from localllm.base.jsontext import encode_json
@@ -77,7 +78,8 @@ class Finishing(Middleware):
         self._max_steps = max_steps
         self._is_exact = is_exact
         self._facts = RunFacts()
-        self._work = WorkChecks(tools, self._facts)
+        self._listing = ProjectListing(tools.root)
+        self._work = WorkChecks(tools, self._facts, self._listing)
         self._first = FirstAnswer()
         self.begin()
 
@@ -146,6 +148,7 @@ class Finishing(Middleware):
                 else:
                     state.emit(Notice(text=_("The model answered in Chinese and was asked for your language.")))
                 return Inject(remark(name))
+        self._listing.forget()
         findings = [] if answer.finish_reason in _BROKEN_OFF else await self._findings(state, text)
         if not is_last and len(self._told) < _MOST_REMARKS:
             for finding in findings:
@@ -428,7 +431,7 @@ class Finishing(Middleware):
                 is_known = any(
                     path in one.text for one in state.history.messages if not isinstance(one, AssistantMessage)
                 )
-                self._elsewhere[path] = "" if is_known else await asyncio.to_thread(elsewhere, self._tools.root, path)
+                self._elsewhere[path] = "" if is_known else await asyncio.to_thread(elsewhere, self._listing, path)
             if there := self._elsewhere[path]:
                 reason = Phrase("the answer names {path}, which does not exist", path=shown(path))
                 return [Finding("no_such_file", reason, contradicts=False, params={"path": path, "there": there})]

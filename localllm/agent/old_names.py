@@ -2,14 +2,12 @@
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import islice
-from pathlib import Path
 
 import msgspec
 
 from localllm.agent.claimed_files import paths_in
 from localllm.agent.phrase_search import ends_of, sentences_in
-from localllm.base.directory_walk import walk
+from localllm.base.directory_walk import ProjectListing
 from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.paths import shown
 
@@ -79,7 +77,7 @@ _RECORDS = late_pattern(
     re.IGNORECASE,
 )
 """Matches paths of what tells of earlier versions, or is not written by hand."""
-_MOST_SEARCHED, _LARGEST, _MOST_BYTES = 5_000, 500_000, 30_000_000
+_LARGEST, _MOST_BYTES = 500_000, 30_000_000
 _MOST_SHOWN, _MOST_FOUND = 5, 50
 
 
@@ -140,20 +138,20 @@ def _uses(old: str, *, is_everywhere: bool) -> str:
     return rf"(?<![\w.$-]){name}(?=\()|`{name}\b"
 
 
-def places_of_old(root: Path, renaming: Renaming, read: Callable[[str], str | None]) -> list[str]:
+def places_of_old(listing: ProjectListing, renaming: Renaming, read: Callable[[str], str | None]) -> list[str]:
     """Return where the old name still stands (`a.py:3`), without lines that hold the new one too: these tell of the
     change. Of a very large project not all. `read` returns the text of a file, None if it may not be read."""
     uses, new, word = re.compile(renaming.pattern), re.compile(_whole(renaming.new)), renaming.old.encode()
     found: list[str] = []
     left = _MOST_BYTES
     try:
-        for entry in islice(walk(root, exclude=()), _MOST_SEARCHED):
+        for entry in listing.entries:
             if entry.is_dir or entry.is_link or entry.size > _LARGEST or _RECORDS.search(entry.path):
                 continue
             left -= entry.size
             if left < 0 or len(found) > _MOST_FOUND:
                 break
-            content = (root / entry.path).read_bytes()
+            content = (listing.root / entry.path).read_bytes()
             if word not in content or b"\0" in content or (text := read(entry.path)) is None:
                 continue
             lines = enumerate(text.splitlines(), 1)

@@ -3,12 +3,11 @@ paths that the answer names."""
 
 import asyncio
 import re
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from localllm.agent.run_facts import RunFacts
-from localllm.base.directory_walk import walk
+from localllm.base.directory_walk import ProjectListing
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.paths import some_of
@@ -79,25 +78,23 @@ async def brought_back(changes: ChangeHistory, facts: RunFacts, position: int) -
     return frozenset(made - differ) | await changes.committed(of_git)
 
 
-_MOST_SEARCHED = 5_000
-"""Files and folders of a project looked through for a file of a name."""
-
 _USUAL_FOLDERS = frozenset(
     {"src", "lib", "app", "tests", "test", "docs", "scripts", "pkg", "cmd", "internal", "include"}
 )
 """Folders that a model takes for granted; any other that is missing may belong to another project."""
 
 
-def elsewhere(root: Path, path: str) -> str:
+def elsewhere(listing: ProjectListing, path: str) -> str:
     """Return the only file of this name in the project if there is none at `path`, though its first folder exists or
     is a usual one."""
     folder, *_folders, name = path.split("/")
+    root = listing.root
     try:
         if ".." in path or (root / path).exists() or not (folder in _USUAL_FOLDERS or (root / folder).is_dir()):
             return ""
-        entries = list(islice(walk(root, exclude=()), _MOST_SEARCHED))
+        entries = listing.entries
     except OSError:  # in a folder that is closed to the user, it may be there
         return ""
     found = [entry.path for entry in entries if not entry.is_dir and entry.path.rpartition("/")[2] == name]
-    is_only = len(found) == 1 and len(entries) < _MOST_SEARCHED
+    is_only = len(found) == 1 and listing.is_complete
     return found[0] if is_only and not found[0].endswith(f"/{path}") else ""

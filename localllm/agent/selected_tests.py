@@ -2,10 +2,8 @@
 
 import re
 from collections.abc import Collection
-from itertools import islice
-from pathlib import Path
 
-from localllm.base.directory_walk import walk
+from localllm.base.directory_walk import ProjectListing
 from localllm.base.lazy_patterns import late_pattern
 
 _FAILED_TESTS = late_pattern(
@@ -28,7 +26,6 @@ _CHECK_GONE = late_pattern(
     re.MULTILINE | re.IGNORECASE,
 )
 _CODE = (".py", ".go", ".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts")
-_MOST_SEARCHED = 5_000
 _MOST_READ, _LARGEST = 500, 200_000
 """Files that are searched for a test, and bytes of each."""
 _LOOKED_AT = 8_000
@@ -58,24 +55,24 @@ def weakens(diff: str) -> bool:
     return bool(_CHECK_GONE.search(diff))
 
 
-def files_with_tests(root: Path) -> list[str]:
+def files_with_tests(listing: ProjectListing) -> list[str]:
     """Return the names of a project's Python files with tests, without the ending; of a very large one not all."""
     try:
-        names = [entry.path.rpartition("/")[2] for entry in islice(walk(root, exclude=()), _MOST_SEARCHED)]
+        names = [entry.path.rpartition("/")[2] for entry in listing.entries]
     except OSError:
         return []
     return list({name.removesuffix(".py") for name in names if _TEST_FILE.fullmatch(name)})
 
 
-def places_of(root: Path, tests: Collection[str]) -> dict[str, str]:
+def places_of(listing: ProjectListing, tests: Collection[str]) -> dict[str, str]:
     """Return the file that holds each of these tests, "" if several do; of a very large project not all. One that no
     file holds may have been removed or renamed, or be no test."""
     wanted = {test: _definition(test) for test in tests}
     places: dict[str, set[str]] = {test: set() for test in tests}
     try:
-        paths = [entry.path for entry in islice(walk(root, exclude=()), _MOST_SEARCHED) if _may_hold(entry.path)]
+        paths = [entry.path for entry in listing.entries if _may_hold(entry.path)]
         for path in paths[:_MOST_READ]:
-            with (root / path).open("rb") as file:
+            with (listing.root / path).open("rb") as file:
                 text = file.read(_LARGEST).decode("utf-8", "replace")
             for test, forms in wanted.items():
                 if any(form in text for form in forms):

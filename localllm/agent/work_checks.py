@@ -18,6 +18,7 @@ from localllm.agent.run_facts import RunFacts, is_code
 from localllm.agent.selected_tests import files_with_tests, is_test, named_tests, places_of, weakens
 from localllm.agent.system_prompt import remark
 from localllm.agent.test_options import leaves_out
+from localllm.base.directory_walk import ProjectListing
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import AssistantMessage, UserMessage
@@ -49,9 +50,10 @@ class Finding(msgspec.Struct, frozen=True):
 class WorkChecks:
     """Compares an answer with the single pieces of work of a run, which may be one of several done."""
 
-    def __init__(self, tools: ToolSystem, facts: RunFacts) -> None:
+    def __init__(self, tools: ToolSystem, facts: RunFacts, listing: ProjectListing) -> None:
         self._tools = tools
         self._facts = facts
+        self._listing = listing
         self.begin()
 
     def begin(self) -> None:
@@ -155,8 +157,8 @@ class WorkChecks:
         if not passed or not facts.changed_at or facts.failed_test:
             return
         wanted = [*named_tests(state.goal), *(name for one in facts.tests for name in one.failed_tests)]
-        files = files_with_tests(self._tools.root) if wanted else []
-        places = places_of(self._tools.root, wanted) if wanted else {}
+        files = files_with_tests(self._listing) if wanted else []
+        places = places_of(self._listing, wanted) if wanted else {}
         for test, place in places.items():
             if not all(leaves_out(one.command, test, files, place) for one in passed):
                 continue
@@ -203,7 +205,7 @@ class WorkChecks:
     def _of_files(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the files that were ordered or are claimed, and are not there, or were not changed. Where nothing at
         all was changed, that is said instead."""
-        facts, request, root = self._facts, state.goal, self._tools.root
+        facts, request = self._facts, state.goal
         if not facts.has_changed or facts.was_refused or not request_phrases.asks_for_change(request):
             return
         from localllm.agent import claimed_files as files  # most runs end without a change
@@ -213,7 +215,8 @@ class WorkChecks:
         is_open = not phrases.admits_failure(text) and not (self._tools.is_attended and phrases.asks_user(text))
         ordered = files.ordered_files(request) if is_open else []
         named = dict.fromkeys([*(one.path for one in claimed), *ordered])
-        missing = [path for path in named if not files.is_touched(known, path) and files.is_missing(root, path)]
+        untouched = (path for path in named if not files.is_touched(known, path))
+        missing = [path for path in untouched if files.is_missing(self._listing, path)]
         for path in missing:
             reason = Phrase("{path} does not exist", path=shown(path))
             yield Finding("missing_file", reason, contradicts=True, params={"path": path})
@@ -230,7 +233,7 @@ class WorkChecks:
         from localllm.agent import old_names  # most runs rename nothing
 
         for one in old_names.ordered_renamings(request) if request_phrases.asks_for_change(request) else ():
-            places = old_names.places_of_old(self._tools.root, one, self._tools.readable_text)
+            places = old_names.places_of_old(self._listing, one, self._tools.readable_text)
             if places and not phrases.admits_failure(text) and not old_names.says_why(text, one.old, places):
                 reason = Phrase("{old} still stands in {places}", old=one.old, places=old_names.listed(places))
                 what = {"old": one.old, "places": old_names.listed(places)}
@@ -247,7 +250,7 @@ class WorkChecks:
         paths = {made.path for made in changes.made_since(0)} | facts.changed.keys() | facts.needless
         if not wanted or phrases.admits_failure(text) or any(map(tests.may_hold_tests, paths)):
             return
-        if tests.adds_test(changes.diffs_since(self._position)) or tests.has_newer(self._tools.root, self._begun):
+        if tests.adds_test(changes.diffs_since(self._position)) or tests.has_newer(self._listing, self._begun):
             return
         reason = (
             Phrase("the answer claims a test, but none was written")
@@ -325,7 +328,7 @@ class WorkChecks:
             from localllm.rag.citations import references_in
 
             known += references_in(text)  # they are compared with the passages
-        found = evidence.missing_places(text, known, self._tools.root, self._tools.readable_text, state.goal)
+        found = evidence.missing_places(text, known, self._listing, self._tools.readable_text, state.goal)
         name = "not_there"
         if not found and facts.has_run and not facts.searches and not state.history.generation:
             written = [

@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ DEEPEST = 64
 """Maximum depth of folders entered: no tool accepts a longer path."""
 
 _LARGEST_GITIGNORE = 1_000_000
+_MOST_LISTED = 5_000
 
 
 class Entry(NamedTuple):
@@ -25,6 +27,30 @@ class Entry(NamedTuple):
     is_dir: bool
     size: int
     is_link: bool = False
+
+
+class ProjectListing:
+    """The files and folders of a project, walked once, when they are first read; of a very large project the first."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._entries: list[Entry] | None = None
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """The files and folders in the order of `walk`. Raises OSError if the root cannot be opened."""
+        if self._entries is None:
+            self._entries = list(islice(walk(self.root, exclude=()), _MOST_LISTED))
+        return self._entries
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the project has no more than these."""
+        return len(self.entries) < _MOST_LISTED
+
+    def forget(self) -> None:
+        """Walk the project again when the entries are next read."""
+        self._entries = None
 
 
 class _Folder(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from localllm.agent.react_agent import ReActAgent
+from localllm.base import directory_walk
 from tests.support.agents import call
 from tests.unit.agent.test_run_endings import STEPS, agent_for, edit, make_project, remarks
 
@@ -330,3 +331,38 @@ class TestCommits:
         agent = agent_for(project, STEPS["edit"], STEPS["test"], COMMIT, "Committed.", "There is no more to do.")
         await agent.execute_query(ASKED)
         assert await said_of(agent, "Go on.") == ("done", ["Go on."], [])
+
+
+async def test_all_checks_of_an_answer_share_one_walk_of_the_project(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (project / "test_a.py").open("a") as file:
+        file.write("\n    def test_y(self):\n        self.assertTrue(x)\n")
+    (project / "docs").mkdir()
+    (project / "docs" / "a.md").write_text("load_cfg\n")
+    scan, walks = directory_walk._scan, 0
+
+    def counted(fd: int, prefix: str) -> list[directory_walk.Entry]:
+        nonlocal walks
+        walks += prefix == ""
+        return scan(fd, prefix)
+
+    monkeypatch.setattr(directory_walk, "_scan", counted)
+    request = (
+        "test_x fails: fix it in a.py. Rename load_cfg to load_config everywhere, write NEWS.md, and add a unit test."
+    )
+    answer = "I fixed a.py, renamed load_cfg, added a unit test, and created NEWS.md."
+    _, remarked, reasons = await said_of(agent_for(project, STEPS["edit"], OTHERS, *[answer] * 4), request)
+    assert reasons == [
+        "NEWS.md does not exist",
+        LEFT_OUT,
+        "load_cfg still stands in docs/a.md:1",
+        "the answer claims a test, but none was written",
+    ]
+    assert walks == len(remarked) + 1  # one for each answer
+
+
+async def test_no_check_walks_the_project_where_none_needs_it(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directory_walk, "_scan", lambda *_: pytest.fail("it was walked"))
+    agent = agent_for(project, STEPS["edit"], STEPS["test"], "x is 2 now; the tests pass.")
+    assert await said_of(agent, "Set x to 2 in a.py.") == ("done", [], [])

@@ -6,6 +6,7 @@ import pytest
 
 from localllm.agent.answer_evidence import missing_places, unfounded_numbers
 from localllm.agent.react_agent import ReActAgent
+from localllm.base.directory_walk import ProjectListing
 from localllm.llm.messages import UserMessage
 from tests.support.agents import call, make_agent, scripted
 from tests.support.each import each
@@ -34,7 +35,7 @@ def missing(project: Path, answer: str, *known: str) -> list[str]:
         file = project / path
         return file.read_text() if file.is_file() else None
 
-    return [one.what for one in missing_places(answer, known, project, text_of)]
+    return [one.what for one in missing_places(answer, known, ProjectListing(project), text_of)]
 
 
 @each(

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from localllm.agent.claimed_files import claimed_files, is_missing, is_touched, ordered_files
+from localllm.base.directory_walk import ProjectListing
 from tests.support.each import each
 
 
@@ -156,9 +157,9 @@ def test_what_a_request_orders(request: str, ordered: list[str]) -> None:
 def test_a_file_that_is_somewhere_in_the_project_is_not_missing(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.md").touch()
-    assert not is_missing(tmp_path, "docs/a.md")
-    assert not is_missing(tmp_path, "a.md")
-    assert is_missing(tmp_path, "docs/b.md")
+    assert not is_missing(ProjectListing(tmp_path), "docs/a.md")
+    assert not is_missing(ProjectListing(tmp_path), "a.md")
+    assert is_missing(ProjectListing(tmp_path), "docs/b.md")
 
 
 def test_a_changed_file_is_known_by_its_name() -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from localllm.agent.selected_tests import failed_tests, is_test, named_tests, places_of, weakens
+from localllm.base.directory_walk import ProjectListing
 from tests.support.each import each
 
 
@@ -85,7 +86,7 @@ def test_where_a_test_is(tmp_path: Path) -> None:
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(text)
     tests = ["tests::adds", "TestAdd/zero", "math > adds numbers", "test_add", "test_twice", "test_nowhere"]
-    assert places_of(tmp_path, tests) == {
+    assert places_of(ProjectListing(tmp_path), tests) == {
         "tests::adds": "src/lib.rs",
         "TestAdd/zero": "calc/add_test.go",
         "math > adds numbers": "src/math.test.ts",

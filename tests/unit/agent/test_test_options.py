@@ -4,6 +4,7 @@ from pathlib import Path
 
 from localllm.agent.selected_tests import files_with_tests
 from localllm.agent.test_options import leaves_out
+from localllm.base.directory_walk import ProjectListing
 from tests.support.each import each
 
 
@@ -43,7 +44,7 @@ def test_whether_a_test_is_left_out(command: str, is_left_out: bool) -> None:
 def test_the_name_of_a_file_selects_its_tests(tmp_path: Path) -> None:
     (tmp_path / "test_greeting.py").touch()
     (tmp_path / "greet.py").touch()
-    assert files_with_tests(tmp_path) == ["test_greeting"]
+    assert files_with_tests(ProjectListing(tmp_path)) == ["test_greeting"]
     assert not leaves_out("pytest -k greet", "test_add", ["test_greeting"])
     assert leaves_out("pytest -k greet", "test_add", ["test_app"])
 

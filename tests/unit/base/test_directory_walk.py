@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.directory_walk import Entry, walk
+from localllm.base.directory_walk import Entry, ProjectListing, walk
 from localllm.base.gitignore import RulesReader
 from tests.support.tools import put
 
@@ -127,3 +127,17 @@ def test_rules_that_take_long_to_understand_do_not_count(tmp_path: Path) -> None
     read = [rules.length for _ in range(30) for rules in reader.read(b"b\n" + line * 3, "")]
     assert read[:12] == [4] * 12
     assert set(read[13:]) == {1}
+
+
+def test_a_listing_is_of_when_it_is_first_read_until_it_is_forgotten(tmp_path: Path) -> None:
+    listing = ProjectListing(tmp_path / "project")
+    with pytest.raises(FileNotFoundError):
+        _ = listing.entries
+    put(tmp_path / "project" / "a.py")
+    assert [entry.path for entry in listing.entries] == ["a.py"]
+    put(tmp_path / "project" / "b.py")
+    assert ([entry.path for entry in listing.entries], listing.is_complete) == (["a.py"], True)
+    listing.forget()
+    for number in range(5_000):
+        (tmp_path / "project" / f"{number}.txt").touch()
+    assert (len(listing.entries), listing.is_complete) == (5_000, False)
