@@ -11,6 +11,7 @@ from localllm.sandbox.launcher.spec import END, GO_ON, STOP, LaunchSpec
 _TICK = 50  # milliseconds between two measurements of what the command uses
 _LAST_EFFORT = 30.0  # seconds to go on killing; only a process stuck in the kernel takes longer
 _UNTIL_DELETED = 0.3  # seconds at most after the loss of a mount until a file that is being deleted is gone
+_UNTIL_STOPPED = 0.3  # seconds at most to wait for processes that are in the middle of a call, or end
 _SIGKILL, _SIGTERM, _SIGCONT, _SIGSTOP = 9, 15, 18, 19
 _EVERYBODY = -1  # kill(2): every process that the signal may reach
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -124,6 +125,8 @@ class Supervisor:
             if not is_due:
                 continue  # files are created all the time, and measuring takes longer
             next_look = time.monotonic() + _TICK / 1000
+            if self._is_stopped:
+                self._stop_all()  # the kernel continues a process group when the last of its session outside it ends
             self._note_time()
             if excess := self._excess():
                 return excess
@@ -159,12 +162,20 @@ class Supervisor:
         self.abandoned = not request
         if request == STOP:
             self._is_stopped = True
-            _signal([_EVERYBODY] if self._is_enclosed else _freeze_family(), _SIGSTOP)
+            self._stop_all(until=time.monotonic() + _UNTIL_STOPPED)
         elif request in (GO_ON, END):
             self._is_stopped &= request == END
             number = _SIGTERM if request == END else _SIGCONT
             _signal([_EVERYBODY] if self._is_enclosed else descendants(self._spec.processes), number)
         return self.abandoned
+
+    def _stop_all(self, until: float = 0.0) -> None:
+        """Stop all processes; wait, at most until then, for each to have stopped, as one that ends wakes others."""
+        while True:
+            _signal([_EVERYBODY] if self._is_enclosed else _freeze_family(), _SIGSTOP)
+            if time.monotonic() > until or all(map(_has_stopped, descendants(self._spec.processes))):
+                return
+            time.sleep(0.001)
 
     def _excess(self) -> str:
         family = descendants(self._spec.processes)
@@ -288,6 +299,11 @@ def _children(process: str) -> list[int]:
 def can_see_children() -> bool:
     """Return whether this kernel lists the children of a process (CONFIG_PROC_CHILDREN)."""
     return os.path.exists(f"/proc/self/task/{os.getpid()}/children")  # noqa: PTH110 - as above
+
+
+def _has_stopped(pid: int) -> bool:
+    """Return whether a process is stopped or has ended. proc_pid_stat(5)."""
+    return read(f"/proc/{pid}/stat").rpartition(b")")[2][1:2] in (b"T", b"t", b"Z", b"X", b"")
 
 
 def _threads_and_memory(pid: int) -> tuple[int, int]:

@@ -42,12 +42,33 @@ exit 7
 """
 
 
+WOKEN = """
+cat > program.py << 'end'
+import ctypes, itertools, pathlib, time
+class Event(ctypes.Structure):
+    _fields_ = [("value", ctypes.c_void_p), ("signal", ctypes.c_int), ("rest", ctypes.c_int * 13)]
+libc, timer = ctypes.CDLL(None, use_errno=True), ctypes.c_void_p()
+event, each_second = Event(None, 18), (ctypes.c_long * 4)(1, 0, 1, 0)  # SIGCONT, as the kernel sends it to orphans
+assert not libc.timer_create(1, ctypes.byref(event), ctypes.byref(timer))
+assert not libc.timer_settime(timer, 0, each_second, None)
+for i in itertools.count():
+    pathlib.Path("next").write_text(str(i))
+    pathlib.Path("next").rename("count")
+    if pathlib.Path("enough").exists():
+        break
+    time.sleep(0.01)
+end
+python3 program.py
+exit 7
+"""
+
+
 def state_of(pid: int) -> str:
     return read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0].decode()
 
 
-def start(world: World, kind: str, timeout: int = 120) -> "subprocess.Popen[str]":
-    (world.project / "command").write_text(COMMAND)
+def start(world: World, kind: str, timeout: int = 120, command: str = COMMAND) -> "subprocess.Popen[str]":
+    (world.project / "command").write_text(command)
     return subprocess.Popen(
         [sys.executable, "-c", PROGRAM, str(world.project), kind, str(timeout), *world.levels],
         stdout=subprocess.PIPE,
@@ -102,6 +123,30 @@ async def test_it_can_be_stopped_again(world: World, program: "subprocess.Popen[
         os.kill(program.pid, signal.SIGCONT)
     (world.project / "enough").touch()
     assert program.communicate(timeout=30)[0].startswith("7 False")
+
+
+async def test_a_process_that_is_woken_is_stopped_again(world: World) -> None:
+    count = world.project / "count"
+    program = start(world, "background", command=WOKEN)
+    try:
+        await until(count.exists, 30)
+        program.send_signal(signal.SIGTSTP)
+        await until(lambda: state_of(program.pid) == "T")
+        before = count.read_text()
+        await until(lambda: count.read_text() != before)
+
+        def stands_still() -> bool:
+            now = count.read_text()
+            time.sleep(0.4)
+            return count.read_text() == now
+
+        await until(stands_still)
+        (world.project / "enough").touch()
+        program.send_signal(signal.SIGCONT)
+        assert program.communicate(timeout=30)[0] == "7 False\n"
+    finally:
+        program.kill()
+        program.communicate()
 
 
 ENDLESS = """
