@@ -69,6 +69,14 @@ class _Call(msgspec.Struct, frozen=True):
     links: Mapping[str, str] | None = None
 
 
+class _Start:
+    """The start of a call, prepared in a thread: `name` once it is recorded. It may have been cancelled by then."""
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.is_cancelled = False
+
+
 class CommandSnapshots:
     """The files of one project as they were before its commands. `watch`: see ProjectTree."""
 
@@ -109,8 +117,14 @@ class CommandSnapshots:
         Raises ToolExecutionError undo_cannot_keep before the command runs, if nothing can be stored.
         """
         self._running += 1
+        start = _Start()
         try:
-            call = await asyncio.to_thread(self._begin, root, tool, command)
+            try:
+                call = await asyncio.to_thread(self._begin, root, tool, command, start)
+            except asyncio.CancelledError:
+                start.is_cancelled = True
+                self._end_cancelled(start)
+                raise
             changes: list[Change] = []
             try:
                 yield changes
@@ -273,7 +287,7 @@ class CommandSnapshots:
                     self._saved = now
             time.sleep(_SECONDS_AT_ONCE / 4)  # lets others have the lock
 
-    def _begin(self, root: ProjectRoot, tool: str, command: str) -> _Call:
+    def _begin(self, root: ProjectRoot, tool: str, command: str, start: _Start) -> _Call:
         since, recorded = time.time(), self._snapshots.recorded
         try:
             self.keep(root, command)
@@ -283,7 +297,16 @@ class CommandSnapshots:
             reason = error.strerror or str(error)
             raise ToolExecutionError("undo_cannot_keep", path=root.path, folder=folder, reason=reason) from error
         links = dict(self._tree_of(root).links)
-        return _Call(self._snapshots.begin({}, tool=tool), tool, since, recorded, links)
+        start.name = self._snapshots.begin({}, tool=tool)
+        if start.is_cancelled:
+            self._end_cancelled(start)
+        return _Call(start.name, tool, since, recorded, links)
+
+    def _end_cancelled(self, start: _Start) -> None:
+        """Record the end of a call that never ran: the next process would take what the user changes for its work."""
+        if start.name:
+            with suppress(OSError, LocalLLMError):
+                self._snapshots.record(ended=start.name)
 
     def _finish(self, root: ProjectRoot, call: _Call) -> list[Change]:
         """Detect and record the changes since `_begin`."""

@@ -1,6 +1,7 @@
 """What a command changed or deleted comes back, whatever it was; what somebody else did meanwhile stays."""
 
 import asyncio
+import gc
 import os
 import shutil
 import subprocess
@@ -516,6 +517,49 @@ async def test_the_rest_is_copied_also_if_a_command_was_cancelled_before_it_bega
     while commands.left_out and time.monotonic() < until:
         await asyncio.sleep(0.02)
     assert commands.left_out == 0
+
+
+class _SlowToBegin(Snapshots):
+    """Snapshots in which a call begins once it `may_begin`: its record is written before that if `is_recorded`."""
+
+    def __init__(self, folder: Path, *, is_recorded: bool) -> None:
+        super().__init__(folder)
+        self._is_recorded = is_recorded
+        self.reached, self.may_begin = threading.Event(), threading.Event()
+
+    def begin(self, before: dict[str, str], *, tool: str, undoes: tuple[str, ...] = ()) -> str:
+        name = super().begin(before, tool=tool, undoes=undoes) if self._is_recorded else ""
+        self.reached.set()
+        self.may_begin.wait(20)
+        return name or super().begin(before, tool=tool, undoes=undoes)
+
+
+async def cancel_before_it_begins(snapshots: _SlowToBegin, root: ProjectRoot) -> None:
+    async def run() -> None:
+        async with CommandSnapshots(snapshots).around(root, tool="run_command"):
+            raise AssertionError
+
+    task = asyncio.create_task(run())
+    await asyncio.to_thread(snapshots.reached.wait, 20)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    snapshots.may_begin.set()
+    await asyncio.get_running_loop().shutdown_default_executor()
+
+
+@pytest.mark.parametrize("is_recorded", [False, True])
+async def test_nothing_is_taken_for_the_work_of_a_command_that_was_cancelled_before_it_began(
+    store: Snapshots, root: ProjectRoot, is_recorded: bool
+) -> None:
+    file = put(root.path / "a", "old")
+    await cancel_before_it_begins(_SlowToBegin(store.index_file.parent, is_recorded=is_recorded), root)
+    gc.collect()  # the lock of those snapshots goes with them, as at the end of a process
+    file.write_text("the user's")
+    assert CommandSnapshots(store).recover(root) == []
+    with pytest.raises(ToolExecutionError, match="nothing to undo"):
+        store.undo(root)
+    assert file.read_text() == "the user's"
 
 
 async def test_what_the_command_names_is_copied_first(
