@@ -146,13 +146,13 @@ class RepositoryBackup:
         return self._files[top]
 
     def _copy_new(self, root: ProjectRoot, top: str, deadline: float) -> None:
-        files, due = self._files[top], self._due.pop(top)
+        files, due, later = self._files[top], self._due[top], set[str]()
         pending = {path.removeprefix(top) for path in self._index.pending if path.startswith(top)}
         for path in due - files.files.keys():
             self._note(top, path, None)
         if files.is_too_large:  # stored files are still updated
-            self._due[top] = due - self._kept_of[top].known.keys()
-            due &= self._kept_of[top].known.keys()
+            later = due - self._kept_of[top].known.keys()
+            due = due - later
         new = [path for path in (due | pending) if self._is_new(top + path, files.files.get(path))]
         objects = sum(files.files[path].size for path in new if is_object(path))
         deadline += more_seconds([files.files[path].size for path in new])
@@ -171,6 +171,7 @@ class RepositoryBackup:
             except OSError as error:
                 if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
                     raise
+        self._due[top] = later  # not before: if it cannot be stored, all of it is due the next time
 
     def _note(self, top: str, path: str, known: Known | None) -> None:
         self._index.put(top + path, known)

@@ -362,6 +362,19 @@ async def test_more_than_is_kept_is_told(store: Snapshots, root: ProjectRoot, mo
     assert not commands.take_note()
 
 
+async def test_what_could_not_be_copied_once_is_copied_before_the_next_command(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot
+) -> None:
+    before = facts(root.path)
+    in_the_way = put(store.repository_folder / "objects", "")
+    with pytest.raises(ToolExecutionError, match="Make room"):
+        await ran(commands, root, "true")
+    in_the_way.unlink()
+    assert await ran(commands, root, "rm -rf .git")
+    undo(store, root)
+    assert facts(root.path) == before
+
+
 async def test_what_no_change_needs_is_pruned(store: Snapshots, root: ProjectRoot) -> None:
     commands = CommandSnapshots(store)
     await ran(commands, root, "rm -rf .git")
