@@ -21,7 +21,11 @@ _MARKER = late_pattern(
 _OUTPUT = late_pattern(r"^--- output of cell \d{1,6} ---$")
 _OWN_MARKER = late_pattern(r"^--- cell \d{1,6}: (code|markdown|raw) ---$", re.MULTILINE)
 _SPACE = late_pattern(r"[ \t\r\n]*")
-_MAGIC = late_pattern(r"^([ \t]*)(?:[%!?].*|[\w.]{1,80}\?{1,2}|[\w., ]{1,80}=[ \t]*[%!].*)$", re.MULTILINE)
+_MAGIC = late_pattern(
+    r"^([ \t]*)(?:%{1,2}[A-Za-z_].*|!(?!=).*|\?.*|[\w.]{1,80}\?{1,2}|[\w., ]{1,80}=[ \t]*[%!].*)$", re.MULTILINE
+)
+"""Matches IPython's own commands, and no line of an expression that begins with `% name` or `!=`."""
+
 _TYPES = {"markdown": "markdown", "md": "markdown", "raw": "raw", "text": "markdown"}
 
 
@@ -188,7 +192,7 @@ class _Layout:
     def __init__(self, raw: str, places: Sequence[_Place]) -> None:
         self._raw = raw
         self._is_ascii = raw.isascii() and "\\u" in raw
-        self._has_ids = '"id":' in raw[places[0].start : places[0].source_end]
+        self._has_ids = any(key == "id" for key, _start, _end in _members(raw, places[0].start))
         self._separators = (", ", ": ") if '"cell_type": ' in raw else (",", ":")
         start = places[0].start
         self._outer = self._indent(start)

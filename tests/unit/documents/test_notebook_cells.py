@@ -131,6 +131,14 @@ def test_the_file_is_written_as_it_was() -> None:
     assert "\\u00e8" in edited(escaped, "b = 1", "b = 'è'")
 
 
+def test_a_new_cell_has_an_id_only_where_cells_have_some() -> None:
+    bare = [{key: cell[key] for key in cell if key != "id"} | {"metadata": {"id": "x"}} for cell in CELLS]
+    raw = json.dumps(NOTEBOOK | {"cells": bare, "nbformat_minor": 0})  # as Colab writes them
+    after = edited(raw, "# Orders", "--- cell 1: code ---\nz = 0\n--- cell 1: markdown ---\n# Orders")
+    added = next(cell for cell in json.loads(after)["cells"] if "".join(cell["source"]) == "z = 0")
+    assert "id" not in added
+
+
 def test_an_empty_source_is_filled_in_the_layout_of_the_file() -> None:
     filled = [*CELLS[:2], CELLS[2] | {"source": ["z = 1\n", "z"]}, CELLS[3]]
     after = edited(LAYOUTS[0], "--- cell 3: code ---\n", "--- cell 3: code ---\nz = 1\nz\n")
@@ -171,3 +179,9 @@ def test_the_python_of_cells_is_without_ipythons_commands() -> None:
     )
     assert python_of(raw) == [(2, "pass\npass\npass\npass\nif x:\n    pass\nx = '%d' % 3")]
     assert python_of(json.dumps(json.loads(raw) | {"metadata": {"language_info": {"name": "R"}}})) == []
+
+
+def test_a_line_of_an_expression_is_none_of_ipythons_commands() -> None:
+    source = 'a = (\n    "%s"\n    % name\n)\nb = (\n    a\n    != name\n)'
+    raw = json.dumps({"nbformat": 4, "cells": [{"cell_type": "code", "source": source}]})
+    assert python_of(raw) == [(1, source)]
