@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import stat
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -41,15 +42,16 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
-    """A session in a list. `began` and `changed` are seconds since the epoch.
-    `first` is the first request on one line; `said` the beginning of all the user's words, `words` the further ones,
-    each
-    once; `answers` the newest. `is_tainted`: untrusted text was added. `ended`: closed normally. `read`: bytes of the
-    log that were read for this."""
+    """A session in a list. `began` and `changed` are seconds since the epoch; `seen` is the latest earlier `changed`
+    that was not ahead of the clock, as a command can set the time of a log. `first` is the first request on one line;
+    `said` the beginning of all the user's words, `words` the further ones, each once; `answers` the newest.
+    `is_tainted`: untrusted text was added. `ended`: closed normally. `read`: bytes of the log that were read for
+    this."""
 
     id: str
     began: float = 0.0
     changed: float = 0.0
+    seen: float = 0.0
     turns: int = 0
     title: str = ""
     first: str = ""
@@ -66,6 +68,10 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     def is_silent(self) -> bool:
         """Whether the user said nothing in it."""
         return not (self.turns or self.first)
+
+    def last_used(self, now: float) -> float:
+        """Return when it was last used, even if a command has set that back. `seen` after `now` is of a wrong clock."""
+        return max(self.changed, self.seen if self.seen <= now else 0.0)
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -125,8 +131,8 @@ def _followed(session: Session, entry: "os.DirEntry[str]") -> Session:
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
     if facts.st_size == session.read and facts.st_mtime == session.changed:
         return session
-    if facts.st_size < session.read:
-        session = Session(id=session.id)
+    seen = max(session.seen, session.changed if session.changed <= time.time() else 0.0)
+    session = msgspec.structs.replace(session if facts.st_size >= session.read else Session(id=session.id), seen=seen)
     return _Reader(session).read(Path(entry.path), facts.st_mtime)
 
 

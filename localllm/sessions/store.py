@@ -372,12 +372,14 @@ class Sessions:
         """Delete sessions unused for `keep_days`, except the newest 20, and all but the newest `keep_count`.
         0 keeps all. Never deletes those with a title, open ones, or those from elsewhere. Sessions in which nothing was
         said, perhaps without even a whole line, are deleted after a day."""
-        since = now() - keep_days * DAY if keep_days else 0.0
+        there = now()
+        since = there - keep_days * DAY if keep_days else 0.0
         plain = [one for one in self.all() if not one.title and self.is_ours(one)]
+        plain.sort(key=lambda one: one.last_used(there), reverse=True)  # stable
         surplus = plain[keep_count:] if keep_count else []
-        old = [one for one in plain[_ALWAYS_KEPT : keep_count or None] if one.changed < since]
+        old = [one for one in plain[_ALWAYS_KEPT : keep_count or None] if one.last_used(there) < since]
         empty = [one for one in self._silent if not one.title and (self.is_ours(one) or self._is_torn(one))]
-        empty = [one for one in empty if one.changed < now() - DAY]
+        empty = [one for one in empty if one.changed < there - DAY]
         deleted = Pruned(*([one.id for one in each if self._deleted(one.id)] for each in (old, surplus, empty)))
         self.delete_orphans()
         return deleted
