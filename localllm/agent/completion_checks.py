@@ -15,19 +15,17 @@ from localllm.agent import request_phrases
 from localllm.agent.announcements import announces, is_only_call, last_command
 from localllm.agent.answer_calls import calls_in, command_in, ends_with_replacement, holds_change, holds_commands
 from localllm.agent.command_kinds import command_kind
-from localllm.agent.first_answer import FirstAnswer
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState
-from localllm.agent.missing_tests import no_result, nothing_run, said_of_no_result
 from localllm.agent.plan_mode import is_told_to_plan
 from localllm.agent.run_facts import DOCUMENTS, RunFacts
 from localllm.agent.system_prompt import remark
+from localllm.agent.test_run_checks import TestRunChecks
 from localllm.agent.work_checks import Finding, WorkChecks
 from localllm.base.directory_walk import ProjectListing
 from localllm.base.events import Notice, ToolCall
 from localllm.base.i18n import Phrase, _
 from localllm.base.jsontext import encode_json
-from localllm.llm.messages import AssistantMessage, Completion, ToolMessage, UserMessage
-from localllm.safety.paths import shown
+from localllm.llm.messages import AssistantMessage, Completion, ToolMessage
 from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
 
@@ -36,13 +34,13 @@ _BROKEN_OFF = frozenset({"length", "content_filter", "chanting", "interrupted"})
 _LONGEST_BEFORE_PLAN = 200
 _MOST_REMARKS = 3
 _MOST_NAMED = 3
-_LONGEST_NAMED = 120
-_LONGEST_COMMAND = 60
 _WRITERS = frozenset({"edit_file", "write_file", "create_file"})
-_TESTS_WANTED = ("run_tests", "no_tests_found", "cannot_run")
-"""Remarks that ask for tests to be run."""
-_ANY_TEST = "make test"
-"""Stands for a project's tests when checking whether a test command may run and none has run yet."""
+_SHORTEST_FIRST = 200
+"""Characters of an answer below which nothing is lost with it."""
+_STANDS_ALONE = 0.6
+"""An answer of this share of the first one's length replaces it."""
+_PLACES = frozenset({"no_such_file", "not_there"})
+"""Remarks on a place that an answer names wrongly: the rest of it holds, and what follows corrects that."""
 
 
 def has_announced(state: RunState, answer: Completion, *, is_asked: bool = False) -> bool:
@@ -68,6 +66,30 @@ class Ending(msgspec.Struct, frozen=True):
     first: str = ""
 
 
+class FirstAnswer:
+    """The longest answer of a run that was doubted and not contradicted, for where the one after it only adds to it.
+
+    A small model responds to a remark with a line ("All tests pass."), which would be all that a one-shot prints. A
+    chat shows both anyway."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Start a new run."""
+        self._text, self._position, self.is_about_place = "", 0, False
+
+    def doubt(self, text: str, position: int, name: str) -> None:
+        """Keep an answer about which the remark `name` is made; `position`: that of the changes of files so far."""
+        if len(text) >= _SHORTEST_FIRST and len(text) > len(self._text):
+            self._text, self._position, self.is_about_place = text, position, name in _PLACES
+
+    def before(self, last: str, position: int) -> str:
+        """Return what goes before the last answer: the first, if that is much longer, and no file changed since."""
+        is_addition = len(last) < _STANDS_ALONE * len(self._text) and position == self._position
+        return self._text if is_addition else ""
+
+
 class Finishing(Middleware):
     """Asks for an announced call, then requires one.
     Tells the model what contradicts its answer; finally judges the end of the run. `max_steps`: the run's limit, 0
@@ -80,6 +102,7 @@ class Finishing(Middleware):
         self._facts = RunFacts()
         self._listing = ProjectListing(tools.root)
         self._work = WorkChecks(tools, self._facts, self._listing)
+        self._test_runs = TestRunChecks(tools, self._facts)
         self._first = FirstAnswer()
         self.begin()
 
@@ -87,10 +110,9 @@ class Finishing(Middleware):
         """Reset the state for a new run."""
         self._asked = 0
         self._told: set[str] = set()
-        self._elsewhere: dict[str, str] = {}
-        self._brought_back: frozenset[str] = frozenset()
         self._facts.begin()
         self._work.begin()
+        self._test_runs.begin()
         self._position = self._tools.changes.position
         self._first.begin()
         self.ending = Ending()
@@ -234,18 +256,13 @@ class Finishing(Middleware):
             *await self._of_merge(state, text),
             *await self._of_reverted(state, text),
         ]
-        if self._facts.unchecked:
-            from localllm.agent.project_checks import brought_back  # most runs change no code
-
-            self._brought_back = await brought_back(self._tools.changes, self._facts, self._position)
-        of_tests = list(self._of_tests(state, text))
+        of_tests = await self._test_runs.findings(state, text)
         return [
             *found,
             *of_tests,
             *self._of_nothing_done(state, text),
             *await self._work.findings(state, text),
-            *(() if of_tests else self._of_rest(state, text)),
-            *await self._of_paths(state, text),
+            *(() if of_tests else self._test_runs.unrun_code(state, text)),
             *await self._of_passages(state, text),
         ]
 
@@ -298,43 +315,6 @@ class Finishing(Middleware):
             return []
         reason = Phrase("the answer claims a change, but the files are as they were before it")
         return [Finding("reverted", reason, contradicts=not facts.has_committed)]
-
-    def _of_tests(self, state: RunState, text: str) -> Iterator[Finding]:
-        """Yield that the last test failed, or that the answer claims passed tests which did not pass.
-        Where they were to pass, the work is not finished, even if the answer says so itself."""
-        facts, failed = self._facts, self._facts.failed_test
-        passed = phrases.says_tests_pass(text)
-        if failed is None:
-            if passed and not facts.is_tested and self._could_know_of_no_test(state):
-                yield self._to_be_run(state, text, Phrase("no test was run after the last change"), is_wanted=True)
-            return
-        command, is_to_pass = _short(failed.command), request_phrases.asks_for_passing(state.goal)
-        if since := [path for path in facts.unchecked if facts.changed[path] > failed.at]:
-            reason = Phrase(
-                "the last test run failed ({command}), and {paths} changed since",
-                command=command,
-                paths=_listed(since),
-            )
-            finding = self._to_be_run(state, text, reason, is_wanted=True)
-            is_denied = finding.name in _TESTS_WANTED and not phrases.admits_failing_tests(text)
-            name = finding.name if is_denied or passed else None
-            is_failed = phrases.admits_failing_tests(text) and not phrases.admits_not_run(text)
-            is_open = is_denied or (is_failed and is_to_pass)
-            yield msgspec.structs.replace(finding, name=name, contradicts=is_open)
-        elif facts.changed or passed or is_to_pass:
-            is_denied = not phrases.admits_failing_tests(text) and (bool(facts.changed) or passed)
-            reason = Phrase("the last test run failed ({command})", command=command)
-            yield Finding("tests_failed" if is_denied else None, reason, is_denied or is_to_pass, {"command": command})
-
-    def _could_know_of_no_test(self, state: RunState) -> bool:
-        """Return whether the model cannot know of passed tests from elsewhere: an earlier run, or the user."""
-        if self._facts.changed:
-            return True
-        request = state.goal
-        is_about_work = request_phrases.asks_for_change(request) or request_phrases.asks_for_check(request)
-        asked = next((one.text for one in reversed(state.history.messages) if isinstance(one, UserMessage)), "")
-        is_told = "<stdin>" in asked or "<file " in asked or "[The user ran" in asked
-        return is_about_work and not is_told and len(state.history.words) == 1 and not self._facts.tests
 
     def _of_nothing_done(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that a requested change was not made, unless the answer explains why."""
@@ -407,36 +387,6 @@ class Finishing(Middleware):
             and not (phrases.needs_nothing(text) or phrases.admits_failure(text) or phrases.admits_refusal(text))
         )
 
-    @property
-    def _unchecked(self) -> list[str]:
-        return [path for path in self._facts.unchecked if path not in self._brought_back]
-
-    def _of_rest(self, state: RunState, text: str) -> Iterator[Finding]:
-        """Yield that code was changed after the last command."""
-        if (paths := self._unchecked) and not self._facts.crash:
-            is_known = bool(self._facts.tests or self._facts.known_test)
-            is_wanted = is_known or request_phrases.asks_for_check(state.goal)
-            yield self._to_be_run(state, text, nothing_run(self._facts, _listed(paths)), is_wanted=is_wanted)
-
-    async def _of_paths(self, state: RunState, text: str) -> list[Finding]:
-        """Return that the answer names a file that is not there and that nothing in the conversation has named, while
-        one of that name is somewhere else: the model has guessed. Not where files were, or are to be, changed."""
-        is_question = not request_phrases.asks_for_change(state.goal) and not is_told_to_plan(state.history)
-        if self._facts.has_changed or not is_question or not state.tools:
-            return []
-        from localllm.agent.project_checks import elsewhere  # most answers name no file
-
-        for path in phrases.named_paths(text):
-            if path not in self._elsewhere:
-                is_known = any(
-                    path in one.text for one in state.history.messages if not isinstance(one, AssistantMessage)
-                )
-                self._elsewhere[path] = "" if is_known else await asyncio.to_thread(elsewhere, self._listing, path)
-            if there := self._elsewhere[path]:
-                reason = Phrase("the answer names {path}, which does not exist", path=shown(path))
-                return [Finding("no_such_file", reason, contradicts=False, params={"path": path, "there": there})]
-        return []
-
     async def _of_passages(self, state: RunState, text: str) -> list[Finding]:
         """Return the references that no passage has, and the numbers that are not in the passages cited."""
         if not self._facts.searches:
@@ -455,30 +405,6 @@ class Finishing(Middleware):
             name, what = "not_in_passages", "; ".join(one.for_model for one in found[:_MOST_NAMED])
         return [Finding(name, one.phrase, contradicts=False, params={"what": what}) for one in found[:_MOST_NAMED]]
 
-    def _to_be_run(self, state: RunState, text: str, reason: Phrase, *, is_wanted: bool) -> Finding:
-        """Return the finding of a missing test.
-        It is requested if that is sensible and needs no confirmation, or that of a person who wanted tests, or would
-        read that they passed, and has refused nothing; a wrong claim is corrected in any case."""
-        facts, passed, request = self._facts, phrases.says_tests_pass(text), state.goal
-        command = facts.known_test.strip()  # not that of a build
-        reason = no_result(facts, _listed(self._unchecked), is_claimed=passed) or reason
-        is_known = phrases.admits_not_run(text) and not passed
-        by_asking = not facts.was_refused and (bool(facts.tests) or passed or request_phrases.asks_for_check(request))
-        if (
-            is_wanted
-            and not is_known
-            and not request_phrases.forbids_check(request)
-            and self._tools.may_run(command or _ANY_TEST, by_asking=by_asking)
-        ):
-            if told := said_of_no_result(facts):
-                return Finding(told[0], reason, contradicts=False, params=told[1])
-            changed = _listed(self._unchecked)
-            why = f"{changed} changed, and no test was run since" if changed else "No test was run"
-            is_nameable = 0 < len(command) <= _LONGEST_COMMAND and not set("\n`") & set(command)
-            named = f": `{command}`" if is_nameable else ""
-            return Finding("run_tests", reason, contradicts=False, params={"why": why, "command": named})
-        return Finding("no_test" if passed else None, reason, contradicts=False)
-
 
 def _alone(text: str) -> str:
     """Return the commands of a text that begins with them."""
@@ -487,12 +413,3 @@ def _alone(text: str) -> str:
 
 def _names(calls: Sequence[ToolCall]) -> str:
     return ", ".join(dict.fromkeys(call.name for call in calls))
-
-
-def _listed(paths: Sequence[str]) -> str:
-    return ", ".join(shown(path) for path in paths[:_MOST_NAMED]) + (" …" if len(paths) > _MOST_NAMED else "")
-
-
-def _short(command: str) -> str:
-    line = " ".join(command.split())
-    return line if len(line) <= _LONGEST_NAMED else f"{line[: _LONGEST_NAMED - 1]}…"

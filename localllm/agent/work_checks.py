@@ -63,6 +63,7 @@ class WorkChecks:
         self._position = self._tools.changes.position
         self._begun = time.time_ns()
         self._own_remarks: set[str] = set()
+        self._elsewhere: dict[str, str] = {}
 
     async def findings(self, state: RunState, text: str) -> list[Finding]:
         """Return what was ordered or is claimed, and was not done."""
@@ -106,6 +107,7 @@ class WorkChecks:
         yield from self._of_plan(state, text)
         yield from self._of_unread(state, text)
         yield from self._of_evidence(state, text)
+        yield from self._of_paths(state, text)
 
     def _of_ban(self, state: RunState) -> Iterator[Finding]:
         """Yield the files that were changed though the request forbids changes, and nobody was asked."""
@@ -340,6 +342,23 @@ class WorkChecks:
             own.add(remark(name, what=what))  # which names what nothing else does
         for one in found:
             yield Finding(name, one.reason, contradicts=False, params={"what": what})
+
+    def _of_paths(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield a file that the answer names, that is not there and that nothing in the conversation has named, while
+        one of that name is somewhere else: the model has guessed. Not where files were, or are to be, changed."""
+        if self._facts.has_changed or not state.tools or request_phrases.asks_for_change(state.goal):
+            return
+        from localllm.agent.project_checks import elsewhere  # most answers name no file
+
+        known = [one.text for one in state.history.messages if not isinstance(one, AssistantMessage)]
+        for path in phrases.named_paths(text):
+            if path not in self._elsewhere:
+                is_known = any(path in one for one in known)
+                self._elsewhere[path] = "" if is_known else elsewhere(self._listing, path)
+            if there := self._elsewhere[path]:
+                reason = Phrase("the answer names {path}, which does not exist", path=shown(path))
+                yield Finding("no_such_file", reason, contradicts=False, params={"path": path, "there": there})
+                return
 
     def _of_commit(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that a commit was ordered, or one failed that the answer claims, and none was made. An answer that

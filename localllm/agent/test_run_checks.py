@@ -1,0 +1,159 @@
+"""Compare an answer with the runs of tests: those that failed, found none, could not be run, or are missing."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from localllm.agent import answer_phrases as phrases
+from localllm.agent import request_phrases
+from localllm.agent.middleware import RunState
+from localllm.agent.run_facts import RunFacts
+from localllm.agent.work_checks import Finding
+from localllm.base.i18n import Phrase, _
+from localllm.llm.messages import UserMessage
+from localllm.safety.paths import shown
+from localllm.text.sanitising import shorten
+from localllm.tools.tool_system import ToolSystem
+
+_MOST_NAMED = 3
+_LONGEST_NAMED, _LONGEST_COMMAND, _LONGEST_WHY = 120, 60, 120
+_TESTS_WANTED = ("run_tests", "no_tests_found", "cannot_run")
+"""Remarks that ask for tests to be run."""
+_ANY_TEST = "make test"
+"""Stands for a project's tests when checking whether a test command may run and none has run yet."""
+
+
+class TestRunChecks:
+    """Compares an answer with the runs of tests, and finds code that nothing has run."""
+
+    def __init__(self, tools: ToolSystem, facts: RunFacts) -> None:
+        self._tools = tools
+        self._facts = facts
+        self.begin()
+
+    def begin(self) -> None:
+        """Start a new run."""
+        self._position = self._tools.changes.position
+        self._brought_back: frozenset[str] = frozenset()
+
+    async def findings(self, state: RunState, text: str) -> list[Finding]:
+        """Return that the last test failed, or that the answer claims passed tests which did not pass."""
+        if self._facts.unchecked:
+            from localllm.agent.project_checks import brought_back  # most runs change no code
+
+            self._brought_back = await brought_back(self._tools.changes, self._facts, self._position)
+        return list(self._of_tests(state, text))
+
+    def _of_tests(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield that the last test failed, or that the answer claims passed tests which did not pass.
+        Where they were to pass, the work is not finished, even if the answer says so itself."""
+        facts, failed = self._facts, self._facts.failed_test
+        passed = phrases.says_tests_pass(text)
+        if failed is None:
+            if passed and not facts.is_tested and self._could_know_of_no_test(state):
+                yield self._to_be_run(state, text, Phrase("no test was run after the last change"), is_wanted=True)
+            return
+        command, is_to_pass = _short(failed.command, _LONGEST_NAMED), request_phrases.asks_for_passing(state.goal)
+        if since := [path for path in facts.unchecked if facts.changed[path] > failed.at]:
+            reason = Phrase(
+                "the last test run failed ({command}), and {paths} changed since",
+                command=command,
+                paths=_listed(since),
+            )
+            finding = self._to_be_run(state, text, reason, is_wanted=True)
+            is_denied = finding.name in _TESTS_WANTED and not phrases.admits_failing_tests(text)
+            name = finding.name if is_denied or passed else None
+            is_failed = phrases.admits_failing_tests(text) and not phrases.admits_not_run(text)
+            is_open = is_denied or (is_failed and is_to_pass)
+            yield msgspec.structs.replace(finding, name=name, contradicts=is_open)
+        elif facts.changed or passed or is_to_pass:
+            is_denied = not phrases.admits_failing_tests(text) and (bool(facts.changed) or passed)
+            reason = Phrase("the last test run failed ({command})", command=command)
+            yield Finding("tests_failed" if is_denied else None, reason, is_denied or is_to_pass, {"command": command})
+
+    def _could_know_of_no_test(self, state: RunState) -> bool:
+        """Return whether the model cannot know of passed tests from elsewhere: an earlier run, or the user."""
+        if self._facts.changed:
+            return True
+        request = state.goal
+        is_about_work = request_phrases.asks_for_change(request) or request_phrases.asks_for_check(request)
+        asked = next((one.text for one in reversed(state.history.messages) if isinstance(one, UserMessage)), "")
+        is_told = "<stdin>" in asked or "<file " in asked or "[The user ran" in asked
+        return is_about_work and not is_told and len(state.history.words) == 1 and not self._facts.tests
+
+    def unrun_code(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield that code was changed after the last command."""
+        if (paths := self._unchecked) and not self._facts.crash:
+            is_known = bool(self._facts.tests or self._facts.known_test)
+            is_wanted = is_known or request_phrases.asks_for_check(state.goal)
+            yield self._to_be_run(state, text, _nothing_run(self._facts, _listed(paths)), is_wanted=is_wanted)
+
+    @property
+    def _unchecked(self) -> list[str]:
+        return [path for path in self._facts.unchecked if path not in self._brought_back]
+
+    def _to_be_run(self, state: RunState, text: str, reason: Phrase, *, is_wanted: bool) -> Finding:
+        """Return the finding of a missing test.
+        It is requested if that is sensible and needs no confirmation, or that of a person who wanted tests, or would
+        read that they passed, and has refused nothing; a wrong claim is corrected in any case."""
+        facts, passed, request = self._facts, phrases.says_tests_pass(text), state.goal
+        command = facts.known_test.strip()  # not that of a build
+        reason = _no_result(facts, _listed(self._unchecked), is_claimed=passed) or reason
+        is_known = phrases.admits_not_run(text) and not passed
+        by_asking = not facts.was_refused and (bool(facts.tests) or passed or request_phrases.asks_for_check(request))
+        if (
+            is_wanted
+            and not is_known
+            and not request_phrases.forbids_check(request)
+            and self._tools.may_run(command or _ANY_TEST, by_asking=by_asking)
+        ):
+            if told := _said_of_no_result(facts):
+                return Finding(told[0], reason, contradicts=False, params=told[1])
+            changed = _listed(self._unchecked)
+            why = f"{changed} changed, and no test was run since" if changed else "No test was run"
+            is_nameable = 0 < len(command) <= _LONGEST_COMMAND and not set("\n`") & set(command)
+            named = f": `{command}`" if is_nameable else ""
+            return Finding("run_tests", reason, contradicts=False, params={"why": why, "command": named})
+        return Finding("no_test" if passed else None, reason, contradicts=False)
+
+
+def _nothing_run(facts: RunFacts, paths: str) -> Phrase:
+    """Return for the user that nothing was run after `paths` changed, or could not be."""
+    if facts.not_run and not facts.empty_test:
+        return _could_not_be_run(facts, facts.not_run, paths)
+    return Phrase("nothing was run after {paths} changed", paths=paths)
+
+
+def _no_result(facts: RunFacts, paths: str, *, is_claimed: bool) -> Phrase | None:
+    """Return for the user that the newest test found none, or could not be run though the answer claims that it passed;
+    None otherwise. `paths` are what was changed before it."""
+    if facts.empty_test:
+        return Phrase("{command} found no tests", command=_short(facts.empty_test))
+    return _could_not_be_run(facts, facts.missing_test, paths) if facts.missing_test and is_claimed else None
+
+
+def _said_of_no_result(facts: RunFacts) -> tuple[str, dict[str, str]] | None:
+    """Return the remark for the model on such a test, and its parameters."""
+    if facts.empty_test:
+        return "no_tests_found", {"command": _short(facts.empty_test)}
+    if facts.missing_test:
+        why = shorten(facts.why_not_run, _LONGEST_WHY) or "no such program"
+        return "cannot_run", {"command": _short(facts.missing_test), "why": why}
+    return None
+
+
+def _could_not_be_run(facts: RunFacts, command: str, paths: str) -> Phrase:
+    command, why = _short(command), shorten(facts.why_not_run, _LONGEST_WHY)
+    if not paths:
+        return Phrase("{command} could not be run: {why}", command=command, why=why or _("no such program"))
+    if why:
+        return Phrase("{command} could not be run after {paths} changed: {why}", command=command, paths=paths, why=why)
+    return Phrase("{command} could not be run after {paths} changed", command=command, paths=paths)
+
+
+def _short(command: str, width: int = _LONGEST_COMMAND) -> str:
+    return shorten(" ".join(command.split()), width)
+
+
+def _listed(paths: Sequence[str]) -> str:
+    return ", ".join(shown(path) for path in paths[:_MOST_NAMED]) + (" …" if len(paths) > _MOST_NAMED else "")
