@@ -112,19 +112,27 @@ def _without_marks(text: str) -> tuple[str, list[tuple[int, list[str]]]]:
 
 
 def _assigned(text: str, spans: list[Span], marks: list[tuple[int, list[str]]]) -> dict[int, list[str]]:
-    """Assign ids to sentences. A mark after a full stop belongs to the sentence before it, unless it starts a line."""
+    """Assign ids to sentences. A mark after a full stop belongs to the sentence before it, unless it starts a line;
+    one that is a line of its own to the one after it only if the text begins with a mark."""
     cited: dict[int, list[str]] = {}
+    are_above = bool(marks and spans) and marks[0][0] <= spans[0].start
     for place, ids in marks:
         before = [number for number, span in enumerate(spans) if span.start < place]
         number = before[-1] if before else 0
-        if before and place > spans[number].end and "\n" in text[spans[number].end : place]:
-            number += 1
+        if before and "\n" in text[spans[number].end : place] and (are_above or not _is_alone(text, place)):
+            number = min(number + 1, len(spans) - 1)
         cited.setdefault(number, []).extend(ids)
     for number in sorted(cited):
         before = number - 1
         if before >= 0 and before not in cited and _names_source(text, spans[before], spans[number]):
             cited[before] = cited.pop(number)
     return cited
+
+
+def _is_alone(text: str, place: int) -> bool:
+    """Whether nothing else was in the line of a mark."""
+    line = f"{text[text.rfind(chr(10), 0, place) + 1 : place]}{text[place:].partition(chr(10))[0]}"
+    return not any(map(str.isalnum, line))
 
 
 def _names_source(text: str, before: Span, span: Span) -> bool:

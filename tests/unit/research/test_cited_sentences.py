@@ -26,8 +26,16 @@ def test_marks_belong_to_their_sentence() -> None:
         "## Opening\n\n**Facts**\n\n1. The **tower** opened in 1998 [E1].\n2. It is 120.5 m tall [E2].",
         "```\nThe tower opened in 1998 [source: E1]. It is 120.5 m tall [evidence E2].\n```",
         "The tower opened in 1998 [E1]. It is 120.5 m tall [E2][E2].",
+        "The tower opened in 1998.\n[E1]\nIt is 120.5 m tall.\n[E2]",
+        "The tower opened in 1998.\n\n[E1]\n\nIt is 120.5 m tall.\n\n[E2].\n",
+        "[E1]\nThe tower opened in 1998.\n[E2]\nIt is 120.5 m tall.",
     ):
         assert read(text) == both, text
+
+
+@pytest.mark.parametrize("text", ["The tower opened in 1998.\n[E1]", "[E2]\nThe tower opened in 1998.\n[E1]", "[E1]"])
+def test_a_mark_below_all_sentences_belongs_to_the_last(text: str) -> None:
+    assert [sentence for sentence, ids in read(text) if "E1" in ids] == ["The tower opened in 1998."][: len(text) // 9]
 
 
 def test_japanese_marks_belong_to_their_sentence() -> None:
