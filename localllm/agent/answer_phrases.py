@@ -68,6 +68,20 @@ _NOTHING_NEEDED = (
     r"|すでに|既に|(?:変更|修正|対応|追加)(?:の必要)?(?:は|が)?(?:不要|必要(?:は)?(?:ありません|ない)"
     r"|必要がありません|ありません)|見つかりません(?:でした)?|存在しません|問題(?:は)?(?:ありません|なし)"
 )
+_LEFT_AS_IS = (
+    r"(?i)\b(?:left|leave|leaving|kept|keep|keeping) [^.\n]{1,60}\b(?:unchanged|untouched|alone|as[- ]is"
+    r"|as (?:it|they) (?:is|are|was|were))\b|\b(?:made|making|did not make|didn't make) (?:no|any) (?:\w+ )?(?:changes"
+    r"|edits)\b|そのままに(?:し|なって)|変更(?:は|を)?(?:加え|行って|行い)(?:ていま|ま)せん"
+)
+_NONE_OF = r"(?i)(?:\b(?:no|any|not|never|without)|n't)\b(?P<what>(?: [\w'-]{1,40}){1,4})"
+_ALL_FINE = (
+    r"(?i)\b(?:all|both|every|each)\b(?P<what>(?:[^.;\n]|\.\w){1,80}?)\b(?:is|are|look|looks) (?:\w{1,20}ly )?"
+    r"(?:used|in use|needed|required|correct|fine|valid|right|ok|consistent|up to date)\b"
+)
+_NONE_OF_JA = (
+    r"(?P<what>[一-龯]{1,10}|[ァ-ヶー]{1,20}|[A-Za-z_]{1,40})`? ?[はがも][^。\n]{0,16}(?:見当たり|見つかり|あり|存在し"
+    r"|検出され|残って(?:い)?|確認でき)ません"
+)
 _REVERTED = (
     r"(?i)\b(?:revert(?:ed|ing)?|restor(?:ed|ing)|undid|undone|roll(?:ed|ing)? back|put back|unchanged"
     r"|as (?:it was|they were) before)\b|元に戻|元どおり|元通り|取り消し|復元|巻き戻"
@@ -199,6 +213,29 @@ def admits_refusal(answer: str) -> bool:
 def needs_nothing(answer: str) -> bool:
     """Return whether it says that no change is needed, or its target does not exist."""
     return bool(re.search(_NOTHING_NEEDED, ends_of(answer)))
+
+
+def finds_none(answer: str, request: str) -> bool:
+    """Return whether it says that there is nothing of what the request speaks of, or that all was left as it is."""
+    request = request.casefold()
+    for said in sentences_in(answer):
+        if re.search(_LEFT_AS_IS, said):
+            return True
+        found = [*re.finditer(_NONE_OF, said), *re.finditer(_ALL_FINE, said)]
+        words = (word for match in found for word in re.findall(r"[\w'-]{3,}", match["what"].casefold()))
+        if any(re.search(rf"\b{re.escape(word[:_STEM])}", request) for word in words if word not in _NO_NOUNS):
+            return True
+        if not said.isascii() and any(
+            match["what"].casefold()[: _STEM if match["what"].isascii() else 2] in request
+            for match in re.finditer(_NONE_OF_JA, said)
+        ):
+            return True
+    return False
+
+
+_STEM = 5
+"""Characters of a word that its other forms share: typo, typos; crash, crashes."""
+_NO_NOUNS = frozenset({"the", "was", "were", "are", "and", "for", "from", "with", "that", "this", "any", "been", "did"})
 
 
 def says_reverted(answer: str) -> bool:

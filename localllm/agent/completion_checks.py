@@ -343,7 +343,7 @@ class Finishing(Middleware):
 
     def _of_words_alone(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield what the answer gives in place of a requested change."""
-        is_alone = not self._tools.is_attended
+        facts, is_alone = self._facts, not self._tools.is_attended
         if holds_change(text):
             yield Finding("not_written", Phrase("the change shown in the answer was not made"), contradicts=True)
         elif holds_commands(text):
@@ -351,6 +351,8 @@ class Finishing(Middleware):
         elif phrases.says_changed(text):
             reason = Phrase("the answer claims a change, but no file was changed")
             yield Finding("no_change", reason, contradicts=True)
+        elif phrases.finds_none(text, state.goal) or (facts.is_tested and request_phrases.asks_for_passing(state.goal)):
+            return  # what was to be changed is not there, or the tests that were to pass do
         elif phrases.asks_user(text):
             if is_alone:
                 reason = Phrase("the answer asks a question, and nothing was changed")
