@@ -13,7 +13,7 @@ _NO_FILE = r"\[\]［］【】()（）「」、。,;:*?\"<>|`\n"
 _FILE = rf"[^\s{_NO_FILE}][^{_NO_FILE}]{{0,200}}?\.[A-Za-z][A-Za-z0-9]{{0,7}}"
 _WORD = rf"[^\s{_NO_FILE}]{{1,200}}\.[A-Za-z][A-Za-z0-9]{{0,7}}"
 _PLACE = (
-    r"(?P<lines>:\s?L?(?P<line>\d+)(?:\s?[-–~]\s?L?(?P<last_line>\d+))?)"
+    r"(?P<lines>(?::\s?L?|\s?#L|,?\s?(?:[Ll]ines?\s?|L))(?P<line>\d+)(?:\s?[-–~]\s?L?(?P<last_line>\d+))?)"
     r"|(?P<pages>,?\s?(?:pp?\.?|pages?)\s?(?P<page>\d+)(?:\s?[-–]\s?(?P<last_page>\d+))?)"
     r"|(?P<rows>,?\s?rows?\s?(?P<row>\d+)(?:\s?[-–]\s?(?P<last_row>\d+))?)"
     r"|(?P<section>\s?§\s?(?P<heading>[^\[\];]+))"
@@ -35,7 +35,9 @@ _ABOVE = late_pattern(
 """A reference on a line of its own, and the paragraph below it, which has none."""
 _BARE = late_pattern(rf"(?<![\w/.:\[-])`?(?P<whole>{_WORD}:\d+(?:[-–]\d+)?)`?(?![\w-])")
 _BETWEEN = late_pattern(r"\s*[;；]\s*|\s*,\s+(?=\S+\.[A-Za-z]\w*(?:[:\s]|$))|\s*、\s*")
-
+_MORE_NUMBERS = late_pattern(r"\s?,\s?(?=L?\d)")
+_NUMBERS = late_pattern(r"\s?L?\d+(?:\s?[-–~]\s?L?\d+)?\s?")
+_NUMBERED = late_pattern(r"(?P<head>.*?\D)\d+(?:\s?[-–~]\s?L?\d+)?\s?")
 
 _MARKS = "`* "
 """Of Markdown, around a reference."""
@@ -79,7 +81,7 @@ class Reference(NamedTuple):
 
 def references_in(answer: str) -> list[str]:
     """Return the references in brackets, without marks around them."""
-    parts = [part for found in _BRACKETED.finditer(answer) for part in _BETWEEN.split(found[1])]
+    parts = [part for found in _BRACKETED.finditer(answer) for part in _parts(found[1])]
     return [part.strip(_MARKS) for part in parts if read_reference(part) is not None]
 
 
@@ -107,7 +109,7 @@ def check_citations(answer: str, hits: Sequence[Hit]) -> Checked:
         return bool(found)
 
     def bracketed(found: re.Match[str]) -> str:
-        parts = _BETWEEN.split(found[1])
+        parts = _parts(found[1])
         kept = [part for part in parts if is_kept(part)]
         if len(kept) == len(parts):
             return found[0]
@@ -126,6 +128,17 @@ def check_citations(answer: str, hits: Sequence[Hit]) -> Checked:
         if not is_kept(whole):
             text = re.sub(rf"\s?[(（]?`?{re.escape(whole)}`?(?![\w-])[)）]?", "", text)
     return Checked(text, tuple(removed.values()), tuple(cited.values()))
+
+
+def _parts(written: str) -> list[str]:
+    """Split what stands in brackets into references, several places of one file (a.md:3-4, 9) into one each."""
+    parts: list[str] = []
+    for part in _BETWEEN.split(written):
+        for piece in [part] if read_reference(part) else _MORE_NUMBERS.split(part):
+            is_more = bool(parts) and _NUMBERS.fullmatch(piece) and read_reference(parts[-1])
+            before = _NUMBERED.fullmatch(parts[-1]) if is_more else None
+            parts.append(f"{before['head']}{piece.strip()}" if before else piece)
+    return parts
 
 
 def _without_places(answer: str, hits: Sequence[Hit]) -> str:

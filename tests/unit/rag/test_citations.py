@@ -2,7 +2,7 @@
 
 import msgspec
 
-from localllm.rag.citations import check_citations, sentences_with_citations, uncited_sentences
+from localllm.rag.citations import check_citations, references_in, sentences_with_citations, uncited_sentences
 from localllm.rag.records import Hit, Place, Scores
 from tests.support.each import each
 
@@ -25,6 +25,11 @@ KEPT = [
     "It is so [docs/setup.md:10-24].",
     "It is so [docs/setup.md:12].",
     "It is so [setup.md:12-13].",
+    "It is so [docs/setup.md lines 12-13].",
+    "It is so [docs/setup.md, line 10].",
+    "It is so [docs/setup.md#L12-L13].",
+    "It is so [docs/setup.md:10-12, 20; manual v2.pdf p.3, 4].",
+    "休暇は十日です［規則/休暇.md:3、5-6］。",
     "It is so [Docs/Setup.md].",
     "It is so (docs/setup.md:11).",
     "It is so in docs/setup.md:24.",
@@ -42,7 +47,7 @@ KEPT = [
     "It is so [docs/setup.md:10-24; faq.csv row 12].",
     "It is so [docs/setup.md:10-24, faq.csv row 12].",
     "An array a[0] and a [note] and [a link](http://x.example/a.md:3) stay.",
-    "The year [2024] stays.",
+    "The year [2024] stays, and [1, 2] and [docs, 3].",
 ]
 
 
@@ -54,6 +59,12 @@ def test_what_points_to_a_passage_stays(answer: str) -> None:
 GONE = [
     ("It is so [docs/setup.md:25].", "It is so."),
     ("It is so [docs/setup.md:1-30].", "It is so."),
+    ("It is so [docs/setup.md lines 80-90].", "It is so."),
+    ("It is so [docs/setup.md, line 9].", "It is so."),
+    ("It is so [docs/setup.md#L9].", "It is so."),
+    ("It is so [docs/setup.md:10-12, 90].", "It is so [docs/setup.md:10-12]."),
+    ("It is so [docs/setup.md:9, 10-12].", "It is so [docs/setup.md:10-12]."),
+    ("休暇は十日です［規則/休暇.md:3、50］。", "休暇は十日です[規則/休暇.md:3]。"),
     ("It is so [other.md:10-24].", "It is so."),
     ("It is so [tup.md:12].", "It is so."),
     ("It is so [manual v2.pdf p.5].", "It is so."),
@@ -78,6 +89,12 @@ def test_what_points_nowhere_goes(answer: str, left: str) -> None:
 def test_what_points_nowhere_is_named_once_however_it_is_spelt() -> None:
     checked = check_citations("A [`other.md:3-4`]. B [other.md:3–4]. C **[other.md:3-4]**, other.md:3-4.", HITS)
     assert checked.removed == ("other.md:3-4",)
+
+
+def test_each_place_of_a_file_is_compared() -> None:
+    checked = check_citations("A [faq.csv row 12; docs/setup.md:12, 20] and [docs/setup.md lines 11-13].", HITS)
+    assert [one.file for one in checked.cited] == ["faq.csv", "docs/setup.md"]
+    assert references_in("A [a.md:3-4, 9; b.pdf p.2, 5].") == ["a.md:3-4", "a.md:9", "b.pdf p.2", "b.pdf p.5"]
 
 
 def test_what_is_cited_is_known_once() -> None:
