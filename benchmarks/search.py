@@ -95,7 +95,7 @@ def searching(pattern: str, *, literal: bool = False, use_ripgrep: bool = True) 
     async def search(root: Path) -> object:
         import msgspec
 
-        from localllm.tools.search import Request, find
+        from localllm.tools.file_search import Request, find
         from localllm.tools.search_backends import Query
         from tests.support.tools import make_context
 

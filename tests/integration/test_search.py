@@ -15,8 +15,10 @@ import pytest
 from msgspec.structs import replace
 
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
-from localllm.tools import search
-from localllm.tools.search import Outcome, Request, WantedLines, find, search_files
+from localllm.tools import file_search
+from localllm.tools.file_search import Outcome, Request, find
+from localllm.tools.search import search_files
+from localllm.tools.search_arguments import WantedLines
 from localllm.tools.search_backends import PythonEngine, Query, RipgrepEngine, around
 from tests.support.tools import make_context, put, use
 
@@ -218,7 +220,7 @@ async def test_that_time_was_up_is_shown_to_the_user_as_well(tmp_path: Path, mon
     async def cut(*_: object) -> Outcome:
         return Outcome([], 12_200, Counter(), truncated=False, engine="python", timed_out=True)
 
-    monkeypatch.setattr(search, "find", cut)
+    monkeypatch.setattr(file_search, "find", cut)
     output = await use(search_files, make_context(tmp_path), pattern="retry")
     assert str(output.summary) == "0 matches for retry; stopped after 20 seconds and 12200 files"
 

@@ -39,7 +39,7 @@ from localllm.llm.client import LLMClient
 from localllm.llm.messages import AssistantMessage, Completion, Message
 from localllm.llm.model_profiles import COMPACT, SMALL_WINDOW
 from localllm.llm.providers.openai_compatible import OpenAICompatible
-from localllm.tools import search
+from localllm.tools import file_search
 from localllm.tools.context import ToolContext
 from tests.support.agents import call, make_agent, make_tools, play, scripted
 from tests.support.long_chat import long_chat
@@ -54,15 +54,15 @@ GOAL = "Find out what every module does.\nKeep the spelling »naïve-Größe 日
 @pytest.fixture(scope="module")
 def searched_once() -> Iterator[None]:
     """Search for each pattern once: the project is the same for every test, and they would start ripgrep 333 times."""
-    find, found = search.find, dict[search.Request, search.Outcome]()
+    find, found = file_search.find, dict[file_search.Request, file_search.Outcome]()
 
-    async def remembered(context: ToolContext, request: search.Request) -> search.Outcome:
+    async def remembered(context: ToolContext, request: file_search.Request) -> file_search.Outcome:
         if request not in found:
             found[request] = await find(context, request)
         return found[request]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "find", remembered)
+        patch.setattr(file_search, "find", remembered)
         yield
 
 
