@@ -307,7 +307,9 @@ class Finishing(Middleware):
         """Return that the answer claims a change, though the files are again as they were before the run. Where
         something was committed, the change may be on another branch."""
         facts = self._facts
-        if not phrases.says_changed(text) or phrases.admits_failure(text) or phrases.says_reverted(text):
+        if not facts.changed or not phrases.says_changed(text):
+            return []
+        if phrases.admits_failure(text) or phrases.says_reverted(text):
             return []
         if not request_phrases.asks_for_change(state.goal):
             return []

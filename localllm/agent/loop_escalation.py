@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from localllm.agent.completion import FINISH_REASON
-from localllm.agent.completion_checks import has_announced
 from localllm.agent.loop_detection import Loop, LoopDetector, Step
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState, Stop
 from localllm.agent.panel.records import Advisers, Attempt, Consultation, Dossier
@@ -131,6 +130,8 @@ class Ladder(Middleware):
         """Respond to an answer that repeated itself, and to repeated announcements without a call."""
         if answer.finish_reason == FINISH_REASON:
             return await self._after_chant(state)
+        from localllm.agent.completion_checks import has_announced  # the first request comes before it
+
         if self._has_announced or not has_announced(state, answer):
             return None
         self._has_announced = True

@@ -6,7 +6,8 @@ with an answer without a call (`after_answer`), which ends the run unless a poli
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Literal
+from functools import cached_property
+from typing import Generic, Literal, TypeVar
 
 import msgspec
 
@@ -89,6 +90,34 @@ class Middleware:
     async def after_answer(self, state: RunState, answer: Completion) -> Decision:
         """Decide how to respond to an answer without a call; None to accept it as the last."""
         return None
+
+
+Policy = TypeVar("Policy", bound=Middleware)
+
+
+class Late(Middleware, Generic[Policy]):
+    """A policy for answers, made with the first one: the first request does not wait for its modules."""
+
+    def __init__(self, make: Callable[[], Policy]) -> None:
+        self._make = make
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The policy."""
+        return self._make()
+
+    def begin(self) -> None:
+        """Start a new run."""
+        if "policy" in vars(self):
+            self.policy.begin()
+
+    def after_results(self, state: RunState, results: Sequence[ToolResult]) -> None:
+        """Pass the results to the policy."""
+        self.policy.after_results(state, results)
+
+    async def after_answer(self, state: RunState, answer: Completion) -> Decision:
+        """Return the policy's response."""
+        return await self.policy.after_answer(state, answer)
 
 
 class Policies(Middleware):

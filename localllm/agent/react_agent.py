@@ -3,19 +3,17 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
-from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from localllm.agent.compaction import Compaction, Surroundings
-from localllm.agent.completion_checks import Finishing
 from localllm.agent.continuation import Answer, Unanswered
 from localllm.agent.file_references import tell_of_others, with_files
 from localllm.agent.history import History
 from localllm.agent.loop_detection import PATTERNS, LoopDetector
 from localllm.agent.loop_escalation import Ladder
-from localllm.agent.middleware import Inject, Limits, Middleware, Policies, RunState, Stop, goal_of
+from localllm.agent.middleware import Inject, Late, Limits, Middleware, Policies, RunState, Stop, goal_of
 from localllm.agent.panel.records import Advisers
 from localllm.agent.request_phrases import forbids_change
 from localllm.agent.run_stats import AgentResult, EventStream, Tally
@@ -44,6 +42,7 @@ from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
 
 if TYPE_CHECKING:
+    from localllm.agent.completion_checks import Finishing
     from localllm.context.context_manager import Compacted, SmartContextManager
     from localllm.memory.external_memory import ExternalMemorySystem
 
@@ -98,7 +97,7 @@ class ReActAgent:
             surroundings=msgspec.structs.replace(surroundings, situation=self._situation, keep=tool_system.keep_words),
             note=self._note_compaction,
         )
-        self._finishing = Finishing(tool_system, settings.max_iterations, lambda: llm_client.answering.info.exact)
+        self._finishing = Late(self._make_finishing)
         # Before each step they are called in this order, up to the first that stops the run. For an answer without a
         # call the first response counts.
         policies = [
@@ -136,6 +135,11 @@ class ReActAgent:
                 finished = event
         return self._tally.result(finished)
 
+    def _make_finishing(self) -> "Finishing":
+        from localllm.agent.completion_checks import Finishing
+
+        return Finishing(self.tool_system, self._settings.max_iterations, lambda: self.llm_client.answering.info.exact)
+
     def interrupt(self) -> None:
         """Interrupt the current run; its events still end with RunFinished."""
         self._stream.interrupt()
@@ -150,7 +154,7 @@ class ReActAgent:
             if stop:
                 return await self._stopped(stop, query)
             state.step = self._tally.steps = state.step + 1
-            thought = await self.think(emit, partial(self._finishing.with_calls, state))
+            thought = await self.think(emit, lambda said: self._finishing.policy.with_calls(state, said))
             state.usage = self._tally.usage
             if thought.message.tool_calls:
                 results: list[ToolResult] = []
@@ -384,7 +388,7 @@ class ReActAgent:
             self._keep(Completion(marked, "interrupted", Usage()), emit)
 
     def _answered(self, thought: Completion, emit: Emit) -> RunFinished:
-        ending = self._finishing.ending
+        ending = self._finishing.policy.ending
         answer = "\n\n".join(filter(None, (ending.first, thought.message.text)))
         if thought.finish_reason == "length":
             emit(Notice(text=_("The answer was cut off at the token limit (llm.max_tokens)."), level="warning"))

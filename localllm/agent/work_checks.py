@@ -303,11 +303,12 @@ class WorkChecks:
         )
         if self._facts.calls or not any(tool.name == "read_file" for tool in state.tools):
             return
-        if request_phrases.asks_for_change(request) or not request_phrases.asks_about_content(request):
+        paths = phrases.named_files(request)[:_MOST_NAMED]
+        if not paths or request_phrases.asks_for_change(request) or not request_phrases.asks_about_content(request):
             return
         if any("<stdin>" in one for one in given) or phrases.admits_failure(text) or phrases.asks_user(text):
             return
-        for path in phrases.named_files(request)[:_MOST_NAMED]:
+        for path in paths:
             name = path.removeprefix("./")
             is_attached = f"@{path}" in request or f"＠{path}" in request
             content = None if is_attached else self._tools.unread_text(name)
@@ -348,10 +349,10 @@ class WorkChecks:
         one of that name is somewhere else: the model has guessed. Not where files were, or are to be, changed."""
         if self._facts.has_changed or not state.tools or request_phrases.asks_for_change(state.goal):
             return
-        from localllm.agent.project_checks import elsewhere  # most answers name no file
-
         known = [one.text for one in state.history.messages if not isinstance(one, AssistantMessage)]
         for path in phrases.named_paths(text):
+            from localllm.agent.project_checks import elsewhere  # most answers name no file
+
             if path not in self._elsewhere:
                 is_known = any(path in one for one in known)
                 self._elsewhere[path] = "" if is_known else elsewhere(self._listing, path)

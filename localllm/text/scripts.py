@@ -31,6 +31,8 @@ def is_in_language(text: str, language: str) -> bool:
 
 def is_chinese(text: str) -> bool:
     """Return whether a text, without code, is Chinese: no kana, and ideographs that only Chinese has."""
+    if text.isascii():
+        return False
     prose = _CODE.sub("", text)
     ideographs = _IDEOGRAPH.findall(prose)
     if _KANA.search(prose) or len(ideographs) < _FEW_IDEOGRAPHS:
