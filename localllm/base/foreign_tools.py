@@ -172,6 +172,11 @@ def _by_spelling() -> dict[str, frozenset[str]]:
     return {field: frozenset(map(folded, names.split())) for field, names in _ARGUMENTS.items()}
 
 
+def own_name(name: str, tools: Collection[str]) -> str:
+    """Return the one of `tools` with this name, ignoring case and underscores; "" if none."""
+    return name if name in tools else next((own for own in tools if folded(own) == folded(name)), "")
+
+
 def tool_meant(name: str) -> str:
     """Return our tool, or one of the kinds above, for another assistant's tool `name`; "" if unknown."""
     return _by_name().get(folded(name), "")

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from localllm.base.files import open_made
 from localllm.base.regular_files import open_linkless
-from localllm.sandbox.git_config import Setting, parse, write
-from localllm.sandbox.git_programs import expanded, names_program
+from localllm.sandbox.git_config import Setting, expanded, parse, write
+from localllm.sandbox.git_programs import names_program
 from localllm.sandbox.symlinks import Resolved, resolve
 
 CARGO = (".cargo/config.toml", ".cargo/config")

@@ -3,6 +3,7 @@
 The syntax: git-config(1).
 """
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -91,3 +92,11 @@ def write(settings: Iterable[Setting]) -> bytes:
 
 def _quoted(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+
+
+def expanded(path: str, home: str) -> str:
+    """Expand the beginning of a path as git does: `~/`, `~user/`, and the mark of one that may be missing."""
+    path = path.removeprefix(":(optional)")
+    if path.startswith("~/"):
+        return f"{home}/{path[2:]}"
+    return os.path.expanduser(path) if path.startswith("~") and "/" in path else path  # noqa: PTH111 - a string

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, pairwise
 
-from localllm.sandbox.git_config import Setting
+from localllm.sandbox.git_config import Setting, expanded
 
 _FOLDERS = frozenset({"core.hookspath", "init.templatedir"})
 _PATHS = frozenset({"mergetool.path", "difftool.path", "browser.path", "man.path", "lfs.path"})
@@ -73,14 +73,6 @@ def named_files(settings: Iterable[Setting], folders: Iterable[str], home: str, 
         if may_be(path := os.path.join(base, expanded(word, home)))  # noqa: PTH118 - strings
     )
     return list(found)[:_MOST], len(found) <= _MOST and next(words, None) is None
-
-
-def expanded(path: str, home: str) -> str:
-    """Expand the beginning of a path as git does: `~/`, `~user/`, and the mark of one that may be missing."""
-    path = path.removeprefix(":(optional)")
-    if path.startswith("~/"):
-        return f"{home}/{path[2:]}"
-    return os.path.expanduser(path) if path.startswith("~") and "/" in path else path  # noqa: PTH111 - a string
 
 
 def _words(setting: Setting, folders: list[str], beside: str) -> Iterator[_Word]:

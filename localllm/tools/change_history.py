@@ -21,7 +21,6 @@ from localllm.snapshots.file_state import ABSENT, look
 from localllm.snapshots.recorder import CommandSnapshots
 from localllm.snapshots.store import Snapshots
 from localllm.text.decoding import NotTextError, decode
-from localllm.text.diffing import unified
 from localllm.tools.context import ToolContext
 from localllm.tools.text_files import load
 
@@ -240,6 +239,8 @@ class ChangeHistory:
         except LocalLLMError as error:
             return FileDiff(path, reason=error.what)
         reason = "" if is_as_before or old != new else _("the text is the same; its permissions or its form are not")
+        from localllm.text.diffing import unified  # few diffs are shown
+
         return FileDiff(path, unified(old, new, shown(path)), reason)
 
     def adopt(self, made: Sequence[Transition]) -> None:

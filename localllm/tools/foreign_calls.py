@@ -7,11 +7,13 @@ from typing import Any, cast
 import msgspec
 
 from localllm.base import foreign_tools as foreign
+from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json, ToolCall
-from localllm.base.foreign_tools import FINISH, KINDS, NOTE, PATCH, PYTHON, argument_meant, folded, tool_meant
+from localllm.base.foreign_tools import FINISH, KINDS, NOTE, PATCH, PYTHON, argument_meant, folded, own_name, tool_meant
 from localllm.base.i18n import Phrase
 from localllm.base.jsontext import decode_json, encode_json
 from localllm.base.lazy_patterns import late_pattern
+from localllm.llm.messages import AssistantMessage
 from localllm.safety.call_arguments import joined
 from localllm.safety.tool_definition import Risk, ToolOutput
 from localllm.tools.context import ToolContext
@@ -61,6 +63,22 @@ class Translator:
         self._tools = tools
         self._text_of = text_of
         self._plan: dict[str, str] = {}
+
+    def understood(self, message: AssistantMessage) -> AssistantMessage:
+        """Return an answer with its calls translated. If all only end the work, their text becomes the answer."""
+        if message.tool_calls and all(is_finishing(call.name, self._tools) for call in message.tool_calls):
+            texts = [text for call in message.tool_calls if (text := answer_in(call)) and text not in message.text]
+            if texts or message.text.strip():
+                text = "\n\n".join(filter(None, [message.text, *texts]))
+                return msgspec.structs.replace(message, text=text, tool_calls=())
+        calls = tuple(each for call in message.tool_calls for each in self._translated(call))
+        return msgspec.structs.replace(message, tool_calls=calls)
+
+    def _translated(self, call: ToolCall) -> list[ToolCall]:
+        try:
+            return self.translate(call)
+        except ToolExecutionError:  # reported when the call is run
+            return [call]
 
     def translate(self, call: ToolCall) -> list[ToolCall]:
         """Return the calls equivalent to `call`; itself if no translation is needed or known.
@@ -151,11 +169,6 @@ class Translator:
         if action == "add":
             return self._of_plan({"items": items})
         return [("todo", {"action": action, "text": text}) for text in _steps({"items": items})] if action else []
-
-
-def own_name(name: str, tools: Collection[str]) -> str:
-    """Return the one of `tools` with this name, ignoring case and underscores; "" if none."""
-    return name if name in tools else next((own for own in tools if folded(own) == folded(name)), "")
 
 
 def alike(name: str, tools: Sequence[str]) -> list[str]:

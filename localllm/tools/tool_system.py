@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Container, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -13,7 +13,7 @@ import msgspec
 from localllm.base import logs
 from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
 from localllm.base.events import ConfirmationAnswered, ConfirmationRequested, Emit, Json, Notice, ToolCall, ToolStarted
-from localllm.base.foreign_tools import NOTE, UNNAMED
+from localllm.base.foreign_tools import NOTE, UNNAMED, own_name
 from localllm.base.i18n import _
 from localllm.base.jsontext import encode_json
 from localllm.base.kept_outputs import has_pages, names_page
@@ -32,7 +32,6 @@ from localllm.snapshots.store import Snapshots
 from localllm.tools.call_judge import NO_FACTS, CallJudge, preview_of
 from localllm.tools.change_history import ChangeHistory
 from localllm.tools.context import Knowledge, ToolContext, holds_commands
-from localllm.tools.foreign_calls import Translator, answer_in, hint_for, is_finishing, noted, own_name
 from localllm.tools.kept_pages import KeptPages
 from localllm.tools.registry import first_line, located, parse_arguments
 from localllm.tools.results import (
@@ -52,6 +51,7 @@ from localllm.tools.results import (
 from localllm.tools.text_files import SeenFiles, load
 
 if TYPE_CHECKING:
+    from localllm.tools.foreign_calls import Translator
     from localllm.web.services import WebAccess
 
 _OWN_FOLDERS = (".localllm", "tool-output")
@@ -89,13 +89,18 @@ class ToolSystem:
         self._judge = CallJudge(policy, context, self._commands)
         self.changes = ChangeHistory(context, snapshots, self._commands)
         self._agent = ""
-        self._translator = Translator(self._tools, self.readable_text)
         self.offer_only(None)
 
     @property
     def root(self) -> Path:
         """The project's folder."""
         return self._context.root.path
+
+    @cached_property
+    def _translator(self) -> "Translator":
+        from localllm.tools.foreign_calls import Translator  # not needed before the first call
+
+        return Translator(self._tools, self.readable_text)
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """Return the tools offered to the model, sorted by name."""
@@ -120,19 +125,7 @@ class ToolSystem:
     def understood(self, message: AssistantMessage) -> AssistantMessage:
         """Return an answer with its calls translated to our tools, as models know other assistants' names.
         If all calls only end the work, their text becomes the answer."""
-        if message.tool_calls and all(is_finishing(call.name, self._tools) for call in message.tool_calls):
-            texts = [text for call in message.tool_calls if (text := answer_in(call)) and text not in message.text]
-            if texts or message.text.strip():
-                text = "\n\n".join(filter(None, [message.text, *texts]))
-                return msgspec.structs.replace(message, text=text, tool_calls=())
-        calls = tuple(each for call in message.tool_calls for each in self._translated(call))
-        return msgspec.structs.replace(message, tool_calls=calls)
-
-    def _translated(self, call: ToolCall) -> list[ToolCall]:
-        try:
-            return self._translator.translate(call)
-        except ToolExecutionError:  # reported when the call is run
-            return [call]
+        return self._translator.understood(message) if message.tool_calls else message
 
     def readable_text(self, file_path: str) -> str | None:
         """Return the text of a file, if the model may read it."""
@@ -431,6 +424,8 @@ class ToolSystem:
         if tool is None and was_cut:  # possibly a truncated name
             raise ToolExecutionError("tool_cut_arguments", name=call.name)
         if tool is None:
+            from localllm.tools.foreign_calls import hint_for
+
             names = [spec.name for spec in self._specs]
             self._translator.translate(call)  # raises the error of an unreadable patch
             key = "tool_nameless" if call.name == UNNAMED else "tool_unknown"
@@ -438,7 +433,11 @@ class ToolSystem:
         return tool
 
     def _own(self, name: str) -> Tool | None:
-        return self._tools.get(own_name(name, self._tools)) or (noted if name == NOTE else None)
+        if (tool := self._tools.get(own_name(name, self._tools))) or name != NOTE:
+            return tool
+        from localllm.tools.foreign_calls import noted
+
+        return noted
 
     async def _ask(self, request: ConfirmationRequested, verdict: Verdict, emit: Emit, preview: Preview | None) -> str:
         """Ask for confirmation; return who approved. Raises SafetyViolationError if refused."""

@@ -14,8 +14,7 @@ import msgspec
 from localllm.base.errors import ToolExecutionError
 from localllm.base.files import real_path
 from localllm.base.regular_files import NO_LINK, READ, opened
-from localllm.sandbox.git_config import Setting, parse
-from localllm.sandbox.git_programs import expanded
+from localllm.sandbox.git_config import Setting, expanded, parse
 from localllm.sandbox.protect.git_files import alternates_in, has_head, is_repository, led_to, said_in
 from localllm.sandbox.symlinks import find_plain
 

@@ -1,11 +1,12 @@
 """Reading settings files as git does."""
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from localllm.sandbox.git_config import parse, write
+from localllm.sandbox.git_config import expanded, parse, write
 
 ODD = r"""[core]
  pager = less ; a remark
@@ -44,3 +45,12 @@ def test_what_is_written_is_read_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"[", b"=", b"[a\nb", b'[a "', b"\xff", b"x = \\", b'[a]\nb = "', b"[a]b"])
 def test_nothing_written_upsets_it(content: bytes) -> None:
     assert len(list(parse(content))) <= 1
+
+
+def test_the_home_of_a_user_by_name() -> None:
+    pwd = pytest.importorskip("pwd")  # not on Windows
+    me = pwd.getpwuid(os.getuid())
+    for path in ("~/x", f"~{me.pw_name}/x", ":(optional)~/x"):
+        assert expanded(path, me.pw_dir) == f"{me.pw_dir}/x"
+    for path in ("x/~/y", "~nobody-of-this-name/x", "/x"):
+        assert expanded(path, me.pw_dir) == path

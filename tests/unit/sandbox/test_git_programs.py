@@ -1,12 +1,11 @@
 """Which files of a project a command line in git's settings may run."""
 
-import os
 from pathlib import Path
 
 import pytest
 
 from localllm.sandbox.git_config import Setting
-from localllm.sandbox.git_programs import expanded, named_files, runs_from_folder
+from localllm.sandbox.git_programs import named_files, runs_from_folder
 
 
 def named(line: str, folder: Path) -> list[str]:
@@ -106,12 +105,3 @@ def test_what_may_run_something_of_the_project(tmp_path: Path, line: str, may_ru
     (root / "tools/x.sed").touch()
     (tmp_path / "link").symlink_to(root / "tools/x.sed")
     assert runs_from_folder(line.replace("{root}", str(root)), [str(root)]) is may_run
-
-
-def test_the_home_of_a_user_by_name() -> None:
-    pwd = pytest.importorskip("pwd")  # not on Windows
-    me = pwd.getpwuid(os.getuid())
-    for path in ("~/x", f"~{me.pw_name}/x", ":(optional)~/x"):
-        assert expanded(path, me.pw_dir) == f"{me.pw_dir}/x"
-    for path in ("x/~/y", "~nobody-of-this-name/x", "/x"):
-        assert expanded(path, me.pw_dir) == path
