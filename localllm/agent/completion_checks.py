@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from localllm.agent import answer_phrases as phrases
-from localllm.agent import request_phrases
+from localllm.agent import request_phrases, requested_checks
 from localllm.agent.announcements import announces, is_only_call, last_command
 from localllm.agent.answer_calls import calls_in, command_in, ends_with_replacement, holds_change, holds_commands
 from localllm.agent.command_kinds import command_kind
@@ -214,7 +214,7 @@ class Finishing(Middleware):
     def _is_wanted(self, command: str, request: str) -> bool:
         """Return whether a request is to be answered by running commands, not by naming them: it asks for work, or for
         output of commands, of which none has been read yet."""
-        if request_phrases.asks_for_change(request) or request_phrases.asks_for_check(request):
+        if request_phrases.asks_for_change(request) or requested_checks.asks_for_check(request):
             return True
         return (
             not self._facts.calls

@@ -1,8 +1,10 @@
-"""Recognise phrases in requests, in English and Japanese."""
+"""Recognise phrases in requests, in English and Japanese: what is to be changed, committed or answered."""
 
 import re
 
 from localllm.agent.phrase_search import ends_of, has_any, search_ja, sentences_in
+
+# Changes of files.
 
 _CHANGE = (
     r"(?:fix|repair|correct|set(?! up)|change|edit|modify|update|rename|refactor|rewrite|replace|implement|remove"
@@ -68,21 +70,6 @@ _ABOUT = (
     r"|count|check|run|discuss|think|plan|draft|sketch|outline|answer|write (?:a |the |one )?(?:shell )?command)\b"
 )
 _HOW = r"(?i)(?:and |so |please )?(?:how|what|which|where|when|why|explain|describe|show|tell)\b"
-_BAN = (
-    r"\b(?:do not|don't|without|never) (?:\w+ ){0,2}(?:chang|edit|modif|writ|touch)\w*"
-    r"(?: (?!(?:other|tests?|existing|unrelated)\b)\w+){0,2} ?(?:files?|anything|code|nothing|it)\b"
-    r"(?=\W{0,3}$|[ \t]?[^\w \t]|\s+(?:yet|now|please|at all|for now|here|and|or|just|only|while|during"
-    r"|in (?:the|this|my) (?:project|repo\w*))\b)"
-    r"|\b(?:no|(?:do not|don't|without) mak(?:e|ing) any) changes\b(?! (?:to|in|of|outside|beyond|elsewhere)\b)"
-)
-"""What is behind the thing may limit the ban to some of it: the code style, files in vendor, anything else."""
-_BAN_WORDS = ("do not", "don't", "without", "never", "no changes", "変更", "修正", "編集")
-"""Every match of _BAN or _HANDS_OFF_JA contains one of these."""
-_HANDS_OFF = (
-    rf"(?i){_BAN}|\b(?:only|just) (?:explain|answer|tell|show|plan)\b"
-    r"|(?:^|[.;:!?(,-]\s{0,3}|\b(?:stay|remain|strictly|keep it|this is|treat \w{1,9} as) )read[- ]only\b(?! [a-z])"
-)
-"""Matches what forbids every change. One that forbids some of them limits an order: don't change anything else."""
 _GIVEN_JA = r"て(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|頂け|おい|、|$)|て[。！!\s]*$|たい|なさい"
 _CHANGE_JA = (
     r"(?:直し|治し|修正し|変更し|変え|追加し|書き換え|書き直し|書い|実装し|作っ|作成し|リネームし|改名し|置き換え"
@@ -99,95 +86,137 @@ _TEXT_JA = (
     "文|回答|答え|返事|説明|要約|内容|結果|報告|日本語|英語|敬語|箇条書き|表に|一覧|リストに|行に|以後|今後|これから"
 )
 _CHANGE_NOUN_JA = r"(?:修正|変更|追加|実装|作成|改名|置換|削除|更新|対応)(?:を(?:お願い|頼)|お願い|せよ|すること|して)"
-_TEXT = (
-    r"(?i)\b(?:message|changelog|notes?|e?mail|letter|post|text|sentence|story|poem|paragraph|reply|translat\w+|say"
-    r"|examples?|summar\w+)\b|文|メール|メッセージ|翻訳|訳し|例|要約|まとめ|か[。？?]?$"
-)
 _ABOUT_JA = (
     r"(?:方法|やり方|書き方|使い方|手順|理由|原因|例|案|コマンド|一覧|概要|要約|説明|計画)(?:だけ)?(?:を|が|は"
     r"|について)?[^。\n]{0,12}(?:教え|説明|示し|見せ|提案|出し|書い|挙げ|考え|まとめ|知り)|教えて|説明して"
 )
+_SAVE_BEGINS = (
+    *("write", "save", "put", "store", "export", "dump", "summari", "collect", "list", "record"),
+    *("書い", "作", "生成し", "保存し", "出力し", "まとめ"),
+)
+"""Every order to save something in a file contains one of these."""
+
+
+def asks_for_change(request: str) -> bool:
+    """Return whether files are to be changed: not for a question, or if an explanation or a plan is wanted, but in a
+    file that is named."""
+    request = ends_of(request)
+    is_ordered = (_orders_change(request) and not wants_words_ja(request)) or saves_file(request)
+    return is_ordered and not re.search(_HANDS_OFF, request)
+
+
+def saves_file(request: str) -> bool:
+    """Return whether something is to be saved in a named file: clean the data and save them to clean.csv."""
+    if "." not in request or not has_any(request, _SAVE_BEGINS):
+        return False
+    from localllm.agent.claimed_files import saved_files  # few requests name a file
+
+    return bool(saved_files(request))
+
+
+def _orders_change(request: str) -> bool:
+    wishes = "" if request.isascii() else wishes_in(request)
+    if search_ja(_CHANGE_JA, wishes, re.MULTILINE) or search_ja(_CHANGE_NOUN_JA, wishes):
+        return True
+    if any(re.search(_MADE_JA, said) and not re.search(_TEXT_JA, said) for said in _lines_ja(wishes)):
+        return True
+    has_verb, has_wish = has_any(request, _CHANGE_BEGINS), has_any(request, ("should", "need", "want"))
+    if has_any(request, _ORDER_BEGINS) and any(re.match(_ORDERED, one) for one in sentences_in(request)):
+        return True
+    for sentence in sentences_in(request) if has_verb or has_wish else ():
+        if has_verb and (re.match(_ASKED, sentence) or re.search(_ASKED_LAST, sentence)):
+            return True
+        if re.match(_ABOUT, sentence):
+            if has_verb and not sentence.endswith("?") and _asked_later(sentence):
+                return True
+        elif has_wish and not sentence.endswith("?") and re.search(_WANTED, sentence):
+            return True
+    return False
+
+
+def _asked_later(said: str) -> re.Match[str] | None:
+    """Return what orders a change behind another clause; None if there is nothing."""
+    found = re.finditer(_ASKED_LATER, said)
+    return next((one for one in found if one[0][0] == "," or not re.search(_TO_KNOW, said[: one.start()])), None)
+
+
+def wants_words_ja(request: str) -> bool:
+    """Return whether a Japanese request begins by asking for words, or forbids changes."""
+    if request.isascii():
+        return False
+    first = next(iter(_lines_ja(request)), "")
+    return bool(re.search(_HANDS_OFF_JA, request) or re.search(_ABOUT_JA, first))
+
+
+def wishes_in(request: str) -> str:
+    """Return the request without the Japanese sentences that ask for words."""
+    return "\n".join(said for said in _lines_ja(request) if not search_ja(_ABOUT_JA, said))
+
+
+def _lines_ja(request: str) -> list[str]:
+    return [said for said in re.split(r"(?<=[。！？])|\n", request) if said.strip()]
+
+
+def asks_how(said: str) -> bool:
+    """Return whether a sentence asks how, what or where, or for an explanation."""
+    return bool(re.match(_HOW, said))
+
+
+def may_rename(request: str) -> bool:
+    """Return whether it has a word of an order to rename something, or to replace it by another."""
+    return has_any(request, ("renam", "replac", "change the name", "改名", "リネーム", "置き換え", "置換", "名前"))
+
+
+# Bans on changes.
+
+_BAN = (
+    r"\b(?:do not|don't|without|never) (?:\w+ ){0,2}(?:chang|edit|modif|writ|touch)\w*"
+    r"(?: (?!(?:other|tests?|existing|unrelated)\b)\w+){0,2} ?(?:files?|anything|code|nothing|it)\b"
+    r"(?=\W{0,3}$|[ \t]?[^\w \t]|\s+(?:yet|now|please|at all|for now|here|and|or|just|only|while|during"
+    r"|in (?:the|this|my) (?:project|repo\w*))\b)"
+    r"|\b(?:no|(?:do not|don't|without) mak(?:e|ing) any) changes\b(?! (?:to|in|of|outside|beyond|elsewhere)\b)"
+)
+"""What is behind the thing may limit the ban to some of it: the code style, files in vendor, anything else."""
+_BAN_WORDS = ("do not", "don't", "without", "never", "no changes", "変更", "修正", "編集")
+"""Every match of _BAN or _HANDS_OFF_JA contains one of these."""
+_HANDS_OFF = (
+    rf"(?i){_BAN}|\b(?:only|just) (?:explain|answer|tell|show|plan)\b"
+    r"|(?:^|[.;:!?(,-]\s{0,3}|\b(?:stay|remain|strictly|keep it|this is|treat \w{1,9} as) )read[- ]only\b(?! [a-z])"
+)
+"""Matches what forbids every change. One that forbids some of them limits an order: don't change anything else."""
 _HANDS_OFF_JA = (
     r"(?:[何に]も|(?<![のはをも外])|(?<![他外のト])(?:コード|ファイル)[のはを])"
     r"(?:変更|修正|編集)(?:は)?(?:せず(?!に使)|しない|なしで)"
 )
-_AGREED = (
-    r"(?i)^\W*(?:(?:please|then|now|and|but|so|just|では|じゃあ|それでは)[,、\s]*)*"
-    r"(?:yes|yep|ok(?:ay)?|sure|go(?: on| ahead)?|continue|proceed"
-    r"|carry on|keep (?:on|going)|retry|(?:try )?(?:it |that )?again|do (?:it|that|so)|please do"
-    r"|sounds good|right|good|use (?:the|your) tools?"
-    r"|はい|続けて|続きを|お願い|それで|了解|進めて|どうぞ|いいです|その通り|もう一度|やり直して|やって|実行して)[^\n]{0,30}$"
+_NO_WORDS = r"(?i)(?:(?:please|now|and)[,:]?\s+)*(?:do|give (?!(?:me|us|an?|your)\b))\b[^?]*$"
+"""Matches what `_ABOUT` takes for a question or an order of words: do the second item, give each a docstring."""
+_WORDS_JA = (
+    "レビュー|調べ|調査|確認|確かめ|チェック|見て|読んで|探|挙げ|教え|説明|要約|まとめ|分析|評価|検討|提案|指摘|考え"
+    "|答え|実行|比較|計画|列挙|洗い出|診断|解説"
 )
-_ANOTHER = (
-    r"(?i)^\W*(?:yes|ok(?:ay)?|right|good|sure|go on)[,.!]?\s+(?:now |then |please |but |so ){0,2}"
-    r"(?:explain|describe|show|tell)\b|[をも] ?(?:もう一度|再度)?(?:見て|見せて|読んで|説明して|教えて)"
-    r"|^(?![^\n]*(?:\b(?:can|could|will|would) you\b|もらえ|くれ|いただけ|頂け|お願い|ください))[^\n]{0,80}[?？]\s*$"
-)
-"""Matches a request of its own after such a word: OK, what does b.py do? もう一度 b.py を見て"""
-_NOT_DONE = (
-    r"(?i)\b(?:nothing (?:was|has been|is|got) (?:changed|done|written|edited|saved)|nothing (?:has )?changed"
-    r"|you(?:'ve| have)? (?:changed|did|done|edited|written|wrote) nothing"
-    r"|you (?:did not|didn't|have not|haven't) (?:\w+ )?(?:changed?|do|done|edit(?:ed)?|make|made|write|written"
-    r"|appl(?:y|ied)|saved?|touch(?:ed)?)\b"
-    r"|(?:files?|it|they|code) (?:was|were|is|are|has|have)(?: not|n't) (?:yet |been )*(?:changed|edited|there|written"
-    r"|saved|updated|done)\b)"
-)
-_NOT_JA = r"ない(?=よ(?!う)|[ねぞ]|です|ので|から|けど|みたい|[\s、。！!…]|$)"
-"""Ends what is said, and is not of the noun behind it as in 保存できないバグ."""
-_NOT_DONE_JA = (
-    r"(?:変更|修正|編集|反映|適用|更新|追加|作成|実装|保存)(?:は|が)?(?:まだ)?(?:され|でき|出来|して)(?:てい|て)?"
-    rf"(?:ません|{_NOT_JA})|変わっ(?:てい|て)?(?:ません|{_NOT_JA})"
-)
-_ASKS_WHY = r"[?？]\s*$|なぜ|何故|どうして|理由|か[。\s]*$"
-_LONGEST_COMPLAINT = 120
+"""Matches what is asked for in a request that changes nothing."""
 
 
-_CHECK = (
-    r"(?i)\b(?:run (?:the |all |its |your |my )?(?:\w+ )?(?:tests?|checks?|build|program|script|suite)|test (?:it"
-    r"|that|this|them|your|everything)\b|(?:verify|confirm|prove|check|ensure|make sure|see)(?: to it)?(?: that| it"
-    r"| the| they| all| everything| your)?\b[^.\n]{0,60}\b(?:pass(?:es)?|works?|build(?:s)?|compiles?|runs?|green"
-    r"|succeeds?|correct)\b|(?:until|so that|make) (?:all |the |every )?(?:\w+ )?tests? pass|tests? (?:must|should"
-    r"|have to|need to) (?:all )?(?:pass|be green))"
-)
-_CHECK_JA = (
-    r"テスト(?:を|も|で)?[^。\n]{0,8}(?:実行|走らせ|回し|通(?:し|る|す)|確認|検証)|(?:動作|動く|通る|成功する"
-    r"|パスする|動き)[^。\n]{0,6}(?:確認|検証|確かめ)|テストが(?:すべて|全て)?(?:通る|成功する|パスする)(?:よう"
-    r"|まで)|(?:実行|検証)して確(?:認|かめ)"
-)
-_TESTS = r"(?:(?:(?:py|unit|doc|j|vi)?tests?|test_\w{1,80}|build|ci|suite|checks?)\b(?![./]\w))"
-_TESTS_TO_FIX = (
-    rf"(?i)\b{_TESTS}[^\n]{{0,60}}\b(?:fail(?:s|ed|ing|ures?)?|broken|red|not pass)\b"
-    rf"|\b(?:failing|failed|broken|red) (?:[\w-]+ ){{0,3}}?{_TESTS}"
-    rf"|\b(?:make|get|until|so that|sure|have) [^\n]{{0,40}}\b{_TESTS}[^\n]{{0,20}}\b(?:pass(?:es)?|green|succeeds?)\b"
-    r"|\btests? (?:must|should|have to|need to) (?:all )?(?:pass|be green|succeed)\b"
-    r"|\b(?:fix|repair) (?:[\w-]+ ){0,3}?(?:tests?|build|ci)\b"
-    r"(?! (?!(?:in|of|for|on|at|by|from|under|with|and|so|that|which|until|now|again|please)\b)[a-z])"
-    r"|\b(?:does not|doesn't|won't) (?:compile|build)\b"
-)
-_TESTS_JA = r"(?:テスト|ビルド|コンパイル|pytest|CI) ?"
-_FAILS_JA = r"(?:失敗し|落ち|壊れ|こけ)て(?:い)?[るたま]|(?:失敗し|落ち|壊れ|こけ)ま"
-_TESTS_TO_FIX_JA = (
-    rf"(?i){_TESTS_JA}[^。\n]{{0,16}}(?:{_FAILS_JA}|失敗する|失敗したら|失敗[。、\s]|落ちる|こける|通ら|通りません|赤|できません|できない"
-    r"|エラーに|エラーが)"
-    rf"|(?:{_FAILS_JA}|失敗した|落ちた|通ら(?:ない|なく))[^。\nをがには場時]{{0,12}}(?:テスト|ビルド)"
-    rf"|{_TESTS_JA}(?:が|を)(?:すべて|全て|全部)?(?:通る|通過する|成功する|パスする)(?:よう|まで)"
-    rf"|{_TESTS_JA}を(?:(?:すべて|全て|全部)?グリーン|直|修正|通し)"
-)
-_MAY_FAIL = (
-    r"(?i)\b(?:ignor(?:e|ing)|even if|apart from|except|leav(?:e|ing) (?:\w+ ){0,3}fail)\b"
-    r"|\b(?:when|if|whenever) (?:an?|any) [\w -]{0,30}\b(?:test|build|check)\b"
-    r"|\b(?:add|write|creat)\w* [^\n]{0,40}\bfail|失敗するテスト(?:を|も)(?:追加|書|作)|無視|失敗しても"
-    r"|失敗する?(?:場合|とき|時)|失敗し(?:たら|た(?:場合|とき|時))(?![^。\n]{0,10}(?:直し|修正))"
-)
-_COMMAND_WANTED = (
-    r"(?i)\b(?:how|commands?|shell|bash|terminal|script|one-liner|run)\b|コマンド|方法|やり方|手順|どう(?:や|す|し)"
-    r"|ワンライナー|スクリプト|シェル"
-)
-_NO_CHECK = (
-    r"(?i)\b(?:do not|don't|no need to|without) (?:\w+ )?(?:run|test|execut|verify|check)|テスト(?:は"
-    r"|の実行は)?(?:不要|しない|実行しない)|実行せず"
-)
+def forbids_change(request: str) -> bool:
+    """Return whether it says that nothing is to be changed, and orders no change and no file, but words or a run: with
+    an order in other words, as to speed something up, it limits what is done for that."""
+    request = ends_of(request)
+    if not has_any(request, _BAN_WORDS):
+        return False
+    is_ban = re.search(rf"(?i){_BAN}", request) or (not request.isascii() and re.search(_HANDS_OFF_JA, request))
+    if not is_ban or _orders_change(request) or saves_file(request):
+        return False
+    said = sentences_in(request)
+    is_alone = all(re.match(rf"(?i)(?:please )?(?:{_BAN})|(?:{_HANDS_OFF_JA})[^、。]{{0,8}}。?$", one) for one in said)
+    return is_alone or any(
+        (re.match(_ABOUT, one) and not re.match(_NO_WORDS, one))
+        or one.endswith(("?", "？"))
+        or re.search(_WORDS_JA, one)
+        for one in said
+    )
 
+
+# Edits of code or files, not of a text in the answer.
 
 _EDITS = frozenset(
     "fix repair correct change edit modify update rename refactor replace implement remove delete migrate port split"
@@ -221,7 +250,7 @@ _EDIT_JA = (
 
 def orders_edit(request: str) -> bool:
     """Return whether it orders an edit of code or files, in words that hardly mean a text of the answer."""
-    return asks_for_change(request) and any(map(_orders_edit, sentences_in(_wishes(request))))
+    return asks_for_change(request) and any(map(_orders_edit, sentences_in(wishes_in(request))))
 
 
 def _orders_edit(said: str) -> bool:
@@ -230,7 +259,7 @@ def _orders_edit(said: str) -> bool:
     if re.search(_ASKED_LAST, said):
         return True
     found = re.match(_ASKED, said) or re.match(_ORDERED, said) or _asked_later(said)
-    if not found or said.endswith("?") or re.match(_HOW, said):
+    if not found or said.endswith("?") or asks_how(said):
         return False
     verb, rest = re.split(r"[\s,]+", found[0].strip().lower())[-1], said[found.end() :]
     if (verb == "extract" and not re.search(_OUT_OF_CODE, rest)) or (verb == "add" and re.match(_TO_RECKON, rest)):
@@ -240,29 +269,7 @@ def _orders_edit(said: str) -> bool:
     return bool(re.search(_OF_CODE, rest))
 
 
-_OF_TESTS = (
-    r"(?i)\b(?:update|change|edit|rewrite|adjust|adapt|correct|write|add|rename|remove|delete|refactor|improve|skip"
-    r"|extend|clean up|move|split) (?:[\w-]{1,40} ){0,3}?tests?\b"
-    r"|\btests? (?:is|are|seems?|looks?|must be) (?:wrong|outdated|stale|incorrect|mistaken)|\bexpect|\bassert"
-    r"|テスト(?:を|も)(?:更新|変更|書|追加|削除|足)|テスト(?:が|の方が)?(?:間違|古|誤)|期待値"
-)
-
-
-def asks_for_tests(request: str) -> bool:
-    """Return whether tests themselves are to be written or changed."""
-    return bool(re.search(_OF_TESTS, ends_of(request)))
-
-
-_WORKING = (
-    r"(?i)\b(?:crash(?:es|ed|ing)?|traceback|exception|\w*errors?|works?|runs?|working|fails?)\b"
-    r"|落ち|エラー|例外|動[くかき]"
-)
-
-
-def asks_for_working(request: str) -> bool:
-    """Return whether a program is to run, or no longer to fail."""
-    return asks_for_check(request) or bool(re.search(_WORKING, ends_of(request)))
-
+# Commits.
 
 _A_COMMIT = (
     r"(?:(?:git )?commit\b(?!s\b| (?:messages?|hash(?:es)?|logs?|history|hooks?|ids?|counts?|titles?|authors?|graphs?"
@@ -296,105 +303,43 @@ def asks_for_commit(request: str) -> bool:
         return False
     return any(
         re.search(_COMMIT, said)
-        or (re.search(_COMMIT_LATER, said) and not re.match(_HOW, said) and not said.endswith("?"))
+        or (re.search(_COMMIT_LATER, said) and not asks_how(said) and not said.endswith("?"))
         or search_ja(_COMMIT_JA, said)
         for said in sentences_in(request)
     )
 
 
-def asks_for_change(request: str) -> bool:
-    """Return whether files are to be changed: not for a question, or if an explanation or a plan is wanted, but in a
-    file that is named."""
-    request = ends_of(request)
-    is_ordered = (_orders_change(request) and not _wants_words(request)) or saves_file(request)
-    return is_ordered and not re.search(_HANDS_OFF, request)
+# Agreements to the request before.
 
-
-_SAVE_BEGINS = (
-    *("write", "save", "put", "store", "export", "dump", "summari", "collect", "list", "record"),
-    *("書い", "作", "生成し", "保存し", "出力し", "まとめ"),
+_AGREED = (
+    r"(?i)^\W*(?:(?:please|then|now|and|but|so|just|では|じゃあ|それでは)[,、\s]*)*"
+    r"(?:yes|yep|ok(?:ay)?|sure|go(?: on| ahead)?|continue|proceed"
+    r"|carry on|keep (?:on|going)|retry|(?:try )?(?:it |that )?again|do (?:it|that|so)|please do"
+    r"|sounds good|right|good|use (?:the|your) tools?"
+    r"|はい|続けて|続きを|お願い|それで|了解|進めて|どうぞ|いいです|その通り|もう一度|やり直して|やって|実行して)[^\n]{0,30}$"
 )
-"""Every order to save something in a file contains one of these."""
-
-
-def saves_file(request: str) -> bool:
-    """Return whether something is to be saved in a named file: clean the data and save them to clean.csv."""
-    if "." not in request or not has_any(request, _SAVE_BEGINS):
-        return False
-    from localllm.agent.claimed_files import saved_files  # few requests name a file
-
-    return bool(saved_files(request))
-
-
-def forbids_change(request: str) -> bool:
-    """Return whether it says that nothing is to be changed, and orders no change and no file, but words or a run: with
-    an order in other words, as to speed something up, it limits what is done for that."""
-    request = ends_of(request)
-    if not has_any(request, _BAN_WORDS):
-        return False
-    is_ban = re.search(rf"(?i){_BAN}", request) or (not request.isascii() and re.search(_HANDS_OFF_JA, request))
-    if not is_ban or _orders_change(request) or saves_file(request):
-        return False
-    said = sentences_in(request)
-    is_alone = all(re.match(rf"(?i)(?:please )?(?:{_BAN})|(?:{_HANDS_OFF_JA})[^、。]{{0,8}}。?$", one) for one in said)
-    return is_alone or any(
-        (re.match(_ABOUT, one) and not re.match(_NO_WORDS, one))
-        or one.endswith(("?", "？"))
-        or re.search(_WORDS_JA, one)
-        for one in said
-    )
-
-
-_NO_WORDS = r"(?i)(?:(?:please|now|and)[,:]?\s+)*(?:do|give (?!(?:me|us|an?|your)\b))\b[^?]*$"
-"""Matches what `_ABOUT` takes for a question or an order of words: do the second item, give each a docstring."""
-_WORDS_JA = (
-    "レビュー|調べ|調査|確認|確かめ|チェック|見て|読んで|探|挙げ|教え|説明|要約|まとめ|分析|評価|検討|提案|指摘|考え"
-    "|答え|実行|比較|計画|列挙|洗い出|診断|解説"
+_ANOTHER = (
+    r"(?i)^\W*(?:yes|ok(?:ay)?|right|good|sure|go on)[,.!]?\s+(?:now |then |please |but |so ){0,2}"
+    r"(?:explain|describe|show|tell)\b|[をも] ?(?:もう一度|再度)?(?:見て|見せて|読んで|説明して|教えて)"
+    r"|^(?![^\n]*(?:\b(?:can|could|will|would) you\b|もらえ|くれ|いただけ|頂け|お願い|ください))[^\n]{0,80}[?？]\s*$"
 )
-"""Matches what is asked for in a request that changes nothing."""
-
-
-def _orders_change(request: str) -> bool:
-    wishes = "" if request.isascii() else _wishes(request)
-    if search_ja(_CHANGE_JA, wishes, re.MULTILINE) or search_ja(_CHANGE_NOUN_JA, wishes):
-        return True
-    if any(re.search(_MADE_JA, said) and not re.search(_TEXT_JA, said) for said in _lines_ja(wishes)):
-        return True
-    has_verb, has_wish = has_any(request, _CHANGE_BEGINS), has_any(request, ("should", "need", "want"))
-    if has_any(request, _ORDER_BEGINS) and any(re.match(_ORDERED, one) for one in sentences_in(request)):
-        return True
-    for sentence in sentences_in(request) if has_verb or has_wish else ():
-        if has_verb and (re.match(_ASKED, sentence) or re.search(_ASKED_LAST, sentence)):
-            return True
-        if re.match(_ABOUT, sentence):
-            if has_verb and not sentence.endswith("?") and _asked_later(sentence):
-                return True
-        elif has_wish and not sentence.endswith("?") and re.search(_WANTED, sentence):
-            return True
-    return False
-
-
-def _asked_later(said: str) -> re.Match[str] | None:
-    """Return what orders a change behind another clause; None if there is nothing."""
-    found = re.finditer(_ASKED_LATER, said)
-    return next((one for one in found if one[0][0] == "," or not re.search(_TO_KNOW, said[: one.start()])), None)
-
-
-def _wants_words(request: str) -> bool:
-    """Return whether a Japanese request begins by asking for words, or forbids changes."""
-    if request.isascii():
-        return False
-    first = next(iter(_lines_ja(request)), "")
-    return bool(re.search(_HANDS_OFF_JA, request) or re.search(_ABOUT_JA, first))
-
-
-def _wishes(request: str) -> str:
-    """Return the request without the Japanese sentences that ask for words."""
-    return "\n".join(said for said in _lines_ja(request) if not search_ja(_ABOUT_JA, said))
-
-
-def _lines_ja(request: str) -> list[str]:
-    return [said for said in re.split(r"(?<=[。！？])|\n", request) if said.strip()]
+"""Matches a request of its own after such a word: OK, what does b.py do? もう一度 b.py を見て"""
+_NOT_DONE = (
+    r"(?i)\b(?:nothing (?:was|has been|is|got) (?:changed|done|written|edited|saved)|nothing (?:has )?changed"
+    r"|you(?:'ve| have)? (?:changed|did|done|edited|written|wrote) nothing"
+    r"|you (?:did not|didn't|have not|haven't) (?:\w+ )?(?:changed?|do|done|edit(?:ed)?|make|made|write|written"
+    r"|appl(?:y|ied)|saved?|touch(?:ed)?)\b"
+    r"|(?:files?|it|they|code) (?:was|were|is|are|has|have)(?: not|n't) (?:yet |been )*(?:changed|edited|there|written"
+    r"|saved|updated|done)\b)"
+)
+_NOT_JA = r"ない(?=よ(?!う)|[ねぞ]|です|ので|から|けど|みたい|[\s、。！!…]|$)"
+"""Ends what is said, and is not of the noun behind it as in 保存できないバグ."""
+_NOT_DONE_JA = (
+    r"(?:変更|修正|編集|反映|適用|更新|追加|作成|実装|保存)(?:は|が)?(?:まだ)?(?:され|でき|出来|して)(?:てい|て)?"
+    rf"(?:ません|{_NOT_JA})|変わっ(?:てい|て)?(?:ません|{_NOT_JA})"
+)
+_ASKS_WHY = r"[?？]\s*$|なぜ|何故|どうして|理由|か[。\s]*$"
+_LONGEST_COMPLAINT = 120
 
 
 def is_agreement(request: str) -> bool:
@@ -405,47 +350,10 @@ def is_agreement(request: str) -> bool:
     if len(request) > _LONGEST_COMPLAINT or re.match(_ABOUT, request) or re.search(_ASKS_WHY, request):
         return False
     is_complaint = re.search(_NOT_DONE, request) or search_ja(_NOT_DONE_JA, request)
-    return bool(is_complaint) and not _wants_words(request) and not asks_for_change(request)
+    return bool(is_complaint) and not wants_words_ja(request) and not asks_for_change(request)
 
 
-def may_order_keeping(request: str) -> bool:
-    """Return whether it has a word of an order to remember something, or to note it as to be done."""
-    return has_any(
-        request,
-        ("remember", "memori", "覚えて", "記憶して", "忘れないで", "todo", "to-do", "task", "タスク", "やること"),
-    )
-
-
-def may_rename(request: str) -> bool:
-    """Return whether it has a word of an order to rename something, or to replace it by another."""
-    return has_any(request, ("renam", "replac", "change the name", "改名", "リネーム", "置き換え", "置換", "名前"))
-
-
-def asks_for_check(request: str) -> bool:
-    """Return whether it asks to test or run the work."""
-    if forbids_check(request) or _wants_words(ends_of(request)):
-        return False
-    said = [one for one in sentences_in(_wishes(request)) if not re.match(_HOW, one)]
-    return any(re.search(_CHECK, one) or search_ja(_CHECK_JA, one) for one in said)
-
-
-def asks_for_passing(request: str) -> bool:
-    """Return whether files are to be changed so that tests, or the build, no longer fail."""
-    return asks_for_change(request) and any(
-        (re.search(_TESTS_TO_FIX, said) or search_ja(_TESTS_TO_FIX_JA, said)) and not re.search(_MAY_FAIL, said)
-        for said in sentences_in(request)
-    )
-
-
-def asks_for_command(request: str) -> bool:
-    """Return whether it may ask for a command, or how something is done."""
-    return bool(re.search(_COMMAND_WANTED, ends_of(request)))
-
-
-def forbids_check(request: str) -> bool:
-    """Return whether it forbids running anything."""
-    return bool(re.search(_NO_CHECK, ends_of(request)))
-
+# Questions, and texts for the answer.
 
 _CONTENT = (
     r"(?i)\b(?:summar\w*|explain\w*|describ\w*|review\w*|outlin\w*|analy[sz]e\w*|overview|walk me through|tell me about"
@@ -453,6 +361,14 @@ _CONTENT = (
     r"|find (?:\w+ ){0,2}(?:bugs?|errors?|problems?)"
     r"|(?:any|are there) (?:bugs?|errors?|problems?))"
     r"|要約|まとめ|説明|解説|レビュー|概要|分析|教えて|何をして|どう(?:動|なって)"
+)
+_TEXT = (
+    r"(?i)\b(?:message|changelog|notes?|e?mail|letter|post|text|sentence|story|poem|paragraph|reply|translat\w+|say"
+    r"|examples?|summar\w+)\b|文|メール|メッセージ|翻訳|訳し|例|要約|まとめ|か[。？?]?$"
+)
+_COMMAND_WANTED = (
+    r"(?i)\b(?:how|commands?|shell|bash|terminal|script|one-liner|run)\b|コマンド|方法|やり方|手順|どう(?:や|す|し)"
+    r"|ワンライナー|スクリプト|シェル"
 )
 
 
@@ -466,4 +382,17 @@ def asks_for_words(request: str) -> bool:
     """Return whether it asks a question, or for a text that is no file."""
     text = ends_of(request)
     is_question = any(re.match(_ABOUT, one) or one.endswith(("?", "？")) for one in sentences_in(text))
-    return is_question or "```" in text or _wants_words(text) or bool(re.search(_TEXT, text))
+    return is_question or "```" in text or wants_words_ja(text) or bool(re.search(_TEXT, text))
+
+
+def asks_for_command(request: str) -> bool:
+    """Return whether it may ask for a command, or how something is done."""
+    return bool(re.search(_COMMAND_WANTED, ends_of(request)))
+
+
+def may_order_keeping(request: str) -> bool:
+    """Return whether it has a word of an order to remember something, or to note it as to be done."""
+    return has_any(
+        request,
+        ("remember", "memori", "覚えて", "記憶して", "忘れないで", "todo", "to-do", "task", "タスク", "やること"),
+    )

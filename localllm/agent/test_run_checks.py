@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from localllm.agent import answer_phrases as phrases
-from localllm.agent import request_phrases
+from localllm.agent import request_phrases, requested_checks
 from localllm.agent.middleware import RunState
 from localllm.agent.run_facts import RunFacts
 from localllm.agent.work_checks import Finding
@@ -53,7 +53,7 @@ class TestRunChecks:
             if passed and not facts.is_tested and self._could_know_of_no_test(state):
                 yield self._to_be_run(state, text, Phrase("no test was run after the last change"), is_wanted=True)
             return
-        command, is_to_pass = _short(failed.command, _LONGEST_NAMED), request_phrases.asks_for_passing(state.goal)
+        command, is_to_pass = _short(failed.command, _LONGEST_NAMED), requested_checks.asks_for_passing(state.goal)
         if since := [path for path in facts.unchecked if facts.changed[path] > failed.at]:
             reason = Phrase(
                 "the last test run failed ({command}), and {paths} changed since",
@@ -76,7 +76,7 @@ class TestRunChecks:
         if self._facts.changed:
             return True
         request = state.goal
-        is_about_work = request_phrases.asks_for_change(request) or request_phrases.asks_for_check(request)
+        is_about_work = request_phrases.asks_for_change(request) or requested_checks.asks_for_check(request)
         asked = next((one.text for one in reversed(state.history.messages) if isinstance(one, UserMessage)), "")
         is_told = "<stdin>" in asked or "<file " in asked or "[The user ran" in asked
         return is_about_work and not is_told and len(state.history.words) == 1 and not self._facts.tests
@@ -85,7 +85,7 @@ class TestRunChecks:
         """Yield that code was changed after the last command."""
         if (paths := self._unchecked) and not self._facts.crash:
             is_known = bool(self._facts.tests or self._facts.known_test)
-            is_wanted = is_known or request_phrases.asks_for_check(state.goal)
+            is_wanted = is_known or requested_checks.asks_for_check(state.goal)
             yield self._to_be_run(state, text, _nothing_run(self._facts, _listed(paths)), is_wanted=is_wanted)
 
     @property
@@ -100,11 +100,11 @@ class TestRunChecks:
         command = facts.known_test.strip()  # not that of a build
         reason = _no_result(facts, _listed(self._unchecked), is_claimed=passed) or reason
         is_known = phrases.admits_not_run(text) and not passed
-        by_asking = not facts.was_refused and (bool(facts.tests) or passed or request_phrases.asks_for_check(request))
+        by_asking = not facts.was_refused and (bool(facts.tests) or passed or requested_checks.asks_for_check(request))
         if (
             is_wanted
             and not is_known
-            and not request_phrases.forbids_check(request)
+            and not requested_checks.forbids_check(request)
             and self._tools.may_run(command or _ANY_TEST, by_asking=by_asking)
         ):
             if told := _said_of_no_result(facts):

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import msgspec
 
 from localllm.agent import answer_phrases as phrases
-from localllm.agent import request_phrases
+from localllm.agent import request_phrases, requested_checks
 from localllm.agent.middleware import RunState
 from localllm.agent.plan_mode import is_told_to_plan, plan_over_note
 from localllm.agent.run_facts import RunFacts, is_code
@@ -165,7 +165,7 @@ class WorkChecks:
             if not all(leaves_out(one.command, test, files, place) for one in passed):
                 continue
             command = shorten(" ".join(passed[-1].command.split()), _LONGEST_COMMAND)
-            is_known = phrases.admits_not_run(text) or request_phrases.forbids_check(state.goal)
+            is_known = phrases.admits_not_run(text) or requested_checks.forbids_check(state.goal)
             may_run = self._tools.may_run(passed[-1].command, by_asking=not facts.was_refused)
             reason = Phrase("{test} was not run after the change ({command} leaves it out)", test=test, command=command)
             name = "left_out" if may_run and not is_known else None
@@ -176,8 +176,8 @@ class WorkChecks:
         """Yield that what fails was to be fixed, and only what tests check was changed; not if the answer says so."""
         facts, request = self._facts, state.goal
         changed = [path for path in facts.changed if is_code(path)]
-        has_failed = request_phrases.asks_for_passing(request) or any(not one.passed for one in facts.tests)
-        if not (changed and has_failed and all(map(is_test, changed))) or request_phrases.asks_for_tests(request):
+        has_failed = requested_checks.asks_for_passing(request) or any(not one.passed for one in facts.tests)
+        if not (changed and has_failed and all(map(is_test, changed))) or requested_checks.asks_for_tests(request):
             return
         if phrases.says_test_was_changed(text, [path.rpartition("/")[2] for path in changed]):
             return
@@ -199,7 +199,7 @@ class WorkChecks:
         command = shorten(" ".join(crash.command.split()), _LONGEST_COMMAND)
         reason = Phrase("the last run ended by an error ({command})", command=command)
         error = f": {crash.error}" if crash.error else ""
-        is_open = request_phrases.asks_for_working(request)
+        is_open = requested_checks.asks_for_working(request)
         is_known = phrases.admits_failing_tests(text)
         params = {"command": command, "error": error}
         yield Finding(None if is_known else "crashed", reason, contradicts=is_open and not is_known, params=params)
