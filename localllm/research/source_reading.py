@@ -146,7 +146,10 @@ def _tell_of_refused(run: RunContext) -> None:
     if refused:
         places = list(dict.fromkeys(urlsplit(url).netloc.rpartition("@")[2] for url in refused))
         named = ", ".join([*places[:_MOST_NAMED], *(["…"] if places[_MOST_NAMED:] else [])])
-        run.remark(remark(_NOT_PUBLIC, count=len(refused), places=named))
+        said = remark(_NOT_PUBLIC, count=len(refused), places=named)
+        earlier = [one for one in run.state.remarks if one.text == said.text and one != said]  # of a round with fewer
+        run.state.remarks = [one for one in run.state.remarks if one not in earlier]
+        run.remark(said)
 
 
 def _tell_of_too_few(run: RunContext) -> None:

@@ -20,9 +20,10 @@ from localllm.base.errors import (
     WebSearchError,
 )
 from localllm.research import model_calls, workflow
-from localllm.research.records import STAGES, ResearchState, Section, Sentence, Stage
+from localllm.research.records import STAGES, ResearchState, Section, Sentence, Source, Stage
+from localllm.research.remark_texts import in_words
 from localllm.research.report_files import report_files
-from localllm.research.researcher import Researcher
+from localllm.research.researcher import Researcher, new_state
 from localllm.research.run_context import RunContext
 from localllm.research.run_events import (
     ClaimChecked,
@@ -37,6 +38,7 @@ from localllm.research.run_events import (
     StageBegun,
 )
 from localllm.research.run_store import RunStore, run_folder
+from localllm.research.source_reading import read_sources
 from localllm.web.addresses import checked_url
 from localllm.web.page_reader import ReadPage
 from tests.support.brains import Brain
@@ -49,6 +51,7 @@ from tests.support.research_parts import (
     options,
     page_of,
     playing,
+    run_of,
     said_in,
     sentences_of,
 )
@@ -305,6 +308,19 @@ async def test_pages_of_this_machine_are_named_with_the_setting(tmp_path: Path) 
     remarks = said_in((await world.researcher().run(QUESTION)).remarks)
     assert "3 pages were not read" in remarks
     assert "127.0.0.1:8080, wiki.intranet (see web.allow_private)" in remarks
+
+
+async def test_pages_of_this_machine_are_counted_once_over_all_rounds(tmp_path: Path) -> None:
+    state = new_state("2026-0001", QUESTION, options(), language="en", today=date(2026, 11, 24))
+    with run_of(state, tmp_path, {}) as (run, _):
+        run.reader = GuardedReader()
+        for name in ("a.intranet", "b.intranet"):
+            state.sources.append(Source(id=state.new_id("S"), url=f"http://{name}/", title=name, site=name))
+            await read_sources(run)
+            state.round += 1
+    remarks = [one for one in map(in_words, state.remarks) if "web.allow_private" in one]
+    assert [one.partition(",")[0] for one in remarks] == ["2 pages were not read"]
+    assert "a.intranet, b.intranet" in remarks[0]
 
 
 async def test_what_fails_in_part_is_told_in_the_report(tmp_path: Path) -> None:
