@@ -4,9 +4,10 @@ user (`chmod 000`)."""
 import os
 import stat
 import sys
+import threading
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from localllm.base.errors import ConfigurationError
@@ -33,22 +34,51 @@ def own_folder_around(
     return root if config and Path(os.path.realpath(config)) == root else None
 
 
-def reopen(folders: Iterable[Path], *, deep: bool = False, files: int = _FILE) -> list[str]:
+def reopen(folders: Iterable[Path], *, deep: bool = False, files: int = _FILE, but: Collection[str] = ()) -> list[str]:
     """Give the user back the access that the mode of their own files and folders denies them; return their paths.
 
     Looked at are the folders above each of `folders` (which the user must be able to enter), itself, and what is in it;
     with `deep`, all below it. `files`: the permissions that a file needs. What belongs to somebody else stays, and so
-    does everything on other systems than Linux, where no sandbox lets a command change these modes.
+    does what is in `but`, and everything on other systems than Linux, where no sandbox lets a command change these
+    modes.
     """
     if sys.platform != "linux":
         return []
-    opened: list[str] = []
-    for folder in folders:
-        for above in reversed(folder.parents):
-            opened += _given(str(above), stat.S_IXUSR, follow=True)
-        opened += _given(str(folder), stat.S_IRWXU, follow=True)
-        opened += _reopened_below(str(folder), files, deep=deep)
-    return list(dict.fromkeys(opened))
+    there = _looked_at(folders, files, deep=deep)
+    return list(dict.fromkeys(each[0] for each in there if each[0] not in but and _given(*each)))
+
+
+class Reopener:
+    """Gives the user back what commands close of the program's own: all in the `state` folder; of `others` only what
+    was open before the commands that run now, as the user may have closed the rest."""
+
+    def __init__(self, state: Path, others: Iterable[Path]) -> None:
+        self._state = state
+        self._others = [folder for folder in others if folder != state]
+        self._running = 0
+        self._closed: frozenset[str] | None = None
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def during_command(self) -> Generator[None]:
+        """Count a command as running in a `with` block, in which `reopen` is called before it starts."""
+        with self._lock:
+            self._closed = self._closed if self._running else None
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running -= 1
+
+    def reopen(self) -> list[str]:
+        """Give back what commands have closed; return its paths."""
+        with self._lock:
+            opened = reopen([self._state], deep=True)
+            if self._closed is None:
+                there = _looked_at(self._others, stat.S_IRUSR)
+                self._closed = frozenset(each[0] for each in there if _is_denied(*each))
+            return [*opened, *reopen(self._others, files=stat.S_IRUSR, but=self._closed)]
 
 
 def reopen_all(environ: Mapping[str, str] = os.environ) -> list[str]:
@@ -59,11 +89,18 @@ def reopen_all(environ: Mapping[str, str] = os.environ) -> list[str]:
 
 def reopen_at_start(project: Path, environ: Mapping[str, str] = os.environ) -> list[str]:
     """`reopen` what a command may have closed before the program was killed: at first only what is needed in the
-    project."""
+    project. Outside of the state folder only if a command may be the reason."""
     state, name = state_folder(environ), project_name(project)
-    needed = (state, state / "commands", state / "snapshots" / name, state / "sessions" / name)
-    opened = [*reopen(needed), *reopen([config_file(environ).parent], files=stat.S_IRUSR)]
+    opened = reopen((state, state / "commands", state / "snapshots" / name, state / "sessions" / name))
+    if opened or _has_entries(state / "commands"):
+        opened += reopen([config_file(environ).parent], files=stat.S_IRUSR)
     return [*opened, *reopen_all(environ)] if opened else []
+
+
+def _has_entries(folder: Path) -> bool:
+    with suppress(OSError), os.scandir(folder) as entries:
+        return next(entries, None) is not None
+    return False
 
 
 def closed_folder(error: Exception, environ: Mapping[str, str] = os.environ) -> ConfigurationError | None:
@@ -90,11 +127,20 @@ def reopen_file(file: Path) -> bool:
     """Give the user back the access to one of their own files, and to its folder; return whether it was denied."""
     if sys.platform != "linux":
         return False
-    return bool([*_given(str(file.parent), stat.S_IRWXU), *_given(str(file), _FILE)])
+    return any([_given(str(file.parent), stat.S_IRWXU), _given(str(file), _FILE)])  # both, in this order
 
 
-def _reopened_below(top: str, files: int, *, deep: bool) -> list[str]:
-    opened: list[str] = []
+def _looked_at(folders: Iterable[Path], files: int, *, deep: bool = False) -> Iterator[tuple[str, int, bool]]:
+    """Yield each path to look at, the permissions it needs, and whether a link may lead to it. What is in a folder is
+    looked for after that was yielded, and may have been opened."""
+    for folder in folders:
+        for above in reversed(folder.parents):
+            yield str(above), stat.S_IXUSR, True
+        yield str(folder), stat.S_IRWXU, True
+        yield from _looked_at_below(str(folder), files, deep=deep)
+
+
+def _looked_at_below(top: str, files: int, *, deep: bool) -> Iterator[tuple[str, int, bool]]:
     folders, left = deque([top]), _MOST
     while folders and left > 0:
         folder = folders.popleft()
@@ -106,29 +152,34 @@ def _reopened_below(top: str, files: int, *, deep: bool) -> list[str]:
                     is_folder = stat.S_ISDIR(mode)
                     needed = stat.S_IRWXU if is_folder else files
                     if mode & needed != needed:
-                        opened += _given(entry.path, needed)
+                        yield entry.path, needed, False
                     if is_folder and deep and not folder.endswith(_CONTENTS):
                         folders.append(entry.path)
-    return opened
 
 
-def _given(path: str, needed: int, *, follow: bool = False) -> list[str]:
-    """Add the permissions of which the user's own file or folder lacks one; return its path if it did."""
+def _is_denied(path: str, needed: int, follow: bool) -> bool:
+    with suppress(OSError):
+        return os.stat(path, follow_symlinks=follow).st_mode & needed != needed  # noqa: PTH116 - it takes no links
+    return False
+
+
+def _given(path: str, needed: int, follow: bool = False) -> bool:
+    """Add the permissions of which the user's own file or folder lacks one; return whether it did."""
     if sys.platform != "linux":
-        return []
+        return False
     try:
         fd = os.open(path, os.O_PATH | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
     except OSError:  # missing, or in a folder of somebody else's
-        return []
+        return False
     try:
         about = os.fstat(fd)
         is_ours = about.st_uid == os.geteuid() and (stat.S_ISDIR(about.st_mode) or stat.S_ISREG(about.st_mode))
         if not is_ours or about.st_mode & needed == needed:
-            return []
+            return False
         access = stat.S_IRWXU if stat.S_ISDIR(about.st_mode) else needed
         os.chmod(f"/proc/self/fd/{fd}", stat.S_IMODE(about.st_mode) | access)  # noqa: PTH101 - a descriptor's
     except OSError:
-        return []
+        return False
     finally:
         os.close(fd)
-    return [path]
+    return True

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
+from contextlib import AbstractContextManager, nullcontext
 
 import msgspec
 
@@ -36,9 +37,9 @@ class Job:
 
     What it must not change is restored now and then, if it runs for longer than a moment. `together`: nobody waits for
     it, and all its output goes there as it comes. `on_output` is called with each piece of its output. `reopen` gives
-    the program back its own files that a command has closed, and returns them. `lost` returns, at the end, what it
-    changed that was never in the project. `leading_out` returns the rules that close what lies outside, for the error
-    if it cannot be started.
+    the program back its own files that a command has closed, and returns them; it is called in a `with` block of
+    `during`. `lost` returns, at the end, what it changed that was never in the project. `leading_out` returns the rules
+    that close what lies outside, for the error if it cannot be started.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Job:
         together: HeadAndTail | None = None,
         on_output: OnOutput | None = None,
         reopen: Callable[[], Iterable[str]] = tuple,
+        during: Callable[[], AbstractContextManager[object]] = nullcontext,
         lost: Callable[[], Iterable[str]] = tuple,
         leading_out: Callable[[], Iterable[str]] = tuple,
     ) -> None:
@@ -61,6 +63,7 @@ class Job:
         self._together = together
         self._on_output = on_output
         self._reopen = reopen
+        self._during = during
         self._lost = lost
         self._leading_out = leading_out
         self._process: Process | None = None
@@ -77,7 +80,7 @@ class Job:
     async def run(self, seconds: float) -> Done:
         """Run the command for at most `seconds`, not counted while the program is stopped. Raises ToolExecutionError if
         it cannot be run."""
-        with suspended_with_program(self):
+        with suspended_with_program(self), self._during():
             return await self._run_to_its_end(seconds)
 
     async def suspend(self) -> None:

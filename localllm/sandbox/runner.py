@@ -2,11 +2,10 @@
 
 import asyncio
 import os
-import stat
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import msgspec
 from localllm.base import logs, offline
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.base.i18n import Phrase
-from localllm.base.own_folders import own_folder_around, reopen
+from localllm.base.own_folders import Reopener, own_folder_around
 from localllm.base.paths import config_file
 from localllm.config.registry import load
 from localllm.sandbox.backend import BACKENDS, LEVELS, Confinement, Level, Network, SandboxLevel, Surroundings
@@ -123,6 +122,7 @@ class SandboxRunner:
         )
         own = (state_folder, cache_folder, None if inside else data_folder)
         self._own = tuple(folder for folder in own if folder)
+        self._reopener = Reopener(state_folder, (*self._own, config_file().parent)) if state_folder else None
         self._hidden = (*self._own, *unreadable)
         self._unreadable = tuple(unreadable)
         self._led: frozenset[str] = frozenset()
@@ -319,6 +319,7 @@ class SandboxRunner:
             together=together,
             on_output=on_output,
             reopen=self._reopen,
+            during=self._reopener.during_command if self._reopener else nullcontext,
             lost=partial(self._project.take_back, copies),
             leading_out=self._leading_out,
         )
@@ -349,10 +350,9 @@ class SandboxRunner:
         return self._confine(self._visibility, self._hosts)
 
     def _reopen(self) -> list[str]:
-        if self.level == "none" or BACKENDS[self.level].keeps_modes or not self._state:
+        if self.level == "none" or BACKENDS[self.level].keeps_modes or not self._reopener:
             return []
-        others = (folder for folder in (*self._own, config_file().parent) if folder != self._state)
-        return [*reopen([self._state], deep=True), *reopen(others, files=stat.S_IRUSR)]
+        return self._reopener.reopen()
 
     def _make_scratch(self) -> Scratch:
         """Make the temporary folder of a command, with a home that links to the toolchains, also without a sandbox."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from localllm.sandbox.runner import SandboxRunner
 from tests.support.sandbox_world import SECRET, World
 
 pytestmark = pytest.mark.anyio
@@ -257,6 +258,22 @@ async def test_what_a_command_closes_of_the_programs_own_is_open_again(world: Wo
     modes = [stat.S_IMODE(path.stat().st_mode) & 0o700 for path in (state, state / "commands", state / "journal.jsonl")]
     assert modes == [0o700, 0o700, 0o600]
     assert (str(state) in done.reopened) == (world.runner.level == "landlock")
+
+
+async def test_what_the_user_has_closed_of_the_programs_own_stays_closed(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "config"
+    (config / "theirs").mkdir(parents=True)
+    (config / "localllm.toml").touch(0o600)
+    (config / "theirs").chmod(0o000)
+    monkeypatch.setenv("LOCALLLM_CONFIG_DIR", str(config))
+    runner = SandboxRunner(world.project, state_folder=tmp_path / "state", levels=world.levels)
+    done = await runner.run(f"chmod 000 {config}/localllm.toml {config}", cwd=world.project, timeout=20)
+    runner.close()
+    assert [path.stat().st_mode & 0o700 for path in (config, config / "theirs")] == [0o700, 0o000]
+    closed = (str(config), str(config / "localllm.toml"))
+    assert done.reopened == (closed if runner.level == "landlock" else ())
 
 
 @pytest.mark.parametrize("attempt", ["echo changed > {file}", "rm {file}", "mv {file} x", "echo x > {file}/../new"])

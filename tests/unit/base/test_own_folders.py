@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.own_folders import closed_folder, reopen, reopen_at_start, reopen_file
+from localllm.base.own_folders import Reopener, closed_folder, reopen, reopen_at_start, reopen_file
 from tests.support.tools import put
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no sandbox lets commands change modes")
@@ -52,6 +52,36 @@ def test_at_the_start_the_rest_is_looked_at_only_if_something_was_closed(tmp_pat
     assert reopen_at_start(tmp_path, environ) == []
     record.chmod(0o000)
     assert reopen_at_start(tmp_path, environ) == [str(record), str(deep)]
+
+
+def test_at_the_start_what_the_user_has_closed_stays_if_no_command_can_have_done_it(tmp_path: Path) -> None:
+    environ = {"LOCALLLM_STATE_DIR": str(tmp_path / "state"), "LOCALLLM_CONFIG_DIR": str(tmp_path / "config")}
+    (tmp_path / "state" / "commands").mkdir(parents=True)
+    theirs = put(tmp_path / "config" / "old.toml", "x")
+    theirs.chmod(0o000)
+    assert reopen_at_start(tmp_path, environ) == []
+    put(tmp_path / "state" / "commands" / "1", "x")
+    assert reopen_at_start(tmp_path, environ) == [str(theirs)]
+
+
+def test_what_was_closed_before_the_commands_stays_closed(tmp_path: Path) -> None:
+    state, data = tmp_path / "state", tmp_path / "data"
+    theirs, reports, journal = data / "private", put(data / "reports" / "1", "x").parent, put(state / "journal", "x")
+    theirs.mkdir()
+    for closed in (theirs, journal):
+        closed.chmod(0o000)
+    reopener = Reopener(state, (state, data))
+    with reopener.during_command():
+        assert reopener.reopen() == [str(journal)]
+        reports.chmod(0o000)
+        with reopener.during_command():
+            assert reopener.reopen() == [str(reports)], "the first command may have closed it"
+            data.chmod(0o000)
+        assert reopener.reopen() == [str(data)]
+    reports.chmod(0o500)
+    with reopener.during_command():
+        assert reopener.reopen() == []
+    assert [mode(path) for path in (theirs, reports)] == [0o000, 0o500]
 
 
 def test_the_error_names_what_of_our_own_cannot_be_used(tmp_path: Path) -> None:
