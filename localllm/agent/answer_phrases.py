@@ -93,9 +93,19 @@ _STILL_FAILS = (
     r"|ures?|ing)\b|失敗し(?:ます|ました|ています|たまま)|失敗する|通りません|通らない|通っていません|パスしません"
     r"|不合格|[1-9]\d*\s*件(?:が|の)?失敗"
 )
+_OLD_FAILURE = (
+    r"(?i)\bfailures?\b[^.\n]{0,200}\b(?:unrelated|not (?:related|caused|due)|nothing to do|pre-?exist\w*|existed"
+    r"|independent|(?:already )?(?:there|present) before|before (?:my|the|this) change|remains?)\b"
+    r"|\b(?:unrelated|pre-?existing|existing|remaining|old) (?:test )?failures?\b|\balready fail(?:s|ed|ing)\b"
+    r"|\bfailing before\b|\bfail(?:s|ing)\b[^.\n]{0,80}\bunrelated\b|\bunrelated\b[^.\n]{0,80}\bfail(?:s|ing)\b"
+    r"|失敗[^。\n]{0,80}(?:変更前から|修正前から|以前から|元から|もともと|既存|無関係|関係(?:は)?(?:あり|な)|別の(?:原因|問題))"
+    r"|(?:変更前から|修正前から|以前から|元から|もともと|既存の|無関係の|残りの)[^。\n]{0,40}(?:失敗|落ち)"
+)
+"""Matches failures that are said not to come from the change."""
 _FIXED_TEST = (
-    r"(?i)\b(?:is|was|are|were) (?:now )?fixed\b"
-    r"|\b(?:fix(?:ed|es)|repair(?:ed|s)|mended|solved) (?:\w+ ){0,3}(?:fail|broken)"
+    r"(?i)\b(?:is|was|are|were) (?:now )?fixed\b|\bnow pass(?:es)?\b|\bpass(?:es)? now\b"
+    r"|\b(?:fix(?:ed|es)|repair(?:ed|s)|mended|solved) (?:[\w-]{1,40} ){0,3}(?:fail|broken)"
+    r"|(?:失敗|落ち)[^。\n]{0,30}(?:修正し|直し|解消し)(?:ました|済)"
 )
 _NOT_RUN = (
     r"(?i)(?:\b(?:not|never|without|un)|n't)(?: yet| been| having| be| actually| able to)*[ -]?(?:run|ran|running"
@@ -245,11 +255,12 @@ def says_reverted(answer: str) -> bool:
 
 def admits_failing_tests(answer: str) -> bool:
     """Return whether it says that tests currently fail."""
+    said = [one for one in sentences_in(answer) if not re.search(_FIXED_TEST, one)]
+    if any(re.search(_OLD_FAILURE, one) for one in said):
+        return True
     if says_tests_pass(answer):
         return False
-    return admits_failure(answer) or any(
-        re.search(_STILL_FAILS, said) and not re.search(_FIXED_TEST, said) for said in sentences_in(answer)
-    )
+    return admits_failure(answer) or any(re.search(_STILL_FAILS, one) for one in said)
 
 
 def says_it_raises(answer: str) -> bool:

@@ -27,6 +27,18 @@ from tests.support.each import each
         ("I fixed one failing test. Two tests still fail.", True),
         ("3 failed, 10 passed.", True),
         ("b.py のテストは失敗したままです。", True),
+        ("The two test failures (test_a, test_b) are not related to this change: total skips an item.", True),
+        ("The new test passes. The failure of test_b was already there before my change.", True),
+        ("My tests pass; the 2 remaining failures are unrelated.", True),
+        ("なお、`test_a` の失敗は、今回の変更前からのものです。", True),
+        ("追加したテストは成功しました。既存の test_b の失敗は今回の変更とは関係ありません。", True),
+        ("I fixed the pre-existing failure of test_b as well.", False),
+        ("The new test passes. test_b was already failing before my change.", True),
+        ("My test passes; test_b fails for an unrelated reason.", True),
+        ("test_b, which was failing before, now passes.", False),
+        ("以前から失敗していたテストも直しました。", False),
+        ("The failure came from a missing import. All tests pass now.", False),
+        ("失敗の原因は import の漏れでした。テストはすべて成功しました。", False),
     ],
 )
 def test_a_test_that_was_fixed_is_none_that_fails(answer: str, fails: bool) -> None:
