@@ -100,4 +100,6 @@ def is_undecided(answer: str) -> bool:
 
 
 def _with(pattern: str, labels: Labels) -> str:
-    return pattern.format(word=_WORD, labels="|".join(map(re.escape, sorted(labels, key=len, reverse=True))))
+    """Return the pattern with the labels, in their own case: "answer a question" speaks of none."""
+    names = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
+    return pattern.format(word=_WORD, labels=f"(?-i:{names})")

@@ -61,6 +61,7 @@ def test_other_sections_stay(rest: str) -> None:
         ("正しいです。回答K117によると、標高は3776mです。", "正しいです。標高は3776mです。"),
         ("As Answer A says, the peak is high.", "The peak is high."),
         ("According to answer B, it is.", "It is."),
+        ("Bots reply. Answer a, or b, is a menu (answer a).", "Bots reply. Answer a, or b, is a menu (answer a)."),
         ("See (a) and answer C (see Answer Z).", "See (a) and answer C (see Answer Z)."),
         ("The answer is a mountain (see below).", "The answer is a mountain (see below)."),
     ],
@@ -74,6 +75,7 @@ def test_an_answer_that_speaks_of_a_label_is_seen() -> None:
     assert names_label("Answer A is right: Lima.", LABELS)
     assert names_label("回答Bが正しく、リマです。", LABELS)
     assert not names_label("The answer and all of it. Plan A is best. The answer as such.", LABELS)
+    assert not names_label("Bots answer a question, and an agent a day sees the response a client gets.", LABELS)
 
 
 @pytest.mark.parametrize(
