@@ -18,6 +18,7 @@ from localllm.base.i18n import Phrase
 
 APPLICATION = "localllm"
 SETTINGS_FILE = "localllm.toml"
+_MARKS = (SETTINGS_FILE, ".git")
 COLLECTIONS = "collections"
 """Subfolder with collections of documents: of the user's in `data_folder`, of projects' in `state_folder`."""
 CACHES = "indexes"
@@ -92,22 +93,33 @@ def _user_folder(environ: Mapping[str, str], variable: str, below_home: str) -> 
 def find_project(start: Path) -> Path:
     """Return the project of `start`: the nearest folder upwards with a localllm.toml or a .git, else `start` itself.
 
-    The home folder, its parents, and / are no projects, unless `start` is exactly that. The path is absolute, with
-    links resolved.
+    The home folder, its parents, and / are no projects, unless `start` is exactly that; nor is a folder above it that
+    another user has marked, such as /tmp. The path is absolute, with links resolved.
     """
     start = start.resolve()
     no_projects = home_and_above()
+    owners = {_owner(start), 0} - {None}
+    if hasattr(os, "geteuid"):  # not on Windows
+        owners.add(os.geteuid())
     for folder in (start, *start.parents):
         if folder != start and (folder in no_projects or folder == folder.parent):
             return start
-        if is_marked(folder):
+        if is_marked(folder) if folder == start else any(_owner(folder / name) in owners for name in _MARKS):
             return folder
     return start
 
 
 def is_marked(folder: Path) -> bool:
     """Return whether the folder is marked as a project by a localllm.toml or a .git."""
-    return any(os.path.lexists(folder / name) for name in (SETTINGS_FILE, ".git"))
+    return any(os.path.lexists(folder / name) for name in _MARKS)
+
+
+def _owner(path: Path) -> int | None:
+    """Return the number of the user who owns a file, no link followed; None if it cannot be found."""
+    try:
+        return path.lstat().st_uid
+    except OSError:
+        return None
 
 
 def home_and_above() -> tuple[Path, ...]:

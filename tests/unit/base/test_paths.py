@@ -11,6 +11,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
+from localllm.base import paths
 from localllm.base.errors import ConfigurationError
 from localllm.base.paths import (
     cache_folder,
@@ -95,6 +96,25 @@ class TestFindProject:
         (tmp_path / ".git").mkdir()  # above the home: not a project for anyone
         (tmp_path / "third").mkdir()
         assert find_project(tmp_path / "third") == tmp_path / "third"
+
+    @pytest.mark.parametrize("marker", ["localllm.toml", ".git"])
+    def test_not_a_folder_above_that_another_user_has_marked(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, marker: str
+    ) -> None:
+        shared = tmp_path / "shared"
+        mine = shared / "mine"
+        (mine / "src").mkdir(parents=True)
+        mark = shared / marker
+        mark.touch()
+        assert find_project(mine) == shared
+        of_others = {mark: os.getuid() + 1}
+        monkeypatch.setattr(paths, "_owner", lambda path: of_others.get(path, os.getuid() if path.exists() else None))
+        assert find_project(mine) == mine
+        assert find_project(shared) == shared  # the user's own choice
+        (mine / ".git").mkdir()
+        assert find_project(mine / "src") == mine
+        of_others[mark] = 0
+        assert find_project(shared / "other") == shared
 
     def test_the_root_of_all_only_when_started_there(self) -> None:
         assert find_project(Path("/")) == Path("/")
