@@ -167,9 +167,24 @@ _MOST_LINES = 20
 
 
 def compared(before: str, after: str) -> tuple[str, str]:
-    """Return the texts of the cells of both versions; the files where these are no notebooks or differ elsewhere."""
+    """Return the texts of the cells of both versions; the files if these are no notebooks, or differ in more than what
+    their cells say."""
     was, now = cells(before), cells(after)
-    return (before, after) if was is None or now is None or was == now else (cells_text(was), cells_text(now))
+    if was is None or now is None or was == now or not _differ_only_in_sources(before, after):
+        return before, after
+    return cells_text(was), cells_text(now)
+
+
+def _differ_only_in_sources(before: str, after: str) -> bool:
+    """Return whether two notebooks have the same metadata and outputs, or none in a cell that was not there."""
+    was, now = json.loads(before), json.loads(after)
+    known = [_without_source(cell) for cell in was.pop("cells")]
+    others = [_without_source(cell) for cell in now.pop("cells")]
+    return was == now and all(cell in known or not any(cell.values()) for cell in others)
+
+
+def _without_source(cell: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in cell.items() if key not in ("id", "cell_type", "source")}
 
 
 def _written(
@@ -247,6 +262,7 @@ def _read(raw: str) -> tuple[list[_Place], list[Cell]] | None:
     """Return the cells with their places; None if the text is no notebook with cells, or cannot be written as text."""
     try:
         notebook_text(raw.encode())
+        json.loads(raw, object_pairs_hook=_without_doubles)
         places: list[_Place] = []
         found: list[Cell] = []
         start = next(start for key, start, _end in _members(raw, _after_space(raw, 0)) if key == "cells")
@@ -263,6 +279,12 @@ def _read(raw: str) -> tuple[list[_Place], list[Cell]] | None:
     except (ValueError, StopIteration, RecursionError):
         return None
     return (places, found) if found and parse(cells_text(found)) == found else None
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> None:
+    """Raise ValueError if an object has a key twice: programs take the last one."""
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError
 
 
 def _members(raw: str, at: int) -> Iterator[tuple[str, int, int]]:

@@ -5,7 +5,17 @@ from typing import Any
 
 import pytest
 
-from localllm.documents.notebook_cells import Cell, cells, cells_text, changed, fitted, parse, python_of, replaced
+from localllm.documents.notebook_cells import (
+    Cell,
+    cells,
+    cells_text,
+    changed,
+    compared,
+    fitted,
+    parse,
+    python_of,
+    replaced,
+)
 from tests.support.each import each
 
 CELLS: list[dict[str, Any]] = [
@@ -185,3 +195,30 @@ def test_a_line_of_an_expression_is_none_of_ipythons_commands() -> None:
     source = 'a = (\n    "%s"\n    % name\n)\nb = (\n    a\n    != name\n)'
     raw = json.dumps({"nbformat": 4, "cells": [{"cell_type": "code", "source": source}]})
     assert python_of(raw) == [(1, source)]
+
+
+@each(
+    ("old", "new"),
+    [
+        ('"nbformat": 4', '"cells": [{"cell_type": "code", "metadata": {}, "source": ["evil()"]}],\n "nbformat": 4'),
+        ('"metadata": {},\n "nbformat"', '"metadata": {"kernelspec": {"name": "evil"}},\n "nbformat"'),
+        ('"1\\n"', '"<script>evil()</script>"'),
+        ('"id": "a1",', '"id": "a1", "attachments": {"a.html": {}},'),
+    ],
+)
+def test_what_an_edit_changes_beside_cells_is_shown_with_them(old: str, new: str) -> None:
+    raw = LAYOUTS[0]
+    after = edited(raw, "y = 1\ny = 1", "y = 2")
+    was, now = compared(raw, after)
+    assert ("y = 1" in was, "y = 2" in now) == (True, True)
+    assert json.dumps("nbformat") not in now
+    assert after.count(old) == 1
+    also = after.replace(old, new)
+    assert compared(raw, also) == (raw, also)
+
+
+def test_an_added_cell_is_shown_alone() -> None:
+    after = edited(LAYOUTS[0], "# Orders\n\nText", "# Orders\n\nText\n--- cell 2: code ---\nz = 3")
+    _was, now = compared(LAYOUTS[0], after)
+    assert "z = 3" in now
+    assert json.dumps("nbformat") not in now
