@@ -353,7 +353,9 @@ class Finishing(Middleware):
         elif phrases.says_changed(text):
             reason = Phrase("the answer claims a change, but no file was changed")
             yield Finding("no_change", reason, contradicts=True)
-        elif phrases.finds_none(text, state.goal) or (facts.is_tested and request_phrases.asks_for_passing(state.goal)):
+        elif phrases.finds_none(text, state.goal) or (
+            facts.is_tested and requested_checks.asks_for_passing(state.goal)
+        ):
             return  # what was to be changed is not there, or the tests that were to pass do
         elif phrases.asks_user(text):
             if is_alone:
