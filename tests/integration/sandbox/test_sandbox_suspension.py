@@ -44,9 +44,10 @@ exit 7
 
 WOKEN = """
 cat > program.py << 'end'
-import ctypes, itertools, pathlib, time
+import ctypes, itertools, pathlib, signal, time
 class Event(ctypes.Structure):
     _fields_ = [("value", ctypes.c_void_p), ("signal", ctypes.c_int), ("rest", ctypes.c_int * 13)]
+signal.signal(signal.SIGCONT, lambda *_: None)  # the kernel sends a signal that is ignored only once
 libc, timer = ctypes.CDLL(None, use_errno=True), ctypes.c_void_p()
 event, each_second = Event(None, 18), (ctypes.c_long * 4)(1, 0, 1, 0)  # SIGCONT, as the kernel sends it to orphans
 assert not libc.timer_create(1, ctypes.byref(event), ctypes.byref(timer))
