@@ -50,6 +50,11 @@ _TO_COME = late_pattern(
 )
 """Matches words by which a file need not be there yet."""
 
+_USUAL_FOLDERS = frozenset(
+    {"src", "lib", "app", "tests", "test", "docs", "scripts", "pkg", "cmd", "internal", "include"}
+)
+"""Folders that a model takes for granted; any other that is missing may belong to another project."""
+
 
 def missing_places(
     answer: str,
@@ -59,8 +64,8 @@ def missing_places(
     request: str = "",
 ) -> list[Unfounded]:
     """Return the files in folders of the project that are not there, and the lines beyond the end of a file, that no
-    text of `known` names; no files where the request is for a proposal. `text_of` returns the text of a file that the
-    model may read."""
+    text of `known` names; no files where the request is for a proposal, nor those that are
+    `elsewhere`. `text_of` returns the text of a file that the model may read."""
     files = () if _PROPOSAL.search(request) else _missing_files(answer, known, listing)
     return list(islice([*files, *_missing_lines(answer, known, text_of)], _MOST))
 
@@ -75,9 +80,25 @@ def _missing_files(answer: str, known: Sequence[str], listing: ProjectListing) -
     except OSError:  # in a folder that is closed to the user, they may be there
         return
     for path in missing if listing.is_complete else ():
-        if not any(end.endswith(f"/{path}") for end in ends):
+        if not any(end.endswith(f"/{path}") for end in ends) and not elsewhere(listing, path):
             reason = Phrase("the answer names {path}, which does not exist", path=shown(path))
             yield Unfounded(reason, f"There is no {path}")
+
+
+def elsewhere(listing: ProjectListing, path: str) -> str:
+    """Return the only file of this name in the project if there is none at `path`, though its first folder exists or
+    is a usual one."""
+    folder, *_folders, name = path.split("/")
+    root = listing.root
+    try:
+        if ".." in path or (root / path).exists() or not (folder in _USUAL_FOLDERS or (root / folder).is_dir()):
+            return ""
+        entries = listing.entries
+    except OSError:  # in a folder that is closed to the user, it may be there
+        return ""
+    found = [entry.path for entry in entries if not entry.is_dir and entry.path.rpartition("/")[2] == name]
+    is_only = len(found) == 1 and listing.is_complete
+    return found[0] if is_only and not found[0].endswith(f"/{path}") else ""
 
 
 def _is_open(root: Path, path: str) -> bool:

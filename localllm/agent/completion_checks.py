@@ -295,7 +295,7 @@ class Finishing(Middleware):
         """Return that a merge or the like which the run has to do with is in progress."""
         if not self._facts.may_be_merging:
             return []
-        from localllm.agent.project_checks import unfinished_merge  # most runs merge nothing
+        from localllm.agent.git_checks import unfinished_merge  # most runs merge nothing
 
         found = await asyncio.to_thread(unfinished_merge, self._tools.root, state.goal, text)
         if found is None:

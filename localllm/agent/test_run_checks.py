@@ -39,7 +39,7 @@ class TestRunChecks:
     async def findings(self, state: RunState, text: str) -> list[Finding]:
         """Return that the last test failed, or that the answer claims passed tests which did not pass."""
         if self._facts.unchecked:
-            from localllm.agent.project_checks import brought_back  # most runs change no code
+            from localllm.agent.git_checks import brought_back  # most runs change no code
 
             self._brought_back = await brought_back(self._tools.changes, self._facts, self._position)
         return list(self._of_tests(state, text))

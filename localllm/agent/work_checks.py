@@ -349,10 +349,13 @@ class WorkChecks:
         one of that name is somewhere else: the model has guessed. Not where files were, or are to be, changed."""
         if self._facts.has_changed or not state.tools or request_phrases.asks_for_change(state.goal):
             return
-        known = [one.text for one in state.history.messages if not isinstance(one, AssistantMessage)]
-        for path in phrases.named_paths(text):
-            from localllm.agent.project_checks import elsewhere  # most answers name no file
+        paths = phrases.named_paths(text)
+        if not paths:
+            return
+        from localllm.agent.answer_evidence import elsewhere  # most answers name no file
 
+        known = [one.text for one in state.history.messages if not isinstance(one, AssistantMessage)]
+        for path in paths:
             if path not in self._elsewhere:
                 is_known = any(path in one for one in known)
                 self._elsewhere[path] = "" if is_known else elsewhere(self._listing, path)

@@ -167,6 +167,17 @@ async def test_the_model_is_told_once_and_then_the_user(
     assert (result.status, result.unverified[0], remarks(agent)) == ("done", reason, [remark])
 
 
+async def test_a_file_that_is_elsewhere_is_named_once_with_its_place(project: Path) -> None:
+    (project / "core").mkdir()
+    (project / "core" / "retry.py").touch()
+    answer = "The retries are in httpx/retry.py."
+    agent = make_agent(scripted(call("read_file", file_path="httpx/client.py"), *[answer] * 3), project)
+    result = await agent.execute_query("Where are the retries?")
+    (remark,) = remarks(agent)
+    assert "There is no httpx/retry.py; there is core/retry.py." in remark
+    assert result.unverified == ("the answer names httpx/retry.py, which does not exist",)
+
+
 @pytest.mark.parametrize(
     "request_",
     [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from localllm.agent.project_checks import says_that_it_is_open
+from localllm.agent.git_checks import says_that_it_is_open
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,4 @@
-"""Check the end of a run against the project: a merge or rebase that has not ended, files that git has restored, the
-paths that the answer names."""
+"""Check the end of a run against git: a merge or rebase that has not ended, files that git has restored."""
 
 import asyncio
 import re
@@ -7,7 +6,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from localllm.agent.run_facts import RunFacts
-from localllm.base.directory_walk import ProjectListing
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.paths import some_of
@@ -76,25 +74,3 @@ async def brought_back(changes: ChangeHistory, facts: RunFacts, position: int) -
     differ = made & {*await asyncio.to_thread(changes.changed_since, position)}
     of_git = [path for path in facts.unchecked if path in facts.by_git & differ]
     return frozenset(made - differ) | await changes.committed(of_git)
-
-
-_USUAL_FOLDERS = frozenset(
-    {"src", "lib", "app", "tests", "test", "docs", "scripts", "pkg", "cmd", "internal", "include"}
-)
-"""Folders that a model takes for granted; any other that is missing may belong to another project."""
-
-
-def elsewhere(listing: ProjectListing, path: str) -> str:
-    """Return the only file of this name in the project if there is none at `path`, though its first folder exists or
-    is a usual one."""
-    folder, *_folders, name = path.split("/")
-    root = listing.root
-    try:
-        if ".." in path or (root / path).exists() or not (folder in _USUAL_FOLDERS or (root / folder).is_dir()):
-            return ""
-        entries = listing.entries
-    except OSError:  # in a folder that is closed to the user, it may be there
-        return ""
-    found = [entry.path for entry in entries if not entry.is_dir and entry.path.rpartition("/")[2] == name]
-    is_only = len(found) == 1 and listing.is_complete
-    return found[0] if is_only and not found[0].endswith(f"/{path}") else ""
