@@ -46,6 +46,8 @@ ENVIRONMENT = {
 }
 
 SETTINGS = {
+    "core.commitGraph": "false",  # git believes these two unchecked, and a command may have forged them
+    "core.multiPackIndex": "false",
     "core.fsmonitor": "false",
     "core.quotePath": "false",
     "core.safecrlf": "false",

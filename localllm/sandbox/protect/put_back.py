@@ -10,12 +10,14 @@ from pathlib import Path, PurePosixPath
 from time import strftime
 
 from localllm.base import logs
+from localllm.base.kept_outputs import is_kept_output
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges, harmless_part_of
 from localllm.sandbox.protect.protected_paths import Entry, is_output, is_protected, new_folders
 from localllm.sandbox.protect.quarantine import prune
 from localllm.sandbox.protect.restore import Restorer
 from localllm.sandbox.protect.shared_files import sever
 
+_MOST_OUTPUT = 100_000_000  # bytes of new long output that is checked at one time
 _MANY = 100  # new files in a folder; one with more is moved as a whole
 
 
@@ -71,6 +73,13 @@ class PutBack:
             raise OSError(first.errno, first.strerror, ", ".join(errors))
         return sorted({*left, *moved.values()})
 
+    def delete(self, derived: Mapping[str, Entry], harmful: HarmfulChanges) -> None:
+        """Delete what a command has written of files that can be made again, without keeping them."""
+        if paths := [path for path, now in derived.items() if must_go(harmful, path, now)]:
+            with Restorer(self._root, None) as restorer:
+                for path in paths:
+                    restorer.remove(path)
+
     def copy_linked(self, left: Mapping[str, Entry], harmful: HarmfulChanges) -> Iterator[str]:
         """Replace each file to which a command added a hard link by a copy; yield the paths. Through the other name git
         (`.git/COMMIT_EDITMSG`, a log), or whatever else the user runs, would write to it."""
@@ -113,6 +122,19 @@ class PutBack:
                 before[path] = was
             else:
                 before.pop(path, None)
+
+
+def take_in_outputs(root: Path, before: dict[str, Entry], after: Mapping[str, Entry]) -> None:
+    """Count long output that this program, or another one in the project, has stored meanwhile as there before. A
+    command cannot have put anything else there: the name of such a file has to match its content."""
+    room = _MOST_OUTPUT
+    for path, entry in after.items():
+        was = before.get(path)
+        if not is_output(path) or (was and was.identity == entry.identity):
+            continue
+        if is_kept_output(root / path, room):
+            before[path] = entry
+        room -= min(room, entry.identity[2])
 
 
 def must_go(harmful: HarmfulChanges, path: str, now: Entry | None) -> bool:

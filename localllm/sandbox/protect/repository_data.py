@@ -90,6 +90,10 @@ class RepositoryData:
             return []
         return [f"{folder}/{name}" for name in IN_GIT if "*" not in name]
 
+    def of_git(self, reach: Reach) -> list[str]:
+        """Return the folders with the data of git's repositories, as absolute paths, none within another."""
+        return [data.folder for data in self._data(reach) if data.is_of_git]
+
     def _data(self, reach: Reach) -> list[Data]:
         """Return the folders with repository data, the nearest first, none within another. A file created since does
         not make the folder it names one of them."""

@@ -15,9 +15,9 @@ import msgspec
 
 from localllm.base import logs
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
-from localllm.base.kept_outputs import is_kept_output
 from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.command_records import PATIENCE, CommandRecord, CommandRecords, Lifetime, OthersRecord
+from localllm.sandbox.protect.derived_git_files import DerivedGitFiles
 from localllm.sandbox.protect.git_index import IndexFiles
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges
 from localllm.sandbox.protect.home_links import HomeLinks
@@ -33,7 +33,6 @@ from localllm.sandbox.protect.protected_paths import (
     is_git_settings,
     is_made_in_steps,
     is_of_linked_work_tree,
-    is_output,
     is_written_in_work,
     joined,
     lies_in,
@@ -41,7 +40,7 @@ from localllm.sandbox.protect.protected_paths import (
     may_be_read_only,
 )
 from localllm.sandbox.protect.protected_walk import ProtectedWalk
-from localllm.sandbox.protect.put_back import PutBack, must_go, outermost
+from localllm.sandbox.protect.put_back import PutBack, must_go, outermost, take_in_outputs
 from localllm.sandbox.protect.replaced_objects import ReplacedObjects
 from localllm.sandbox.protect.repository_data import RepositoryData
 from localllm.sandbox.protect.restore import Restorer, is_in_place
@@ -56,7 +55,6 @@ _MOST_REPOSITORIES = 2_000  # for which the user's own git settings are checked
 _TIME_BEFORE = 0.5  # seconds for all folders; enough for some 100,000 known ones
 _TIME_AFTER = 3.0
 _TIME_AT_START = 20.0  # after a killed command, or one after which there was no time to scan all
-_MOST_OUTPUT = 100_000_000  # bytes of new long output that is checked at one time
 _MOST_AT_ONCE = 1_000  # paths that are restored at one time while commands run
 _A_MOMENT = 0.15  # seconds at least: what git makes in several steps is complete by then
 _COARSE = 3_000_000_000  # nanoseconds by which file times may be off on some file systems
@@ -96,6 +94,7 @@ class ProtectedFiles:
         self._data = RepositoryData(root)
         self._index_files = IndexFiles(root)
         self._replaced = ReplacedObjects(root)
+        self._derived = DerivedGitFiles(root)
         self._first: frozenset[str] | None = None
         self._coarse = coarse
         self._opened = time.time_ns() - coarse
@@ -145,6 +144,7 @@ class ProtectedFiles:
                 self._known = self._data.known = record
                 self._index_files = IndexFiles(self._root)
                 self._replaced = ReplacedObjects(self._root)
+                self._derived = DerivedGitFiles(self._root)
                 self._is_cut_short = False
                 changed.update(self._put_back(within=Lifetime(self._root, record, lived)))
                 if self._is_cut_short:
@@ -187,7 +187,8 @@ class ProtectedFiles:
         others = list(self._records.of_others())  # their commands may end during the scan, or begin
         before = self._walk.look(last.before, tops, reach)
         self._links_out.see(reach.links, is_running=False)
-        self._is_overlooked = self._is_cut_short = self._links_out.is_cut = self._replaced.is_cut = False
+        self._is_overlooked = self._is_cut_short = False
+        self._links_out.is_cut = self._replaced.is_cut = self._derived.is_cut = False
         self._earlier = []
         if self._first is None:
             self._first = frozenset(reach.repositories)
@@ -199,6 +200,7 @@ class ProtectedFiles:
         self._leave_out_what_others_changed(before, [*others, *self._records.of_others()])
         self._index_files.believe(reach)
         self._replaced.believe(reach, before)
+        self._derived.believe(self._data.of_git(reach))
         settings = {path: entry for path, entry in {**last.before, **last.gone}.items() if is_git_settings(path)}
         gone = {path: entry for path, entry in settings.items() if path not in before}
         self._put.leave_out_stuck(before)
@@ -299,7 +301,7 @@ class ProtectedFiles:
     @property
     def is_overlooked(self) -> bool:
         """Whether, since commands began, there were more new folders than there was time to scan."""
-        return self._is_overlooked or self._links_out.is_cut or self._replaced.is_cut
+        return self._is_overlooked or self._links_out.is_cut or self._replaced.is_cut or self._derived.is_cut
 
     @property
     def is_alone(self) -> bool:
@@ -402,11 +404,13 @@ class ProtectedFiles:
         self._links_out.see(reach.links, is_running=True)
         if most is None:
             after |= self._tried(lambda: self._links_out.new(known, is_ours=within is None))
-        self._take_in_outputs(after)
+        take_in_outputs(self._root, known.before, after)
         broken = self._tried(self._data.broken)
         after |= {path: now for path, (_, now) in broken.items() if now}
         heads = {path: before for path, (before, _) in broken.items()}
         harmful = HarmfulChanges(self._root, known, heads, within, self._earlier)
+        if most is None:
+            self._put.delete(self._tried(lambda: self._derived.new(self._data.of_git(reach))), harmful)
         found = {path for path in {*known.before, *after, *broken} if must_go(harmful, path, after.get(path))}
         self._spared = frozenset(filter(is_spared, found))
         found -= self._spared
@@ -423,18 +427,6 @@ class ProtectedFiles:
         listing them."""
         ran = time.monotonic() - self._began if most is None else 0.0
         return max(_TIME_AFTER, min(ran, _TIME_AT_START))
-
-    def _take_in_outputs(self, after: Mapping[str, Entry]) -> None:
-        """Count long output that this program, or another one in the project, has stored meanwhile as there before. A
-        command cannot have put anything else there: the name of such a file has to match its content."""
-        room = _MOST_OUTPUT
-        for path, entry in after.items():
-            before = self._known.before.get(path)
-            if not is_output(path) or (before and before.identity == entry.identity):
-                continue
-            if is_kept_output(self._root / path, room):
-                self._known.before[path] = entry
-            room -= min(room, entry.identity[2])
 
     def _look_after(self, seconds: float) -> tuple[dict[str, Entry], Reach]:
         """Scan the current state, including folders that commands have made unreadable."""

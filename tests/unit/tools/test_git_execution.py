@@ -1,5 +1,6 @@
 """How git is run outside the sandbox."""
 
+import hashlib
 import os
 import subprocess
 from pathlib import Path
@@ -43,3 +44,27 @@ def test_a_git_that_lies_in_a_project_is_not_said_to_be_missing(
             program_of(tmp_path)
         assert raised.value.key == key
         assert (str(program) in raised.value.what) == (key == "git_passed_over")
+
+
+def test_a_commit_is_shown_as_it_is_stored_whatever_the_commit_graph_says(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+
+    def git(*arguments: str) -> str:
+        names = ("-c", "user.name=a", "-c", "user.email=a@b")
+        return subprocess.run(["git", *names, *arguments], cwd=project, check=True, capture_output=True).stdout.decode()
+
+    project.mkdir()
+    git("init", "-q")
+    for name in ("a", "b"):
+        (project / name).touch()
+        git("add", name)
+        git("commit", "-q", "-m", name)
+    git("commit-graph", "write", "--reachable")
+    now, before = (bytes.fromhex(git("rev-parse", f"{commit}^{{tree}}")) for commit in ("HEAD", "HEAD~1"))
+    graph = project / ".git/objects/info/commit-graph"
+    forged = graph.read_bytes()[:-20].replace(now, before)
+    graph.unlink()
+    graph.write_bytes(forged + hashlib.sha1(forged, usedforsecurity=False).digest())
+    assert git("log", "-1", "--name-only", "--format=") == ""
+    [listed] = UnsandboxedGit(project, project).ask_now([Question(("log", "-1", "--name-only", "--format="))])
+    assert listed.output == b"b\n"

@@ -1,0 +1,106 @@
+"""Remove what a command has written of the files that git derives from the objects of a repository.
+
+Git believes them without a check: a commit graph says what a commit contains, an index of several packs where an object
+lies, a bitmap what a push sends. With a forged one `git log`, `git status` and `git diff` show another commit than the
+one that is pushed. Git does without them, and makes them again.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from localllm.base.errors import ToolExecutionError
+from localllm.base.folded_names import folded
+from localllm.base.regular_files import hides_changes
+from localllm.sandbox.protect.folder_listings import FolderListings
+from localllm.sandbox.protect.protected_paths import Entry, entry_of, identity_of
+from localllm.sandbox.protect.repository import MOST_FOLDERS, all_alternates
+
+_FOLDERS = ("info", "pack")  # of the objects
+_ENDS = (".bitmap", ".rev")
+_INDEX_OF_PACKS = "multi-pack-index"  # also a folder, `multi-pack-index.d`, and with the name of a pack behind it
+_GRAPHS = frozenset({"commit-graph", "commit-graphs"})
+
+
+class DerivedGitFiles:
+    """The derived files in the project at `root`, before commands and since. `is_cut`: there were more folders than are
+    looked into."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._data = FolderListings(_may_hold_data)
+        self._objects = FolderListings(_is_derived)
+        self._graphs = FolderListings(_is_no_lock)
+        self.is_cut = False
+        self._believed: dict[str, tuple[int, ...]] = {}
+
+    def believe(self, folders: Iterable[str]) -> None:
+        """Accept the current ones of the repositories with their data in `folders` (absolute paths); none where the
+        file system hides changes."""
+        self._believed = {} if hides_changes(self._root) else dict(self._identities(folders))
+
+    def new(self, folders: Iterable[str]) -> dict[str, Entry]:
+        """Return those that are not accepted, by path below the root."""
+        start = len(str(self._root)) + 1
+        found: dict[str, Entry] = {}
+        for path, identity in self._identities(folders):
+            if self._believed.get(path) != identity:
+                with suppress(OSError):  # deleted meanwhile
+                    found[path[start:]] = entry_of(os.lstat(path))
+        return found
+
+    def _identities(self, folders: Iterable[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
+        for objects in self._all_objects(folders):
+            for folder in _FOLDERS:
+                for path in self._files(f"{objects}/{folder}"):
+                    with suppress(OSError):
+                        yield path, identity_of(os.lstat(path))
+
+    def _files(self, folder: str) -> Iterator[str]:
+        """Yield the derived files in a folder of the objects, and in the folders there that hold only such."""
+        for entry in self._objects.of(folder):
+            if entry.is_dir(follow_symlinks=False):
+                yield from (inner.path for inner in self._graphs.of(entry.path))
+            else:
+                yield entry.path
+
+    def _all_objects(self, folders: Iterable[str]) -> Iterator[str]:
+        """Yield the object folders of repositories, of their submodules, and of others in the project that they read
+        the objects of."""
+        seen: set[str] = set()
+        for objects in (f"{data}/objects" for folder in folders for data in self._with_modules(folder)):
+            others: list[str] = []
+            with suppress(OSError, ToolExecutionError):
+                others = [str(target) for _, target in all_alternates(Path(objects))]
+            for one in (objects, *others):
+                if one not in seen and one.startswith(f"{self._root}/"):
+                    seen.add(one)
+                    yield one
+
+    def _with_modules(self, top: str) -> Iterator[str]:
+        """Yield the folder with the data of a repository, and those that may have the data of its submodules."""
+        pending = [top]
+        for folder in pending:
+            if len(pending) > MOST_FOLDERS:
+                self.is_cut = True
+                return
+            yield folder
+            inside = self._data.of(folder)
+            pending += [entry.path for entry in inside if folder != top or folded(entry.name) == "modules"]
+
+
+def _may_hold_data(entry: os.DirEntry[str]) -> bool:
+    """Return whether a folder in the data of a repository may have that of a submodule, at any depth."""
+    return entry.is_dir(follow_symlinks=False) and entry.name not in ("objects", "refs", "logs")
+
+
+def _is_derived(entry: os.DirEntry[str]) -> bool:
+    name = folded(entry.name)
+    is_named_so = name in _GRAPHS or name.startswith(_INDEX_OF_PACKS) or name.endswith(_ENDS)
+    return is_named_so and _is_no_lock(entry)
+
+
+def _is_no_lock(entry: os.DirEntry[str]) -> bool:
+    """Return whether it is not one that git is about to write, in another command."""
+    return not entry.name.endswith(".lock")
