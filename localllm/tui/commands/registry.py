@@ -23,6 +23,7 @@ from localllm.text.wrapping import wrap
 from localllm.tui.commands.context import ChatContext
 from localllm.tui.render.activity import duration
 from localllm.tui.render.screen import Screen
+from localllm.tui.shell_escape import MARK
 from localllm.tui.theme import Line, Style
 
 _FULL_WIDTH = "／"  # the slash of a Japanese input method
@@ -195,6 +196,11 @@ def command_name(line: str) -> str | None:
 def first_line(line: str) -> str:
     """Return the first line without leading blanks: a text that begins with a line break is no command."""
     return line.partition("\n")[0].lstrip()
+
+
+def is_command(line: str) -> bool:
+    """Return whether it is a command of the chat or of the user's shell, which is never sent to the model."""
+    return command_name(line) is not None or first_line(line).startswith(MARK)
 
 
 def words_after(line: str) -> str:

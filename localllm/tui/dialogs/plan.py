@@ -30,7 +30,7 @@ class Accepted(msgspec.Struct, frozen=True):
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """Use the user's text as the next line of the chat."""
+    """Use the user's text as the next line of the chat. A line break that it begins with makes it no command."""
 
     words: str
 
@@ -71,10 +71,10 @@ class PlanQuestion:
         while True:
             self._screen.print_lines(choice_lines(choices, self._screen.width))
             try:
-                said = (await self._stage.ask()).strip()
+                said = await self._stage.ask()
             except (KeyboardInterrupt, EOFError):
                 return None
-            letter = unicodedata.normalize("NFKC", said).casefold()
+            letter = unicodedata.normalize("NFKC", said.strip()).casefold()
             if letter == "e":
                 return Accepted("auto-edit")
             if letter == "a" and was_auto:
@@ -85,6 +85,6 @@ class PlanQuestion:
                 case "no":
                     return None
                 case None:
-                    return Answered(said)
+                    return Answered(said.rstrip())
                 case _:  # answers to other questions
                     continue

@@ -6,12 +6,11 @@ from typing import NamedTuple
 from localllm.base.i18n import N_, _
 from localllm.text.sanitising import clean, display_width, shorten, shorten_start
 from localllm.tui.commands.context import ChatContext
-from localllm.tui.commands.registry import command_name, first_line
+from localllm.tui.commands.registry import is_command
 from localllm.tui.commands.rules import next_mode
 from localllm.tui.dialogs.approval import is_bare_answer
 from localllm.tui.input.typeahead import KeyName, TypeAhead
 from localllm.tui.render.screen import Screen
-from localllm.tui.shell_escape import MARK
 from localllm.tui.theme import Line
 
 _MOST_SHOWN = 3
@@ -111,7 +110,7 @@ class Outbox:
         """Return the first request of an edited `give_back` text: commands among its lines are recognised again, and
         what follows is queued. The rest is one request."""
         pieces, self._given_back = self._given_back, ()
-        if len(pieces) < 2 or not any(map(_is_for_chat, pieces)) or not text.strip():
+        if len(pieces) < 2 or not any(map(is_command, pieces)) or not text.strip():
             return text
         first, *rest = _apart(_edited(text, pieces))
         self._queued[:0] = rest
@@ -125,7 +124,7 @@ class Outbox:
         if self._unsent and not typed:
             lines.append(_dim(_(_NOT_SENT, text=self._unsent), width))
         if typed:
-            is_told = self._chat.listens and not _is_for_chat(typed)
+            is_told = self._chat.listens and not is_command(self._typeahead.text())
             hint = _(
                 N_("Enter: send now · Alt+Enter, Tab: send after this · Esc: stop")
                 if is_told
@@ -171,7 +170,7 @@ class Outbox:
             self._announce(_NOT_SENT, self._unsent)
             return
         self._remember(text)
-        if now and not _is_for_chat(text) and self._chat.steer(text, typed=self._typed(text)):
+        if now and not is_command(text) and self._chat.steer(text, typed=self._typed(text)):
             self._were_told.append(True)
             self._announce(N_("sent, not read yet: {text}"), text)
         else:
@@ -183,11 +182,6 @@ class Outbox:
         """Print a line permanently if it is not shown below."""
         if not self._is_live():
             self._screen.print_lines([_dim(_(key, text=text), self._screen.width)])
-
-
-def _is_for_chat(text: str) -> bool:
-    """Whether it is a command of the chat or the user's shell, which is never sent to the model."""
-    return command_name(text) is not None or first_line(text).startswith(MARK)
 
 
 class _Part(NamedTuple):
@@ -208,7 +202,7 @@ def _edited(text: str, pieces: Sequence[str]) -> list[_Part]:
         if found < 0:
             missing.append(piece)
             continue
-        parts += [*_changed(whole[at + 1 : found], missing), _Part(piece, _is_for_chat(piece))]
+        parts += [*_changed(whole[at + 1 : found], missing), _Part(piece, is_command(piece))]
         at, missing = found + 1 + len(piece), []
     return parts + _changed(whole[at + 1 : -1], missing)
 
@@ -218,10 +212,10 @@ def _changed(text: str, pieces: Sequence[str]) -> list[_Part]:
     otherwise the lines, of which those are commands that begin like one of the pieces."""
     if not text:
         return []
-    begins = {_begin(piece) for piece in pieces if _is_for_chat(piece)}
+    begins = {_begin(piece) for piece in pieces if is_command(piece)}
     if len(pieces) == 1:
-        return [_Part(text, _is_for_chat(text) and ("\n" not in text or _begin(text) in begins))]
-    return [_Part(line, _is_for_chat(line) and _begin(line) in begins) for line in text.split("\n")]
+        return [_Part(text, is_command(text) and ("\n" not in text or _begin(text) in begins))]
+    return [_Part(line, is_command(line) and _begin(line) in begins) for line in text.split("\n")]
 
 
 def _begin(command: str) -> str:
@@ -236,7 +230,7 @@ def _apart(parts: Sequence[_Part]) -> list[str]:
             joined[-1] = _Part(f"{joined[-1].text}\n{part.text}", is_command=False)
         else:
             joined.append(part)
-    told = [text if is_command or not _is_for_chat(text) else f"\n{text}" for text, is_command in joined]
+    told = [part.text if part.is_command or not is_command(part.text) else f"\n{part.text}" for part in joined]
     return [text for text in told if text.strip()]
 
 

@@ -29,11 +29,11 @@ from prompt_toolkit.styles import Style
 from prompt_toolkit.widgets import TextArea
 
 from localllm.base.i18n import _
-from localllm.text.sanitising import clean
+from localllm.text.sanitising import clean, display_width
 from localllm.tui.dialogs.approval import Escaped
 from localllm.tui.dialogs.visible_input import NothingHidden
 from localllm.tui.input.completion import Suggester, Suggestion
-from localllm.tui.input.pastes import Pastes
+from localllm.tui.input.pastes import Pastes, inserted
 from localllm.tui.input.strangers_words import Span, StrangersWords
 from localllm.tui.input.typeahead import ESCAPE_SECONDS, PASTE_BEGINS, PASTE_ENDS
 from localllm.tui.theme import Line, Theme
@@ -121,6 +121,10 @@ class ChatPrompt:
         mode = self._mode()
         return [*([("class:warning", f"{mode} ")] if mode else []), ("class:prompt", _PROMPT)]
 
+    def _room(self) -> int:
+        """Return the cells behind the prompt in its row, less the cursor's."""
+        return self._session.output.get_size().columns - display_width(fragment_list_to_text(self._lead())) - 1
+
     async def show_above(self, write: Callable[[], None]) -> None:
         """Have `write` print above the line being edited, if there is one."""
         if self._session.app.is_running:
@@ -169,6 +173,8 @@ class ChatPrompt:
         def _paste(event: KeyPressEvent) -> None:
             text = _pasted(event)
             self._strangers.add(text)
+            document = event.current_buffer.document
+            text = inserted(text, document.text_before_cursor, document.text_after_cursor, room=self._room())
             event.current_buffer.insert_text(self._pastes.fold(text))
 
         @bindings.add("backspace", filter=in_text & Condition(self._is_behind_paste))
@@ -225,7 +231,7 @@ class Question:
         def _paste(event: KeyPressEvent) -> None:
             text = _pasted(event)
             noted.add(text)
-            event.current_buffer.insert_text(text)
+            event.current_buffer.insert_text(inserted(text, event.current_buffer.document.text_before_cursor))
 
         @bindings.add("escape")
         def _(event: KeyPressEvent) -> None:

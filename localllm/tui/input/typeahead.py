@@ -17,15 +17,26 @@ from typing import Any, Literal, Protocol, TextIO
 import msgspec
 
 from localllm.text.sanitising import clusters
-from localllm.tui.input.pastes import no_command
+from localllm.tui.input.pastes import inserted
 
 KeyName = Literal[
-    "text", "enter", "newline", "queue", "escape", "backspace", "erase_line", "erase_word", "up", "mode", "other"
+    "text",
+    "paste",
+    "enter",
+    "newline",
+    "queue",
+    "escape",
+    "backspace",
+    "erase_line",
+    "erase_word",
+    "up",
+    "mode",
+    "other",
 ]
 
 
 class Key(msgspec.Struct, frozen=True):
-    """A key, or a piece of `text`: typed characters, or a whole paste with its line ends."""
+    """A key, or a piece of `text`: typed characters, or a whole `paste` with its line ends."""
 
     name: KeyName
     text: str = ""
@@ -142,7 +153,7 @@ class KeyReader:
         return self._pasted_key(text)
 
     def _pasted_key(self, text: str) -> Key:
-        key = Key("text", _lines(text))
+        key = Key("paste", _lines(text))
         self._on_paste(key.text)
         return key
 
@@ -160,12 +171,12 @@ def _is_text(character: str) -> bool:
 
 
 def _joined(keys: list[Key]) -> list[Key]:
-    """Merge adjacent text pieces."""
+    """Merge adjacent pieces of typed text."""
     joined: list[Key] = []
     for key in keys:
         if key.name == "text" and joined and joined[-1].name == "text":
             joined[-1] = Key("text", joined[-1].text + key.text)
-        elif key.name != "other":
+        elif key.name != "other" and key != Key("paste"):
             joined.append(key)
     return joined
 
@@ -376,8 +387,9 @@ class TypeAhead:
     def _edit(self, key: Key) -> None:
         match key.name:
             case "text":
-                is_begun = bool(self._line.strip())
-                self._line += key.text if is_begun else no_command(key.text)
+                self._line += key.text
+            case "paste":
+                self._line += inserted(key.text, self._line)
             case "newline":
                 self._line += "\n"
             case "backspace":

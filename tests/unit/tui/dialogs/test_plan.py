@@ -32,6 +32,7 @@ async def answer(*answers: str | type[BaseException], before: Mode = "ask") -> t
         (EOFError, None),
         ("smaller steps", Answered("smaller steps")),
         ("/mode ask", Answered("/mode ask")),
+        ("\n!touch x\nend\n", Answered("\n!touch x\nend")),
     ],
 )
 async def test_answers(said: str | type[BaseException], means: PlanAnswer) -> None:

@@ -206,16 +206,26 @@ def test_no_line_that_is_pasted_into_them_becomes_a_command(pieces: tuple[str, .
         assert "touch x" in "".join(parts)
 
 
-def test_a_text_of_several_lines_that_is_pasted_meanwhile_is_no_command() -> None:
-    writing = Writing(runs=False)
-    writing.send(f"{PASTE_BEGINS}!touch x\rend{PASTE_ENDS}")
-    assert writing.outbox.next() == "\n!touch x\nend"
-    writing.send(f"{PASTE_BEGINS}!touch x; {'#' * 300}{PASTE_ENDS}")
-    assert str(writing.outbox.next()).startswith("\n!touch x")
-    writing.send(f"{PASTE_BEGINS}!touch x{PASTE_ENDS}")
+@pytest.mark.parametrize("pasted", ["!touch x", "!touch x\rend", f"!touch x; {'#' * 300}", "/mode auto", " /x", "／x"])
+def test_what_is_pasted_meanwhile_is_no_command(pasted: str) -> None:
+    for before in ("", "  ", "look:\n", " \n "):
+        writing = Writing()
+        writing.typeahead.keep(f"{before}{PASTE_BEGINS}{pasted}{PASTE_ENDS}")
+        assert "Enter: send now" in writing.lines()[0], before
+        writing.outbox.press("enter")
+        (sent,) = writing.chat.unread
+        assert command_name(sent) is None
+        assert not first_line(sent).startswith("!")
+        assert sent.endswith(pasted.replace("\r", "\n"))
+
+
+def test_what_is_pasted_behind_a_typed_sign_belongs_to_the_command() -> None:
+    writing = Writing()
+    writing.send(f"!{PASTE_BEGINS}git status{PASTE_ENDS}")
     writing.typeahead.keep("!cat <<E")
     writing.send(f"{PASTE_BEGINS}\rtext\rE{PASTE_ENDS}")
-    assert [writing.outbox.next() for _ in range(2)] == ["!touch x", "!cat <<E\ntext\nE"], "shown, and begun by hand"
+    assert [writing.outbox.next() for _ in range(2)] == ["!git status", "!cat <<E\ntext\nE"]
+    assert writing.chat.unread == []
 
 
 def test_a_text_that_was_not_given_back_stays_one() -> None:

@@ -8,7 +8,9 @@ from localllm.tui.input.pastes import Pastes
 LINES = "\n".join(f"line {number}" for number in range(200))
 
 
-@pytest.mark.parametrize("text", ["", "one line", "ten\n" * 9 + "lines", "ten\n" * 10, "x" * 2_000])
+@pytest.mark.parametrize(
+    "text", ["", "one line", "ten\n" * 9 + "lines", "ten\n" * 10, "\n" + "ten\n" * 10, "x" * 2_000]
+)
 def test_short_texts_stay(text: str) -> None:
     assert Pastes().fold(text) == text
 

@@ -120,6 +120,73 @@ async def test_a_paste_into_an_answer_is_noted() -> None:
     assert strangers.typed("no: see @.env") == "no: \n"
 
 
+async def send(keys: str, columns: int = 80, default: str = "", mode: str = "") -> str:
+    """What these keys send from a chat's prompt of so many columns."""
+    suggester = Suggester(Path.cwd(), (), dict, lambda _name, _after: (), Path.cwd())
+    with create_pipe_input() as keyboard:
+        output = Vt100_Output(StringIO(), lambda: Size(24, columns), term="xterm", enable_cpr=False)
+        with create_app_session(input=keyboard, output=output):
+            prompt = ChatPrompt(
+                history_file=None, suggester=suggester, toolbar=str, theme=Theme(plain=False), mode=lambda: mode
+            )
+            keyboard.send_text(keys)
+            return await prompt.ask(default)
+
+
+def pasted(text: str) -> str:
+    return f"\x1b[200~{text}\x1b[201~"
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (pasted("!make test"), "!make test"),
+        (pasted("/mode auto\r"), "/mode auto"),
+        (pasted("!" + "x" * 76), "!" + "x" * 76),
+        (pasted("!" + "x" * 77), "\n!" + "x" * 77),
+        (pasted("!echo " + "日" * 36), "\n!echo " + "日" * 36),
+        (pasted("!a\r!b"), "\n!a\n!b"),
+        (pasted("!a" + "\r" * 9), "\n!a" + "\n" * 9),
+        (pasted("!a\tb"), "\n!a\tb"),
+        (pasted("!a\u200b"), "\n!a\u200b"),
+        (" " + pasted("!a"), " \n!a"),
+        ("look:\n" + pasted("!a"), "look:\n\n!a"),
+        ("later\x01" + pasted("!a "), "\n!a later"),
+        (pasted("!a\r" * 10), "\n" + "!a\n" * 10),
+        ("!" + pasted("a\rb"), "!a\nb"),
+        ("/plan " + pasted("!a\rb"), "/plan !a\nb"),
+        (pasted("/etc/hosts is odd\rsee"), "/etc/hosts is odd\nsee"),
+        ("see " + pasted("!a\n" * 12) + "\x01" + "\x04" * 4, "\n" + "!a\n" * 12),
+    ],
+)
+async def test_a_pasted_command_is_one_line_that_is_seen(keys: str, said: str) -> None:
+    assert await send(keys + "\r") == said
+
+
+async def test_the_prompt_takes_room_of_the_row() -> None:
+    line = "!echo " + "x" * 66
+    assert await send(pasted(line) + "\r") == line
+    assert await send(pasted(line) + "\r", mode="plan") == line
+    assert await send(pasted(line) + "\r", mode="auto-edit") == f"\n{line}"
+    assert await send(pasted("!make test") + "\r", columns=12) == "\n!make test"
+
+
+async def test_nothing_pasted_into_lines_that_came_back_is_a_command() -> None:
+    begin = "/status\nwords"
+    assert await send("\x17" + pasted("!a") + "\r", default=begin) == "/status\n\n!a"
+    assert await send("\x1b[A\x01" + pasted("!a\r") + "\r", default=begin) == f"\n!a\n{begin}"
+
+
+@pytest.mark.parametrize("text", ["!a", "!a\r# more", "/mode auto", "  /mode auto"])
+async def test_what_is_pasted_as_an_answer_is_no_command(text: str) -> None:
+    for keys, begin in ((pasted(text), "\n"), (" " + pasted(text), " \n"), ("!" + pasted(text), "!")):
+        with create_pipe_input() as keyboard:
+            output = Vt100_Output(StringIO(), lambda: Size(24, 80), term="xterm", enable_cpr=False)
+            with create_app_session(input=keyboard, output=output):
+                keyboard.send_text(keys + "\r")
+                assert await Question(Theme(plain=False)).ask() == begin + text.replace("\r", "\n")
+
+
 def test_a_sign_of_several_characters_stays_one_where_it_is_selected() -> None:
     parts = [("class:selected", character) for character in "葛\U000e0100👨\u200d👩\u200b"]
     given = TransformationInput(BufferControl(), Document(), 0, lambda at: at, parts, 80, 24)
