@@ -152,10 +152,10 @@ _NO_PROGRAM = (
     r"|option|feature|module|helper|handler|endpoint|test)\b|\b(?:code|logic|functions|tests) (?:to|for)\b)"
 )
 """Looks ahead to what is no program: the files that one is to write when it runs are not ordered themselves."""
+_SAVE = "write|save|put|store|export|dump|summari[sz]e"
+_TARGET = " (?:an? |the )?(?:new )?(?:file )?(?:called |named )?" + _QUOTED
 _ORDERED_INTO = late_pattern(
-    rf"{_BEGINS}(?:write|save|put|store|document|describe|export|dump|summari[sz]e)\b (?:{_NO_PROGRAM}[^.\n]){{0,80}}?"
-    r"(?:\bto|\binto|\bin|\bas) "
-    r"(?:an? |the )?(?:new )?(?:file )?(?:called |named )?" + _QUOTED,
+    rf"{_BEGINS}(?:{_SAVE}|document|describe)\b (?:{_NO_PROGRAM}[^.\n]){{0,80}}?(?:\bto|\binto|\bin|\bas){_TARGET}",
     re.ASCII | re.IGNORECASE,
 )
 _ORDERED_JA = late_pattern(
@@ -163,9 +163,8 @@ _ORDERED_JA = late_pattern(
     r"(?:作成し|作っ|書い|生成し|保存し|新規作成|出力し|まとめ)(?:て(?![あい])|、)"
 )
 _SAVED_TO = late_pattern(
-    rf"{_BEGINS}(?:write|save|put|store|export|dump|summari[sz]e|collect|list|record)\b "
-    rf"(?:{_NO_PROGRAM}(?:[^.\n]|\.\w)){{0,80}}?"
-    r"(?:\bto|\binto|\bas|(?<=\bit )in|(?<=\bthem )in) (?:an? |the )?(?:new )?(?:file )?(?:called |named )?" + _QUOTED,
+    rf"{_BEGINS}(?:{_SAVE}|collect|list|record)\b (?:{_NO_PROGRAM}(?:[^.\n]|\.\w)){{0,80}}?"
+    rf"(?:\bto|\binto|\bas|(?<=\bit )in|(?<=\bthem )in){_TARGET}",
     re.ASCII | re.IGNORECASE,
 )
 """Orders in which nothing but a file to be written can be meant."""
