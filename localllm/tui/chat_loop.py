@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from localllm import __version__
 from localllm.agent.plan_mode import has_plan
 from localllm.base import logs
-from localllm.base.errors import InternalError, LocalLLMError
+from localllm.base.errors import InternalError, LocalLLMError, error_text
 from localllm.base.events import AgentEvent, RunFinished
 from localllm.base.i18n import _, sentences
 from localllm.config.schema import Mode
@@ -41,9 +41,6 @@ _REQUEST = 60  # cells of a request quoted in a sentence
 
 _INTERRUPTED = 130
 """The exit code of shells after Ctrl+C."""
-
-_OTHER_MODEL = "E2005"
-"""The error of a run whose model is gone: the user has to choose another."""
 
 _LINES_KEPT, _CHARACTERS_KEPT = 300, 20_000
 """Output of an interrupted command kept for the model."""
@@ -279,7 +276,7 @@ class Talk:
         typed = self._typed(query if own is None else own)
         finished = await self._show(self._chat.run(query, typed=None if typed == query else typed))
         self._finished = finished
-        if own is None and finished and finished.error_code == _OTHER_MODEL and finished.steps <= 1:
+        if own is None and finished and _lacked_model(finished):
             self._unanswered = query
         if self._is_attended and before != self._chat.memory.version:
             self._show_work()
@@ -307,3 +304,10 @@ class Talk:
             self._running = False
         self.went_well = finished is not None and finished.status in _WELL
         return finished
+
+
+def _lacked_model(finished: RunFinished) -> bool:
+    """Return whether the model of a run was gone before it: the user has to choose another."""
+    if not finished.error_code or finished.steps > 1:
+        return False
+    return finished.error_code == error_text("llm_model_not_found").code
