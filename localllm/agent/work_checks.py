@@ -194,7 +194,7 @@ class WorkChecks:
         crash, request = self._facts.crash, state.goal
         if crash is None or phrases.says_it_raises(text):
             return
-        if self._facts.is_tested and _INLINE.search(crash.command):
+        if (self._facts.is_tested and _INLINE.search(crash.command)) or self._is_meant(crash.error, text):
             return
         command = shorten(" ".join(crash.command.split()), _LONGEST_COMMAND)
         reason = Phrase("the last run ended by an error ({command})", command=command)
@@ -203,6 +203,15 @@ class WorkChecks:
         is_known = phrases.admits_failing_tests(text)
         params = {"command": command, "error": error}
         yield Finding(None if is_known else "crashed", reason, contradicts=is_open and not is_known, params=params)
+
+    def _is_meant(self, error: str, text: str) -> bool:
+        """Return whether the answer names an error whose message is in a line that this run has added."""
+        name, _colon, message = error.partition(": ")
+        message = message[:_TELLING_LINE]
+        if len(message) < _TELLING_LINE // 2 or not (name in text or message in text):
+            return False
+        lines = (line for one in self._tools.changes.diffs_since(self._position) for line in one.diff.splitlines())
+        return any(line.startswith("+") and message in line for line in lines)
 
     def _of_files(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the files that were ordered or are claimed, and are not there, or were not changed. Where nothing at

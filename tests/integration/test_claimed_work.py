@@ -215,6 +215,36 @@ class TestCrashes:
         assert len(reasons) == says_so
 
 
+class TestRaisedOnPurpose:
+    """An error whose message the run has written itself."""
+
+    STEPS = (
+        edit("x = 1\n", "x = 1\nif x < 2:\n    raise ValueError('x is too small')\n"),
+        run("python3 -B a.py"),
+    )
+
+    @pytest.mark.parametrize(
+        ("request_", "answer"),
+        [
+            ("Make a.py check that x is 2 or more.", "I added the check: with x = 1 it ends with `ValueError`."),
+            ("a.py に x のチェックを入れて", "追加しました。x が 1 だと `ValueError: x is too small` になります。"),
+        ],
+    )
+    async def test_an_answer_that_names_it_is_let_be(self, project: Path, request_: str, answer: str) -> None:
+        agent = agent_for(project, *self.STEPS, answer, "no more")
+        assert await said_of(agent, request_) == ("done", [], [])
+
+    @pytest.mark.parametrize("answer", ["I added the check.", "I added the check, which works with x = 1."])
+    async def test_one_that_does_not_is_told(self, project: Path, answer: str) -> None:
+        told = (await said_of(agent_for(project, *self.STEPS, answer, answer), "Make a.py check x."))[1]
+        assert "ValueError: x is too small. Fix what fails" in told[0]
+
+    async def test_one_that_names_another_error_than_it_has_written_is_told(self, project: Path) -> None:
+        answer = "I fixed the AttributeError."
+        told = (await said_of(agent_for(project, STEPS["edit"], CRASH, answer, answer), "Set x to 2, add y."))[1]
+        assert "has no attribute 'y'. Fix what fails" in told[0]
+
+
 NOTES = call("write_file", file_path="notes.md", content="# Notes\n")
 THREE = "Set x to 2 in a.py, say so in test_a.py and write a NEWS.md."
 
