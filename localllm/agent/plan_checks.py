@@ -32,6 +32,8 @@ _NOTED = late_pattern(
     re.IGNORECASE,
 )
 """Matches an order to note something as to be done."""
+_WORDS = late_pattern(r"(?a:\w){3,}|[一-龯]{2,}|[ァ-ヶー]{2,}")
+_STEM = 5
 _LONGEST = 80
 _MOST = 6
 
@@ -46,12 +48,14 @@ def orders_note(request: str) -> bool:
     return bool(_NOTED.search(request))
 
 
-def open_items(before: str, plan: SessionPlan, request: str = "") -> list[str]:
+def open_items(before: str, plan: SessionPlan, request: str = "", answer: str = "") -> list[str]:
     """Return the open items that were added to the plan since its text was `before`, without those that the request
-    ordered to be noted; none if all that is left is the one in progress, which models seldom tick before the answer."""
+    ordered to be noted, or that the answer reports on: models often tick nothing. None if all that is left is the one
+    in progress, which they seldom tick before the answer."""
     known = {todo.id for todo in SessionPlan(before).system.todos()} if before else set[str]()
     noted = request.casefold() if orders_note(request) else ""
     left = [todo for todo in plan.open_todos() if todo.id not in known and not _has_words_of(noted, todo.text)]
+    left = [todo for todo in left if not _reports_on(answer.casefold(), todo.text.casefold())]
     if [todo.state for todo in left] == ["doing"]:
         return []
     return [_short(todo.text) + (" (in progress)" if todo.state == "doing" else "") for todo in left]
@@ -59,6 +63,13 @@ def open_items(before: str, plan: SessionPlan, request: str = "") -> list[str]:
 
 def _has_words_of(noted: str, item: str) -> bool:
     return all(word in noted for word in re.findall(r"\w+", item.casefold()))
+
+
+def _reports_on(answer: str, item: str) -> bool:
+    """Return whether half of the words of an item stand in an answer, in whatever form, and more than its verb."""
+    words = _WORDS.findall(item)
+    said = [word for word in words if word[:_STEM] in answer]
+    return len(said) * 2 >= len(words) and any(not _CHANGES.match(word) for word in said)
 
 
 def accepted_plan(history: History, query: str) -> str:

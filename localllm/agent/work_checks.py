@@ -291,7 +291,8 @@ class WorkChecks:
         is_known = plans.names_rest(text) or phrases.admits_failure(text) or self._facts.was_refused
         is_known = is_known or (self._tools.is_attended and phrases.asks_user(text))
         name = None if is_known else "plan_open"
-        if items := plans.open_items(self._plan, self._tools.plan, state.goal) if is_own else []:
+        done = "" if is_known else text
+        if items := plans.open_items(self._plan, self._tools.plan, state.goal, done) if is_own else []:
             said = plans.listed(items)
             yield Finding(
                 name, Phrase("open in the plan: {items}", items=said), contradicts=False, params={"what": said}

@@ -64,6 +64,22 @@ class TestOwnList:
         result, told = await self.ended(project, ADD, EDIT, answer)
         assert (told, len(result.unverified)) == ([], 1)
 
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            "Both parts are done: a.md has a section on subtract and one on how to divide.",
+            "- **Subtract** – added to a.md\n- **Divide** – added to a.md",
+        ],
+    )
+    async def test_items_that_the_answer_reports_on_are_not_asked_for(self, project: Path, answer: str) -> None:
+        result, told = await self.ended(project, ADD, EDIT, answer)
+        assert (told, list(result.unverified)) == ([], [])
+
+    async def test_one_that_it_says_nothing_of_is(self, project: Path) -> None:
+        answer = "I added subtract to a.md."
+        _result, told = await self.ended(project, ADD, EDIT, answer, answer)
+        assert told[0].startswith("[Open in your plan: Add divide. Go on")
+
     async def test_a_run_that_only_plans_is_let_be(self, project: Path) -> None:
         tools = make_tools(project, confirmer=HeadlessConfirmer(approve_all=True))
         agent = make_agent(scripted(ADD, "Two items."), project, tools=tools)
