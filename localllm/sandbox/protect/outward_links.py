@@ -20,10 +20,11 @@ _OF_PROCESS = "/proc/"  # `/proc/self/cwd` leads elsewhere for each program
 
 
 class _Link(NamedTuple):
-    """A link, and what it stands for: "" where its target's own text leads to something in the project."""
+    """A link, what it stands for ("": something in the project), and the links on the way there."""
 
     entry: Entry
     real: str
+    by: tuple[str, ...] = ()
 
 
 class OutwardLinks:
@@ -50,23 +51,24 @@ class OutwardLinks:
     def new(self, known: CommandRecord, *, is_ours: bool) -> dict[str, Entry]:
         """Return those that came since `known`, of this program if `is_ours`, and lead to something hidden; where one
         was at such a path before, it is added to the record. What stands for the same as a link from before is left: it
-        may be that one, moved or copied."""
+        may be that one, moved or copied; so is what leads there by way of another one that is new and taken away."""
         self.is_cut |= len(self._since) > _MOST_NEW
         noted, self._since = list(self._since)[:_MOST_NEW], {}
         saw_all = is_ours and known.is_complete and len(self._before) < _MOST
         reals = {link.real for link in self._before.values()}
-        found: dict[str, Entry] = {}
+        found: dict[str, _Link] = {}
         for path in noted:
             link, before = self._read(path), self._before.get(path)
             if not link or (before and before.entry.identity == link.entry.identity):
                 continue
             is_new = saw_all or link.entry.identity[4] >= known.begun
             if is_new and link.real not in ("", *reals) and self._is_harmful(path, link.real):
-                found[path] = link.entry
+                found[path] = link
                 known.gone.update({path: before.entry} if before else {})
             elif not before:
                 self.see([path], is_running=False)
-        return found
+        taken = {path for path, link in found.items() if not link.by and path not in known.gone}
+        return {path: link.entry for path, link in found.items() if taken.isdisjoint(link.by)}
 
     def _is_harmful(self, path: str, real: str) -> bool:
         folder = os.path.dirname(f"{self._root}/{path}")  # noqa: PTH120 - strings
@@ -81,18 +83,25 @@ class OutwardLinks:
             return None  # deleted meanwhile
         if target is None:
             return None
-        return _Link(Entry(about.st_mode, identity_of(about), target), self._real(path, os.fsdecode(target)))
+        return _Link(Entry(about.st_mode, identity_of(about), target), *self._leads(path, os.fsdecode(target)))
 
-    def _real(self, path: str, target: str) -> str:
+    def _leads(self, path: str, target: str) -> tuple[str, tuple[str, ...]]:
+        """Return what a link with this target stands for, and the links of the project on the way."""
         inside = f"{self._root}/"
         folder = os.path.dirname(f"{inside}{path}")  # noqa: PTH120 - strings
-        is_inside = f"{os.path.normpath(os.path.join(folder, target))}/".startswith(inside)  # noqa: PTH118 - strings
-        if is_inside and not _turns_back(target):
-            return ""
+        place = os.path.normpath(os.path.join(folder, target))  # noqa: PTH118 - strings
+        if f"{place}/".startswith(inside) and not _turns_back(target) and not self._has_link(place[len(inside) :]):
+            return "", ()
         *links, real = follow(f"{inside}{path}")
         if f"{real}/".startswith(inside):
-            return ""
-        return _OF_PROCESS if any(link.startswith(_OF_PROCESS) for link in links) else real
+            return "", ()
+        by = tuple(link[len(inside) :] for link in links[1:] if link.startswith(inside))
+        return (_OF_PROCESS if any(link.startswith(_OF_PROCESS) for link in links) else real), by
+
+    def _has_link(self, path: str) -> bool:
+        """Return whether there is a link at the path or on the way to it: in a package folder it may be a new one."""
+        names = path.split("/")
+        return any(os.path.islink(f"{self._root}/{'/'.join(names[:end])}") for end in range(1, len(names) + 1))  # noqa: PTH114
 
 
 def _turns_back(target: str) -> bool:

@@ -64,6 +64,32 @@ def test_links_that_lead_to_a_hidden_place_are_found_however_they_are_written(
     assert os.path.lexists(root / "chain")
 
 
+def test_links_by_way_of_a_link_that_stays_are_found(root: Path, files: ProtectedFiles) -> None:
+    made = after(
+        files,
+        (root / "node_modules/.x", root.parent / "Documents"),
+        (root / "node_modules/pkg/cli", "../.x/cli"),
+        (root / "dist", "node_modules/.x"),
+        (root / "by-dist", "dist"),
+        (root / "src/lib", "../node_modules/pkg/../.x"),
+        (root / "thesis", "data/thesis"),
+        (root / "src/data", "./../data/./thesis/"),
+        (root / "pkg", "node_modules/pkg"),
+        (root / "same", "data"),
+    )
+    assert made == ("by-dist", "dist", "src/data", "src/lib", "thesis")
+
+
+def test_a_chain_goes_where_a_link_of_the_user_is_put_back(root: Path, files: ProtectedFiles) -> None:
+    (root / "mine").symlink_to(root.parent / "Documents/mine")
+    files.begin()
+    (root / "mine").unlink()
+    (root / "mine").symlink_to(root.parent / "Documents")
+    (root / "dist").symlink_to("mine")
+    assert files.end() == ("dist", "mine")
+    assert (root / "mine").readlink() == root.parent / "Documents/mine"
+
+
 def test_links_that_lead_elsewhere_stay(root: Path, files: ProtectedFiles, tmp_path: Path) -> None:
     links = (
         (root / "in", "src/deep"),
