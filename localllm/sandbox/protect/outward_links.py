@@ -6,11 +6,11 @@ They are of no use to the command. The user's own tools would write to where the
 
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from localllm.sandbox.protect.command_records import CommandRecord
+from localllm.sandbox.protect.command_records import CommandRecord, Lifetime
 from localllm.sandbox.protect.protected_paths import Entry, identity_of
 from localllm.sandbox.symlinks import follow
 
@@ -38,14 +38,17 @@ class OutwardLinks:
         self._since: dict[str, None] = {}
         self.is_cut = False
 
-    def see(self, paths: Iterable[str], *, is_running: bool) -> None:
+    def see(self, paths: Iterable[str], *, is_running: bool, others: Collection[Lifetime] = ()) -> None:
         """Record links: while no command runs, as those from before; else to judge them later, as an unchanged folder
-        is not listed again."""
+        is not listed again. `others`: commands of other programs, whose links are not from before either."""
         if is_running:
             self._since |= dict.fromkeys(paths)
             return
         for path in paths:
-            if (link := self._read(path)) and len(self._before) < _MOST:
+            link = self._read(path)
+            if link and any(other.saw_change(link.entry) for other in others):
+                self._since[path] = None
+            elif link and len(self._before) < _MOST:
                 self._before[path] = link
 
     def new(self, known: CommandRecord, *, is_ours: bool) -> dict[str, Entry]:

@@ -115,8 +115,9 @@ class ProtectedFiles:
         for _ in range(_MOST_LOOKS):
             reach = Reach(_TIME_BEFORE, skipped=True)
             with self._lock:
+                others = list(self._records.of_others())
                 self._walk.look(self._known.before, reach=reach)
-                self._links_out.see(reach.links, is_running=self._running > 0)
+                self._see_links(reach, others)
                 if reach.is_complete:
                     self._walk.look(self._known.before)  # the kernel watches by now
                     self._data.look(reach, self._known.before)
@@ -186,7 +187,7 @@ class ProtectedFiles:
         reach, tops = Reach(_TIME_BEFORE), list[str]()
         others = list(self._records.of_others())  # their commands may end during the scan, or begin
         before = self._walk.look(last.before, tops, reach)
-        self._links_out.see(reach.links, is_running=False)
+        self._see_links(reach, others)
         self._is_overlooked = self._is_cut_short = False
         self._links_out.is_cut = self._replaced.is_cut = self._derived.is_cut = False
         self._earlier = []
@@ -222,6 +223,13 @@ class ProtectedFiles:
             last=reach.last,
             is_complete=reach.is_complete,
         )
+
+    def _see_links(self, reach: Reach, others: Iterable[OthersRecord]) -> None:
+        """Record the links that a scan has found. `others`: the commands of other programs when it began."""
+        if reach.links:
+            every = [*others, *self._records.of_others()]
+            lifetimes = [Lifetime(self._root, CommandRecord(begun=one.record.begun), one.lived) for one in every]
+            self._links_out.see(reach.links, is_running=self._running > 0, others=lifetimes)
 
     def _leave_out_what_others_changed(self, before: dict[str, Entry], others: Iterable[OthersRecord]) -> None:
         """Take what commands of another program, or earlier ones after which not all could be scanned, have changed to
@@ -272,8 +280,9 @@ class ProtectedFiles:
                 return frozenset(self._known.named) | self._vacant(self._known.places)
             reach, tops = Reach(_TIME_BEFORE), list[str]()
             known = self._known.before
+            others = list(self._records.of_others())
             entries = self._walk.look(known, tops, reach)
-            self._links_out.see(reach.links, is_running=False)
+            self._see_links(reach, others)
             leads = self._leads()
             first = self._named_first(leads, reach)
             named = trace(self._root, leads, entries, first, known, tops, reach)[1]

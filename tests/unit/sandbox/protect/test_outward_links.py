@@ -161,3 +161,25 @@ def test_more_links_than_are_judged_are_said(
         (root / f"src/{number}").symlink_to("/usr/share")
     files.end()
     assert files.is_overlooked
+
+
+@pytest.mark.parametrize("is_ahead", [True, False])
+def test_a_link_of_another_program_s_command_is_not_from_before(root: Path, tmp_path: Path, is_ahead: bool) -> None:
+    home = f"{root.parent}/"
+    theirs, ours = (
+        ProtectedFiles(root, tmp_path / "state/quarantine", 0, is_hidden=lambda path: f"{path}/".startswith(home))
+        for _ in range(2)
+    )
+    (root / "mine").symlink_to(root.parent / "Documents/mine")
+    time.sleep(0.01)
+    theirs.begin()
+    (root / "theirs").symlink_to(root.parent / "Documents")
+    if is_ahead:
+        ours.look_ahead()
+        ours.named()
+    ours.begin()
+    assert theirs.end() == ("theirs",)
+    (root / "ours").symlink_to(root.parent / "Documents")
+    (root / "copy").symlink_to(root.parent / "Documents/mine")
+    assert ours.end() == ("ours",)
+    assert os.path.lexists(root / "mine")
