@@ -1,11 +1,17 @@
-"""Detect stored web text in the output of a command, even if the file is not named."""
+"""Detect stored web text in the output of a tool, even if the file is not named."""
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from localllm.base.kept_outputs import OF_WEB
+from localllm.base.kept_outputs import OF_WEB, has_pages, names_page
 from localllm.base.regular_files import read_beginning
+from localllm.safety.rules import COMMAND_TOOL
+
+_OWN_FOLDERS = (".localllm", "tool-output")
+_SHOWING_COMMANDS = (COMMAND_TOOL, "command_output")
 
 _WINDOW = 32
 """Characters compared, without blanks: a passage of twice the length is always detected."""
@@ -22,6 +28,20 @@ class KeptPages:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._known: dict[str, frozenset[int]] = {}
+
+    def are_shown(self, tool: str, arguments: Mapping[str, Any], output: str) -> bool:
+        """Return whether a tool's output for the model may contain one of them.
+
+        A command may print one without naming it, so commands that mention the folder count, and those whose output
+        contains a passage; so does stored output of such a command.
+        """
+        if tool == COMMAND_TOOL and any(name in arguments["command"].casefold() for name in _OWN_FOLDERS):
+            return has_pages(self._folder)
+        texts = (output, *map(str, arguments.values()))
+        if any(map(names_page, texts)):
+            return True
+        is_of_command = tool in _SHOWING_COMMANDS or any("tool-output" in text.casefold() for text in texts)
+        return is_of_command and self.are_in(output)
 
     def are_in(self, text: str) -> bool:
         """Return whether a text contains a passage of one of them."""

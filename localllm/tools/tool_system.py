@@ -16,7 +16,6 @@ from localllm.base.events import ConfirmationAnswered, ConfirmationRequested, Em
 from localllm.base.foreign_tools import NOTE, UNNAMED, own_name
 from localllm.base.i18n import _
 from localllm.base.jsontext import encode_json
-from localllm.base.kept_outputs import has_pages, names_page
 from localllm.config.schema import Settings
 from localllm.llm.messages import AssistantMessage, ToolSpec
 from localllm.memory.project_memory import ProjectMemory
@@ -53,9 +52,6 @@ from localllm.tools.text_files import SeenFiles, load
 if TYPE_CHECKING:
     from localllm.tools.foreign_calls import Translator
     from localllm.web.services import WebAccess
-
-_OWN_FOLDERS = (".localllm", "tool-output")
-_SHOWING_COMMANDS = (COMMAND_TOOL, "command_output")
 
 
 class ToolSystem:
@@ -370,7 +366,7 @@ class ToolSystem:
         except Exception:
             self._judge.tainted |= bool(tool.fetches or tool.sends)  # an error may contain untrusted text
             raise
-        if output.untrusted or await asyncio.to_thread(self._shows_page, tool, arguments, output):
+        if output.untrusted or await asyncio.to_thread(self._pages.are_shown, tool.name, arguments, output.for_model):
             self.taint()
         remarks += self._new_remarks(call, fitted.left_out)
         if remarks:
@@ -380,20 +376,6 @@ class ToolSystem:
             lost = await self.changes.lost_edits(arguments["command"], record.changes)
             result = with_lost_edits_named(result, lost, emit)
         return msgspec.structs.replace(result, acted=tool.risk is not Risk.SAFE and not facts.only_reads)
-
-    def _shows_page(self, tool: Tool, arguments: dict[str, Any], output: ToolOutput) -> bool:
-        """Return whether the model's input may contain a stored web page, from any session.
-
-        A command may print one without naming it, so commands that mention the folder count, and those whose output
-        contains a passage; so does stored output of such a command.
-        """
-        if tool.name == COMMAND_TOOL and any(name in arguments["command"].casefold() for name in _OWN_FOLDERS):
-            return has_pages(self._context.overflow_folder)
-        texts = (output.for_model, *map(str, arguments.values()))
-        if any(map(names_page, texts)):
-            return True
-        is_of_command = tool.name in _SHOWING_COMMANDS or any("tool-output" in text.casefold() for text in texts)
-        return is_of_command and self._pages.are_in(output.for_model)
 
     def _new_remarks(self, call: ToolCall, left_out: Sequence[str]) -> list[str]:
         """Return remarks on what was interpreted differently than written, each once per conversation."""
