@@ -64,7 +64,7 @@ _ADMITTED_JA = (
 _NOTHING_NEEDED = (
     r"(?i)\balready\b|\bno (?:code |further |other )?(?:change|edit|fix|update|action)s? (?:is |are |was "
     r"|were )?(?:needed|necessary|required)\b|\b(?:nothing|there is nothing|no need) to (?:change|do|fix|rename"
-    r"|remove|update|add)|\bdoes(?: not|n't) (?:exist|need|occur|appear)\b|\bthere (?:is|are) no\b|\bno longer\b"
+    r"|remove|update|add)|\bdoes(?: not|n't) (?:exist|need|occur|appear)\b|\bthere(?: is| are|'s) no\b|\bno longer\b"
     r"|すでに|既に|(?:変更|修正|対応|追加)(?:の必要)?(?:は|が)?(?:不要|必要(?:は)?(?:ありません|ない)"
     r"|必要がありません|ありません)|見つかりません(?:でした)?|存在しません|問題(?:は)?(?:ありません|なし)"
 )

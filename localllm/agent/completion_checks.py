@@ -325,7 +325,7 @@ class Finishing(Middleware):
         lacks_input = is_alone and bool(state.tools) and not facts.calls and phrases.wants_input(text)
         if lacks_input:
             yield Finding("nobody", Phrase("the answer asks for something the model can read itself"), contradicts=True)
-        elif is_alone and (path := phrases.asks_about_file(text, state.goal, facts.changed)):
+        elif is_alone and (path := self._file_asked_about(state, text)):
             reason = Phrase("the answer asks a question, and {path} was not changed as requested", path=path)
             yield Finding("nobody", reason, contradicts=True)
         elif self._claims_unasked(state, text):
@@ -342,6 +342,13 @@ class Finishing(Middleware):
             or phrases.admits_failure(text)
         ):
             yield from self._of_words_alone(state, text)
+
+    def _file_asked_about(self, state: RunState, text: str) -> str:
+        """Return the file that a final question is about instead of a change of it; "" if the answer says that it is
+        not there."""
+        path = phrases.asks_about_file(text, state.goal, self._facts.changed)
+        is_told = phrases.needs_nothing(text) or phrases.admits_failure(text)
+        return "" if path and is_told and not (self._tools.root / path).exists() else path
 
     def _of_words_alone(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield what the answer gives in place of a requested change."""
