@@ -102,8 +102,14 @@ _OLD_FAILURE = (
     r"|(?:変更前から|修正前から|以前から|元から|もともと|既存の|無関係の|残りの)[^。\n]{0,40}(?:失敗|落ち)"
 )
 """Matches failures that are said not to come from the change."""
+_NO_FAILURE = (
+    r"(?i)\b(?:no|zero|0|without|neither|nor) (?:[\w-]{1,20} ){0,3}failures?\b"
+    r"|(?:(?:残り|既存|無関係|以前から|もともと)の)?失敗(?:した?テスト)?[はがも](?:(?!関係)[^。\n]){0,6}(?:ありません|な[いくし]|ゼロ)"
+)
+"""Matches that there is none: no failures remain."""
 _FIXED_TEST = (
-    r"(?i)\b(?:is|was|are|were) (?:now )?fixed\b|\bnow pass(?:es)?\b|\bpass(?:es)? now\b"
+    r"(?i)\b(?:is|was|are|were) (?:now )?fixed\b|\bnow pass(?:es)?\b|\bpass(?:es)? now\b|\bno longer fail(?:s|ing)?\b"
+    r"|\bfailures?\b[^.\n]{0,80}\b(?:gone|resolved|solved|disappeared)\b"
     r"|\b(?:fix(?:ed|es)|repair(?:ed|s)|mended|solved) (?:[\w-]{1,40} ){0,3}(?:fail|broken)"
     r"|(?:失敗|落ち)[^。\n]{0,30}(?:修正し|直し|解消し)(?:ました|済)"
 )
@@ -256,7 +262,7 @@ def says_reverted(answer: str) -> bool:
 def admits_failing_tests(answer: str) -> bool:
     """Return whether it says that tests currently fail."""
     said = [one for one in sentences_in(answer) if not re.search(_FIXED_TEST, one)]
-    if any(re.search(_OLD_FAILURE, one) for one in said):
+    if any(re.search(_OLD_FAILURE, re.sub(_NO_FAILURE, " ", one)) for one in said):
         return True
     if says_tests_pass(answer):
         return False

@@ -39,6 +39,15 @@ from tests.support.each import each
         ("以前から失敗していたテストも直しました。", False),
         ("The failure came from a missing import. All tests pass now.", False),
         ("失敗の原因は import の漏れでした。テストはすべて成功しました。", False),
+        ("All 12 tests pass; no failures remain.", False),
+        ("I fixed the parser. There are no remaining failures.", False),
+        ("All tests pass, with no pre-existing failures.", False),
+        ("All tests pass: the old failure was resolved.", False),
+        ("The failures that existed before are gone. test_b no longer fails.", False),
+        ("すべてのテストが成功しました。残りの失敗はありません。", False),
+        ("All tests pass but two: 2 failures remain.", True),
+        ("No new failures; the two remaining failures are unrelated.", True),
+        ("失敗は変更と関係ありません。", True),
     ],
 )
 def test_a_test_that_was_fixed_is_none_that_fails(answer: str, fails: bool) -> None:
