@@ -27,6 +27,7 @@ from localllm.tools.results import cap
 
 if TYPE_CHECKING:
     from localllm.sandbox.runner import CommandResult
+    from localllm.tools.merge_state import MergeState
 
 _EXCESS = {
     "output": "Killed: it wrote without end.",
@@ -197,10 +198,11 @@ async def run_command(
     seconds = _seconds(context, timeout)
     parts = line_of(command).script.pipeline
     cwd = context.root.path / folder
-    from localllm.tools.commit_remarks import remarks_on_commit  # not needed at the start
+    from localllm.tools.exclude_file import excluded  # not needed at the start
     from localllm.tools.merge_state import state_before, taken_with_markers
 
     merge = await asyncio.to_thread(state_before, context.root.path, command)
+    patterns = await asyncio.to_thread(excluded, context.root.path)
     try:
         async with LiveOutput(context.emit) as live:
             result = await context.runner.run(
@@ -221,12 +223,8 @@ async def run_command(
     if taken := await asyncio.to_thread(taken_with_markers, context.root, merge, output):
         payload["conflict_markers"] = list(taken.files)
         context.emit(Notice(text=str(taken.phrase), level="warning"))
-    lacking = (
-        await asyncio.to_thread(remarks_on_commit, context.root.path, merge)
-        if result.level != "none"
-        else list[Phrase]()
-    )
-    for remark in lacking:
+    told = await asyncio.to_thread(_remarks_on_repository, context, result, merge, patterns)
+    for remark in told:
         context.emit(Notice(text=str(remark), level="warning"))
     if result.overlooked:
         _warn_of_overlooked(context)
@@ -239,7 +237,7 @@ async def run_command(
         *_how_it_went(command, folder, failed, result),
         *_lost(command, result),
         *([f"[{taken.phrase.english} Resolve these, and add the files again.]"] if taken else []),
-        *(f"[{remark.english} Tell the user.]" for remark in lacking),
+        *(f"[{remark.english} Tell the user.]" for remark in told),
         *(remark.english for remark in remarks_on(result, command)),
     ]
     return ToolOutput(
@@ -248,6 +246,17 @@ async def run_command(
         summary=_summary(result, failed),
         success=result.return_code == 0,
     )
+
+
+def _remarks_on_repository(
+    context: ToolContext, result: "CommandResult", merge: "MergeState | None", patterns: frozenset[str]
+) -> list[Phrase]:
+    """Return remarks for model and user on what else the command has done in the repository."""
+    from localllm.tools.commit_remarks import remarks_on_commit
+    from localllm.tools.exclude_file import remarks_on_excluded
+
+    of_commit = remarks_on_commit(context.root.path, merge) if result.level != "none" else []
+    return [*of_commit, *remarks_on_excluded(context.root.path, patterns)]
 
 
 def _warn_of_overlooked(context: ToolContext) -> None:
