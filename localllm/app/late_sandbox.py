@@ -45,6 +45,7 @@ def make_runner(settings: Settings, root: Path, *, accept_no_sandbox: bool) -> "
         data_folder=data_folder(),
         accept_no_sandbox=accept_no_sandbox,
         unreadable=[*_under_all_names(root, unreadable), *([collections] if is_inside else [])],
+        private=[collections] if is_inside else [],
         unwritable=_under_all_names(root, unwritable),
         leading_out=lambda: map(str, leading_out(settings.safety, root)),
         closing_all=lambda: map(str, closing_all(settings.safety, root)),

@@ -89,6 +89,7 @@ class SandboxRunner:
     commands put at protected names is kept in `quarantine` of the first. `accept_no_sandbox`: run commands even if
     nothing confines them.
     `unreadable`, `unwritable`: what in the project is closed to commands, if the level supports that (not Landlock).
+    `private`: what of the first git does not see either, for its filters would show it.
     `leading_out`: returns the rules for them that now lead out of the project, for the error if a command cannot start.
     `closing_all`: returns those that close the whole project to reading; no command is run while there are any.
     `network_hosts`: what commands may reach, as in `safety.network_hosts`. `output_cap`: bytes kept of stdout and of
@@ -106,6 +107,7 @@ class SandboxRunner:
         data_folder: Path | None = None,
         accept_no_sandbox: bool = False,
         unreadable: Sequence[Path] = (),
+        private: Sequence[Path] = (),
         unwritable: Sequence[Path] = (),
         leading_out: Callable[[], Iterable[str]] = tuple,
         closing_all: Callable[[], Iterable[str]] = tuple,
@@ -120,7 +122,7 @@ class SandboxRunner:
         self._among_own = own_folder_around(
             self._root, state_folder, cache_folder, data_folder, state_folder and config_file().parent
         )
-        own = (state_folder, cache_folder, None if inside else data_folder)
+        own = (state_folder, cache_folder, None if inside else data_folder, *private)
         self._own = tuple(folder for folder in own if folder)
         self._reopener = Reopener(state_folder, (*self._own, config_file().parent)) if state_folder else None
         self._hidden = (*self._own, *unreadable)

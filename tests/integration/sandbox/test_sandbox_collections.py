@@ -30,3 +30,15 @@ async def test_a_folder_of_collections_in_the_project_is_closed_to_commands(
     result = await runner.run(command, cwd=world.project, timeout=20)
     assert (world.project / "made").exists(), result
     assert list(folder.iterdir()) == []
+
+
+async def test_no_filter_that_git_runs_reads_them_either(
+    world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LOCALLLM_STATE_DIR", str(tmp_path / "state"))
+    folder = world.project / "kb"
+    folder.mkdir()
+    (folder / "files.sqlite").write_text("private")
+    runner = late_runner(Settings(rag=RagSettings(path=str(folder))), world.project, accept_no_sandbox=False)
+    seen = await runner.inspect("cat kb/* >$TMPDIR/seen; true", files={}, results=["seen"], timeout=20)
+    assert seen.files["seen"] == b""
