@@ -75,9 +75,9 @@ class Reopener:
         """Give back what commands have closed; return its paths."""
         with self._lock:
             opened = reopen([self._state], deep=True)
-            if self._closed is None:
-                there = _looked_at(self._others, stat.S_IRUSR)
-                self._closed = frozenset(each[0] for each in there if _is_denied(*each))
+            there = _looked_at(self._others, stat.S_IRUSR)
+            closed = frozenset(each[0] for each in there if _is_denied(*each))
+            self._closed = closed if self._closed is None else self._closed & closed  # who opens it wants it open
             return [*opened, *reopen(self._others, files=stat.S_IRUSR, but=self._closed)]
 
 

@@ -78,6 +78,11 @@ def test_what_was_closed_before_the_commands_stays_closed(tmp_path: Path) -> Non
             assert reopener.reopen() == [str(reports)], "the first command may have closed it"
             data.chmod(0o000)
         assert reopener.reopen() == [str(data)]
+        theirs.chmod(0o700)
+        assert reopener.reopen() == []
+        theirs.chmod(0o000)
+        assert reopener.reopen() == [str(theirs)], "it was open meanwhile"
+    theirs.chmod(0o000)
     reports.chmod(0o500)
     with reopener.during_command():
         assert reopener.reopen() == []
