@@ -73,15 +73,25 @@ _LEFT_AS_IS = (
     r"|as (?:it|they) (?:is|are|was|were))\b|\b(?:made|making|did not make|didn't make) (?:no|any) (?:\w+ )?(?:changes"
     r"|edits)\b|そのままに(?:し|なって)|変更(?:は|を)?(?:加え|行って|行い)(?:ていま|ま)せん"
 )
-_NONE_OF = r"(?i)(?:\b(?:no|any|not|never|without)|n't)\b(?P<what>(?: [\w'-]{1,40}){1,4})"
+_NONE_OF = (
+    r"(?i)(?:\b(?:no|without)|(?:\bnot|n['’]t|\bnever) (?:find|found|see|seen|detect|spot|notice|contain|have))\b"
+    r"(?P<what>(?: [\w'-]{1,40}){1,4}?)(?=[^\w\s'-]|\s*$| (?:in|at|of|on|for|to|from|here|there|that|which|and|or|left"
+    r"|found|anywhere|was|were|is|are|has|have)\b)"
+)
 _ALL_FINE = (
     r"(?i)\b(?:all|both|every|each)\b(?P<what>(?:[^.;\n]|\.\w){1,80}?)\b(?:is|are|look|looks) (?:\w{1,20}ly )?"
     r"(?:used|in use|needed|required|correct|fine|valid|right|ok|consistent|up to date)\b"
 )
 _NONE_OF_JA = (
-    r"(?P<what>[一-龯]{1,10}|[ァ-ヶー]{1,20}|[A-Za-z_]{1,40})`? ?[はがも][^。\n]{0,16}(?:見当たり|見つかり|あり|存在し"
-    r"|検出され|残って(?:い)?|確認でき)ません"
+    r"(?P<what>[一-龯]{1,10}|[ァ-ヶー]{1,20}|[A-Za-z_]{1,40})`? ?(?:[はがも][^。\n]{0,16}(?:見当たり|見つかり"
+    r"|検出され|残って(?:い)?|確認でき)|[はも][^。\n]{0,16}(?:あり|存在し))ません"
 )
+_TAKES_AWAY = (
+    r"(?i)\b(?:fix|repair|correct|remov|delet|drop|eliminat|clean|resolv|solv|get rid|strip|replac|renam|mend"
+    r"|silenc|suppress|dedup)|直し|直す|治し|修正|消し|消す|消去|削除|除[いきくけ]|除去|なくし|無くし|解消|解決|置き換え|改名|リネーム"
+)
+_IS_LACKING = r"(?i)\b(?:missing|lack|absent|add)|足り|不足|欠け|漏れ|抜け|追加"
+"""Matches a request for what is not there yet: that there is none is the fault."""
 _REVERTED = (
     r"(?i)\b(?:revert(?:ed|ing)?|restor(?:ed|ing)|undid|undone|roll(?:ed|ing)? back|put back|unchanged"
     r"|as (?:it was|they were) before)\b|元に戻|元どおり|元通り|取り消し|復元|巻き戻"
@@ -232,25 +242,36 @@ def needs_nothing(answer: str) -> bool:
 
 
 def finds_none(answer: str, request: str) -> bool:
-    """Return whether it says that there is nothing of what the request speaks of, or that all was left as it is."""
+    """Return whether it says that there is nothing of what the request wants taken away or mended, that all of it is
+    fine, or that all was left as it is."""
+    may_go = re.search(_TAKES_AWAY, request) and not re.search(_IS_LACKING, request)
     request = request.casefold()
     for said in sentences_in(answer):
-        if re.search(_LEFT_AS_IS, said):
+        words = [word for match in re.finditer(_ALL_FINE, said) for word in _WORD.findall(match["what"].casefold())]
+        if may_go:
+            words += [_WORD.findall(match["what"].casefold())[-1] for match in re.finditer(_NONE_OF, said)]
+        if re.search(_LEFT_AS_IS, said) or any(_is_in(request, word) for word in words):
             return True
-        found = [*re.finditer(_NONE_OF, said), *re.finditer(_ALL_FINE, said)]
-        words = (word for match in found for word in re.findall(r"[\w'-]{3,}", match["what"].casefold()))
-        if any(re.search(rf"\b{re.escape(word[:_STEM])}", request) for word in words if word not in _NO_NOUNS):
-            return True
-        if not said.isascii() and any(
-            match["what"].casefold()[: _STEM if match["what"].isascii() else 2] in request
-            for match in re.finditer(_NONE_OF_JA, said)
+        if (
+            may_go
+            and not said.isascii()
+            and any(
+                match["what"].casefold()[: _STEM if match["what"].isascii() else 2] in request
+                for match in re.finditer(_NONE_OF_JA, said)
+            )
         ):
             return True
     return False
 
 
+def _is_in(request: str, word: str) -> bool:
+    """Return whether a request has a word, perhaps in another form: typo, typos; crash, crashes."""
+    return len(word) > 2 and word not in _NO_NOUNS and bool(re.search(rf"\b{re.escape(word[:_STEM])}", request))
+
+
+_WORD = late_pattern(r"[\w'-]+")
 _STEM = 5
-"""Characters of a word that its other forms share: typo, typos; crash, crashes."""
+"""Characters of a word that its other forms share."""
 _NO_NOUNS = frozenset({"the", "was", "were", "are", "and", "for", "from", "with", "that", "this", "any", "been", "did"})
 
 
