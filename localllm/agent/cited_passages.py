@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from localllm.agent.uncited_numbers import uncited_numbers
+from localllm.agent.uncited_numbers import Numbers, uncited_numbers
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.rag.citations import points_to, read_reference, references_in, sentences_with_citations
@@ -84,7 +84,7 @@ def unsupported(
 def made_up(answer: str, request: str, read: Sequence[str]) -> list[Unsupported]:
     """Return the numbers of an answer that nothing which was `read` has, where no search gave a passage."""
     sentences = [(sentence, False) for sentence, _ in sentences_with_citations(_CODE.sub("", answer), ())]
-    return [Unsupported("", one) for one in dict.fromkeys(uncited_numbers(sentences, [request], read))]
+    return [Unsupported("", one) for one in dict.fromkeys(uncited_numbers(sentences, [request], read, request))]
 
 
 def _unknown(answer: str, hits: Sequence[Hit], known: Sequence[str]) -> Iterator[Unsupported]:
@@ -140,7 +140,9 @@ def _loose_numbers(
     """Yield the numbers of sentences without a reference that nothing has, in an answer with a reference elsewhere."""
     if any(cited for _, cited in sentences):
         marked = [(sentence, bool(cited)) for sentence, cited in sentences]
-        yield from (Unsupported("", one) for one in uncited_numbers(marked, [request, *map(_whole, hits)], read))
+        yield from (
+            Unsupported("", one) for one in uncited_numbers(marked, [request, *map(_whole, hits)], read, request)
+        )
 
 
 def _whole(hit: Hit) -> str:
@@ -181,8 +183,10 @@ class _Stated:
         return list(chain.from_iterable(map(quantities, self._read)))
 
     def _is_reckoned(self, one: Quantity) -> bool:
-        if one.kind == "date" or len(self._values) > _MOST_NUMBERS:
-            return one.kind != "date"
+        if one.kind == "date":
+            return Numbers(self._numbers).give(one)
+        if len(self._values) > _MOST_NUMBERS or (one.kind == "number" and one.value in self._bare):
+            return True
         is_length, is_share = _is_length(one), one.kind in ("percent", "points")
         values = self._lengths if is_length else self._shares if is_share else self._figures
         least, most = sorted((one.value / 2, one.value * 2))  # `near` accepts no more
@@ -207,13 +211,17 @@ class _Stated:
     @cached_property
     def _figures(self) -> list[float]:
         """Other numbers, reckoned from such numbers and durations in their units."""
-        lengths = [one.value for one in self._numbers if _is_length(one)]
-        counts = self._plain | {value / unit for value in lengths for unit in _SECONDS if value % unit == 0}
         shares = {one.value / 100 for one in self._numbers if one.kind in ("percent", "points")}
         made = {value for a in self._plain for b in shares for value in (a * b, a + a * b, a - a * b)}
-        made |= {value for a in self._plain for b in counts - {a} for value in (a + b, a - b, a * b)}
+        made |= {value for a in self._plain for b in self._bare - {a} for value in (a + b, a - b, a * b)}
         made |= {one.value * 1.024**power for one in self._numbers if one.kind == "data" for power in range(-3, 4)}
         return sorted(made | set(self._ratios))
+
+    @cached_property
+    def _bare(self) -> set[float]:
+        """The numbers as they are written in a calculation (5 × 40 = 200 EUR): without their units."""
+        lengths = [one.value for one in self._numbers if _is_length(one)]
+        return self._plain | {value / unit for value in lengths for unit in _SECONDS if value % unit == 0}
 
     @cached_property
     def _shares(self) -> list[float]:

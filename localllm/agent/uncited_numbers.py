@@ -39,11 +39,15 @@ _ROUNDING = 0.005
 """How far a number may be from one that it is reckoned from, if it has no digits that are rounded."""
 
 
-def uncited_numbers(sentences: Iterable[tuple[str, bool]], given: Iterable[str], read: Sequence[str]) -> list[str]:
+def uncited_numbers(
+    sentences: Iterable[tuple[str, bool]], given: Iterable[str], read: Sequence[str], request: str = ""
+) -> list[str]:
     """Return the numbers, as written, that are in none of the texts and do not follow from those of `given` or of the
     answer. `sentences`: of the answer, each with whether it has a reference; numbers of those that have are not
-    checked. `read`: texts whose numbers may be repeated, but are reckoned with only if they are."""
+    checked. `read`: texts whose numbers may be repeated, but are reckoned with only if they are. `request`: one of
+    `given`, whose bare numbers may be of any unit."""
     first, rest = _parted("\n\n".join(given))
+    asked = [one.value for one in quantities(request) if one.kind in SOFT]
     stated = quantities(first)
     passages, others = Numbers(stated), _Read([rest, *read])
     doubted: list[tuple[Quantity, str, list[Quantity]]] = []
@@ -61,7 +65,9 @@ def uncited_numbers(sentences: Iterable[tuple[str, bool]], given: Iterable[str],
                 stated.append(one)
     doubted = [(one, written, counts) for one, written, counts in doubted if not others.numbers.have(one, written)]
     return [
-        written for one, written, counts in doubted if not Numbers([*stated, *counts]).give(one, others.numbers.days)
+        written
+        for one, written, counts in doubted
+        if not Numbers([*stated, *counts], asked=asked).give(one, others.numbers.days)
     ]
 
 
@@ -105,9 +111,12 @@ _DIGITS = late_pattern(r"\d[\d,]*(?:\.\d+)?")
 class Numbers:
     """Numbers that are stated, and what people reckon from them."""
 
-    def __init__(self, numbers: Sequence[Quantity], bare: frozenset[str] = frozenset()) -> None:
-        """`bare`: digits of which it is not known what they count."""
+    def __init__(
+        self, numbers: Sequence[Quantity], bare: frozenset[str] = frozenset(), asked: Sequence[float] = ()
+    ) -> None:
+        """`bare`: digits of which it is not known what they count. `asked`: numbers of whatever unit is asked about."""
         self._bare = bare
+        self._asked = asked
         self._numbers = list({(one.value, one.unit, one.kind, one.bound): one for one in numbers}.values())
 
     def have(self, one: Quantity, written: str) -> bool:
@@ -139,7 +148,10 @@ class Numbers:
         is_length, value = one.kind == "duration", _in_seconds(one)
         step = _ROUNDING * value if is_length else min(one.step, _ROUNDING * value)
         sure = one._replace(bound="about" if one.bound == "about" else "", step=step, value=value)
-        made = chain(self._made_of(same), self._lengths(days) if is_length else ())
+        unit = (_MONTH if one.unit == "month" else one.step or 1.0) if is_length else 1.0
+        asked = [number * unit for number in self._asked]
+        from_asked = (abs(a + sign * b) for a, b, sign in product(same, asked, (1, -1)))
+        made = chain(self._made_of(same), from_asked, self._lengths(days) if is_length else ())
         return any(near(sure, other) for other in made)
 
     def _made_of(self, same: Sequence[float]) -> Iterator[float]:
@@ -218,10 +230,36 @@ class Numbers:
         return [day for other in self._numbers if other.kind == "date" and (day := _day(other))]
 
     def _gives_date(self, one: Quantity) -> bool:
-        lengths = {timedelta(seconds=length) for length in map(_in_seconds, self._lasting) if abs(length) < _CENTURY}
-        pairs = product(self.days[:_MOST], list(lengths)[:_MOST], (1, -1))
-        made = (day + sign * length for day, length, sign in pairs)
-        return any(_same_date(one, float(day.year * 10_000 + day.month * 100 + day.day)) for day in made)
+        """Return whether a date is a stated length of time before or after a stated one, of whatever year if that has
+        none; also if the first day is counted."""
+        lengths = list({(other.value, other.unit) for other in self._lasting if _in_seconds(other) < _CENTURY})[:_MOST]
+        stated = [_parts(other.value) for other in self._numbers if other.kind == "date" and other.value % 100]
+        starts = [start for start in stated if start[0] == 0 or _FIRST_YEAR < start[0] < _LAST_YEAR][:_MOST]
+        for (year, month, day), (length, unit), sign in product(starts, lengths, (1, -1)):
+            for start in filter(None, (_date(one_year, month, day) for one_year in ([year] if year else _ANY_YEARS))):
+                if unit == "month":
+                    made = [_months_later(start, sign * int(length))]
+                else:
+                    made = [start + sign * timedelta(seconds=length - less) for less in (0.0, _DAY)]
+                if any(_same_date(one, _number(end, has_year=year > 0)) for end in made):
+                    return True
+        return False
+
+
+_FIRST_YEAR, _LAST_YEAR = 1_000, 9_000
+_ANY_YEARS = (2027, 2028)
+"""Stand for a year that is not stated: one with a 29 February, and one without."""
+
+
+def _months_later(start: date, months: int) -> date:
+    """Return the same day of a later month, or its last day if it has fewer."""
+    years, month = divmod(start.month - 1 + months, 12)
+    days = (_date(start.year + years, month + 1, day) for day in (start.day, 30, 29, 28))
+    return next(filter(None, days))
+
+
+def _number(day: date, *, has_year: bool) -> float:
+    return float(day.year * 10_000 * has_year + day.month * 100 + day.day)
 
 
 def _in_seconds(one: Quantity) -> float:
@@ -268,7 +306,11 @@ def _parts(value: float) -> tuple[int, int, int]:
 
 
 def _day(one: Quantity) -> date | None:
+    return _date(*_parts(one.value))
+
+
+def _date(year: int, month: int, day: int) -> date | None:
     try:
-        return date(*_parts(one.value))
+        return date(year, month, day)
     except ValueError:
         return None

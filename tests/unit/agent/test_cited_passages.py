@@ -78,6 +78,34 @@ def test_what_is_there_or_can_be_reckoned_or_was_read(answer: str) -> None:
     assert unsupported(answer, HITS, known, "What do 5 people pay?") == []
 
 
+RULES = [
+    hit("rules.md", "25 days of vacation a year. Receipts within 30 days, reports within 2 months. Meals up to 40 EUR.")
+]
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer", "doubted"),
+    [
+        ("What can I get for 5 days of meals?", "Up to 40 EUR a day, so 5 × 40 = 200 EUR [rules.md:1].", []),
+        (
+            "What can I get for 5 days of meals?",
+            "Up to 40 EUR a day, so 5 × 47 = 235 EUR [rules.md:1].",
+            ["47", "235 EUR"],
+        ),
+        ("I took 18 of my vacation days.", "It is 25 days a year [rules.md:1]. You have 7 days left (25 - 18).", []),
+        ("I took 18 of my vacation days.", "It is 25 days a year [rules.md:1]. You have 11 days left.", ["11 days"]),
+        ("My budget is 90; can I eat for 2 days?", "40 EUR a day [rules.md:1]. 10 EUR are left.", []),
+        ("11月15日の領収書の期限は？", "30日以内なので、12月15日が期限です [rules.md:1]。", []),
+        ("11月15日の領収書の期限は？", "30日以内なので、2026年12月14日が期限です [rules.md:1]。", []),
+        ("11月15日の領収書の期限は？", "30日以内なので、12月28日が期限です [rules.md:1]。", ["12月28日"]),
+        ("I came back on 31 December 2026.", "The report is due by 28 February 2027 [rules.md:1].", []),
+        ("I came back on 31 December 2026.", "The report is due by 15 March 2027 [rules.md:1].", ["15 March 2027"]),
+    ],
+)
+def test_what_follows_from_the_request(request_: str, answer: str, doubted: list[str]) -> None:
+    assert [one.quantity for one in unsupported(answer, RULES, [], request_)] == doubted
+
+
 SETS: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("uncited_numbers.toml").read_text("utf-8"))["case"]
 
 
