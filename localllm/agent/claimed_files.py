@@ -110,10 +110,10 @@ _LIST_HEAD = late_pattern(
 """Matches the line above a list of changed files, without its colon and markup."""
 _OF_OTHERS = late_pattern(
     r"\b(?:commits?|branch(?:es)?|HEAD|diff|pull request|PR|upstream|release|stash|git|working tree|by (?!me\b)\w{1,40}"
-    r"|since|between|you)\b|コミット|ブランチ|リリース|差分|プルリク",
+    r"|since|between|you|left|unchanged|untouched|alone)\b|コミット|ブランチ|リリース|差分|プルリク",
     re.IGNORECASE,
 )
-"""Matches what a list is of that tells of the history, not of the answer's author."""
+"""Matches what a list is of that tells of the history, or of what stays, not of the answer's author."""
 _LIST_ITEM = late_pattern(
     rf"[ \t]*(?:[-*•・]|\d{{1,2}}[.)])[ \t]*[`*\"'(]{{0,4}}(?:\./)?(?P<path>{_PATH})[`*\"')]{{0,4}}"
     r"(?P<rest>$|[ \t]*[:(（—–-].*|：.*)",
@@ -134,8 +134,9 @@ _MINE = late_pattern(
     re.IGNORECASE,
 )
 _NOT_MADE = late_pattern(
-    r"\b(?:if|when|once|until|unless|should|would|will|could|can|may|must|not|cannot|never|neither|nor|no|without|failed"
-    r"|instead|example|e\.g|before|earlier|already|previously|deleted|moved)\b|n't\b|\?$"
+    r"\b(?:if|when|once|until|unless|should|would|will|could|can|may|must|not|cannot|never|neither|nor|no|none"
+    r"|nothing(?! else)|without|failed|instead|example|e\.g|before|earlier|already|previously|deleted|moved)\b"
+    r"|n't\b|\?$"
     r"|場合|れば|たら|なら|ません|ない|なかった|ください|下さい|失敗|前回|以前|すでに|既に|例えば|か[。？]?$",
     re.IGNORECASE,
 )

@@ -108,6 +108,11 @@ from tests.support.each import each
         ("次のファイルで使われています：\n- a.py", {}),
         ("全ファイル（a.py と b.py）を確認しました。", {}),
         ("以下のファイルを変更する必要があります：\n- a.py", {}),
+        ("I changed nothing in the following files:\n- a.py", {}),
+        ("None of these files were changed:\n- a.py", {}),
+        ("I updated nothing in a.py.", {}),
+        ("I updated README.md and left these files alone:\n- a.py", {"README.md": "changed"}),
+        ("I created these files and nothing else:\n- a.py", {"a.py": "changed"}),
     ],
 )
 def test_what_an_answer_claims(answer: str, claimed: dict[str, str]) -> None:
