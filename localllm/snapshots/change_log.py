@@ -1,4 +1,5 @@
-"""The journal of changes: which call changed which file, which changes were undone, which calls never ended."""
+"""The journal of changes: which call changed which file, which changes were undone, which calls never ended; and the
+changes that one process made."""
 
 import json
 import os
@@ -10,7 +11,8 @@ from typing import NamedTuple
 import msgspec
 
 from localllm.base.files import atomic_write
-from localllm.snapshots.file_state import content_of
+from localllm.base.paths import SETTINGS_FILE
+from localllm.snapshots.file_state import content_of, is_repository
 
 OWN_WRITE = "localllm"
 """The tool of a change by localllm itself: a session's record, or a change removed from a later version. `undo` skips
@@ -161,6 +163,53 @@ class ChangeLog:
                 return file.read().splitlines()
         except FileNotFoundError:
             return []
+
+
+class MadeChanges:
+    """The changes by this process in order, behind those of an earlier process whose session it resumed (`adopted`).
+    A position is the number of changes so far."""
+
+    def __init__(self) -> None:
+        self._made: list[Transition] = []
+        self.adopted: frozenset[Transition] = frozenset()
+
+    @property
+    def position(self) -> int:
+        """The number of changes so far."""
+        return len(self._made)
+
+    def since(self, position: int) -> list[Transition]:
+        """Return the changes since `position`, in order."""
+        return self._made[position:]
+
+    def add(self, made: Iterable[Transition]) -> None:
+        """Append changes by this process."""
+        self._made += made
+
+    def adopt(self, made: Sequence[Transition]) -> None:
+        """Insert the changes of an earlier process before those of this one."""
+        self._made = [*made, *self._made]
+        self.adopted = frozenset(made)
+
+    def recover(self, found: Iterable[Transition]) -> None:
+        """Append changes of the earlier process that it could not log, unless adopted already."""
+        recovered = [made for made in found if made not in self.adopted]
+        self._made += recovered
+        self.adopted |= {*recovered}
+
+    def changed_since(self, position: int) -> list[str]:
+        """Return the files that differ from their state at `position`, as far as this process knows; sorted."""
+        return sorted(self.states_since(position))
+
+    def states_since(self, position: int) -> dict[str, tuple[str, str]]:
+        """Return the state of each file at `position`, and the state this process left it in."""
+        states: dict[str, tuple[str, str]] = {}
+        for made in self._made[position:]:
+            if is_repository(made.before) or made.path == SETTINGS_FILE:  # settings are not part of a conversation
+                continue
+            first = states[made.path][0] if made.path in states else made.before
+            states[made.path] = first, made.after
+        return {path: (then, now) for path, (then, now) in states.items() if then != now}
 
 
 def retained(

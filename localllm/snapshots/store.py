@@ -20,11 +20,21 @@ import msgspec
 from localllm.base.errors import LocalLLMError, ToolExecutionError
 from localllm.base.file_lock import FileLock
 from localllm.base.files import atomic_write
-from localllm.base.paths import SETTINGS_FILE, project_name, state_folder
+from localllm.base.paths import project_name, state_folder
 from localllm.base.project_state import earlier_place, note_place
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.snapshots.blob_store import Contents, Programs, changed_by, make_folder, recover, remove_temporaries
-from localllm.snapshots.change_log import OWN_WRITE, Begun, Change, ChangeLog, Ended, TakenBack, Transition, retained
+from localllm.snapshots.change_log import (
+    OWN_WRITE,
+    Begun,
+    Change,
+    ChangeLog,
+    Ended,
+    MadeChanges,
+    TakenBack,
+    Transition,
+    retained,
+)
 from localllm.snapshots.file_state import ABSENT, LOST, content_of, is_repository, look, readable_states, state_of
 
 if TYPE_CHECKING:
@@ -46,7 +56,8 @@ class Snapshots:
     """The earlier versions of one project's files, in `folder`.
 
     `patience`: seconds that an undo waits for a concurrent write. `begun` is called before each change. `session` names
-    the conversation whose changes these are. `not_undone`: files that a killed process was to restore, and has not.
+    the conversation whose changes these are. `made`: the changes by this process. `not_undone`: files that a killed
+    process was to restore, and has not.
     """
 
     def __init__(
@@ -62,8 +73,7 @@ class Snapshots:
         self._log = ChangeLog(folder / "changes.jsonl")
         self._turn = uuid4().hex
         self._failure = ""
-        self._made: list[Transition] = []
-        self._adopted: frozenset[Transition] = frozenset()
+        self.made = MadeChanges()
         self._passed_over: set[str] = set()
         self.not_undone: list[str] = []
 
@@ -190,8 +200,8 @@ class Snapshots:
         if lines:
             with self._locked():
                 self._log.append(lines)
-            self._made += [change.transition for change in changes]
-            self._made += [Transition(change.path, change.after, change.before) for change in taken_back]
+            self.made.add([change.transition for change in changes])
+            self.made.add([Transition(change.path, change.after, change.before) for change in taken_back])
         if changes:
             self._prune_daily()
 
@@ -209,41 +219,11 @@ class Snapshots:
                 states[change.path] = states.get(change.path, (change.before,))[0], change.after
         return states
 
-    @property
-    def position(self) -> int:
-        """The number of changes by this process, for `rewind`."""
-        return len(self._made)
-
-    def made_since(self, position: int) -> list[Transition]:
-        """Return this process's changes since `position`, in order."""
-        return self._made[position:]
-
-    def adopt(self, made: Sequence[Transition]) -> None:
-        """Insert the changes of an earlier process before those of this one."""
-        self._made = [*made, *self._made]
-        self._adopted = frozenset(made)
-
     def adopt_recovered(self) -> None:
         """Append the changes of the resumed session that it was killed before it could log."""
         with suppress(OSError):  # `undo` reports the error
             found = [change.transition for change in self._not_taken_back() if change.session == self._session != ""]
-            recovered = [made for made in found if made not in self._adopted]
-            self._made += recovered
-            self._adopted |= {*recovered}
-
-    def changed_since(self, position: int) -> list[str]:
-        """Return the files that differ from their state at `position`, as far as this process knows; sorted."""
-        return sorted(self.states_since(position))
-
-    def states_since(self, position: int) -> dict[str, tuple[str, str]]:
-        """Return the state of each file at `position`, and the state this process left it in."""
-        states: dict[str, tuple[str, str]] = {}
-        for made in self._made[position:]:
-            if is_repository(made.before) or made.path == SETTINGS_FILE:  # settings are not part of a conversation
-                continue
-            first = states[made.path][0] if made.path in states else made.before
-            states[made.path] = first, made.after
-        return {path: (then, now) for path, (then, now) in states.items() if then != now}
+            self.made.recover(found)
 
     def rewind(self, root: ProjectRoot, position: int, *, tool: str = "rewind", turn: str = "") -> "list[Undone]":
         """Restore the files to their state at `position`; return the result for each. This is a change by `tool`
@@ -254,8 +234,8 @@ class Snapshots:
         """
         root = root.for_restoring()
         self.begin_turn(turn)
-        states = self.states_since(position)
-        lost = {made.before for made in self._made[position:] if is_repository(made.before)} - {LOST}
+        states = self.made.states_since(position)
+        lost = {made.before for made in self.made.since(position) if is_repository(made.before)} - {LOST}
         if not (states or lost):
             return []
         with self._writing_soon():
@@ -345,7 +325,7 @@ class Snapshots:
 
     def _is_own(self, change: Change) -> bool:
         """Whether this process made the change, or an earlier process in the resumed session."""
-        return change.program == self._programs.own or change.transition in self._adopted
+        return change.program == self._programs.own or change.transition in self.made.adopted
 
     def _not_taken_back(self) -> list[Change]:
         with self._locked():

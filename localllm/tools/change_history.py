@@ -136,7 +136,7 @@ class ChangeHistory:
             late = _("There is nothing to redo: files were changed since the last /undo.")
             return [late if is_late else _("There is nothing to redo.")]
         last = undone[-1]
-        made = self._snapshots.made_since(last.before)[: last.after - last.before]
+        made = self._snapshots.made.since(last.before)[: last.after - last.before]
         redone = self._snapshots.rewind(self._root, last.before, tool="redo", turn=last.turn)
         lines = [str(msgspec.structs.replace(one, again=True)) for one in redone]
         self._undone, self._undone_until = undone[:-1], self.position
@@ -177,20 +177,20 @@ class ChangeHistory:
     @property
     def position(self) -> int:
         """The current position, for `rewind` and `changed_since`."""
-        return self._snapshots.position
+        return self._snapshots.made.position
 
     def made_since(self, position: int) -> list[Transition]:
         """Return the changes by tools since `position`, in order."""
-        return self._snapshots.made_since(position)
+        return self._snapshots.made.since(position)
 
     def changed_since(self, position: int) -> list[str]:
         """Return the files changed by tools since `position` that differ from then."""
-        return self._snapshots.changed_since(position)
+        return self._snapshots.made.changed_since(position)
 
     def are_reverted(self, position: int, paths: Collection[str]) -> bool:
         """Return whether tools have changed `paths` since `position`, and all files are again as they were then."""
-        changed = {made.path for made in self._snapshots.made_since(position)}
-        return bool(paths) and changed.issuperset(paths) and not self._snapshots.changed_since(position)
+        changed = {made.path for made in self._snapshots.made.since(position)}
+        return bool(paths) and changed.issuperset(paths) and not self._snapshots.made.changed_since(position)
 
     async def lost_edits(self, command: str, changes: Sequence[Change]) -> list[str]:
         """Return the files in which git has taken away uncommitted lines that were there before this session."""
@@ -222,7 +222,7 @@ class ChangeHistory:
 
     def diffs_since(self, position: int) -> list[FileDiff]:
         """Return the diffs of these files since `position`, including changes by others."""
-        states = self._snapshots.states_since(position)
+        states = self._snapshots.made.states_since(position)
         diffs = [self._diff(path, then) for path, (then, _now) in sorted(states.items())]
         return [one for one in diffs if one.diff or one.reason]
 
@@ -245,7 +245,7 @@ class ChangeHistory:
 
     def adopt(self, made: Sequence[Transition]) -> None:
         """Add changes made earlier in this session by another process, before all others."""
-        self._snapshots.adopt(made)
+        self._snapshots.made.adopt(made)
 
     def adopt_recovered(self) -> None:
         """Append the changes of this session that an earlier process was killed before it could log."""
@@ -269,7 +269,7 @@ class ChangeHistory:
 
     def _broken(self, position: int, paths: Collection[str]) -> dict[str, Broken]:
         before: dict[str, str] = {}
-        for made in self._snapshots.made_since(position):
+        for made in self._snapshots.made.since(position):
             before.setdefault(made.path, made.before)
         changed = before.keys() & set(paths)
         if not changed:

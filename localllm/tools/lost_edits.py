@@ -44,7 +44,7 @@ def lost_lines(command: str, changes: Sequence[Change], snapshots: Snapshots) ->
     if not is_restoring(command, [change.path for change in changes]):
         return {}
     first: dict[str, str] = {}
-    for made in snapshots.made_since(0):
+    for made in snapshots.made.since(0):
         first.setdefault(made.path, made.before)
     lost = {
         change.path: (_known(first.get(change.path, change.before), snapshots) & _known(change.before, snapshots))

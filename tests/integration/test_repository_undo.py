@@ -258,7 +258,7 @@ async def test_a_link_to_another_repository_is_not_copied(store: Snapshots, root
 
 
 async def test_a_rewind_brings_it_back_too(commands: CommandSnapshots, store: Snapshots, root: ProjectRoot) -> None:
-    before, position = facts(root.path), store.position
+    before, position = facts(root.path), store.made.position
     await ran(commands, root, "rm -rf .git; echo x > src/f1.py")
     assert not [undone for undone in store.rewind(root, position) if undone.error]
     assert facts(root.path)[:2] == before[:2]

@@ -279,7 +279,7 @@ async def test_a_rewind_removes_the_link_as_well(
     commands: CommandSnapshots, store: Snapshots, root: ProjectRoot
 ) -> None:
     file = put(root.path / "src" / "app.py", OLD)
-    position = store.position
+    position = store.made.position
 
     def command() -> None:
         (root.path / ".tox").mkdir()

@@ -262,15 +262,15 @@ async def test_what_a_killed_session_left_is_its_own_when_it_is_resumed(
     del killed  # its lock goes with it, as at the end of a process
     CommandSnapshots(store).recover(root)
     later = Snapshots(folder, session=resumed)
-    later.adopt([Transition("b", "absent", "absent")])
+    later.made.adopt([Transition("b", "absent", "absent")])
     later.adopt_recovered()
     is_own = resumed == "that one"
     assert (later.earlier(turn=False) == []) is is_own
-    assert [made.path for made in later.made_since(0)] == ["b", "a"][: 1 + is_own]
+    assert [made.path for made in later.made.since(0)] == ["b", "a"][: 1 + is_own]
     (undone,) = later.undo(root)
     assert (undone.earlier == 0.0) is is_own
     later.adopt_recovered()
-    assert later.position == (3 if is_own else 2), "an undone change is not taken for a new one"
+    assert later.made.position == (3 if is_own else 2), "an undone change is not taken for a new one"
 
 
 @pytest.mark.parametrize("watch", [True, False])

@@ -184,7 +184,7 @@ def test_what_others_changed_elsewhere_in_the_file_stays(store: Snapshots, root:
     change(store, root, a="1\nnew\n2\n3\n4\n5\n")
     change(store, root, a="1\nnew\n2\n3\nfour\n5\n")
     put(root.path / "a", "1\nnew\n2\n3\nfour\n5\ntheirs\n").chmod(0o755)
-    position = store.position
+    position = store.made.position
     assert [str(item) for item in store.undo(root)] == ["a: the change is undone; later changes to the file stay."]
     assert text(root, "a") == "1\nnew\n2\n3\n4\n5\ntheirs\n"
     assert stat.S_IMODE((root.path / "a").stat().st_mode) == 0o755
@@ -305,7 +305,7 @@ def test_what_an_earlier_program_made_in_this_session_is_of_no_other(
 ) -> None:
     change(store, root, a="ours")
     later = Snapshots(tmp_path / "state" / "snapshots")
-    later.adopt(store.made_since(0))
+    later.made.adopt(store.made.since(0))
     (undone,) = later.undo(root)
     assert "another session" not in str(undone)
 
@@ -558,13 +558,13 @@ def test_why_a_change_could_not_be_recorded_is_told_once(store: Snapshots, root:
 
 def test_what_was_made_since_a_position_is_known(store: Snapshots, root: ProjectRoot, tmp_path: Path) -> None:
     change(store, root, a="1")
-    position, size, since = store.position, store.recorded, time.time()
+    position, size, since = store.made.position, store.recorded, time.time()
     change(store, root, a="2", b="1")
     change(store, root, a="1", b="2")
     assert position == 1
-    assert store.changed_since(position) == ["b"]
-    assert store.changed_since(0) == ["a", "b"]
-    assert [made.path for made in store.made_since(position)] == ["a", "b", "a", "b"]
+    assert store.made.changed_since(position) == ["b"]
+    assert store.made.changed_since(0) == ["a", "b"]
+    assert [made.path for made in store.made.since(position)] == ["a", "b", "a", "b"]
     states = store.recorded_since(since, size)
     assert states == store.recorded_since(since)
     assert [(before == after, before == ABSENT) for before, after in (states["a"], states["b"])] == [
@@ -573,7 +573,7 @@ def test_what_was_made_since_a_position_is_known(store: Snapshots, root: Project
     ]
     assert store.recorded_since(time.time() + 60) == {}
     later = Snapshots(tmp_path / "state" / "snapshots")
-    later.adopt(store.made_since(0))
-    assert later.changed_since(0) == ["a", "b"]
+    later.made.adopt(store.made.since(0))
+    assert later.made.changed_since(0) == ["a", "b"]
     assert later.goes_on() == "own"
     assert Snapshots(tmp_path / "state" / "snapshots").goes_on() == "earlier"
