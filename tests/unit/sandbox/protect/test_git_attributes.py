@@ -182,7 +182,7 @@ def test_a_change_that_is_taken_for_harmless_changes_no_filter_for_git(root: Pat
     subprocess.run(["git", "config", "core.attributesFile", tmp_path / "lowest"], cwd=root, check=True)
     dice = random.Random(26)
     harmless = harmful = 0
-    for _ in range(300):
+    for _ in range(600):
         lines = [odd_line(dice) for _ in range(dice.randrange(3))]
         at = dice.randrange(len(lines) + 1)
         before = b"\n".join(lines)
