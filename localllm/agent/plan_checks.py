@@ -33,6 +33,9 @@ _NOTED = late_pattern(
 )
 """Matches an order to note something as to be done."""
 _WORDS = late_pattern(r"(?a:\w){3,}|[一-龯]{2,}|[ァ-ヶー]{2,}")
+_EMPTY_WORDS = frozenset(
+    "the and for with from into onto that this these those its all any each every are not but also using new".split()
+)
 _STEM = 5
 _LONGEST = 80
 _MOST = 6
@@ -66,9 +69,10 @@ def _has_words_of(noted: str, item: str) -> bool:
 
 
 def _reports_on(answer: str, item: str) -> bool:
-    """Return whether half of the words of an item stand in an answer, in whatever form, and more than its verb."""
-    words = _WORDS.findall(item)
-    said = [word for word in words if word[:_STEM] in answer]
+    """Return whether half of the words of an item that tell anything stand in an answer, in whatever form, and more
+    than its verb."""
+    words = [word for word in _WORDS.findall(item) if word not in _EMPTY_WORDS]
+    said = [word for word in words if re.search(rf"(?a:(?<!\w)){re.escape(word[:_STEM])}", answer)]
     return len(said) * 2 >= len(words) and any(not _CHANGES.match(word) for word in said)
 
 

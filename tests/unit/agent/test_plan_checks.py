@@ -188,3 +188,20 @@ def test_the_step_in_progress_alone_is_not_left() -> None:
     assert open_items("", plan) == []
     plan.edit(lambda document: add(document, "Fix it", today=date(2026, 1, 1)))
     assert open_items("", plan) == ["Run the tests (in progress)", "Fix it"]
+
+
+@pytest.mark.parametrize(
+    ("item", "answer", "is_open"),
+    [
+        ("Add tests for the parser", "I changed parser.py for the empty input; the crash is gone.", True),
+        ("Update the docs and the changelog", "The bug in the and-operator is fixed.", True),
+        ("Write the README section for the new flag", "I added the flag for new users.", True),
+        ("parser のテストを追加", "parser を修正しました。", True),
+        ("Add tests for the parser", "I fixed the parser and added tests.", False),
+        ("parser のテストを追加", "parser を修正し、テストを追加しました。", False),
+    ],
+)
+def test_an_item_is_open_unless_the_answer_reports_on_it(item: str, answer: str, is_open: bool) -> None:
+    plan = SessionPlan()
+    plan.edit(lambda document: add(document, item, today=date(2026, 1, 1)))
+    assert open_items("", plan, "", answer) == ([item] if is_open else [])
